@@ -84,6 +84,14 @@ extension Bytes: CustomStringConvertible {
   package var description: String { "\(count) bytes" }
 }
 
+extension [UInt8] {
+  /// As `withUnsafeBytes`, which knows no typed errors.
+  @inline(__always)
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBufferPointer { bytes throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
+  }
+}
+
 /// A piece of memory that is freed with its last reference.
 final class MemoryBlock: @unchecked Sendable {
   // `@unchecked`: whoever makes the block fills it before anyone else can see it; then it is only read.

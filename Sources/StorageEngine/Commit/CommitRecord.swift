@@ -6,28 +6,28 @@ package struct CommitRecord: Sendable, Hashable {
   package var origin: UInt64
   package var originNumber: UInt64
   /// First the commit it was made on; a second after a merge; none for the first of a store.
-  package var parents: [UInt64]
+  package var parents: [UInt64] = []
   /// Nanoseconds since 1970; never earlier than the parents'.
   package var date: Int64
-  package var program: String
-  package var author: String
-  package var action: String
-  package var flags: CommitFlags
+  package var program = ""
+  package var author = ""
+  package var action = ""
+  package var flags: CommitFlags = []
   /// The commit that this one takes back.
   package var undoes: UInt64?
   /// The commit whose roots this one brought back.
   package var restores: UInt64?
   /// Names that this commit set or moved (to a number) or removed (nil).
-  package var names: [NameChange]
+  package var names: [NameChange] = []
   /// What changed in each tree of records, in the order of the trees' identifiers.
-  package var counts: [ChangeCounts]
+  package var counts: [ChangeCounts] = []
   /// Bytes that the commit added to the file.
-  package var frameBytes: UInt64
+  package var frameBytes: UInt64 = 0
   /// Bytes, older than the commit or in it, that are not part of its state but were part of its first parent's or were
   /// written by it. Negative where it brought older bytes back into use.
-  package var deadBytes: Int64
+  package var deadBytes: Int64 = 0
   /// Bytes of nodes and change entries that the state of this commit consists of.
-  package var liveBytes: UInt64
+  package var liveBytes: UInt64 = 0
 
   /// What lies behind the public face: pointers into the file.
   var links: CommitLinks
@@ -59,11 +59,8 @@ extension CommitRecord {
     self.init(
       number: number, origin: identity.origin, originNumber: identity.number, parents: parents, date: date,
       program: program, author: author, action: action, flags: flags, undoes: undoes, restores: restores, names: names,
-      counts: counts, frameBytes: bytes, deadBytes: 0, liveBytes: 0,
-      links: CommitLinks(
-        own: CommitLink(number: number, offset: 0, depth: 0, date: date), frameEnd: 0, orderDepth: 0, parents: [],
-        ancestry: .none, order: .none, lastRestore: nil, head: .beginning, catalog: .none, names: .none, nextTree: 1,
-        changesEnd: 0, superseded: .none))
+      counts: counts, frameBytes: bytes,
+      links: CommitLinks(own: CommitLink(number: number, offset: 0, depth: 0, date: date)))
   }
 }
 
@@ -160,6 +157,24 @@ package struct CommitInfo: Sendable {
     self.identity = identity
     self.pedigree = pedigree
     self.durability = durability
+  }
+
+  /// The names to set, by the commit that has a number.
+  func nameChanges(of number: UInt64) throws(StorageError) -> [NameChange] {
+    var changes: [NameChange] = []
+    for (name, target) in names.sorted(by: { $0.key < $1.key }) {
+      guard !name.isEmpty, name != "head" else { throw .invalidName(name) }
+      guard name.utf8.count <= Limits.name else { throw .textTooLong(what: "name", limit: Limits.name) }
+      changes.append(NameChange(name: name, commit: target == 0 ? number : target))
+    }
+    return changes
+  }
+
+  func checkTexts(_ options: StoreOptions) throws(StorageError) {
+    for (what, text) in [("program", program ?? options.program), ("author", author ?? options.author)]
+    where text.utf8.count > Limits.text {
+      throw .textTooLong(what: what, limit: Limits.text)
+    }
   }
 
   /// The action as it is written.

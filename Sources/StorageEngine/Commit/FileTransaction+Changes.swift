@@ -1,3 +1,4 @@
+/// The records and entries that a transaction sets and takes away.
 extension FileTransaction {
   // MARK: Trees of records
 
@@ -8,12 +9,9 @@ extension FileTransaction {
   package func put(
     _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    let result = key.withUnsafeBytes { key in
-      value.withUnsafeBytes { value in
-        Result { () throws(StorageError) in try put(key, value, in: name, probe: probe) }
-      }
+    try key.withBytes { key throws(StorageError) in
+      try value.withBytes { value throws(StorageError) in try put(key, value, in: name, probe: probe) }
     }
-    return try result.get()
   }
 
   /// As `put` of an array, from memory that is only read.
@@ -23,8 +21,7 @@ extension FileTransaction {
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: UInt64(value.count))
     return try put(key, in: name, probe: probe) { tree, replaced, replacesDelete throws(StorageError) in
-      try draft.append(
-        .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+      try draft.append(.put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
     }
   }
 
@@ -40,23 +37,19 @@ extension FileTransaction {
     guard count > UInt64(ChangeEntry.largeValue) else {
       return try put(key, try piece(0, Int(count)), in: name, probe: probe)
     }
-    let result = key.withUnsafeBytes { keyBytes in
-      Result { () throws(StorageError) in
-        try put(keyBytes, in: name, probe: probe) { tree, replaced, replacesDelete throws(StorageError) in
-          var current: [UInt8] = []
-          return try draft.appendLarge(
-            .put, tree: tree, key: keyBytes, count: count, replaced: replaced, replacesDelete: replacesDelete
-          ) { position, count throws(StorageError) in
-            current = try piece(position, count)
-            guard current.count == count else {
-              throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count))
-            }
-            return Bytes(current)
+    return try key.withBytes { key throws(StorageError) in
+      try put(key, in: name, probe: probe) { tree, replaced, replacesDelete throws(StorageError) in
+        try draft.appendLarge(
+          .put, tree: tree, key: key, count: count, replaced: replaced, replacesDelete: replacesDelete
+        ) { position, count throws(StorageError) in
+          let current = try piece(position, count)
+          guard current.count == count else {
+            throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count))
           }
+          return Bytes(current)
         }
       }
     }
-    return try result.get()
   }
 
   /// Sets the value of a record that is not there yet; answers the one that is, which stays as it was. In a tree that
@@ -64,51 +57,25 @@ extension FileTransaction {
   package func putIfNew(
     _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try check(keyLength: key.count)
     try check(valueLength: UInt64(value.count))
-    let result = key.withUnsafeBytes { key in
-      value.withUnsafeBytes { value in
-        Result { () throws(StorageError) in
-          try locked { () throws(StorageError) in
-            let treeIndex = try existing(name, kind: .records, probe)
-            try boundMemory(of: treeIndex)
-            return try withProbe(key, probe) { probe throws(StorageError) in try putIfNew(key, value, treeIndex, probe)
-            }
-          }
-        }
+    return try change(key, in: name, .records, probe) { key, treeIndex, probe throws(StorageError) in
+      // Looked for first in a tree that has not changed, so that a record that is there changes nothing.
+      if state.pointee.trees[treeIndex].primary.root.fresh == nil,
+        let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[treeIndex].primary.root)?.record
+      {
+        return found
       }
-    }
-    return RecordReference(try result.get())
-  }
-
-  private func putIfNew(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe
-  ) throws(StorageError) -> EntryReference? {
-    // Looked for first in a tree that has not changed, so that a record that is there changes nothing.
-    let isChanged = state.pointee.trees[treeIndex].primary.root.fresh != nil
-    if !isChanged,
-      let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[treeIndex].primary.root)?.entry
-    {
-      return found
-    }
-    var found: EntryReference?
-    var primary = TreeEditor.none
-    swap(&primary, &state.pointee.trees[treeIndex].primary)
-    defer { swap(&primary, &state.pointee.trees[treeIndex].primary) }
-    try wholly { () throws(StorageError) in
-      _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
-        if let old {
-          found = old.entry
-          return old
-        }
+      return try set(key, treeIndex, probe) { old throws(StorageError) in
+        if let old { return old }
         let new = try appendPut(treeIndex, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
-          try draft.append(
-            .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+          try value.withBytes { value throws(StorageError) in
+            try draft.append(
+              .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+          }
         }
         return .entry(new)
       }
     }
-    return found
   }
 
   private func put(
@@ -116,24 +83,30 @@ extension FileTransaction {
     append: (_ tree: UInt32, _ replaced: EntryReference?, _ replacesDelete: Bool) throws(StorageError)
       -> EntryReference
   ) throws(StorageError) -> RecordReference? {
-    try check(keyLength: key.count)
-    return try locked { () throws(StorageError) in
-      let treeIndex = try existing(name, kind: .records, probe)
-      try boundMemory(of: treeIndex)
-      return try withProbe(key, probe) { probe throws(StorageError) in
-        var replaced: EntryReference?
-        var primary = TreeEditor.none
-        swap(&primary, &state.pointee.trees[treeIndex].primary)
-        defer { swap(&primary, &state.pointee.trees[treeIndex].primary) }
-        try wholly { () throws(StorageError) in
-          _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
-            replaced = old?.entry
-            return .entry(try appendPut(treeIndex, probe, over: replaced, append))
-          }
-        }
-        return RecordReference(replaced)
+    try change(key, in: name, .records, probe) { treeIndex, probe throws(StorageError) in
+      try set(key, treeIndex, probe) { old throws(StorageError) in
+        .entry(try appendPut(treeIndex, probe, over: old?.entry, append))
       }
     }
+  }
+
+  /// Sets what a tree of records has for a key; the record that was there.
+  private func set(
+    _ key: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe,
+    to payload: (Payload?) throws(StorageError) -> Payload
+  ) throws(StorageError) -> RecordReference? {
+    var found: EntryReference?
+    // Taken out while it changes, because `payload` changes the rest of the state.
+    var primary = TreeEditor.none
+    swap(&primary, &state.pointee.trees[treeIndex].primary)
+    defer { swap(&primary, &state.pointee.trees[treeIndex].primary) }
+    try wholly { () throws(StorageError) in
+      _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
+        found = old?.entry
+        return try payload(old)
+      }
+    }
+    return RecordReference(found)
   }
 
   /// Appends the put and counts it; finds what it takes the place of.
@@ -157,8 +130,7 @@ extension FileTransaction {
     } else if let deleted = try takeFromGone(treeIndex, probe) {
       tally.entryBytes -= Int64(deleted.length)
       if draft.contains(deleted.offset) {
-        let first = try source.entry(deleted).entry
-        replaced = first.replaced
+        replaced = try source.entry(deleted).entry.replaced
         tally.deleted -= 1
         tally.updated += 1
         supersede(deleted)
@@ -187,18 +159,8 @@ extension FileTransaction {
   package func delete(
     _ key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try check(keyLength: key.count)
-    return try locked { () throws(StorageError) in
-      let treeIndex = try existing(name, kind: .records, probe)
-      try boundMemory(of: treeIndex)
-      let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in
-          try wholly { () throws(StorageError) in
-            try withProbe(key, probe) { probe throws(StorageError) in try delete(key, treeIndex, probe) }
-          }
-        }
-      }
-      return RecordReference(try result.get())
+    try change(key, in: name, .records, probe) { key, treeIndex, probe throws(StorageError) in
+      RecordReference(try wholly { () throws(StorageError) in try delete(key, treeIndex, probe) })
     }
   }
 
@@ -221,9 +183,7 @@ extension FileTransaction {
       if first.replacesDelete {
         tally.inserted -= 1
         tally.entryBytes += Int64(before.length)
-        _ = try state.pointee.trees[treeIndex].gone.set(key, at: probe, in: file) { _ throws(StorageError) in
-          .entry(before)
-        }
+        try setGone(key, treeIndex, probe, before)
         return old
       }
       replaced = before
@@ -234,8 +194,15 @@ extension FileTransaction {
       value: UnsafeRawBufferPointer(start: nil, count: 0), replaced: replaced, replacesDelete: false)
     tally.deleted += 1
     tally.entryBytes += Int64(new.length)
-    _ = try state.pointee.trees[treeIndex].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(new) }
+    try setGone(key, treeIndex, probe, new)
     return old
+  }
+
+  private func setGone(
+    _ key: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe, _ delete: EntryReference
+  ) throws(StorageError) {
+    _ = try state.pointee.trees[treeIndex].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(delete)
+    }
   }
 
   /// The reference of a record as the transaction has it now, for payloads of other trees; nil where there is no such
@@ -245,11 +212,56 @@ extension FileTransaction {
   ) throws(StorageError) -> RecordReference? {
     try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: .records, probe)
-      let probe = probe ?? .bytes(key)
-      return try probe.withProbe { probe throws(StorageError) in
+      return try (probe ?? .bytes(key)).withProbe { probe throws(StorageError) in
         try TreeSearch(file: file).find(probe, in: state.pointee.trees[treeIndex].primary.root)?.record
       }
     }
+  }
+
+  /// Gives a record the state that it has in another commit of this store: its value there, or its delete. Nothing is written but
+  /// nodes, and the record's versions go on where that commit has them. The transaction must not have changed the record before.
+  ///
+  /// - Parameter probe: as for `put`.
+  /// - Returns: Whether there was anything to take: a key that never was there stays as it is.
+  @discardableResult
+  package func adopt(
+    _ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?
+  ) throws(StorageError) -> Bool {
+    guard view.file === file else {
+      throw .busy(what: "the store was compacted while a merge was being made")
+    }
+    guard let there = try view.catalogEntry(name), there.kind == .records else { throw .noSuchTree(name) }
+    return try change(key, in: name, .records, probe) { key, treeIndex, probe throws(StorageError) in
+      let search = TreeSearch(file: file)
+      let live = try search.find(probe, in: TreeRoot(pointer: there.root))?.entry
+      let deleted = try live == nil ? search.find(probe, in: TreeRoot(pointer: there.gone))?.entry : nil
+      guard let new = live ?? deleted else { return false }
+      try wholly { () throws(StorageError) in try take(new, isDelete: live == nil, key, treeIndex, probe) }
+      state.pointee.adopts = true
+      return true
+    }
+  }
+
+  private func take(
+    _ new: EntryReference, isDelete: Bool, _ key: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe
+  ) throws(StorageError) {
+    let live = try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file)?.entry
+    let deleted = try takeFromGone(treeIndex, probe)
+    if let old = live ?? deleted, draft.contains(old.offset) {
+      throw .wrongTree(state.pointee.trees[treeIndex].name, reason: "the record was changed before being taken over")
+    }
+    var tally = state.pointee.trees[treeIndex].tally
+    tally.entryBytes += Int64(new.length) - Int64(live?.length ?? 0) - Int64(deleted?.length ?? 0)
+    if isDelete {
+      try setGone(key, treeIndex, probe, new)
+      if live != nil { tally.deleted += 1 }
+    } else {
+      _ = try state.pointee.trees[treeIndex].primary.set(key, at: probe, in: file) { _ throws(StorageError) in
+        .entry(new)
+      }
+      if live != nil { tally.updated += 1 } else { tally.inserted += 1 }
+    }
+    state.pointee.trees[treeIndex].tally = tally
   }
 
   // MARK: Trees of entries
@@ -259,10 +271,7 @@ extension FileTransaction {
   package func insert(
     _ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    let result = key.withUnsafeBytes { key in
-      Result { () throws(StorageError) in try insert(key, payload, in: name, probe: probe) }
-    }
-    return try result.get()
+    try key.withBytes { key throws(StorageError) in try insert(key, payload, in: name, probe: probe) }
   }
 
   /// As `insert` of an array, from memory that is only read.
@@ -270,29 +279,24 @@ extension FileTransaction {
   package func insert(
     _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    try check(keyLength: key.count)
     if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
       throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
     }
     if case .served = payload { throw .wrongTree(name, reason: "a file cannot refer to a record of a server") }
-    return try locked { () throws(StorageError) in
-      let treeIndex = try existing(name, kind: .entries, probe)
-      try boundMemory(of: treeIndex)
-      return try withProbe(key, probe) { probe throws(StorageError) in
-        // The path is copied at once: to look first would cost every new payload a second descent. Of a tree that the
-        // transaction has not changed yet a copy that nobody needs is given up again.
-        let isChanged = state.pointee.trees[treeIndex].primary.root.fresh != nil
-        let before = isChanged ? nil : state.pointee.trees[treeIndex].primary
-        var isSame = false
-        let isNew = try wholly { () throws(StorageError) in
-          try state.pointee.trees[treeIndex].primary.set(key, at: probe, in: file) { old throws(StorageError) in
-            isSame = old == payload
-            return payload
-          }
+    return try change(key, in: name, .entries, probe) { treeIndex, probe throws(StorageError) in
+      // The path is copied at once: to look first would cost every new payload a second descent. Of a tree that the
+      // transaction has not changed yet a copy that nobody needs is given up again.
+      let isChanged = state.pointee.trees[treeIndex].primary.root.fresh != nil
+      let before = isChanged ? nil : state.pointee.trees[treeIndex].primary
+      var isSame = false
+      let isNew = try wholly { () throws(StorageError) in
+        try state.pointee.trees[treeIndex].primary.set(key, at: probe, in: file) { old throws(StorageError) in
+          isSame = old == payload
+          return payload
         }
-        if isSame, let before { state.pointee.trees[treeIndex].primary = before }
-        return isNew
       }
+      if isSame, let before { state.pointee.trees[treeIndex].primary = before }
+      return isNew
     }
   }
 
@@ -301,23 +305,39 @@ extension FileTransaction {
   package func remove(
     _ key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    try check(keyLength: key.count)
-    return try locked { () throws(StorageError) in
-      let treeIndex = try existing(name, kind: .entries, probe)
-      try boundMemory(of: treeIndex)
-      let probe = probe ?? .bytes(key)
-      return try probe.withProbe { probe throws(StorageError) in
-        try wholly { () throws(StorageError) in
-          try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file) != nil
-        }
+    try change(key, in: name, .entries, probe) { _, treeIndex, probe throws(StorageError) in
+      try wholly { () throws(StorageError) in
+        try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file) != nil
       }
     }
   }
 
-  // MARK: Checks
+  // MARK: What all changes share
 
-  private func check(keyLength: Int) throws(StorageError) {
-    if keyLength > Limits.key { throw .keyTooLong(count: keyLength, limit: Limits.key) }
+  /// Makes a change at a key of a tree: checks both, and sees to the memory that changes take.
+  @inline(__always)
+  private func change<R>(
+    _ key: UnsafeRawBufferPointer, in name: TreeName, _ kind: TreeKind, _ probe: KeyProbe?,
+    _ body: (_ treeIndex: Int, Probe) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    if key.count > Limits.key { throw .keyTooLong(count: key.count, limit: Limits.key) }
+    return try locked { () throws(StorageError) in
+      let treeIndex = try existing(name, kind: kind, probe)
+      try boundMemory(of: treeIndex)
+      guard let probe else { return try body(treeIndex, .bytes(key)) }
+      return try probe.withProbe { probe throws(StorageError) in try body(treeIndex, probe) }
+    }
+  }
+
+  private func change<R>(
+    _ key: [UInt8], in name: TreeName, _ kind: TreeKind, _ probe: KeyProbe?,
+    _ body: (UnsafeRawBufferPointer, _ treeIndex: Int, Probe) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try key.withBytes { key throws(StorageError) in
+      try change(key, in: name, kind, probe) { treeIndex, probe throws(StorageError) in
+        try body(key, treeIndex, probe)
+      }
+    }
   }
 
   private func check(valueLength: UInt64) throws(StorageError) {
@@ -336,12 +356,5 @@ extension FileTransaction {
     case (.caller, _): throw .wrongTree(name, reason: "its order is the caller's, who must say where the key belongs")
     case (.bytes, .compare): throw .wrongTree(name, reason: "its order is that of bytes")
     }
-  }
-
-  private func withProbe<R>(
-    _ key: UnsafeRawBufferPointer, _ probe: KeyProbe?, _ body: (Probe) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    guard let probe else { return try body(.bytes(key)) }
-    return try probe.withProbe(body)
   }
 }

@@ -53,130 +53,6 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   /// The number of `head` as the transaction found it; another than that of `base` where it was begun on a named one.
   package var headNumber: UInt64 { beginning.head.number }
 
-  // MARK: Trees
-
-  /// A snapshot of a tree with the changes so far, or nil where there is none of that name.
-  package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
-    try locked { () throws(StorageError) in
-      guard let treeIndex = try treeIndex(of: name) else { return nil }
-      let tree = state.pointee.trees[treeIndex]
-      return Tree(
-        name: name, identifier: tree.entry.identifier, kind: tree.entry.kind, order: tree.entry.order,
-        attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.gone.root, source: source)
-    }
-  }
-
-  /// The names of the trees that begin with `prefix`, in their order.
-  package func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName] {
-    try locked { () throws(StorageError) in
-      var names = Set(try CatalogScan(file: file).names(in: state.pointee.catalog.root, prefix: prefix))
-      for tree in state.pointee.trees where tree.name.hasPrefix(prefix) {
-        if tree.isDropped { names.remove(tree.name) } else { names.insert(tree.name) }
-      }
-      return names.sorted()
-    }
-  }
-
-  /// Makes an empty tree.
-  package func createTree(
-    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: [UInt8]
-  ) throws(StorageError) {
-    guard !name.bytes.isEmpty else { throw .invalidName("") }
-    guard name.bytes.count <= Limits.treeName else {
-      throw .keyTooLong(count: name.bytes.count, limit: Limits.treeName)
-    }
-    try locked { () throws(StorageError) in
-      if try treeIndex(of: name) != nil { throw .treeExists(name) }
-      var tree = TreeState(
-        name: name, entry: CatalogEntry(identifier: state.pointee.nextTree, kind: kind, order: order),
-        attributes: Bytes())
-      guard state.pointee.nextTree < .max else { throw .damaged(what: "catalog", offset: base.links.catalog.offset) }
-      state.pointee.nextTree += 1
-      tree.isNew = true
-      try setAttributes(attributes, of: &tree)
-      add(tree)
-    }
-  }
-
-  /// Takes a tree and all its entries out. Earlier commits keep it.
-  package func dropTree(_ name: TreeName) throws(StorageError) {
-    try locked { () throws(StorageError) in
-      let treeIndex = try existing(name)
-      state.pointee.trees[treeIndex].isDropped = true
-    }
-  }
-
-  /// Replaces what the module above keeps with a tree.
-  package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
-    try locked { () throws(StorageError) in
-      let treeIndex = try existing(name)
-      // A copy, because the call also notes in `state` what it supersedes.
-      var tree = state.pointee.trees[treeIndex]
-      try setAttributes(attributes, of: &tree)
-      state.pointee.trees[treeIndex] = tree
-    }
-  }
-
-  private func setAttributes(_ attributes: [UInt8], of tree: inout TreeState) throws(StorageError) {
-    guard attributes.count <= Limits.attributes else {
-      throw .valueTooLong(count: UInt64(attributes.count), limit: UInt64(Limits.attributes))
-    }
-    let bytes = Bytes(attributes)
-    guard bytes != tree.attributes else { return }
-    let old = tree.entry.attributes
-    var new = EntryReference.none
-    if !bytes.isEmpty {
-      new = try wholly { () throws(StorageError) in
-        try bytes.withUnsafeBytes { value throws(StorageError) in
-          try draft.append(
-            .attributes, tree: tree.entry.identifier, key: UnsafeRawBufferPointer(start: nil, count: 0), value: value,
-            replaced: old == .none || draft.contains(old.offset) ? nil : old, replacesDelete: false)
-        }
-      }
-    }
-    if old != .none, draft.contains(old.offset) { supersede(old) }
-    tree.tally.entryBytes += Int64(new.length) - Int64(old.length)
-    tree.entry.attributes = new
-    tree.attributes = bytes
-    tree.hasNewAttributes = true
-  }
-
-  func supersede(_ reference: EntryReference) { state.pointee.superseded.append(reference.offset - draft.start) }
-
-  private func add(_ tree: TreeState) {
-    // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
-    // Room for a datastore with a few indexes at once.
-    if state.pointee.trees.isEmpty { state.pointee.trees.reserveCapacity(4) }
-    state.pointee.trees.append(tree)
-  }
-
-  /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
-  func treeIndex(of name: TreeName) throws(StorageError) -> Int? {
-    if let treeIndex = state.pointee.treeIndex(of: name) {
-      return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex
-    }
-    if let known = store.writing.known(name, in: state.pointee.storedCatalog) {
-      add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
-      return state.pointee.trees.count - 1
-    }
-    let probe = KeyProbe.bytes(name.bytes)
-    let payload = try probe.withProbe { probe throws(StorageError) in
-      try TreeSearch(file: file).find(probe, in: state.pointee.catalog.root)
-    }
-    guard let payload else { return nil }
-    let entry = try CatalogEntry(payload, catalogAt: base.links.catalog.offset)
-    let attributes = entry.attributes == .none ? Bytes() : try file.value(entry.attributes)
-    add(TreeState(name: name, entry: entry, attributes: attributes))
-    return state.pointee.trees.count - 1
-  }
-
-  func existing(_ name: TreeName) throws(StorageError) -> Int {
-    guard let treeIndex = try treeIndex(of: name) else { throw .noSuchTree(name) }
-    return treeIndex
-  }
-
-  var source: RecordSource { RecordSource(file: file, draft: draft, draftNumber: number) }
-
   // MARK: Savepoints
 
   /// A moment to go back to; cheap, and any number may nest.
@@ -209,66 +85,6 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     }
   }
 
-  /// Brings trees (nil: all) back to what they were in a view, by their roots: nothing is copied. The trees must not have been
-  /// changed by this transaction before; a tree that the view has not is dropped.
-  package func restore(_ names: [TreeName]?, from view: View) throws(StorageError) {
-    try locked { () throws(StorageError) in
-      let view = try current(view)
-      guard let names else {
-        guard !state.pointee.isChanged else {
-          throw .wrongTree(TreeName([]), reason: "it was changed before being restored")
-        }
-        let nextTree = state.pointee.nextTree
-        state.pointee = TransactionState(
-          catalog: view.commit.links.catalog, nextTree: nextTree, liveBytes: view.commit.liveBytes)
-        state.pointee.restores = view.commit.number
-        return
-      }
-      for name in names where try restore(name, from: view) { state.pointee.restores = view.commit.number }
-    }
-  }
-
-  /// A view of the file that is written: compaction may have put another one in place since the view was taken.
-  private func current(_ view: View) throws(StorageError) -> View {
-    if view.file === file { return view }
-    let search = CommitSearch(file: file, newest: beginning.newest)
-    return View(commit: try search.commit(view.commit.number), file: file)
-  }
-
-  /// Whether there was anything to do: a tree that neither the view nor the transaction has stays nothing.
-  private func restore(_ name: TreeName, from view: View) throws(StorageError) -> Bool {
-    let old = try view.catalogEntry(name)
-    let treeIndex = try treeIndex(of: name)
-    if let treeIndex, state.pointee.trees[treeIndex].isChanged {
-      throw .wrongTree(name, reason: "it was changed before being restored")
-    }
-    guard let old else {
-      if let treeIndex { state.pointee.trees[treeIndex].isDropped = true }
-      return treeIndex != nil
-    }
-    var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
-    tree.isRestored = true
-    // What the restored roots consist of takes the place of what the tree consisted of.
-    if let treeIndex {
-      let current = state.pointee.trees[treeIndex].entry
-      changeLive { live in
-        live.add(old.liveBytes)
-        live.subtract(current.liveBytes)
-      }
-      state.pointee.trees[treeIndex] = tree
-    } else {
-      changeLive { $0.add(old.liveBytes) }
-      add(tree)
-    }
-    return true
-  }
-
-  private func changeLive(_ change: (inout LiveBytes) -> Void) {
-    var live = LiveBytes(state.pointee.liveBytes)
-    change(&live)
-    state.pointee.liveBytes = live.count
-  }
-
   /// A file has no round trips to save.
   package var asksServer: Bool { false }
   package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) {}
@@ -283,7 +99,46 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     mutex.withLock { _ in state.pointee.changeCounts }
   }
 
-  // MARK: Ending; how it is committed tells `Writer+Commit`
+  // MARK: Ending
+
+  /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
+  /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
+  /// was not rolled back.
+  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? { try commit(info) { _ in } }
+
+  /// The same; `appended` hears of the commit, or that there is none, before the turn passes on.
+  package func commit(
+    _ info: CommitInfo, appended: (PendingCommit?) -> Void
+  ) throws(StorageError) -> PendingCommit? {
+    try locked { () throws(StorageError) -> PendingCommit? in
+      if let failure = state.pointee.failure {
+        finish()
+        throw failure
+      }
+      let new: Publication.State
+      do throws(StorageError) {
+        guard let made = try Committing(self, info).run() else {
+          appended(nil)
+          finish()
+          return nil
+        }
+        new = made
+      } catch {
+        // A write that failed for another reason than want of room leaves unknown bytes behind.
+        if case .io(let cause) = error { store.writing.poison(cause) }
+        finish()
+        throw error
+      }
+      // What a rollback took back may have been written already, and further than the frame reaches.
+      store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
+      store.writing.append(
+        new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
+      let pending = PendingCommit(new, writer: store.writing)
+      appended(pending)
+      finish(willWait: info.durability == .durable, abandons: false)
+      return pending
+    }
+  }
 
   /// Forgets all changes and passes the turn on. Harmless where the transaction has ended.
   package func cancel() { end() }
@@ -307,5 +162,112 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
       guard !hasEnded else { throw .transactionEnded }
       return try body()
     }
+  }
+}
+
+/// A commit that was appended and will be durable with the next sync. Letting go of it without waiting does not take it back.
+package struct PendingCommit: Sendable {
+  package let number: UInt64
+  /// Nil where it is durable already, as all are on a server.
+  private let appended: (state: Publication.State, writer: Writer)?
+
+  init(_ state: Publication.State, writer: Writer) {
+    number = state.newest.number
+    appended = (state, writer)
+  }
+
+  /// One that is durable.
+  package init(durable number: UInt64) {
+    self.number = number
+    appended = nil
+  }
+
+  /// The state that the commit made, which this process can read already; nil on a server.
+  package var view: View? { appended.map { View(commit: $0.state.newest, file: $0.state.file) } }
+
+  /// Returns when the commit is durable, holding no thread meanwhile, and runs where its caller does. Commits that wait at
+  /// once share one sync.
+  package nonisolated(nonsending) func durable() async throws(StorageError) {
+    try await appended?.writer.untilDurable(number)
+  }
+
+  /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
+  package func wait() throws(StorageError) { try appended?.writer.waitUntilDurable(number) }
+
+  /// As `wait`, without giving others that write at this moment the time to share the sync.
+  func waitAtOnce() throws(StorageError) { try appended?.writer.waitUntilDurable(number, gathers: false) }
+}
+
+extension FileStore {
+  /// Waits for its turn, and for the writer's lock where another process holds it (for `lockPatience`), without holding a
+  /// thread; then begins a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: a way to the
+  /// pool and back takes an actor's task longer than to begin.
+  package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> FileTransaction {
+    do { try await takeTurn() } catch { throw .cancelled }
+    return try await beginTaken(on: base)
+  }
+
+  /// Waits for the turn alone, without holding a thread. Throws `CancellationError`, or what `refuseTurn` says.
+  ///
+  /// - Parameter isKept: whether the task may be suspended in its turn.
+  package nonisolated(nonsending) func takeTurn(isKept: Bool = true) async throws {
+    try await writing.takeTurn(isKept: isKept)
+  }
+
+  /// Takes the turn where nobody has it.
+  package func tryTakeTurn() -> Bool { writing.tryTakeTurn() }
+
+  package func passTurn() { writing.passTurn() }
+
+  /// Sends the tasks away that wait for the turn.
+  package func refuseTurn(with error: any Error) { writing.refuseTurn(with: error) }
+
+  /// How many wait for the turn.
+  package var waitingForTurn: Int { writing.waitingForTurn }
+
+  /// Runs, in the turn that the caller has, what begins transactions of its own on this thread: no other comes between them.
+  package func lendingTurn<R>(_ body: () throws -> R) rethrows -> R { try writing.lendingTurn(body) }
+
+  /// Begins a transaction in the turn that the caller has, which passes on when it ends, or where it cannot begin.
+  package nonisolated(nonsending) func beginTaken(on base: UInt64? = nil) async throws(StorageError) -> FileTransaction
+  {
+    if writing.holdsLock { return try beginInTurn(on: base) }
+    // Taking the lock may wait and recovers the file: not on a thread of the pool.
+    let result = await writing.run { Result { () throws(StorageError) in try self.beginInTurn(on: base) } }
+    return try result.get()
+  }
+
+  /// As `begin(on:)`, holding the thread. A thread that has a transaction open must not begin another one.
+  package func beginBlocking(on base: UInt64?) throws(StorageError) -> FileTransaction {
+    writing.takeTurnBlocking()
+    return try beginInTurn(on: base)
+  }
+
+  private func beginInTurn(on base: UInt64?) throws(StorageError) -> FileTransaction {
+    do throws(StorageError) {
+      return try begin(on: base, keepsTurn: false)
+    } catch {
+      writing.passTurn()
+      throw error
+    }
+  }
+
+  /// Begins a transaction that leaves the turn, which the caller has, to the caller. `isFirst`: the first one of the turn.
+  func beginKeepingTurn(isFirst: Bool) throws(StorageError) -> FileTransaction {
+    try begin(on: nil, keepsTurn: true, isFirst: isFirst)
+  }
+
+  private func begin(on base: UInt64?, keepsTurn: Bool, isFirst: Bool = true) throws(StorageError) -> FileTransaction {
+    let state = try writing.prepareTurn(checksNames: isFirst) { note($0) }
+    guard state.newest.number < .max else {
+      throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
+    }
+    var baseRecord = state.head
+    if let base, base != baseRecord.number {
+      baseRecord = try CommitSearch(file: state.file, newest: state.newest).commit(base)
+    }
+    return FileTransaction(
+      store: self, state: state, base: baseRecord, isFork: base != nil, keepsTurn: keepsTurn,
+      origin: writing.tail.origin)
   }
 }

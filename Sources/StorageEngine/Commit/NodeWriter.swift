@@ -36,9 +36,69 @@ struct NodeWriter {
     if nodes % 64 == 0 { letOthersRun() }
     file.counters.nodesWritten.add(1)
     file.counters.nodeBytesWritten.add(UInt64(length))
-    let pointer = NodePointer(
-      offset: offset, length: length, check: check, count: count)
+    let pointer = NodePointer(offset: offset, length: length, check: check, count: count)
     file.trust(pointer)
     return pointer
+  }
+
+  /// Writes the changed trees of a transaction, and the catalog; its root, and of how many bytes the state consists then.
+  mutating func write(
+    _ state: inout TransactionState
+  ) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64) {
+    var live = LiveBytes(state.liveBytes)
+    for treeIndex in state.trees.indices where state.trees[treeIndex].isChanged {
+      let tree = state.trees[treeIndex]
+      let before = nodeBytes
+      if tree.isDropped {
+        // A new tree of the name comes after it, and is set then.
+        if !tree.isNew {
+          live.subtract(tree.entry.liveBytes)
+          try state.catalog.change(tree.name.bytes, to: nil, in: file)
+        }
+        continue
+      }
+      var entry = tree.entry
+      entry.root = try write(tree.primary.root)
+      entry.gone = try write(tree.gone.root)
+      let nodeChange =
+        Int64(nodeBytes - before) + Int64(tree.settledBytes) - Int64(tree.primary.replacedNodeBytes)
+        - Int64(tree.gone.replacedNodeBytes)
+      entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
+      entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
+      live.change(by: nodeChange + tree.tally.entryBytes)
+      state.trees[treeIndex].entry = entry
+      try state.catalog.change(tree.name.bytes, to: .bytes(entry.encoded()), in: file)
+    }
+    let before = nodeBytes
+    let root = try write(state.catalog.root)
+    live.change(by: Int64(nodeBytes - before) - Int64(state.catalog.replacedNodeBytes))
+    return (root, live.count)
+  }
+
+  /// Writes the tree of names with some changes; its root.
+  ///
+  /// Texts that are equal are one name, though their bytes may differ ("é" is one letter, or two): with a name the other spellings of
+  /// it go, which no text could ask for. So each change reads all names.
+  ///
+  /// - Parameter place: Tells where the frame of a commit begins; nil where it is not in the file.
+  mutating func write(
+    _ changes: [NameChange], to names: NodePointer, place: (UInt64) throws(StorageError) -> FileOffset?
+  ) throws(StorageError) -> NodePointer {
+    guard !changes.isEmpty else { return names }
+    let stored = TreeRoot(pointer: names)
+    var editor = TreeEditor(root: stored, order: .bytes, isReferences: false)
+    for change in changes {
+      let key = Array(change.name.utf8)
+      for known in try CatalogScan(file: file).names(in: stored, prefix: [])
+      where known.bytes != key && String(decoding: known.bytes, as: UTF8.self) == change.name {
+        try editor.change(known.bytes, to: nil, in: file)
+      }
+      var named: NamedCommit?
+      if let number = change.commit, let offset = try place(number) {
+        named = NamedCommit(number: number, offset: offset)
+      }
+      try editor.change(key, to: named?.payload, in: file)
+    }
+    return try write(editor.root)
   }
 }

@@ -180,12 +180,7 @@ struct Recovery {
 extension DataFile {
   /// Writes one of the blocks before the frames.
   func write(_ block: [UInt8], at offset: FileOffset) throws(StorageError) {
-    try engineCall { () throws(DiskError) in
-      let written = block.withUnsafeBytes { bytes in
-        Result { () throws(DiskError) in try file.write(bytes, at: offset) }
-      }
-      try written.get()
-    }
+    try engineCall { () throws(DiskError) in try file.write(block, at: offset) }
     counters.writes.add(1)
     counters.bytesWritten.add(UInt64(block.count))
   }

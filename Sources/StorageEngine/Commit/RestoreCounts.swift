@@ -10,8 +10,8 @@ struct RestoreCounts {
 
   /// Counts of all restored trees of records but those that have counts already.
   func counts(besides counted: Set<UInt32>) throws(StorageError) -> [ChangeCounts] {
-    let before = try entries(TreeRoot(pointer: transaction.base.links.catalog))
-    var after = try entries(transaction.state.pointee.catalog.root)
+    let before = try entries(transaction.base.links.catalog)
+    var after = try entries(transaction.state.pointee.storedCatalog)
     for tree in transaction.state.pointee.trees {
       after[tree.name] = tree.isDropped ? nil : tree.entry
     }
@@ -25,25 +25,13 @@ struct RestoreCounts {
         old: (file, TreeRoot(pointer: old?.root ?? .none)), new: (file, TreeRoot(pointer: new?.root ?? .none)),
         order: entry.order, isSameFile: true)
       var count = ChangeCounts(tree: name, inserted: 0, updated: 0, deleted: 0, identifier: entry.identifier)
-      while let difference = try cursor.next() {
-        if difference.old == nil {
-          count.inserted += 1
-        } else if difference.new == nil {
-          count.deleted += 1
-        } else {
-          count.updated += 1
-        }
-      }
+      while let difference = try cursor.next() { count.add(difference) }
       counts.append(count)
     }
     return counts
   }
 
-  private func entries(_ catalog: TreeRoot) throws(StorageError) -> [TreeName: CatalogEntry] {
-    var entries: [TreeName: CatalogEntry] = [:]
-    try CatalogScan(file: file).forEach(in: catalog, prefix: []) { name, payload throws(StorageError) in
-      entries[name] = try CatalogEntry(payload, catalogAt: catalog.pointer.offset)
-    }
-    return entries
+  private func entries(_ catalog: NodePointer) throws(StorageError) -> [TreeName: CatalogEntry] {
+    Dictionary(try CatalogScan(file: file).entries(in: catalog).map { ($0.name, $0.entry) }) { _, new in new }
   }
 }

@@ -110,16 +110,11 @@ private enum Place {
   case left
 }
 
-/// Gives one task or thread at a time the turn, in the order in which they asked. A cancelled task takes a turn that is free, and
-/// leaves the queue where it would have to wait.
+/// Gives one task at a time the turn, in the order in which they asked. A cancelled task takes a turn that is free, and leaves the
+/// queue where it would have to wait.
 package final class TurnQueue: Sendable {
-  private enum Waiter {
-    case task(CheckedContinuation<Void, any Error>)
-    case thread(Signal)
-  }
-
   private struct State {
-    var order = TurnOrder<Waiter>()
+    var order = TurnOrder<CheckedContinuation<Void, any Error>>()
     /// What tasks hear that wait or come: for good, and while this turn lasts.
     var closedBy: (any Error)?
     var refusal: (any Error)?
@@ -142,22 +137,11 @@ package final class TurnQueue: Sendable {
       state.withLock { state in
         if let error = state.reasonToLeave { return (0, .failure(error)) }
         if state.order.take() { return (0, .success(())) }
-        return (state.order.wait(.task(continuation)), nil)
+        return (state.order.wait(continuation), nil)
       }
     } leave: { ticket in
-      if case .task(let continuation) = self.state.withLock({ $0.order.leave(ticket) }) { continuation } else { nil }
+      self.state.withLock { $0.order.leave(ticket) }
     }
-  }
-
-  /// Waits for the turn, holding the thread.
-  func takeBlocking() {
-    let signal = state.withLock { state -> Signal? in
-      if state.order.take() { return nil }
-      let signal = Signal()
-      state.order.wait(.thread(signal))
-      return signal
-    }
-    signal?.wait()
   }
 
   /// Gives the turn to the one that has waited longest.
@@ -166,11 +150,7 @@ package final class TurnQueue: Sendable {
       state.refusal = nil
       return state.order.pass()
     }
-    switch next {
-    case nil: break
-    case .task(let continuation): continuation.resume()
-    case .thread(let signal): signal.fire()
-    }
+    next?.resume()
   }
 
   /// Sends everybody away who waits or comes later.
@@ -179,17 +159,11 @@ package final class TurnQueue: Sendable {
   /// Sends everybody away who waits or comes, until the turn is passed on. The caller has the turn.
   package func refuse(with error: any Error) { sendAway(with: error) { $0.refusal = error } }
 
-  /// Not for a queue in which threads wait.
   private func sendAway(with error: any Error, _ note: (inout State) -> Void) {
     let sentAway = state.withLock { state in
       note(&state)
       return state.order.leaveAll()
     }
-    for waiter in sentAway {
-      guard case .task(let continuation) = waiter else {
-        preconditionFailure("a thread waits in a queue that sends away")
-      }
-      continuation.resume(throwing: error)
-    }
+    for continuation in sentAway { continuation.resume(throwing: error) }
   }
 }

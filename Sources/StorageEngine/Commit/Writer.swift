@@ -3,8 +3,8 @@ import Locks
 /// The writing side of an open store: who writes, the tail of the file, and the syncs that transactions share.
 ///
 /// What the parts in the files beside this one are about:
-/// * `Writer+Commit`: the way of a commit from the turn to those that hear that it is durable;
-/// * `Writer+Lock`: taking the writer's lock from other processes, recovery, and letting go of it;
+/// * `GroupCommit`: the way of a commit from the turn to those that hear that it is durable;
+/// * `WriterLock`: taking the writer's lock from other processes, recovery, and letting go of it;
 /// * `Writer+Thread`: the writer's own thread, which syncs for tasks and does what is due when nobody writes.
 ///
 /// Three things guard what is shared, and are taken in this order: the turn (one transaction at a time, kept from its beginning to the
@@ -23,7 +23,6 @@ final class Writer: @unchecked Sendable {
   /// Why the store cannot be written, or nil.
   let readOnlyReason: String?
 
-  let activity = Mutex(ActivityPace())
   let monitor = Monitor()
   var shared: Shared
   var tail = Tail()
@@ -71,6 +70,7 @@ final class Writer: @unchecked Sendable {
     var idleWork: (@Sendable () -> Void)?
     /// After how many nanoseconds it does that again though nobody has committed; nil: only after the next commit.
     var idlePause: Int64?
+    var activity = ActivityPace()
     /// What the slot says that was written last.
     var slotSequence: UInt64 = 0
     var slotEnd: FileOffset

@@ -26,7 +26,7 @@ struct CommitCopy {
     self.new = new
     self.draft = draft
     liveBytes = base.liveBytes
-    self.base = View(commit: base, file: draft.targetFile)
+    self.base = View(commit: base, file: draft.file)
   }
 
   /// Whether commits between the two are left out.
@@ -36,11 +36,7 @@ struct CommitCopy {
 
   /// Trees of records first, because entries of other trees refer to what is in them.
   mutating func copyEntries(_ copy: GenerationCopy) throws(StorageError) {
-    var found: [(TreeName, CatalogEntry)] = []
-    try CatalogScan(file: new.file).forEach(in: TreeRoot(pointer: new.commit.links.catalog), prefix: []) {
-      name, payload throws(StorageError) in
-      found.append((name, try CatalogEntry(payload, catalogAt: new.commit.links.catalog.offset)))
-    }
+    let found = try CatalogScan(file: new.file).entries(in: new.commit.links.catalog)
     for kind in [TreeKind.records, .entries] {
       for (name, entry) in found where entry.kind == kind {
         let before = try old.catalogEntry(name)
@@ -187,11 +183,11 @@ struct CommitCopy {
       entry.entryBytes = tree.entryBytes
       live.add(entry.liveBytes)
       live.subtract(try base.catalogEntry(tree.name)?.liveBytes ?? 0)
-      try change(&catalog, tree.name, .bytes(entry.encoded()), copy)
+      try catalog.change(tree.name.bytes, to: .bytes(entry.encoded()), in: copy.target)
     }
     for name in try base.trees() where !present.contains(name) {
       live.subtract(try base.catalogEntry(name)?.liveBytes ?? 0)
-      try change(&catalog, name, nil, copy)
+      try catalog.change(name.bytes, to: nil, in: copy.target)
     }
     var writer = NodeWriter(draft: draft, file: copy.target)
     let root = try writer.write(catalog.root)
@@ -199,21 +195,6 @@ struct CommitCopy {
     nodeBytes += writer.nodeBytes
     liveBytes = live.count
     return root
-  }
-
-  private func change(
-    _ catalog: inout TreeEditor, _ name: TreeName, _ payload: Payload?, _ copy: GenerationCopy
-  ) throws(StorageError) {
-    let result = name.bytes.withUnsafeBytes { key in
-      Result { () throws(StorageError) in
-        if let payload {
-          _ = try catalog.set(key, at: .bytes(key), in: copy.target) { _ throws(StorageError) in payload }
-        } else {
-          _ = try catalog.remove(at: .bytes(key), in: copy.target)
-        }
-      }
-    }
-    try result.get()
   }
 }
 
@@ -225,7 +206,7 @@ extension LiveBytes {
 
 extension ChangeCounts {
   /// Counts what became of one record between two states.
-  fileprivate mutating func add(_ difference: Difference) {
+  mutating func add(_ difference: Difference) {
     if difference.old == nil {
       inserted += 1
     } else if difference.new == nil {

@@ -1,3 +1,5 @@
+import Locks
+
 /// How far a compaction is.
 package struct CompactionProgress: Sendable, Hashable {
   package var commitsDone: Int
@@ -45,9 +47,9 @@ extension FileStore {
     progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
     // One at a time in the process; the lock sees to the others.
-    compactions.takeBlocking()
-    defer { compactions.pass() }
-    return try compactInTurn(retention, keepsMore: keepsMore, switchingOn: feature, progress: progress)
+    try compactions.withLock { _ throws(StorageError) in
+      try compactInTurn(retention, keepsMore: keepsMore, switchingOn: feature, progress: progress)
+    }
   }
 
   package func compact(

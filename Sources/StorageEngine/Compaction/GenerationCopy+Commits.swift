@@ -13,7 +13,10 @@ extension GenerationCopy {
     let changesEnd = draft.position
     let catalog = try state.copyNodes(self)
     let stateBytes = changesEnd - draft.start - UInt64(FrameHeader.size) + state.nodeBytes
-    let namesRoot = try copyNames(names, commit, draft)
+    var writer = NodeWriter(draft: draft, file: target)
+    let namesRoot = try writer.write(names, to: newest.links.names) {
+      $0 == commit.number ? draft.start : copied.offset(of: $0)
+    }
     let nodesEnd = draft.position
 
     var record = commit
@@ -62,56 +65,31 @@ extension GenerationCopy {
     of record: inout CommitRecord, _ commit: CommitRecord, _ parent: CommitRecord?, _ newParent: CommitRecord?,
     _ offset: FileOffset
   ) throws(StorageError) -> CommitLinks {
-    let own = CommitLink(
-      number: commit.number, offset: offset, depth: (newParent?.links.own.depth ?? 0) &+ 1, date: commit.date)
-    var links = CommitLinks(
-      own: own, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: [], ancestry: .none, order: .none,
-      lastRestore: nil, head: own, catalog: .none, names: .none, nextTree: commit.links.nextTree, changesEnd: 0,
-      superseded: .none)
-    if let newParent {
-      links.parents = [newParent.links.own]
-      links.ancestry = try Lineage(after: newParent.links.own, its: newParent.links.ancestry) {
-        jump throws(StorageError) in try target.record(jump).links.ancestry.jump
-      }
-      links.lastRestore = newParent.links.lastRestore
-      if commit.links.parents.count > 1, let second = try keptAncestor(of: commit.links.parents[1]),
-        second.number != newParent.number
-      {
-        links.parents.append(try copiedRecord(second.number).links.own)
-      }
+    var parents = newParent.map { [$0] } ?? []
+    if let newParent, commit.links.parents.count > 1, let second = try keptAncestor(of: commit.links.parents[1]),
+      second.number != newParent.number
+    {
+      parents.append(try copiedRecord(second.number))
     }
-    if newest.number > 0 {
-      links.order = try Lineage(after: newest.orderLink, its: newest.links.order) { jump throws(StorageError) in
-        try target.record(jump).links.order.jump
-      }
+    var links = try CommitLinks(
+      of: commit.number, at: offset, date: commit.date, behind: newest, parents: parents
+    ) { link, isOrder throws(StorageError) in
+      let its = try target.record(link).links
+      return isOrder ? its.order.jump : its.ancestry.jump
     }
+    links.nextTree = commit.links.nextTree
     // A restore among the squashed commits makes this one a place where version chains jump back.
     if let parent, let restore = commit.links.lastRestore, restore.number > parent.number {
-      links.lastRestore = own
+      links.lastRestore = links.own
       if record.restores == nil { record.restores = try source.record(restore).restores }
     }
     if commit.links.head.number == 0 {
       links.head = .beginning
     } else if commit.links.head.number != commit.number {
       let head = try keptAncestor(of: commit.links.head)
-      links.head = try head.map { head throws(StorageError) in try copiedRecord(head.number).links.own } ?? own
+      links.head = try head.map { head throws(StorageError) in try copiedRecord(head.number).links.own } ?? links.own
     }
     record.parents = links.parents.map(\.number)
     return links
-  }
-
-  private func copyNames(
-    _ changes: [NameChange], _ commit: CommitRecord, _ draft: FrameDraft
-  ) throws(StorageError) -> NodePointer {
-    guard !changes.isEmpty else { return newest.links.names }
-    var editor = NamesEditor(newest.links.names, in: target)
-    for change in changes {
-      let offset = change.commit.flatMap { $0 == commit.number ? draft.start : copied.offset(of: $0) }
-      var named: NamedCommit?
-      if let number = change.commit, let offset { named = NamedCommit(number: number, offset: offset) }
-      try editor.set(change.name, to: named)
-    }
-    var writer = NodeWriter(draft: draft, file: target)
-    return try editor.write(&writer)
   }
 }

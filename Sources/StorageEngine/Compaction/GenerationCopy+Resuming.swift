@@ -73,19 +73,13 @@ extension GenerationCopy {
   /// Notes where the nodes and the entries of a commit's state lie in its copy; false where the copy has another shape.
   private func learn(_ commit: CommitRecord, _ copied: CommitRecord) throws(StorageError) -> Bool {
     let copy = View(commit: copied, file: target)
-    var isSame = true
-    let catalog = TreeRoot(pointer: commit.links.catalog)
-    try CatalogScan(file: source).forEach(in: catalog, prefix: []) { name, payload throws(StorageError) in
-      let entry = try CatalogEntry(payload, catalogAt: commit.links.catalog.offset)
-      guard isSame, let other = try copy.catalogEntry(name), try learn(entry.root, other.root),
+    for (name, entry) in try CatalogScan(file: source).entries(in: commit.links.catalog) {
+      guard let other = try copy.catalogEntry(name), try learn(entry.root, other.root),
         try learn(entry.gone, other.gone)
-      else {
-        isSame = false
-        return
-      }
+      else { return false }
       if entry.attributes != .none { try remember(entry.attributes, as: other.attributes) }
     }
-    return isSame
+    return true
   }
 
   private func learn(_ pointer: NodePointer, _ copied: NodePointer) throws(StorageError) -> Bool {

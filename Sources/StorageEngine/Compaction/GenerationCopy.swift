@@ -75,12 +75,11 @@ final class GenerationCopy {
     _ commits: [CommitRecord], names: [(name: String, commit: UInt64)], progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
     // Kept for the duration of the call only.
-    let result = withoutActuallyEscaping(progress) { progress in
+    try withoutActuallyEscaping(progress) { progress throws(StorageError) in
       self.progress = progress
       defer { self.progress = { _ in true } }
-      return Result { () throws(StorageError) in try run(commits, names) }
+      try run(commits, names)
     }
-    try result.get()
   }
 
   private func run(_ commits: [CommitRecord], _ names: [(name: String, commit: UInt64)]) throws(StorageError) {
@@ -187,12 +186,7 @@ final class GenerationCopy {
     while record.number > number, !copied.contains(record.number) {
       missing.append(record)
       guard let previous = record.links.order.previous else { break }
-      let next = try source.record(previous)
-      // Numbers fall with each step, so that no damage makes the walk endless.
-      guard next.number < record.number else {
-        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
-      }
-      record = next
+      record = try source.record(previous, before: record)
     }
     return missing.reversed()
   }
@@ -204,12 +198,8 @@ final class GenerationCopy {
 
   /// Whether every named commit of a state was copied.
   func hasAllNames(of state: Publication.State) throws(StorageError) -> Bool {
-    var isComplete = true
-    let root = TreeRoot(pointer: state.newest.links.names)
-    try CatalogScan(file: state.file).forEach(in: root, prefix: []) { _, payload throws(StorageError) in
-      if !copied.contains(try NamedCommit(payload, at: root.pointer.offset).number) { isComplete = false }
-    }
-    return isComplete && (state.newest.links.head.number == 0 || copied.contains(state.newest.links.head.number))
+    let head = state.newest.links.head.number
+    return try state.names().allSatisfy { copied.contains($0.commit) } && (head == 0 || copied.contains(head))
   }
 
   /// Writes zeros, session and slot around the frames and makes all durable.
@@ -241,9 +231,6 @@ final class GenerationCopy {
 extension DiskFile {
   /// Writes an array.
   func write(_ bytes: [UInt8], at offset: FileOffset) throws(DiskError) {
-    let written = bytes.withUnsafeBytes { bytes in
-      Result { () throws(DiskError) in try write(bytes, at: offset) }
-    }
-    try written.get()
+    try bytes.withBytes { bytes throws(DiskError) in try write(bytes, at: offset) }
   }
 }

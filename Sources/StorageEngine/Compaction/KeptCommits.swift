@@ -63,11 +63,7 @@ struct KeptCommits {
     while try visit(record) {
       if isCancelled() { throw .cancelled }
       guard let previous = record.links[keyPath: lineage].previous else { return }
-      let next = try state.file.record(previous)
-      guard next.number < record.number else {
-        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
-      }
-      record = next
+      record = try state.file.record(previous, before: record)
     }
   }
 }

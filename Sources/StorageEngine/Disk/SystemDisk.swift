@@ -247,10 +247,9 @@ private final class SystemFile: DiskFile {
     var offset = range.lowerBound
     while offset < range.upperBound {
       let count = Int(min(UInt64(zeros.count), range.upperBound - offset))
-      let written = zeros.withUnsafeBytes { bytes in
-        Result { () throws(DiskError) in try write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset) }
+      try zeros.withBytes { bytes throws(DiskError) in
+        try write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
       }
-      try written.get()
       offset += UInt64(count)
     }
   }

@@ -39,6 +39,15 @@ struct ChangeEntry {
 
   /// The longest that comes before key and value.
   static let longestHead = 1 + 10 + 5 + 3 + 5 + EntryReference.size
+  /// The same with the longest key.
+  static let longestKeyed = UInt64(longestHead + Limits.key)
+
+  /// The check that references to the entry have, of all of its bytes: that of a large one covers its value by the checks of its pieces.
+  func check(_ bytes: UnsafeRawBufferPointer, _ header: FileHeader) -> UInt32 {
+    guard isLarge else { return header.check(bytes) }
+    let head = header.check(UnsafeRawBufferPointer(rebasing: bytes[..<valueStart]))
+    return checksum(head, UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - checksLength)...]))
+  }
 
   /// Reads what comes before the value; `bytes` may end there.
   @inline(__always)
@@ -80,5 +89,27 @@ struct ChangeEntry {
     buffer.append(varint: valueLength)
     if let replaced { buffer.append(replaced) }
     buffer.append(key)
+  }
+}
+
+extension DataFile {
+  /// The change entry that begins at a place of the frame at `frame`, before `limit`, with its reference, which the frame does not hold:
+  /// its check is computed. `head` are bytes of the file from there on, its key among them.
+  func changeEntry(
+    _ head: Bytes, at offset: FileOffset, of frame: FileOffset, limit: FileOffset
+  ) throws(StorageError) -> (entry: ChangeEntry, reference: EntryReference) {
+    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
+    guard entry.distance == offset - frame, entry.length <= limit - offset, let length = UInt32(exactly: entry.length)
+    else { throw .damaged(what: "change entry", offset: offset) }
+    var check: UInt32
+    if entry.isLarge {
+      check = try hash(offset..<offset + UInt64(entry.valueStart), from: header.seed)
+      check = try hash(offset + entry.length - UInt64(entry.checksLength)..<offset + entry.length, from: check)
+    } else if entry.length <= UInt64(head.count) {
+      check = head.withUnsafeBytes { header.check(UnsafeRawBufferPointer(rebasing: $0[..<Int(length)])) }
+    } else {
+      check = try hash(offset..<offset + entry.length, from: header.seed)
+    }
+    return (entry, EntryReference(offset: offset, length: length, check: check))
   }
 }

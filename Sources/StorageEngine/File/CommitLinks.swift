@@ -20,25 +20,6 @@ struct Lineage: Hashable, Sendable {
 
   static let none = Lineage(previous: nil, jump: nil, previousJump: nil)
 
-  /// The lineage of a commit on top of `previous`, whose own lineage is `its`. `jump` tells the jump of a commit.
-  init(
-    after previous: CommitLink, its: Lineage, jumpOf: (CommitLink) throws(StorageError) -> CommitLink?
-  ) throws(StorageError) {
-    self.previous = previous
-    previousJump = its.jump
-    jump = previous
-    // Two trees of equal size in front, and this commit becomes the root above both.
-    guard let near = its.jump else { return }
-    let far = near == its.previous ? its.previousJump : try jumpOf(near)
-    if let far, previous.depth &- near.depth == near.depth &- far.depth { jump = far }
-  }
-
-  init(previous: CommitLink?, jump: CommitLink?, previousJump: CommitLink?) {
-    self.previous = previous
-    self.jump = jump
-    self.previousJump = previousJump
-  }
-
   /// The next commit on the way to the newest one that `isWanted`, where wanted ones are all those before some point;
   /// nil where there is none. `isWanted` of the commit itself must be false.
   func step(towards isWanted: (CommitLink) -> Bool) -> CommitLink? {
@@ -50,28 +31,67 @@ struct Lineage: Hashable, Sendable {
   }
 }
 
+extension Lineage {
+  /// The lineage of a commit on top of `previous`, whose own lineage is `its`. `jump` tells the jump of a commit.
+  init(
+    after previous: CommitLink, its: Lineage, jumpOf: (CommitLink) throws(StorageError) -> CommitLink?
+  ) throws(StorageError) {
+    self.init(previous: previous, jump: previous, previousJump: its.jump)
+    // Two trees of equal size in front, and this commit becomes the root above both.
+    guard let near = its.jump else { return }
+    let far = near == its.previous ? its.previousJump : try jumpOf(near)
+    if let far, previous.depth &- near.depth == near.depth &- far.depth { jump = far }
+  }
+}
+
 /// The pointers of a commit into the file.
 struct CommitLinks: Hashable, Sendable {
   /// The commit itself.
   var own: CommitLink
   /// Where its frame ends.
-  var frameEnd: FileOffset
+  var frameEnd: FileOffset = 0
   /// Its depth in the order of the file.
-  var orderDepth: UInt64
-  var parents: [CommitLink]
-  var ancestry: Lineage
-  var order: Lineage
+  var orderDepth: UInt64 = 0
+  var parents: [CommitLink] = []
+  var ancestry = Lineage.none
+  var order = Lineage.none
   /// The newest commit at or before this one that restored by roots.
   var lastRestore: CommitLink?
   /// `head` after this commit.
-  var head: CommitLink
-  var catalog: NodePointer
-  var names: NodePointer
-  var nextTree: UInt32
+  var head = CommitLink.beginning
+  var catalog = NodePointer.none
+  var names = NodePointer.none
+  var nextTree: UInt32 = 1
   /// Where the changes end.
-  var changesEnd: FileOffset
+  var changesEnd: FileOffset = 0
   /// The list of superseded entries, as it lies in the record.
-  var superseded: SupersededList
+  var superseded = SupersededList.none
+}
+
+extension CommitLinks {
+  /// The links of a commit in the frame behind that of `newest`, which is its own head. `jumpOf` tells the jump of a commit, among its
+  /// ancestors or in the order of the file.
+  init(
+    of number: UInt64, at offset: FileOffset, date: Int64, behind newest: CommitRecord, parents: [CommitRecord],
+    jumpOf: (CommitLink, _ isOrder: Bool) throws(StorageError) -> CommitLink?
+  ) throws(StorageError) {
+    let first = parents.first?.links
+    own = CommitLink(number: number, offset: offset, depth: (first?.own.depth ?? 0) &+ 1, date: date)
+    head = own
+    self.parents = parents.map(\.links.own)
+    orderDepth = newest.links.orderDepth &+ 1
+    lastRestore = first?.lastRestore
+    if let first {
+      ancestry = try Lineage(after: first.own, its: first.ancestry) { link throws(StorageError) in
+        try jumpOf(link, false)
+      }
+    }
+    if newest.number > 0 {
+      order = try Lineage(after: newest.orderLink, its: newest.links.order) { link throws(StorageError) in
+        try jumpOf(link, true)
+      }
+    }
+  }
 }
 
 /// Entries of a frame that a later change of the same commit took the place of: where their list lies in the file.

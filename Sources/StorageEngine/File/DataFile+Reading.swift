@@ -1,3 +1,12 @@
+extension Change {
+  /// `bytes`: of the entry, its key among them.
+  init(_ entry: ChangeEntry, _ bytes: Bytes, _ reference: EntryReference, commit: UInt64) {
+    self.init(
+      commit: commit, tree: entry.tree, key: bytes[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
+      replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
+  }
+}
+
 extension DataFile {
   /// The header of the frame at an offset. Checks the header only.
   func frameHeader(at offset: FileOffset) throws(StorageError) -> FrameHeader {
@@ -49,6 +58,15 @@ extension DataFile {
     return record
   }
 
+  /// The record that a link of a commit names, which is an earlier one: numbers fall with each step, so that no damage makes a walk endless.
+  func record(_ link: CommitLink, before commit: CommitRecord) throws(StorageError) -> CommitRecord {
+    let record = try record(link)
+    guard record.number < commit.number else {
+      throw .damaged(what: "link to a commit", offset: commit.links.own.offset)
+    }
+    return record
+  }
+
   /// The bytes of a change entry, with its check verified; a large value's bytes are verified too.
   func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
     let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
@@ -61,15 +79,10 @@ extension DataFile {
     if bytes.count <= ChangeEntry.largeValue { return try checkedSmallEntry(bytes, reference) }
     let entry = try ChangeEntry(bytes, offset: reference.offset)
     guard entry.length == UInt64(bytes.count) else { throw damage }
-    guard entry.isLarge else {
-      guard header.check(bytes) == reference.check else { throw damage }
-      return entry
-    }
+    guard entry.check(bytes, header) == reference.check else { throw damage }
     let valueEnd = entry.valueStart + Int(entry.valueLength)
     let checks = UnsafeRawBufferPointer(rebasing: bytes[valueEnd...])
-    let head = UnsafeRawBufferPointer(rebasing: bytes[..<entry.valueStart])
-    guard checksum(header.check(head), checks) == reference.check else { throw damage }
-    for piece in 0..<ChangeEntry.pieces(entry.valueLength) {
+    for piece in 0..<entry.checksLength / 4 {
       let start = entry.valueStart + piece * ChangeEntry.largeValue
       let end = min(start + ChangeEntry.largeValue, valueEnd)
       let check = loadInteger(UInt32.self, checks, at: 4 * piece)
@@ -94,15 +107,9 @@ extension DataFile {
   /// The change that a reference names.
   func change(_ reference: EntryReference) throws(StorageError) -> Change {
     let (entry, bytes) = try entry(reference)
-    return try change(entry, bytes, reference)
-  }
-
-  func change(_ entry: ChangeEntry, _ bytes: Bytes, _ reference: EntryReference) throws(StorageError) -> Change {
     guard entry.kind != .attributes else { throw .damaged(what: "record", offset: reference.offset) }
     let header = try frameHeader(at: reference.offset - entry.distance)
-    return Change(
-      commit: header.number, tree: entry.tree, key: bytes[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
-      replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
+    return Change(entry, bytes, reference, commit: header.number)
   }
 
   /// The value of a put.

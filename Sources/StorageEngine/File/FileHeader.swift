@@ -160,22 +160,17 @@ struct SessionBlock: Hashable, Sendable {
     return [UInt8](buffer.bytes)
   }
 
+}
+
+extension SessionBlock {
   /// Nil where no whole one lies there.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else {
       return nil
     }
-    session = block.number(8)
-    file = FileIdentity(device: block.number(16), inode: block.number(24))
-    origin = block.number(32)
-    date = block.number(40)
-  }
-
-  init(session: UInt64, file: FileIdentity, origin: UInt64, date: Int64) {
-    self.session = session
-    self.file = file
-    self.origin = origin
-    self.date = date
+    self.init(
+      session: block.number(8), file: FileIdentity(device: block.number(16), inode: block.number(24)),
+      origin: block.number(32), date: block.number(40))
   }
 }
 
@@ -220,31 +215,15 @@ struct Slot: Hashable, Sendable {
     return [UInt8](buffer.bytes)
   }
 
+}
+
+extension Slot {
   init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
     guard let block = CheckedBlock(bytes, size: Slot.size, magic: Slot.magic, seed: seed) else { return nil }
-    sequence = block.number(8)
-    generation = block.number(16)
-    frameOffset = block.offset(24)
-    number = block.number(32)
-    frameHash = block.number(40)
     let flags: UInt32 = block.number(44)
-    isClean = flags & 1 == 1
-    durableEnd = block.offset(48)
-    zeroedEnd = block.offset(56)
-  }
-
-  init(
-    sequence: UInt64, generation: UInt64, frameOffset: FileOffset, number: UInt64, frameHash: UInt32, isClean: Bool,
-    durableEnd: FileOffset, zeroedEnd: FileOffset
-  ) {
-    self.sequence = sequence
-    self.generation = generation
-    self.frameOffset = frameOffset
-    self.number = number
-    self.frameHash = frameHash
-    self.isClean = isClean
-    self.durableEnd = durableEnd
-    self.zeroedEnd = zeroedEnd
+    self.init(
+      sequence: block.number(8), generation: block.number(16), frameOffset: block.offset(24), number: block.number(32),
+      frameHash: block.number(40), isClean: flags & 1 == 1, durableEnd: block.offset(48), zeroedEnd: block.offset(56))
   }
 }
 

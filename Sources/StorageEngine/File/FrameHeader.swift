@@ -16,20 +16,6 @@ struct FrameHeader: Hashable, Sendable {
   var nodesLength: UInt64
   var recordCheck: UInt32
 
-  init(
-    number: UInt64, length: UInt64, previousOffset: FileOffset, previousHash: UInt32, recordLength: UInt32,
-    changesLength: UInt64, nodesLength: UInt64, recordCheck: UInt32
-  ) {
-    self.number = number
-    self.length = length
-    self.previousOffset = previousOffset
-    self.previousHash = previousHash
-    self.recordLength = recordLength
-    self.changesLength = changesLength
-    self.nodesLength = nodesLength
-    self.recordCheck = recordCheck
-  }
-
   func encoded(seed: UInt32) -> [UInt8] {
     let buffer = ByteBuffer(capacity: FrameHeader.size)
     buffer.append(FrameHeader.magic)
@@ -46,20 +32,21 @@ struct FrameHeader: Hashable, Sendable {
     return [UInt8](buffer.bytes)
   }
 
+}
+
+extension FrameHeader {
   /// Nil where the bytes are no header of a frame of this file.
   init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
     guard bytes.count >= FrameHeader.size, loadInteger(UInt32.self, bytes, at: 0) == FrameHeader.magicNumber,
       loadInteger(UInt32.self, bytes, at: 4) == 1,
       loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
     else { return nil }
-    number = loadInteger(UInt64.self, bytes, at: 8)
-    length = loadInteger(UInt64.self, bytes, at: 16)
-    previousOffset = FileOffset(loadInteger(UInt64.self, bytes, at: 24))
-    previousHash = loadInteger(UInt32.self, bytes, at: 32)
-    recordLength = loadInteger(UInt32.self, bytes, at: 36)
-    changesLength = loadInteger(UInt64.self, bytes, at: 40)
-    nodesLength = loadInteger(UInt64.self, bytes, at: 48)
-    recordCheck = loadInteger(UInt32.self, bytes, at: 56)
+    self.init(
+      number: loadInteger(UInt64.self, bytes, at: 8), length: loadInteger(UInt64.self, bytes, at: 16),
+      previousOffset: FileOffset(loadInteger(UInt64.self, bytes, at: 24)),
+      previousHash: loadInteger(UInt32.self, bytes, at: 32), recordLength: loadInteger(UInt32.self, bytes, at: 36),
+      changesLength: loadInteger(UInt64.self, bytes, at: 40), nodesLength: loadInteger(UInt64.self, bytes, at: 48),
+      recordCheck: loadInteger(UInt32.self, bytes, at: 56))
     guard let sum = FrameHeader.length(changes: changesLength, nodes: nodesLength, record: recordLength), sum == length
     else { return nil }
   }

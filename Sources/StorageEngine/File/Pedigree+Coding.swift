@@ -11,12 +11,6 @@ struct RecordTail: Sendable {
   /// The writer's own clock, in nanoseconds since 1970, if the commit's date is a parent's and later; nil if it is the date.
   var clock: Int64?
 
-  init(pedigree: Pedigree? = nil, undurable: UInt64? = nil, clock: Int64? = nil) {
-    self.pedigree = pedigree
-    self.undurable = undurable
-    self.clock = clock
-  }
-
   func encode(into buffer: ByteBuffer) {
     if let pedigree { pedigree.encode(into: buffer) }
     if pedigree == nil, undurable != nil || clock != nil { buffer.append(byte: Self.noPedigree) }
@@ -30,9 +24,13 @@ struct RecordTail: Sendable {
     }
   }
 
+}
+
+extension RecordTail {
   /// Reads past the list of superseded entries. The fields are in ascending order of their tags, and a later program may have
   /// added some: those end what is read.
   init(behind superseded: UInt64, _ reader: inout ByteReader) throws(StorageError) {
+    self.init()
     guard UInt64(reader.remaining) > superseded else { return }
     for _ in 0..<superseded { _ = try reader.varint() }
     guard reader.remaining > 0 else { return }
@@ -172,12 +170,7 @@ extension FileStore {
     var record = state.newest
     while record.number > 0, try visit(record, try state.file.pedigree(of: record)) {
       guard let previous = record.links.order.previous else { return }
-      let next = try state.file.record(previous)
-      // Numbers fall with each step, so that no damage makes the walk endless.
-      guard next.number < record.number else {
-        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
-      }
-      record = next
+      record = try state.file.record(previous, before: record)
     }
   }
 

@@ -135,28 +135,23 @@ final class Monitor: @unchecked Sendable {
   }
 }
 
-/// A count that one thread raises and another waits to take one from.
+/// Something that one thread makes happen, once, and others wait for.
 ///
-/// Raising it does not make the one that wakes wait for a mutex, as a condition would.
-final class Semaphore: @unchecked Sendable {
+/// To fire it does not make the one that wakes wait for a mutex, as a condition would.
+final class Signal: @unchecked Sendable {
   #if canImport(Darwin)
-    // `@unchecked`: `count` is only touched while `monitor` is held. The system has no semaphores without a name.
+    // `@unchecked`: `isFired` is only touched while `monitor` is held. The system has no semaphores without a name.
     private let monitor = Monitor()
-    private var count = 0
+    private var isFired = false
 
-    func raise() {
+    func fire() {
       monitor.withLock {
-        count += 1
+        isFired = true
         monitor.notifyAll()
       }
     }
 
-    func take() {
-      monitor.withLock {
-        while count == 0 { monitor.wait() }
-        count -= 1
-      }
-    }
+    func wait() { monitor.withLock { while !isFired { monitor.wait() } } }
   #else
     // `@unchecked`: POSIX semaphores are made to be used from any thread; their storage never moves.
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -168,24 +163,14 @@ final class Semaphore: @unchecked Sendable {
       semaphore.deallocate()
     }
 
-    func raise() { sem_post(semaphore) }
+    func fire() { sem_post(semaphore) }
 
-    /// Waits as long as the count is zero.
-    func take() { while sem_wait(semaphore) != 0 {} }
+    /// Returns when it has happened, and lets the next one that waits go on.
+    func wait() {
+      while sem_wait(semaphore) != 0 {}
+      sem_post(semaphore)
+    }
   #endif
-}
-
-/// Something that one thread makes happen, once, and others wait for.
-final class Signal: Sendable {
-  private let semaphore = Semaphore()
-
-  func fire() { semaphore.raise() }
-
-  /// Returns when it has happened.
-  func wait() {
-    semaphore.take()
-    semaphore.raise()
-  }
 }
 
 /// Lets a thread rest, for waiting on what cannot notify: the lock of another process.

@@ -69,20 +69,13 @@ struct LooseChanges {
   private static func read(
     at offset: FileOffset, of frame: FileOffset, limit: FileOffset, _ file: DataFile
   ) -> (entry: ChangeEntry, bytes: Bytes, reference: EntryReference)? {
-    let longestHead = UInt64(ChangeEntry.longestHead + Limits.key)
     guard
-      let head = try? file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry"),
-      let entry = try? head.withUnsafeBytes({ bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }),
-      offset - entry.distance == frame, entry.length <= limit - offset, let length = UInt32(exactly: entry.length),
-      let bytes = try? file.bytes(at: offset, count: Int(length), what: "change entry")
+      let head = try? file.bytes(
+        at: offset, count: Int(min(ChangeEntry.longestKeyed, limit - offset)), what: "change entry"),
+      let (entry, reference) = try? file.changeEntry(head, at: offset, of: frame, limit: limit),
+      let bytes = try? file.bytes(at: offset, count: Int(reference.length), what: "change entry")
     else { return nil }
-    let check = bytes.withUnsafeBytes { bytes -> UInt32 in
-      guard entry.isLarge else { return file.header.check(bytes) }
-      let head = file.header.check(UnsafeRawBufferPointer(rebasing: bytes[..<entry.valueStart]))
-      let checks = UnsafeRawBufferPointer(rebasing: bytes[(entry.valueStart + Int(entry.valueLength))...])
-      return checksum(head, checks)
-    }
-    return (entry, bytes, EntryReference(offset: offset, length: length, check: check))
+    return (entry, bytes, reference)
   }
 }
 

@@ -37,14 +37,7 @@ extension Salvage {
   }
 
   private func name(_ commit: UInt64, _ name: String) throws(StorageError) {
-    let transaction = try target.beginBlocking()
-    do {
-      _ = try transaction.commit(
-        CommitInfo(
-          action: "name what was kept aside", flags: .maintenance, names: [name: commit], durability: .collated))
-    } catch {
-      transaction.cancel()
-      throw error
-    }
+    _ = try target.beginBlocking().commit(
+      CommitInfo(action: "name what was kept aside", flags: .maintenance, names: [name: commit], durability: .collated))
   }
 }

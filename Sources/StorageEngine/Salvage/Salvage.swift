@@ -76,26 +76,17 @@ struct Salvage {
   private mutating func save(_ record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
     let base = self.base(of: record)
     let transaction = try target.beginBlocking(on: base == 0 ? nil : base)
-    do {
-      var state = try StateSalvage(
-        salvage: self, transaction: transaction, record: record, frame: frame, base: base,
-        oldParent: record.parents.first.flatMap { records[$0] }.flatMap { places[$0.number] == base ? $0 : nil })
-      try state.run()
-      take(state)
-      let committed = try transaction.commit(description(of: record, base: base))
-      finish(record.number, committed?.number ?? base)
-      // Nil if nothing of what it changed can be read.
-      if committed != nil { report.savedCommits += 1 }
-    } catch {
-      transaction.cancel()
-      throw error
-    }
-  }
-
-  private mutating func take(_ state: StateSalvage) {
+    var state = try StateSalvage(
+      salvage: self, transaction: transaction, record: record, frame: frame, base: base,
+      oldParent: record.parents.first.flatMap { records[$0] }.flatMap { places[$0.number] == base ? $0 : nil })
+    try state.run()
     report.losses += state.losses
     lostRecords = state.lostRecords
     treeNames.merge(state.treeNames) { _, new in new }
+    let committed = try transaction.commit(description(of: record, base: base))
+    finish(record.number, committed?.number ?? base)
+    // Nil if nothing of what it changed can be read.
+    if committed != nil { report.savedCommits += 1 }
   }
 
   private mutating func finish(_ old: UInt64, _ new: UInt64) {
@@ -181,21 +172,16 @@ struct Salvage {
     // Which commit it was made on is lost with it: most likely the head of then.
     let head = isBeside ? newest : target.head.commit.number
     let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
-    do {
-      for change in changes.proven {
-        guard let name = treeNames[change.tree] else { continue }
-        try apply(change, to: name, transaction)
-      }
-      var info = CommitInfo(
-        action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: !isBeside && wasHead(number))
-      info.durability = .collated
-      if let committed = try transaction.commit(info) {
-        finish(number, committed.number)
-        report.mendedCommits += 1
-      }
-    } catch {
-      transaction.cancel()
-      throw error
+    for change in changes.proven {
+      guard let name = treeNames[change.tree] else { continue }
+      try apply(change, to: name, transaction)
+    }
+    let info = CommitInfo(
+      action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: !isBeside && wasHead(number),
+      durability: .collated)
+    if let committed = try transaction.commit(info) {
+      finish(number, committed.number)
+      report.mendedCommits += 1
     }
   }
 
@@ -244,13 +230,7 @@ struct Salvage {
       info.names[name] = place == present[name] ? nil : .some(place)
     }
     guard !info.names.isEmpty else { return }
-    let transaction = try target.beginBlocking()
-    do {
-      _ = try transaction.commit(info)
-    } catch {
-      transaction.cancel()
-      throw error
-    }
+    _ = try target.beginBlocking().commit(info)
   }
 
   /// Whether a commit can have this name: a store whose bytes were made up may have others.

@@ -11,8 +11,6 @@ package struct SalvageReport: Sendable {
   /// What a user should know of what was saved, a sentence each.
   package var notes: [String] = []
 
-  package init() {}
-
   /// Whether everything was saved.
   package var isComplete: Bool { losses.isEmpty }
 }

@@ -20,35 +20,15 @@ package struct ChangeCursor: Sendable {
     while position < commit.links.changesEnd {
       let offset = position
       let rest = commit.links.changesEnd - offset
-      let headCount = Int(min(rest, UInt64(ChangeEntry.longestHead + Limits.key)))
-      let head = try file.bytes(at: offset, count: headCount, what: "change entry")
-      let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
-      guard entry.length <= rest, entry.distance == offset - frame else {
-        throw .damaged(what: "change entry", offset: offset)
-      }
+      let head = try file.bytes(
+        at: offset, count: Int(min(rest, ChangeEntry.longestKeyed)), what: "change entry")
+      let (entry, reference) = try file.changeEntry(head, at: offset, of: frame, limit: commit.links.changesEnd)
       position += entry.length
       if try superseded.contains(offset - frame) { continue }
       guard entry.kind != .attributes, trees.contains(entry.tree) else { continue }
-      let reference = try reference(entry, at: offset)
-      return Change(
-        commit: commit.number, tree: entry.tree, key: head[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
-        replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
+      return Change(entry, head, reference, commit: commit.number)
     }
     return nil
-  }
-
-  /// The check of an entry is not stored in the frame, so the reference is made by computing it.
-  private func reference(_ entry: ChangeEntry, at offset: FileOffset) throws(StorageError) -> EntryReference {
-    guard let length = UInt32(exactly: entry.length) else { throw .damaged(what: "change entry", offset: offset) }
-    var check = file.header.seed
-    if entry.isLarge {
-      check = try file.hash(offset..<offset + UInt64(entry.valueStart), from: check)
-      let checks = offset + UInt64(entry.valueStart) + entry.valueLength
-      check = try file.hash(checks..<offset + entry.length, from: check)
-    } else {
-      check = try file.hash(offset..<offset + entry.length, from: check)
-    }
-    return EntryReference(offset: offset, length: length, check: check)
   }
 }
 

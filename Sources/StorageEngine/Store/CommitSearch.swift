@@ -13,11 +13,7 @@ struct CommitSearch {
       guard let link = record.links.order.step(towards: { $0.number <= number }) else {
         throw .prunedCommit(number: number, nearest: record.number)
       }
-      let next = try file.record(link)
-      // Numbers fall with each step, so that no damage makes the walk endless.
-      guard next.number < record.number else {
-        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
-      }
+      let next = try file.record(link, before: record)
       if next.number < number {
         let isNearer = number - next.number <= record.number - number
         throw .prunedCommit(number: number, nearest: isNearer ? next.number : record.number)
@@ -33,11 +29,7 @@ struct CommitSearch {
     var record = start
     while !isWanted(record.links.own) {
       guard let link = record.links.ancestry.step(towards: isWanted) else { return nil }
-      let next = try file.record(link)
-      guard next.number < record.number else {
-        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
-      }
-      record = next
+      record = try file.record(link, before: record)
     }
     return record
   }

@@ -185,22 +185,20 @@ struct NamedCommit {
   var number: UInt64
   var offset: FileOffset
 
-  init(number: UInt64, offset: FileOffset) {
-    self.number = number
-    self.offset = offset
-  }
-
-  init(_ payload: Payload, at position: FileOffset) throws(StorageError) {
-    guard case .bytes(let bytes) = payload, bytes.count == 16 else { throw .damaged(what: "names", offset: position) }
-    (number, offset) = bytes.withUnsafeBytes {
-      (loadInteger(UInt64.self, $0, at: 0), FileOffset(loadInteger(UInt64.self, $0, at: 8)))
-    }
-  }
-
   var payload: Payload {
     let buffer = ByteBuffer(capacity: 16)
     buffer.append(number)
     buffer.append(offset)
     return .bytes(Bytes(copying: buffer.bytes))
+  }
+}
+
+extension NamedCommit {
+  init(_ payload: Payload, at position: FileOffset) throws(StorageError) {
+    guard case .bytes(let bytes) = payload, bytes.count == 16 else { throw .damaged(what: "names", offset: position) }
+    self = bytes.withUnsafeBytes {
+      NamedCommit(
+        number: loadInteger(UInt64.self, $0, at: 0), offset: FileOffset(loadInteger(UInt64.self, $0, at: 8)))
+    }
   }
 }

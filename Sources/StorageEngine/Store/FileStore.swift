@@ -17,7 +17,7 @@ package final class FileStore: Engine {
   let writing: Writer
   let lockLook: LockLook
   /// Whose turn it is to compact.
-  let compactions = TurnQueue()
+  let compactions = Mutex(())
   /// Set while closing waits for a compaction to end.
   private let endsCompactions = Atomic(false)
   var isEndingCompactions: Bool { endsCompactions.load(ordering: .acquiring) }
@@ -167,17 +167,17 @@ package final class FileStore: Engine {
   /// record that it would copy, with `cancelled`; and only a small store that was written and has a retention is compacted.
   package func close() throws(StorageError) {
     endsCompactions.store(true, ordering: .releasing)
-    compactions.takeBlocking()
-    defer { compactions.pass() }
-    endsCompactions.store(false, ordering: .releasing)
-    // Pruning is a service: where it fails, the history stays longer than asked for.
-    // Also where the lock was let go of after each commit; not where another process writes now.
-    if counters.commits.value > 0, writing.holdsLock || writer == nil {
-      pruneAtClose()
-      removeStaleCompaction()
+    try compactions.withLock { _ throws(StorageError) in
+      endsCompactions.store(false, ordering: .releasing)
+      // Pruning is a service: where it fails, the history stays longer than asked for.
+      // Also where the lock was let go of after each commit; not where another process writes now.
+      if counters.commits.value > 0, writing.holdsLock || writer == nil {
+        pruneAtClose()
+        removeStaleCompaction()
+      }
+      writing.takeTurnBlocking()
+      defer { writing.passTurn() }
+      try writing.close()
     }
-    writing.takeTurnBlocking()
-    defer { writing.passTurn() }
-    try writing.close()
   }
 }

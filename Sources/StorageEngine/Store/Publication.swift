@@ -69,13 +69,8 @@ extension CommitRecord {
   static func beginning(of header: FileHeader) -> CommitRecord {
     let own = CommitLink(number: 0, offset: 0, depth: 0, date: header.identity.created)
     return CommitRecord(
-      number: 0, origin: 0, originNumber: 0, parents: [], date: header.identity.created, program: "", author: "",
-      action: "", flags: [], undoes: nil, restores: nil, names: [], counts: [], frameBytes: 0, deadBytes: 0,
-      liveBytes: 0,
-      links: CommitLinks(
-        own: own, frameEnd: FileLayout.firstFrame, orderDepth: 0, parents: [], ancestry: .none, order: .none,
-        lastRestore: nil, head: .beginning, catalog: .none, names: .none, nextTree: 1, changesEnd: 0, superseded: .none)
-    )
+      number: 0, origin: 0, originNumber: 0, date: own.date,
+      links: CommitLinks(own: own, frameEnd: FileLayout.firstFrame))
   }
 
   /// The commit that was `head` after this one.

@@ -37,12 +37,7 @@ package struct View: Sendable {
   }
 
   func catalogEntry(_ name: TreeName) throws(StorageError) -> CatalogEntry? {
-    let probe = KeyProbe.bytes(name.bytes)
-    let payload = try probe.withProbe { probe throws(StorageError) in
-      try TreeSearch(file: file).find(probe, in: catalog)
-    }
-    guard let payload else { return nil }
-    return try CatalogEntry(payload, catalogAt: commit.links.catalog.offset)
+    try CatalogScan(file: file).entry(name, in: catalog, storedAt: catalog.pointer)
   }
 
   func tree(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) -> Tree {
@@ -57,6 +52,25 @@ package struct View: Sendable {
 /// Walks a catalog.
 struct CatalogScan {
   let file: DataFile
+
+  /// What a catalog says about a tree, or nil. `storedAt`: where it lies, or what it was made from, for messages.
+  func entry(
+    _ name: TreeName, in catalog: TreeRoot, storedAt pointer: NodePointer
+  ) throws(StorageError) -> CatalogEntry? {
+    let payload = try name.bytes.withBytes { key throws(StorageError) in
+      try TreeSearch(file: file).find(.bytes(key), in: catalog)
+    }
+    return try payload.map { payload throws(StorageError) in try CatalogEntry(payload, catalogAt: pointer.offset) }
+  }
+
+  /// All that a stored catalog says, in the order of the names.
+  func entries(in pointer: NodePointer) throws(StorageError) -> [(name: TreeName, entry: CatalogEntry)] {
+    var entries: [(name: TreeName, entry: CatalogEntry)] = []
+    try forEach(in: TreeRoot(pointer: pointer), prefix: []) { name, payload throws(StorageError) in
+      entries.append((name, try CatalogEntry(payload, catalogAt: pointer.offset)))
+    }
+    return entries
+  }
 
   func names(in catalog: TreeRoot, prefix: [UInt8]) throws(StorageError) -> [TreeName] {
     var names: [TreeName] = []

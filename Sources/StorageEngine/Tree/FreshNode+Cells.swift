@@ -2,12 +2,11 @@ extension FreshNode {
   /// Puts a fresh child at a place of an inner node.
   func insertChild(_ child: FreshNode, count: UInt64, key: [UInt8], at index: Int) throws(StorageError) {
     let pointer = NodePointer(offset: 0, length: 0, check: 0, count: count)
-    let result = withPointer(pointer) { fixed in
-      key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in try insertCell(at: index, fixed: fixed, key: key, child: child) }
+    try withPointer(pointer) { fixed throws(StorageError) in
+      try key.withBytes { key throws(StorageError) in
+        try insertCell(at: index, fixed: fixed, key: key, child: child)
       }
     }
-    try result.get()
   }
 
   /// Empties the pointer of a cell whose child is fresh from now on.
@@ -21,10 +20,12 @@ extension FreshNode {
     children[index] = nil
   }
 
-  private func withPointer<R>(_ pointer: NodePointer, _ body: (UnsafeRawBufferPointer) -> R) -> R {
-    withUnsafeTemporaryAllocation(byteCount: NodePointer.size, alignment: 1) { fixed in
+  private func withPointer<R, E: Error>(
+    _ pointer: NodePointer, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try withUnsafeTemporaryAllocation(byteCount: NodePointer.size, alignment: 1) { fixed throws(E) in
       if let start = fixed.baseAddress { pointer.store(into: start) }
-      return body(UnsafeRawBufferPointer(fixed))
+      return try body(UnsafeRawBufferPointer(fixed))
     }
   }
 
@@ -33,14 +34,10 @@ extension FreshNode {
     let view = try view
     let mixed = FreshNode(form: .mixed, level: 0)
     for index in 0..<view.count {
-      let payload = try view.payload(index)
       let key = try view.key(index)
-      let result = payload.withFixedPart(isMixed: true) { fixed in
-        key.withUnsafeBytes { key in
-          Result { () throws(StorageError) in try mixed.insertCell(at: index, fixed: fixed, key: key) }
-        }
+      try view.payload(index).withFixedPart(isMixed: true) { fixed throws(StorageError) in
+        try key.withBytes { key throws(StorageError) in try mixed.insertCell(at: index, fixed: fixed, key: key) }
       }
-      try result.get()
     }
     take(mixed)
   }
@@ -62,10 +59,9 @@ extension FreshNode {
       let fixed = try right.view.fixed(index)
       var child: FreshNode?
       if case .fresh(let node) = right.owner, right.view.form == .inner { child = node.children[index] }
-      let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in try insertCell(at: position, fixed: fixed, key: key, child: child) }
+      try key.withBytes { key throws(StorageError) in
+        try insertCell(at: position, fixed: fixed, key: key, child: child)
       }
-      try result.get()
       position += 1
     }
   }
@@ -82,10 +78,12 @@ extension EntryReference {
 extension Payload {
   /// The fixed part of a cell with this payload.
   @inline(__always)
-  func withFixedPart<R>(isMixed: Bool, _ body: (UnsafeRawBufferPointer) -> R) -> R {
-    withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed in
+  func withFixedPart<R, E: Error>(
+    isMixed: Bool, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed throws(E) in
       let count = store(into: fixed, isMixed: isMixed)
-      return body(UnsafeRawBufferPointer(rebasing: fixed[..<count]))
+      return try body(UnsafeRawBufferPointer(rebasing: fixed[..<count]))
     }
   }
 

@@ -12,16 +12,6 @@ struct Node: Sendable {
     case block(MemoryBlock)
   }
 
-  init(_ node: FreshNode) throws(StorageError) {
-    view = try node.view
-    owner = .fresh(node)
-  }
-
-  init(view: NodeView, owner: Owner) {
-    self.view = view
-    self.owner = owner
-  }
-
   /// The child below a cell.
   func child(_ index: Int, in file: DataFile) throws(StorageError) -> Node {
     if case .fresh(let node) = owner, let child = node.children[index] { return try Node(child) }
@@ -38,6 +28,10 @@ struct Node: Sendable {
   }
 }
 
+extension Node {
+  init(_ node: FreshNode) throws(StorageError) { self.init(view: try node.view, owner: .fresh(node)) }
+}
+
 /// The root of a tree: stored, fresh, or none.
 struct TreeRoot: Sendable {
   /// The stored root; its `count` counts for a fresh root too.
@@ -45,11 +39,6 @@ struct TreeRoot: Sendable {
   var fresh: FreshNode?
 
   static let empty = TreeRoot(pointer: .none, fresh: nil)
-
-  init(pointer: NodePointer, fresh: FreshNode? = nil) {
-    self.pointer = pointer
-    self.fresh = fresh
-  }
 
   var count: UInt64 { pointer.count }
   var isEmpty: Bool { pointer.count == 0 }

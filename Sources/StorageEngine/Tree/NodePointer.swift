@@ -13,20 +13,16 @@ struct NodePointer: Hashable, Sendable {
 
   var isNone: Bool { offset == 0 }
 
-  init(offset: FileOffset, length: UInt16, check: UInt32, count: UInt64) {
-    self.offset = offset
-    self.length = length
-    self.check = check
-    self.count = count
-  }
+}
 
+extension NodePointer {
   /// From `size` bytes.
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer) {
-    offset = FileOffset(take: bytes, at: 0)
-    length = loadInteger(UInt16.self, bytes, at: 6)
-    check = loadInteger(UInt32.self, bytes, at: 8)
-    count = UInt64(loadInteger(UInt32.self, bytes, at: 12)) | UInt64(bytes[16]) << 32
+    self.init(
+      offset: FileOffset(take: bytes, at: 0), length: loadInteger(UInt16.self, bytes, at: 6),
+      check: loadInteger(UInt32.self, bytes, at: 8),
+      count: UInt64(loadInteger(UInt32.self, bytes, at: 12)) | UInt64(bytes[16]) << 32)
   }
 
   /// Into `size` bytes.

@@ -8,12 +8,7 @@ extension KeyProbe {
   func withProbe<R, E: Error>(_ body: (Probe) throws(E) -> R) throws(E) -> R {
     switch self {
     case .compare(let compare): return try body(.compare(compare))
-    case .bytes(let key):
-      // `withUnsafeBytes` knows no typed errors.
-      let result = key.withUnsafeBytes { bytes in
-        Result { () throws(E) in try body(.bytes(bytes)) }
-      }
-      return try result.get()
+    case .bytes(let key): return try key.withBytes { bytes throws(E) in try body(.bytes(bytes)) }
     }
   }
 }

@@ -145,12 +145,6 @@ struct RecordSource: Sendable {
   /// The number that the draft's commit will have.
   var draftNumber: UInt64 = 0
 
-  init(file: DataFile, draft: FrameDraft? = nil, draftNumber: UInt64 = 0) {
-    self.file = file
-    self.draft = draft
-    self.draftNumber = draftNumber
-  }
-
   private func drafted(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
     guard let draft, draft.contains(reference.offset),
       let bytes = try draft.bytes(at: reference.offset, count: Int(reference.length))
@@ -177,8 +171,6 @@ struct RecordSource: Sendable {
   func change(_ reference: EntryReference) throws(StorageError) -> Change {
     guard let draft, draft.contains(reference.offset) else { return try file.change(reference) }
     let (entry, bytes) = try entry(reference)
-    return Change(
-      commit: draftNumber, tree: entry.tree, key: bytes[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
-      replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
+    return Change(entry, bytes, reference, commit: draftNumber)
   }
 }

@@ -9,12 +9,6 @@ struct TreeEditor: Sendable {
   /// About how much memory the fresh nodes take, in bytes.
   private(set) var freshBytes = 0
 
-  init(root: TreeRoot, order: TreeOrder, isReferences: Bool) {
-    self.root = root
-    self.order = order
-    self.isReferences = isReferences
-  }
-
   var isChanged: Bool { root.fresh != nil || replacedNodeBytes > 0 }
 
   /// Sets the payload of a key to what `payload` makes of the old one; false where the key was there.
@@ -35,10 +29,9 @@ struct TreeEditor: Sendable {
     var change = Insertion(key: key, probe: probe)
     let view = try top.view
     let level = view.level
-    let result = withUnsafeTemporaryAllocation(of: Step.self, capacity: Int(level)) { path in
-      Result { () throws(StorageError) in try set(&change, below: top, view, path, file: file, payload: payload) }
+    let split = try withUnsafeTemporaryAllocation(of: Step.self, capacity: Int(level)) { path throws(StorageError) in
+      try set(&change, below: top, view, path, file: file, payload: payload)
     }
-    let split = try result.get()
     if change.isNew {
       root.pointer.count += 1
       freshBytes += key.count + FreshNode.bytesBesideKey
@@ -51,6 +44,17 @@ struct TreeEditor: Sendable {
       root.fresh = newRoot
     }
     return change.isNew
+  }
+
+  /// Sets the payload of a key, or takes the key out.
+  mutating func change(_ key: [UInt8], to payload: Payload?, in file: DataFile) throws(StorageError) {
+    try key.withBytes { key throws(StorageError) in
+      if let payload {
+        _ = try set(key, at: .bytes(key), in: file) { _ throws(StorageError) in payload }
+      } else {
+        _ = try remove(at: .bytes(key), in: file)
+      }
+    }
   }
 
   /// Takes a key out; nil where it was not there.
@@ -182,10 +186,7 @@ struct TreeEditor: Sendable {
       let key = try view.key(position.index)
       try prepare(node, view.form, for: new)
       try node.removeCell(at: position.index)
-      let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in try insert(new, key, into: node, at: position.index) }
-      }
-      try result.get()
+      try key.withBytes { key throws(StorageError) in try insert(new, key, into: node, at: position.index) }
     } else {
       let new = try payload(nil)
       try prepare(node, view.form, for: new)
@@ -214,10 +215,9 @@ struct TreeEditor: Sendable {
     _ payload: Payload, _ key: UnsafeRawBufferPointer, into node: FreshNode, at index: Int
   ) throws(StorageError) {
     let isMixed = NodeForm(rawValue: node.bytes[0]) == .mixed
-    let result = payload.withFixedPart(isMixed: isMixed) { fixed in
-      Result { () throws(StorageError) in try node.insertCell(at: index, fixed: fixed, key: key) }
+    try payload.withFixedPart(isMixed: isMixed) { fixed throws(StorageError) in
+      try node.insertCell(at: index, fixed: fixed, key: key)
     }
-    try result.get()
   }
 
   /// Puts a payload in the place of another one, where the leaf's form allows it and it takes as many bytes.

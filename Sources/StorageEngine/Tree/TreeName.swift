@@ -97,12 +97,6 @@ package struct EntryReference: Hashable, Sendable {
   package var offset: FileOffset
   package var length: UInt32
   package var check: UInt32
-
-  package init(offset: FileOffset, length: UInt32, check: UInt32) {
-    self.offset = offset
-    self.length = length
-    self.check = check
-  }
 }
 
 /// Names one version of a record: by where it lies in a file, or, on a server, by its key and the commit that wrote it.

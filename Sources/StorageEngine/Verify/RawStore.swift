@@ -26,7 +26,8 @@ struct RawStore: Sendable {
       header = recovered
       findings.append(
         VerifyFinding(
-          .damage, what: "identity page", offset: 0, problem: "it is not what was written, and the store does not open",
+          severity: .damage, what: "identity page", offset: 0,
+          problem: "it is not what was written, and the store does not open",
           saved: "nothing of the commits is lost by it: the seed of their checks was found anew"))
     }
     self.findings = findings

@@ -140,8 +140,7 @@ extension Verifier {
     var position = frame.changesStart
     var window = ChangeWindow(file: file, limit: frame.nodesStart)
     while position < frame.nodesStart {
-      guard let (entry, fact) = try? change(at: position, in: &window), position - entry.distance == frame.offset
-      else {
+      guard let (entry, fact) = try? change(at: position, of: frame.offset, in: &window) else {
         return damage(
           "changes", position, commit: frame.header.number, "no change can be read here",
           saved: "the values behind it in this commit can be read through the trees that refer to them")
@@ -181,28 +180,16 @@ extension Verifier {
 
   /// A change entry where one must begin, with the check that references to it must have.
   private func change(
-    at offset: FileOffset, in window: inout ChangeWindow
+    at offset: FileOffset, of frame: FileOffset, in window: inout ChangeWindow
   ) throws(StorageError) -> (ChangeEntry, ChangeFact) {
-    let bytes = try window.bytes(at: offset, count: ChangeEntry.longestHead + Limits.key)
-    let entry = try bytes.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
-    guard entry.length <= window.limit - offset, let length = UInt32(exactly: entry.length) else {
-      throw .damaged(what: "change entry", offset: offset)
-    }
-    let check: UInt32
-    if entry.isLarge {
-      let checks = try file.bytes(
-        at: offset + entry.length - UInt64(entry.checksLength), count: entry.checksLength, what: "change entry")
-      let start = bytes.withUnsafeBytes {
-        checksum(file.header.seed, UnsafeRawBufferPointer(rebasing: $0[..<entry.valueStart]))
-      }
-      check = checks.withUnsafeBytes { checksum(start, $0) }
-    } else if entry.length <= UInt64(bytes.count) {
-      check = bytes.withUnsafeBytes { file.header.check(UnsafeRawBufferPointer(rebasing: $0[..<Int(entry.length)])) }
-    } else {
-      check = try file.hash(offset..<(offset + entry.length), from: file.header.seed)
-    }
+    let bytes = try window.bytes(at: offset, count: Int(ChangeEntry.longestKeyed))
+    let (entry, reference) = try file.changeEntry(bytes, at: offset, of: frame, limit: window.limit)
     let keyCheck = bytes.withUnsafeBytes { checksum(0, UnsafeRawBufferPointer(rebasing: $0[entry.keyRange])) }
-    return (entry, ChangeFact(length: length, check: check, keyCheck: keyCheck, tree: entry.tree, kind: entry.kind))
+    return (
+      entry,
+      ChangeFact(
+        length: reference.length, check: reference.check, keyCheck: keyCheck, tree: entry.tree, kind: entry.kind)
+    )
   }
 
   /// The version that a change replaced is one of the same key, and is what the change says it is.

@@ -17,9 +17,7 @@ extension Verifier {
     for parent in record.links.parents {
       check(parent, "parent", of: record, frame) { $0.links.own.depth }
       if parent.date > record.date {
-        damage(
-          "commit record", frame.recordStart, commit: record.number,
-          "it is dated earlier than its parent #\(parent.number)")
+        damage(record, frame, "it is dated earlier than its parent #\(parent.number)")
       }
     }
     if let previous = record.links.order.previous {
@@ -28,9 +26,7 @@ extension Verifier {
         before.offset != record.links.order.previous?.offset
           || before.end != frame.offset
       {
-        damage(
-          "commit record", frame.recordStart, commit: record.number,
-          "it names another frame before it than the file has")
+        damage(record, frame, "it names another frame before it than the file has")
       }
     }
   }
@@ -42,7 +38,7 @@ extension Verifier {
   ) {
     guard let previous = lineage.previous else {
       if lineage.jump != nil || lineage.previousJump != nil {
-        damage("commit record", frame.recordStart, commit: record.number, "a first commit jumps to an earlier one")
+        damage(record, frame, "a first commit jumps to an earlier one")
       }
       return
     }
@@ -56,7 +52,7 @@ extension Verifier {
     }
     if let near = its.jump, commits[near.number] == nil { return }
     if lineage.jump != expected || lineage.previousJump != its.jump {
-      damage("commit record", frame.recordStart, commit: record.number, "its way to its ancestors leads elsewhere")
+      damage(record, frame, "its way to its ancestors leads elsewhere")
     }
   }
 
@@ -68,16 +64,13 @@ extension Verifier {
       // A commit that is lost is told of already.
       let isLost = survey.gaps.contains { $0.contains(link.offset) }
       if !isLost {
-        damage(
-          "commit record", frame.recordStart, commit: record.number, "its \(what) #\(link.number) is not in the file")
+        damage(record, frame, "its \(what) #\(link.number) is not in the file")
       }
       return
     }
     guard let commit = commits[link.number] else { return }
     if target.offset != link.offset || commit.date != link.date || depth(commit) != link.depth {
-      damage(
-        "commit record", frame.recordStart, commit: record.number,
-        "its \(what) #\(link.number) is not where and what it says")
+      damage(record, frame, "its \(what) #\(link.number) is not where and what it says")
     }
   }
 }

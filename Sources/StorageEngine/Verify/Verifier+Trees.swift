@@ -31,9 +31,7 @@ extension Verifier {
     guard let catalog, !catalog.isDamaged else { return }
     let live = catalog.nodeBytes &+ catalog.entryBytes
     if live != record.liveBytes {
-      damage(
-        "commit record", frame.recordStart, commit: record.number,
-        "it counts \(record.liveBytes) live bytes, and its trees have \(live)")
+      damage(record, frame, "it counts \(record.liveBytes) live bytes, and its trees have \(live)")
     }
   }
 

@@ -55,11 +55,17 @@ struct Verifier {
   ) {
     report.add(
       VerifyFinding(
-        .damage, what: what, offset: offset, commit: commit, tree: tree, key: key, problem: problem, saved: saved))
+        severity: .damage, what: what, offset: offset, commit: commit, tree: tree, key: key, problem: problem,
+        saved: saved))
+  }
+
+  /// What a commit's record says is not so.
+  mutating func damage(_ record: CommitRecord, _ frame: FrameSurvey.Frame, _ problem: String) {
+    damage("commit record", frame.recordStart, commit: record.number, problem)
   }
 
   mutating func note(_ what: String, _ offset: FileOffset, _ problem: String) {
-    report.add(VerifyFinding(.note, what: what, offset: offset, problem: problem))
+    report.add(VerifyFinding(severity: .note, what: what, offset: offset, problem: problem))
   }
 }
 

@@ -17,8 +17,6 @@ package struct VerifyReport: Sendable {
   /// Whether nothing is damaged; notes do not count.
   package private(set) var isClean = true
 
-  package init() {}
-
   package mutating func add(_ finding: VerifyFinding) {
     findingCount += 1
     if finding.severity == .damage { isClean = false }
@@ -48,22 +46,7 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   /// What is wrong, as the end of a sentence that begins with the place.
   package var problem: String
   /// What is lost by it and what can be saved, in one sentence; empty where nothing is lost.
-  package var saved: String
-
-  package init(
-    _ severity: Severity, what: String, offset: FileOffset, commit: UInt64? = nil, tree: TreeName? = nil,
-    key: [UInt8]? = nil,
-    problem: String, saved: String = ""
-  ) {
-    self.severity = severity
-    self.what = what
-    self.offset = offset
-    self.commit = commit
-    self.tree = tree
-    self.key = key
-    self.problem = problem
-    self.saved = saved
-  }
+  package var saved = ""
 
   /// One line: what, where, and what is wrong with it.
   package var description: String { sentence(tree: tree.map { "\($0)" }, key: nil) }

@@ -189,13 +189,14 @@ extension Writer {
 
   /// Tells other processes what this one is busy with; nil: nothing any more. It is only for show, so failing is harmless.
   func setActivity(_ bytes: [UInt8]?) {
-    guard holdsLock, let due = activity.withLock({ $0.due(bytes, at: disk.now()) }) else { return }
+    let now = disk.now()
+    guard holdsLock, let due = monitor.withLock({ shared.activity.due(bytes, at: now) }) else { return }
     try? NoteFile.activity(disk, folder).write(due, number: session)
   }
 
   /// Tells other processes what this one was busy with, and lets that stand. Only for show, as `setActivity`.
   func leaveActivity(_ bytes: [UInt8]) {
-    activity.withLock { $0.leave() }
+    monitor.withLock { shared.activity.leave() }
     try? NoteFile.activity(disk, folder).write(bytes, number: NoteFile.ended)
   }
 

@@ -1,13 +1,14 @@
 import Locks
 
-/// The way of a commit, from top to bottom.
+/// The way of a commit, from top to bottom. Four files tell it: `FileTransaction` (begin, change, commit), `WriterLock` (may this process
+/// write), `Frame` (what is written), and this one (who writes next, and who syncs for whom).
 ///
 /// 1. **The turn.** Transactions append one after the other. Threads and transactions of a program's closure are served in the order in
 ///    which they came. A task that makes a single change takes the turn when it runs: given to it while it waits for a thread, the turn
 ///    would be unused for as long as others keep the threads of the pool (`CommitQueue.Claim`). Who has the turn takes the writer's
-///    lock where this process has not got it, and looks whether the names still lead to the files that it locked (`Writer+Lock`).
+///    lock where this process has not got it, and looks whether the names still lead to the files that it locked (`WriterLock`).
 /// 2. **The frame.** Changes go into the draft of a frame behind the newest one, into zeros that are on the disk already
-///    (`FileTransaction`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
+///    (`FrameDraft`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
 /// 3. **Appending.** The frame joins the chain, and the turn passes on: the next transaction builds on this one at once.
 /// 4. **The sync.** Who waits for a commit leads, or sleeps while another does; one `fdatasync` makes all durable that was appended
 ///    before it began (`CommitQueue` decides who).
@@ -61,7 +62,6 @@ extension Writer {
     }
   }
 
-  /// Sends the tasks away that wait for the turn.
   func refuseTurn(with error: any Error) {
     let refused = monitor.withLock { shared.queue.refuseTurn { if case .turn = $0 { true } else { false } } }
     for case .turn(let continuation) in refused { continuation.resume(throwing: error) }
@@ -80,7 +80,6 @@ extension Writer {
 
   func tryTakeTurn() -> Bool { monitor.withLock { shared.queue.takeTurn(by: threadIdentity()) } }
 
-  /// Runs what begins transactions of its own as a part of the turn, which the caller has: no other comes between.
   func lendingTurn<R>(_ body: () throws -> R) rethrows -> R {
     monitor.withLock { shared.queue.lendTurn(to: threadIdentity()) }
     defer { monitor.withLock { shared.queue.endLending() } }
@@ -183,7 +182,6 @@ extension Writer {
     wake(woken)
   }
 
-  /// As `waitUntilDurable`, without holding a thread.
   nonisolated(nonsending) func untilDurable(_ number: UInt64) async throws(StorageError) {
     await withCheckedContinuation { continuation in
       let call = monitor.withLock {
@@ -217,7 +215,8 @@ extension Writer {
     // An error that was met elsewhere meanwhile may be one of this sync's pages: then it has failed too.
     if failure == nil, shared.queue.failure == nil {
       monitor.unlock()
-      publish(target)
+      publication.show(target)
+      moveHold(to: target.chain.end)
       monitor.lock()
       shared.durableEnd = max(shared.durableEnd, target.chain.end)
       if shared.durableEnd &- shared.slotEnd >= Writer.slotDistance { writeSlotHoldingMonitor(target, isClean: false) }
@@ -249,11 +248,6 @@ extension Writer {
 
   // MARK: 5. Publication
 
-  private func publish(_ durable: Publication.State) {
-    publication.show(durable)
-    moveHold(to: durable.chain.end)
-  }
-
   private static let slotDistance: UInt64 = 4 << 20
 
   /// Notes a durable state in the older slot. A slot is a hint, so failing is harmless.
@@ -271,78 +265,136 @@ extension Writer {
   }
 }
 
-extension FileTransaction {
-  // MARK: 2 and 3, as the transaction sees them
-
-  /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
-  /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
-  /// was not rolled back.
-  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? { try commit(info) { _ in } }
-
-  /// The same; `appended` hears of the commit, or that there is none, before the turn passes on.
-  package func commit(
-    _ info: CommitInfo, appended: (PendingCommit?) -> Void
-  ) throws(StorageError) -> PendingCommit? {
-    try locked { () throws(StorageError) -> PendingCommit? in
-      if let failure = state.pointee.failure {
-        finish()
-        throw failure
+extension FileStore {
+  /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what
+  /// `body` threw, after which nothing is written. Holds the thread.
+  ///
+  /// Where several threads call at once, the one that has the turn runs the bodies of those behind it, each in a transaction of its own
+  /// and in the order of the calls, and syncs once: to hand the turn from thread to thread takes longer than a small commit. So `body`
+  /// must not care on which thread it runs, and must not begin another transaction.
+  package func write<Failure: Error>(
+    _ info: CommitInfo = CommitInfo(), _ body: (any WriteTransaction) throws(Failure) -> Void
+  ) throws(StorageError) -> Result<UInt64?, Failure> {
+    var failure: Failure?
+    let number = try write(info) { transaction in
+      do throws(Failure) {
+        try body(transaction)
+        return true
+      } catch let error {
+        failure = error
+        return false
       }
-      let new: Publication.State
-      do throws(StorageError) {
-        guard let made = try Committing(self, info).run() else {
-          appended(nil)
-          finish()
-          return nil
-        }
-        new = made
-      } catch {
-        // A write that failed for another reason than want of room leaves unknown bytes behind.
-        if case .io(let cause) = error { store.writing.poison(cause) }
-        finish()
-        throw error
-      }
-      // What a rollback took back may have been written already, and further than the frame reaches.
-      store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
-      store.writing.append(
-        new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
-      let pending = PendingCommit(new, writer: store.writing)
-      appended(pending)
-      finish(willWait: info.durability == .durable, abandons: false)
-      return pending
     }
+    if let failure { return .failure(failure) }
+    return .success(number)
+  }
+
+  /// `body` answers whether to commit.
+  private func write(_ info: CommitInfo, body: (FileTransaction) -> Bool) throws(StorageError) -> UInt64? {
+    try withoutActuallyEscaping(body) { body throws(StorageError) in
+      let job = SharedJob(info, body)
+      if writing.takeTurn(orQueue: job) {
+        lead(job)
+      } else if job.isToLead() {
+        // Where both share a processor, whoever led before must come to its sync before the next batch is worked on.
+        letOthersRun()
+        lead(job)
+      } else {
+        writing.returning.subtract(1, ordering: .relaxed)
+      }
+      return try job.outcome.get()
+    }
+  }
+
+  /// Does the caller's job and those behind it, having the turn, passes the turn on, and syncs for all that it did.
+  private func lead(_ own: SharedJob) {
+    var done: [SharedJob] = []
+    var next = [own]
+    while !next.isEmpty {
+      for job in next { job.run(self, isFirst: job === own) }
+      done += next
+      next = writing.nextJobs(after: done.count)
+    }
+    // The last commit's sync serves all.
+    for job in done.reversed() { job.settle() }
+    writing.returning.add(done.count - 1, ordering: .relaxed)
+    for job in done where job !== own { job.signal.fire() }
   }
 }
 
-/// A commit that was appended and will be durable with the next sync. Letting go of it without waiting does not take it back.
-package struct PendingCommit: Sendable {
-  package let number: UInt64
-  /// Nil where it is durable already, as all are on a server.
-  private let appended: (state: Publication.State, writer: Writer)?
+extension Writer {
+  /// After so many commits the next thread goes on while this one syncs for those that it did.
+  private static let mostJobs = 32
+  /// How often the one that leads lets others run to see whether they bring more: where nothing tells of any, once there was
+  /// more than its own to do, and where threads are on their way.
+  private static let looks = (usual: 5, returning: 100)
 
-  init(_ state: Publication.State, writer: Writer) {
-    number = state.newest.number
-    appended = (state, writer)
+  /// The next jobs for the holder of the turn; none: another has the turn now, or nobody.
+  func nextJobs(after done: Int) -> [SharedJob] {
+    for look in 0..<Self.looks.returning {
+      switch monitor.withLock({ shared.queue.nextJobs(most: Self.mostJobs - done) }) {
+      case .take(let waiters):
+        return waiters.compactMap { if case .job(let job) = $0 { job } else { nil } }
+      case .pass(let passed):
+        wake(passed)
+        return []
+      case .none: break
+      }
+      let isAwaited = returning.load(ordering: .relaxed) > 0
+      if !isAwaited && (done == 1 || look >= Self.looks.usual) { break }
+      letOthersRun()
+    }
+    passTurn(willWait: true)
+    return []
+  }
+}
+
+/// One thread's part of what is written together.
+final class SharedJob: @unchecked Sendable {
+  // `@unchecked`: `body`, `pending` and `outcome` are touched by the thread that leads only, and by the thread whose job it is only
+  // before the job is queued and after the signal.
+  private let info: CommitInfo
+  private var body: ((FileTransaction) -> Bool)?
+  private var pending: PendingCommit?
+  private(set) var outcome: Result<UInt64?, StorageError> = .success(nil)
+  let signal = Signal()
+  private let leads = Atomic(false)
+
+  init(_ info: CommitInfo, _ body: @escaping (FileTransaction) -> Bool) {
+    self.info = info
+    self.body = body
   }
 
-  /// One that is durable.
-  package init(durable number: UInt64) {
-    self.number = number
-    appended = nil
+  /// Commits what the body does. The caller has the turn, and keeps it.
+  func run(_ store: FileStore, isFirst: Bool) {
+    outcome = Result { () throws(StorageError) in
+      let transaction = try store.beginKeepingTurn(isFirst: isFirst)
+      guard let body, body(transaction) else {
+        transaction.cancel()
+        return nil
+      }
+      pending = try transaction.commit(info)
+      return pending?.number
+    }
+    // The caller's closure must not be held any more when the caller goes on.
+    body = nil
   }
 
-  /// The state that the commit made, which this process can read already; nil on a server.
-  package var view: View? { appended.map { View(commit: $0.state.newest, file: $0.state.file) } }
-
-  /// Returns when the commit is durable, holding no thread meanwhile, and runs where its caller does. Commits that wait at
-  /// once share one sync.
-  package nonisolated(nonsending) func durable() async throws(StorageError) {
-    try await appended?.writer.untilDurable(number)
+  /// Waits until the commit is durable.
+  func settle() {
+    guard let pending else { return }
+    do { try pending.waitAtOnce() } catch { outcome = .failure(error) }
   }
 
-  /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
-  package func wait() throws(StorageError) { try appended?.writer.waitUntilDurable(number) }
+  /// Waits until the job is done, or is to be done by the caller, who leads then.
+  func isToLead() -> Bool {
+    signal.wait()
+    return leads.load(ordering: .acquiring)
+  }
 
-  /// As `wait`, without giving others that write at this moment the time to share the sync.
-  func waitAtOnce() throws(StorageError) { try appended?.writer.waitUntilDurable(number, gathers: false) }
+  /// Tells the thread whose job it is that it has the turn.
+  func makeLead() {
+    leads.store(true, ordering: .releasing)
+    signal.fire()
+  }
 }

@@ -1,5 +1,143 @@
 import Locks
 
+/// Turns a transaction's state into a frame: nodes, record, and the chain that ends with it.
+struct Committing {
+  private let transaction: FileTransaction
+  private let info: CommitInfo
+  private let file: DataFile
+  private let draft: FrameDraft
+  private let newest: CommitRecord
+  private let number: UInt64
+
+  init(_ transaction: FileTransaction, _ info: CommitInfo) {
+    self.transaction = transaction
+    self.info = info
+    file = transaction.file
+    draft = transaction.draft
+    newest = transaction.beginning.newest
+    number = transaction.number
+  }
+
+  /// What the store is with the new commit, or nil where there is nothing to commit.
+  func run() throws(StorageError) -> Publication.State? {
+    let names = try info.nameChanges(of: number)
+    let parents = try parentRecords()
+    guard
+      transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil
+        || info.identity != nil || info.head != nil
+    else { return nil }
+    try info.checkTexts(transaction.store.options)
+    try checkFeatures()
+
+    let own = draft.start
+    let changesEnd = draft.position
+    var counts = transaction.state.pointee.changeCounts
+    // What a restore by roots changed is counted by the difference.
+    if transaction.state.pointee.restores != nil {
+      counts += try RestoreCounts(transaction).counts(besides: Set(counts.map(\.identifier)))
+    }
+    counts.sort { $0.identifier < $1.identifier }
+    let entryBytes = changesEnd - own - UInt64(FrameHeader.size)
+    var writer = NodeWriter(draft: draft, file: file)
+    let (catalog, liveBytes) = try writer.write(&transaction.state.pointee)
+    let stateBytes = entryBytes + writer.nodeBytes
+    let namesRoot = try writer.write(names, to: newest.links.names) { target throws(StorageError) in
+      target == number ? own : try find(target).links.own.offset
+    }
+    let nodesEnd = draft.position
+
+    var record = CommitRecord.beginning(of: file.header)
+    record.number = number
+    record.origin = info.identity?.origin ?? transaction.origin
+    record.originNumber = info.identity?.number ?? number
+    record.parents = parents.map(\.number)
+    let clock = info.clock ?? info.date ?? transaction.store.disk.now()
+    record.date = parents.reduce(info.date ?? clock) { max($0, $1.date) }
+    record.program = info.program ?? transaction.store.options.program
+    record.author = info.author ?? transaction.store.options.author
+    record.action = info.writtenAction
+    record.flags = flags
+    record.undoes = info.undoes?.nonzero
+    // What a merge takes from its second parent by roots is no restore for people.
+    record.restores = parents.count > 1 ? nil : transaction.state.pointee.restores?.nonzero
+    record.names = names
+    record.counts = counts
+    record.liveBytes = liveBytes
+    // What the parent had and what came, less what is still there.
+    record.deadBytes = Int64(truncatingIfNeeded: transaction.base.liveBytes &+ stateBytes &- liveBytes)
+    record.links = try links(date: record.date, parents: parents)
+    record.links.catalog = catalog
+    record.links.names = namesRoot
+    // Read before the frame is whole: what fails leaves no frame behind that would be taken for a commit.
+    let known = transaction.beginning.head
+    let link = record.links.head
+    let head = link.number == number ? nil : link.number == known.number ? known : try record.head(in: file)
+
+    let buffer = ByteBuffer(capacity: 1024)
+    let superseded = transaction.state.pointee.superseded.sorted()
+    let durable = min(own, transaction.store.writing.durableEnd)
+    let tail = RecordTail(
+      pedigree: info.pedigree, undurable: own - durable, clock: clock < record.date ? clock : nil)
+    let list = record.encode(into: buffer, superseded: superseded, tail: tail)
+    _ = try draft.append(buffer.bytes)
+    let chain = try draft.finish(
+      number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
+      recordCheck: file.header.check(buffer.bytes))
+
+    // What the frame says besides the record, so that the record is what others will read.
+    record.frameBytes = chain.end - own
+    record.links.frameEnd = chain.end
+    record.links.changesEnd = changesEnd
+    record.links.superseded = SupersededList(
+      count: UInt64(superseded.count), offset: nodesEnd + UInt64(list), length: buffer.count - list)
+    return Publication.State(file: file, newest: record, head: head ?? record, chain: chain)
+  }
+
+  private var flags: CommitFlags {
+    var flags = info.flags
+    if transaction.state.pointee.restores != nil, info.parents?.count ?? 0 < 2, info.identity == nil {
+      flags.insert(.restore)
+    }
+    if info.undoes != nil { flags.insert(.undo) }
+    return flags
+  }
+
+  private func find(_ number: UInt64) throws(StorageError) -> CommitRecord {
+    if number == transaction.base.number { return transaction.base }
+    return try CommitSearch(file: file, newest: newest).commit(number)
+  }
+
+  private func parentRecords() throws(StorageError) -> [CommitRecord] {
+    guard let numbers = info.parents else { return transaction.base.number == 0 ? [] : [transaction.base] }
+    if numbers.isEmpty, transaction.base.number == 0 { return [] }
+    guard numbers.count <= 2, numbers.first == transaction.base.number, !numbers.contains(0) else {
+      throw .noSuchCommit(number: numbers.first ?? 0)
+    }
+    return try numbers.map(find)
+  }
+
+  /// An older program would lose what commits of other stores need: it must refuse the store before the first one is in it.
+  private func checkFeatures() throws(StorageError) {
+    guard info.identity != nil || info.pedigree != nil, !file.header.has(.commitsOfOthers) else { return }
+    throw .readOnly(reason: "it is not ready yet for commits of other stores")
+  }
+
+  private func links(date: Int64, parents: [CommitRecord]) throws(StorageError) -> CommitLinks {
+    let writing = transaction.store.writing
+    var links = try CommitLinks(
+      of: number, at: draft.start, date: date, behind: newest, parents: parents
+    ) { link, isOrder throws(StorageError) in try writing.jump(of: link, isOrder: isOrder, in: file) }
+    if transaction.state.pointee.restores != nil || transaction.state.pointee.adopts { links.lastRestore = links.own }
+    if let head = info.head {
+      links.head = try find(head).links.own
+    } else if !(info.movesHead ?? !transaction.isFork) {
+      links.head = newest.links.head
+    }
+    links.nextTree = transaction.state.pointee.nextTree
+    return links
+  }
+}
+
 /// The frame that a transaction is writing: header, changes, then nodes and record, with places in the file known from the
 /// start because frames follow each other.
 ///
@@ -9,7 +147,7 @@ final class FrameDraft: @unchecked Sendable {
   // `@unchecked`: `state` is only touched while `mutex` is held.
   /// The frame's first byte in the file.
   let start: FileOffset
-  private let file: DataFile
+  let file: DataFile
   /// The zeros that the frame is written over; nil in a file that nobody else writes.
   private let zeros: ZeroAhead?
   /// Before this the file may hold what is to be written already.
@@ -18,7 +156,6 @@ final class FrameDraft: @unchecked Sendable {
   // Unchecked exclusivity: the mutex is not held twice.
   @exclusivity(unchecked) private var state: State
 
-  /// Bytes kept in memory.
   private let spillSize: Int
 
   /// Who changes much in one transaction waits for so many bytes to be written at a time: about a millisecond.
@@ -50,15 +187,9 @@ final class FrameDraft: @unchecked Sendable {
     state = State(buffer: buffer, bufferOffset: start, hash: file.header.seed, writtenEnd: start)
   }
 
-  /// The file that the frame will be part of.
-  var targetFile: DataFile { file }
-
-  /// Where the next byte goes.
   var position: FileOffset { mutex.withLock { _ in state.position } }
-  /// The end of what was written to the file, whole or not.
   var writtenEnd: FileOffset { mutex.withLock { _ in state.writtenEnd } }
 
-  /// Appends an entry and tells where it is.
   func append(
     _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
     replaced: EntryReference?, replacesDelete: Bool
@@ -70,8 +201,7 @@ final class FrameDraft: @unchecked Sendable {
         Bytes(copying: UnsafeRawBufferPointer(rebasing: value[Int(position)..<Int(position) + count]))
       }
     }
-    return try withState { state throws(StorageError) in
-      try spillIfLarge(&state)
+    return try withRoom { state in
       let offset = state.position
       let first = state.buffer.count
       ChangeEntry.appendHead(
@@ -91,8 +221,7 @@ final class FrameDraft: @unchecked Sendable {
   ) throws(StorageError) -> EntryReference {
     let checks = ByteBuffer()
     var check: UInt32 = 0
-    let offset = try withState { state throws(StorageError) in
-      try spillIfLarge(&state)
+    let offset = try withRoom { state in
       let offset = state.position
       let first = state.buffer.count
       ChangeEntry.appendHead(
@@ -108,7 +237,7 @@ final class FrameDraft: @unchecked Sendable {
       done += UInt64(bytes.count)
       try withState { state throws(StorageError) in
         bytes.withUnsafeBytes { state.buffer.append($0) }
-        try spillIfLarge(&state)
+        if state.buffer.count >= spillSize { try spill(&state) }
       }
     }
     check = checksum(check, checks.bytes)
@@ -119,10 +248,8 @@ final class FrameDraft: @unchecked Sendable {
     return EntryReference(offset: offset, length: UInt32(end - offset), check: check)
   }
 
-  /// Appends bytes and tells where they begin.
   func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> FileOffset {
-    try withState { state throws(StorageError) in
-      try spillIfLarge(&state)
+    try withRoom { state in
       let offset = state.position
       state.buffer.append(bytes)
       return offset
@@ -134,8 +261,7 @@ final class FrameDraft: @unchecked Sendable {
   func appendNode(
     _ bytes: UnsafeRawBufferPointer, children: ArraySlice<(place: Int, pointer: NodePointer)>
   ) throws(StorageError) -> (offset: FileOffset, check: UInt32) {
-    try withState { state throws(StorageError) in
-      try spillIfLarge(&state)
+    try withRoom { state in
       let offset = state.position
       let start = state.buffer.reserve(bytes.count)
       state.buffer.append(bytes)
@@ -146,8 +272,7 @@ final class FrameDraft: @unchecked Sendable {
 
   /// Appends the head of an entry whose value is the nodes that are appended next, `count` bytes of them, at most a MiB.
   func beginNodes(of tree: UInt32, count: Int) throws(StorageError) {
-    try withState { state throws(StorageError) in
-      try spillIfLarge(&state)
+    try withRoom { state in
       ChangeEntry.nodesKey.withUnsafeBytes { key in
         ChangeEntry.appendHead(
           to: state.buffer, kind: .attributes, distance: state.position - start, tree: tree, key: key,
@@ -161,7 +286,6 @@ final class FrameDraft: @unchecked Sendable {
     try withState { state throws(StorageError) in try spill(&state) }
   }
 
-  /// Whether an offset lies in this frame.
   func contains(_ offset: FileOffset) -> Bool { offset >= start }
 
   /// A copy of bytes of the draft, or nil where all of them are in the file or where there are none.
@@ -183,7 +307,6 @@ final class FrameDraft: @unchecked Sendable {
     }
   }
 
-  /// Forgets everything from a position on.
   func truncate(to position: FileOffset) throws(StorageError) {
     try withState { state throws(StorageError) in
       if position >= state.bufferOffset {
@@ -226,22 +349,13 @@ final class FrameDraft: @unchecked Sendable {
       try write(state.buffer.bytes, &state)
       if isSpilled {
         // Last, so that a frame that was cut short has no header.
-        try engineCall { () throws(DiskError) in
-          let written = header.withUnsafeBytes { bytes in
-            Result { () throws(DiskError) in try file.file.write(bytes, at: start) }
-          }
-          try written.get()
-        }
+        try engineCall { () throws(DiskError) in try file.file.write(header, at: start) }
         file.counters.writes.add(1)
       }
       state.buffer.removeAll()
       state.bufferOffset = end
       return ChainEnd(offset: start, number: number, hash: hash, end: end)
     }
-  }
-
-  private func spillIfLarge(_ state: inout State) throws(StorageError) {
-    if state.buffer.count >= spillSize { try spill(&state) }
   }
 
   private func spill(_ state: inout State) throws(StorageError) {
@@ -270,6 +384,14 @@ final class FrameDraft: @unchecked Sendable {
     file.counters.writes.add(1)
     file.counters.bytesWritten.add(UInt64(bytes.count))
     file.extend(to: end)
+  }
+
+  /// As `withState`, with room in memory for what is appended next.
+  private func withRoom<R: Sendable>(_ body: (inout State) -> R) throws(StorageError) -> R {
+    try withState { state throws(StorageError) in
+      if state.buffer.count >= spillSize { try spill(&state) }
+      return body(&state)
+    }
   }
 
   private func withState<R: Sendable>(_ body: (inout State) throws(StorageError) -> R) throws(StorageError) -> R {

@@ -1,0 +1,181 @@
+/// The trees of a transaction: made, dropped, brought back by their roots.
+extension FileTransaction {
+  /// A snapshot of a tree with the changes so far, or nil where there is none of that name.
+  package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
+    try locked { () throws(StorageError) in
+      guard let treeIndex = try treeIndex(of: name) else { return nil }
+      let tree = state.pointee.trees[treeIndex]
+      return Tree(
+        name: name, identifier: tree.entry.identifier, kind: tree.entry.kind, order: tree.entry.order,
+        attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.gone.root, source: source)
+    }
+  }
+
+  /// The names of the trees that begin with `prefix`, in their order.
+  package func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName] {
+    try locked { () throws(StorageError) in
+      var names = Set(try CatalogScan(file: file).names(in: state.pointee.catalog.root, prefix: prefix))
+      for tree in state.pointee.trees where tree.name.hasPrefix(prefix) {
+        if tree.isDropped { names.remove(tree.name) } else { names.insert(tree.name) }
+      }
+      return names.sorted()
+    }
+  }
+
+  /// Makes an empty tree.
+  package func createTree(
+    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: [UInt8]
+  ) throws(StorageError) {
+    guard !name.bytes.isEmpty else { throw .invalidName("") }
+    guard name.bytes.count <= Limits.treeName else {
+      throw .keyTooLong(count: name.bytes.count, limit: Limits.treeName)
+    }
+    try locked { () throws(StorageError) in
+      if try treeIndex(of: name) != nil { throw .treeExists(name) }
+      var tree = TreeState(
+        name: name, entry: CatalogEntry(identifier: state.pointee.nextTree, kind: kind, order: order),
+        attributes: Bytes())
+      guard state.pointee.nextTree < .max else { throw .damaged(what: "catalog", offset: base.links.catalog.offset) }
+      state.pointee.nextTree += 1
+      tree.isNew = true
+      try setAttributes(attributes, of: &tree)
+      add(tree)
+    }
+  }
+
+  /// Takes a tree and all its entries out. Earlier commits keep it.
+  package func dropTree(_ name: TreeName) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      let treeIndex = try existing(name)
+      state.pointee.trees[treeIndex].isDropped = true
+    }
+  }
+
+  /// Replaces what the module above keeps with a tree.
+  package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      let treeIndex = try existing(name)
+      // A copy, because the call also notes in `state` what it supersedes.
+      var tree = state.pointee.trees[treeIndex]
+      try setAttributes(attributes, of: &tree)
+      state.pointee.trees[treeIndex] = tree
+    }
+  }
+
+  private func setAttributes(_ attributes: [UInt8], of tree: inout TreeState) throws(StorageError) {
+    guard attributes.count <= Limits.attributes else {
+      throw .valueTooLong(count: UInt64(attributes.count), limit: UInt64(Limits.attributes))
+    }
+    let bytes = Bytes(attributes)
+    guard bytes != tree.attributes else { return }
+    let old = tree.entry.attributes
+    var new = EntryReference.none
+    if !bytes.isEmpty {
+      new = try wholly { () throws(StorageError) in
+        try bytes.withUnsafeBytes { value throws(StorageError) in
+          try draft.append(
+            .attributes, tree: tree.entry.identifier, key: UnsafeRawBufferPointer(start: nil, count: 0), value: value,
+            replaced: old == .none || draft.contains(old.offset) ? nil : old, replacesDelete: false)
+        }
+      }
+    }
+    if old != .none, draft.contains(old.offset) { supersede(old) }
+    tree.tally.entryBytes += Int64(new.length) - Int64(old.length)
+    tree.entry.attributes = new
+    tree.attributes = bytes
+    tree.hasNewAttributes = true
+  }
+
+  func supersede(_ reference: EntryReference) { state.pointee.superseded.append(reference.offset - draft.start) }
+
+  private func add(_ tree: TreeState) {
+    // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
+    // Room for a datastore with a few indexes at once.
+    if state.pointee.trees.isEmpty { state.pointee.trees.reserveCapacity(4) }
+    state.pointee.trees.append(tree)
+  }
+
+  /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
+  func treeIndex(of name: TreeName) throws(StorageError) -> Int? {
+    if let treeIndex = state.pointee.treeIndex(of: name) {
+      return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex
+    }
+    if let known = store.writing.known(name, in: state.pointee.storedCatalog) {
+      add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
+      return state.pointee.trees.count - 1
+    }
+    let entry = try CatalogScan(file: file).entry(
+      name, in: state.pointee.catalog.root, storedAt: base.links.catalog)
+    guard let entry else { return nil }
+    let attributes = entry.attributes == .none ? Bytes() : try file.value(entry.attributes)
+    add(TreeState(name: name, entry: entry, attributes: attributes))
+    return state.pointee.trees.count - 1
+  }
+
+  func existing(_ name: TreeName) throws(StorageError) -> Int {
+    guard let treeIndex = try treeIndex(of: name) else { throw .noSuchTree(name) }
+    return treeIndex
+  }
+
+  var source: RecordSource { RecordSource(file: file, draft: draft, draftNumber: number) }
+
+  /// Brings trees (nil: all) back to what they were in a view, by their roots: nothing is copied. The trees must not have been
+  /// changed by this transaction before; a tree that the view has not is dropped.
+  package func restore(_ names: [TreeName]?, from view: View) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      let view = try current(view)
+      guard let names else {
+        guard !state.pointee.isChanged else {
+          throw .wrongTree(TreeName([]), reason: "it was changed before being restored")
+        }
+        let nextTree = state.pointee.nextTree
+        state.pointee = TransactionState(
+          catalog: view.commit.links.catalog, nextTree: nextTree, liveBytes: view.commit.liveBytes)
+        state.pointee.restores = view.commit.number
+        return
+      }
+      for name in names where try restore(name, from: view) { state.pointee.restores = view.commit.number }
+    }
+  }
+
+  /// A view of the file that is written: compaction may have put another one in place since the view was taken.
+  private func current(_ view: View) throws(StorageError) -> View {
+    if view.file === file { return view }
+    let search = CommitSearch(file: file, newest: beginning.newest)
+    return View(commit: try search.commit(view.commit.number), file: file)
+  }
+
+  /// Whether there was anything to do: a tree that neither the view nor the transaction has stays nothing.
+  private func restore(_ name: TreeName, from view: View) throws(StorageError) -> Bool {
+    let old = try view.catalogEntry(name)
+    let treeIndex = try treeIndex(of: name)
+    if let treeIndex, state.pointee.trees[treeIndex].isChanged {
+      throw .wrongTree(name, reason: "it was changed before being restored")
+    }
+    guard let old else {
+      if let treeIndex { state.pointee.trees[treeIndex].isDropped = true }
+      return treeIndex != nil
+    }
+    var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
+    tree.isRestored = true
+    // What the restored roots consist of takes the place of what the tree consisted of.
+    if let treeIndex {
+      let current = state.pointee.trees[treeIndex].entry
+      changeLive { live in
+        live.add(old.liveBytes)
+        live.subtract(current.liveBytes)
+      }
+      state.pointee.trees[treeIndex] = tree
+    } else {
+      changeLive { $0.add(old.liveBytes) }
+      add(tree)
+    }
+    return true
+  }
+
+  private func changeLive(_ change: (inout LiveBytes) -> Void) {
+    var live = LiveBytes(state.pointee.liveBytes)
+    change(&live)
+    state.pointee.liveBytes = live.count
+  }
+}
