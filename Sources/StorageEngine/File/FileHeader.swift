@@ -221,9 +221,10 @@ extension Slot {
   init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
     guard let block = CheckedBlock(bytes, size: Slot.size, magic: Slot.magic, seed: seed) else { return nil }
     let flags: UInt32 = block.number(44)
+    let isClean = flags & 1 == 1
     self.init(
       sequence: block.number(8), generation: block.number(16), frameOffset: block.offset(24), number: block.number(32),
-      frameHash: block.number(40), isClean: flags & 1 == 1, durableEnd: block.offset(48), zeroedEnd: block.offset(56))
+      frameHash: block.number(40), isClean: isClean, durableEnd: block.offset(48), zeroedEnd: block.offset(56))
   }
 }
 
