@@ -251,11 +251,12 @@ struct ServerRemoteTests {
     #expect(known.number(of: old) == 3 && (try? team.own.engine.commit(3)) == nil)
     let number = try laptop.put(#"{"id":1,"name":"again"}"#).rawValue
     let graph = try laptop.graph
-    let commit = HistoryAppend.Commit(
-      number: number, identity: laptop.head, parents: [before, old], undoes: old, squashed: [])
+    let commit: HistoryAppend.Commit = (
+      (number, laptop.head), Pedigree(parents: [before, old], undoes: old, squashed: [])
+    )
     let append = HistoryAppend(
-      [commit], of: laptop.own.engine, from: HistoryAppend.Place(number: number - 1, identity: before),
-      to: HistoryAppend.Place(number: number, identity: laptop.head), identity: { graph.identity(of: $0) },
+      [commit], of: laptop.own.engine, from: (number - 1, before), to: (number, laptop.head),
+      identity: { graph.identity(of: $0) },
       known: { known.number(of: $0) })
     #expect(try append.run(on: #require(team.own.engine as? ServerStore)))
     _ = try team.own.refresh()

@@ -180,10 +180,10 @@ private struct GroupTally: Sendable {
   init(_ grouping: RecordGrouping) { self.grouping = grouping }
 
   mutating func add(_ document: Document) {
-    let keys = grouping.keys.map { document.sortingValue(at: $0) ?? .null }
+    let (keys, figures) = (grouping.keys.map { document.sortingValue(at: $0) ?? .null }, grouping.figures)
     modify(keys.sortKey, keys) { group in
       group.count += 1
-      for (place, figure) in grouping.figures.enumerated() {
+      for (place, figure) in figures.enumerated() {
         guard let path = figure.path, let value = document.sortingValue(at: path), value != .null else { continue }
         switch figure {
         case .count: break
@@ -195,10 +195,11 @@ private struct GroupTally: Sendable {
   }
 
   mutating func add(_ other: GroupTally) {
+    let figures = grouping.figures
     for (key, part) in other.found {
       modify(key, part.keys) { group in
         group.count += part.count
-        for (place, figure) in grouping.figures.enumerated() {
+        for (place, figure) in figures.enumerated() {
           group.numbers[place].add(part.numbers[place])
           if let end = part.ends[place] { Self.take(end, as: figure, into: &group.ends[place]) }
         }
