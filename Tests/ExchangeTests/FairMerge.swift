@@ -6,8 +6,9 @@ import Testing
 @testable import Exchange
 
 extension ExchangedStore {
-  /// All records as of a commit, by identifier.
+  /// All records as of a commit, by identifier. The head of a new store is no commit, and has none.
   func documents(at commit: CommitIdentity) throws -> [String: Document] {
+    if commit == head, own.engine.commitCount == 0 { return [:] }
     let number = try #require(graph.number(of: commit))
     guard let datastore = try own.view(at: CommitNumber(number)).datastore("City") else { return [:] }
     var found: [String: Document] = [:]

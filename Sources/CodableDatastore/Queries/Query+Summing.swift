@@ -6,8 +6,7 @@ import DatastoreModel
 #endif
 
 // Figures over all instances that meet the condition, whatever the sort and the limit. Values that are nil are left out. Each throws
-// ``UnindexedQueryError`` if no index serves the condition and the query is not ``Query/scanning()``, ``StoreError`` if the store cannot be
-// read, and what a decoder throws.
+// ``UnindexedQueryError`` if no index serves the condition and the query is not ``Query/scanning()``.
 
 extension Query {
   /// The sum of an integer property; 0 of no instances.
@@ -25,42 +24,58 @@ extension Query {
   }
 
   /// The sum of a property of floating-point numbers; 0 of no instances.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func sum<Value: BinaryFloatingPoint>(of property: KeyPath<Format.Instance, Value>) async throws -> Value {
     try await gathered(into: 0) { $0 += $1[keyPath: property] }
   }
 
   /// The sum of a property of floating-point numbers that may be nil; 0 of no values.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func sum<Value: BinaryFloatingPoint>(of property: KeyPath<Format.Instance, Value?>) async throws -> Value {
     try await gathered(into: 0) { $0 += $1[keyPath: property] ?? 0 }
   }
 
   /// The exact sum of a property of decimal numbers; 0 of no instances.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func sum(of property: KeyPath<Format.Instance, Decimal>) async throws -> Decimal {
     try await gathered(into: 0) { $0 += $1[keyPath: property] }
   }
 
   /// The exact sum of a property of decimal numbers that may be nil; 0 of no values.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func sum(of property: KeyPath<Format.Instance, Decimal?>) async throws -> Decimal {
     try await gathered(into: 0) { $0 += $1[keyPath: property] ?? 0 }
   }
 
   /// The mean of an integer property; nil of no instances.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func average<Value: BinaryInteger>(of property: KeyPath<Format.Instance, Value>) async throws -> Double? {
     try await average { Double($0[keyPath: property]) }
   }
 
   /// The mean of an integer property that may be nil; nil of no values.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func average<Value: BinaryInteger>(of property: KeyPath<Format.Instance, Value?>) async throws -> Double? {
     try await average { $0[keyPath: property].map { Double($0) } }
   }
 
   /// The mean of a property of floating-point numbers; nil of no instances.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func average<Value: BinaryFloatingPoint>(of property: KeyPath<Format.Instance, Value>) async throws -> Double?
   {
     try await average { Double($0[keyPath: property]) }
   }
 
   /// The mean of a property of floating-point numbers that may be nil; nil of no values.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func average<Value: BinaryFloatingPoint>(
     of property: KeyPath<Format.Instance, Value?>
   ) async throws -> Double? {
@@ -68,6 +83,8 @@ extension Query {
   }
 
   /// The distinct values of a property, in no order. Holds each of them, and no instance.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
   public func distinct<Value: Hashable>(_ property: KeyPath<Format.Instance, Value>) async throws -> Set<Value> {
     try await gathered(into: []) { $0.insert($1[keyPath: property]) }
   }

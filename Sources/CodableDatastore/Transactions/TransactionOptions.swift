@@ -19,7 +19,7 @@ public struct TransactionOptions: OptionSet, Sendable {
 
   /// Where somebody else changes on a server what the transaction has read, its closure is run again, on what there is then; without
   /// it ``TransactionConflict`` is thrown. On disk writers wait for each other, and it changes nothing.
-  public static let retriesConflicts = Self(rawValue: 1 << 32)
+  public static let retriesConflicts = Self(rawValue: UInt64(1) << 32)
 }
 
 /// Options of a transaction, those that only a persistence may set included.

@@ -57,8 +57,8 @@ extension OwnStore {
     // Its changes are those of all commits that were squashed into it, which nobody means by its number.
     guard !target.flags.contains(.squashed) else {
       throw .refused(
-        reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone alone; "
-          + "restore an older commit instead, if one is kept")
+        reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
+          + "alone; restore an older commit instead, if one is kept")
     }
     guard let parent = target.parents.first, target.parents.count == 1 else { return nil }
     let (present, then) = (try ownView(at: head), try ownView(at: commit))

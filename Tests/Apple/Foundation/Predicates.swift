@@ -60,6 +60,13 @@ public enum PredicateExpressions {
     public func evaluate(_ bindings: PredicateBindings) throws -> Wrapped? { fatalError() }
   }
 
+  public struct NilCoalesce<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output? {
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> RHS.Output { fatalError() }
+  }
+
   public struct Conjunction<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
   where LHS.Output == Bool, RHS.Output == Bool {
     public let lhs: LHS

@@ -9,11 +9,11 @@ import Testing
     var members: [Document.Member] = [
       .init("id", .number(NumberText(id))),
       .init("country", id % 11 == 0 ? .null : .string(["CH", "FR", "IR", "JP"][id % 13 % 4])),
-      .init("kind", .number(NumberText(id % 3 == 0 ? "1.0" : id % 3 == 1 ? "1" : "2")!)),
+      .init("kind", .number(NumberText(unchecked: ["1.0", "1", "2"][id % 3]))),
       .init("name", .string("City \(id * 7_919 % 20_011)")),
     ]
     if id % 5 != 0 {
-      members.append(.init("population", id % 17 == 0 ? .null : .number(NumberText("\(id % 401).25")!)))
+      members.append(.init("population", id % 17 == 0 ? .null : .number(NumberText(unchecked: "\(id % 401).25"))))
     }
     return .object(members)
   }

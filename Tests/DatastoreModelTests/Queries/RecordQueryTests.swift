@@ -127,7 +127,8 @@ struct RecordQueryTests {
     #expect(try run.count() == 499)
     #expect(run.readCount == 0)
     let ordered = RecordQuery(sort: [(DocumentPath([.member("population")]), true)])
-    var page = try ordered.run(ordered.plan(in: datastore, need: .first(1_510)), in: datastore, limit: 10, offset: 1_500)
+    var page = try ordered.run(
+      ordered.plan(in: datastore, need: .first(1_510)), in: datastore, limit: 10, offset: 1_500)
     var found: [Int] = []
     while let next = try page.next() { found.append(Self.number(next.document, "id")) }
     #expect(found == (490..<500).reversed())
