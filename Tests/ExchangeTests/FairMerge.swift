@@ -8,7 +8,7 @@ import Testing
 extension ExchangedStore {
   /// All records as of a commit, by identifier. The head of a new store is no commit, and has none.
   func documents(at commit: CommitIdentity) throws -> [String: Document] {
-    if commit == head, own.engine.commitCount == 0 { return [:] }
+    if commit == head, own.engine.head.commit.number == 0 { return [:] }
     let number = try #require(graph.number(of: commit))
     guard let datastore = try own.view(at: CommitNumber(number)).datastore("City") else { return [:] }
     var found: [String: Document] = [:]
