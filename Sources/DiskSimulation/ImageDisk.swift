@@ -59,7 +59,7 @@ package final class ImageDisk: Disk {
     }
   }
 
-  /// Leaves room for so many pages of 4 KiB, on a disk that from now on writes everything anew, as Btrfs does: zeros over zeros take room
+  /// Leaves room for a number of pages of 4 KiB, on a disk that from now on writes every page to a new place, as Btrfs does: zeros over zeros take room
   /// too, and what lay there is freed by the next sync. `setCapacity` ends that.
   package func fillWritingAnew(leaving pages: Int) {
     state.withLock { state in

@@ -97,7 +97,7 @@ final class ImageWatch: DiskWatch {
   deinit { disk.endWatch(identifier) }
 }
 
-/// Changes that come before the last one has been told are told as one, away from the thread that made them.
+/// Changes that come before the last one was delivered are delivered as one, away from the thread that made them.
 final class PendingChange: Sendable {
   private let change: @Sendable () -> Void
   private let isPending = Atomic(false)

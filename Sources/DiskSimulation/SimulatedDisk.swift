@@ -256,7 +256,7 @@ package final class SimulatedDisk: Disk {
         do throws(DiskError) {
           try file.file.zero(accepted)
         } catch {
-          // What fitted is zero now; what was so before is not changed by being so again.
+          // The pages that fitted are zero now. Pages that were zero before do not change.
           let end = memory.image.contents(of: file.number)?.endOfZeros(from: accepted) ?? accepted.lowerBound
           if end > accepted.lowerBound { state.record.append(.zero(file.number, accepted.lowerBound..<end)) }
           throw error

@@ -1,9 +1,9 @@
-/// What Unicode says of each character that a normal form touches, from `NormalFormData`.
+/// Unicode's properties of each character that a normal form changes, from `NormalFormData`.
 ///
 /// It is the same on every platform and with every compiler, as the order of stored keys must be. The standard library's own form has
 /// no public interface, and the one of Foundation is as new as the system is.
 struct NormalFormTable {
-  /// What a character becomes and how it moves. The zero value is that of most characters: nothing touches them.
+  /// The decomposition and the class of a character. Most characters have the zero value: no normal form changes them.
   struct Entry {
     /// Its canonical mapping; `second` is 0 if that is one character, and both are 0 if there is none.
     var first: UInt32 = 0

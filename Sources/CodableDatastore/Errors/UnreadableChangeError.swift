@@ -23,7 +23,7 @@ public struct UnreadableChangeError: LocalizedError, Sendable {
 }
 
 /// Changes that an observer did not read in time: so many waited for it that they were dropped, as
-/// ``StoreConfiguration/waitingChangesLimit`` says. The changes after them come when the iterator is asked again. The same is told of
+/// ``StoreConfiguration/waitingChangesLimit`` says. The changes after them come when the iterator is asked again. The same is reported for
 /// another process's commits that a server's history lost before this process heard of them.
 ///
 /// What the observer keeps may be read anew, or brought up to date by the store's `changes(from:to:)`.

@@ -42,7 +42,7 @@ extension OwnStore {
       let commit = try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
         meter throws(ModelError) in
         try transact(info) { transaction throws(ModelError) in
-          // What another process committed meanwhile is counted anew.
+          // Counts again what another process committed meanwhile.
           isMoved = transaction.base.number != view.commit.rawValue
           if isMoved { return }
           try EditApplication(store: self, transaction: transaction, options: options)

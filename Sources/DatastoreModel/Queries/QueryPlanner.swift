@@ -55,7 +55,7 @@ package struct QueryPlanner {
     return plan
   }
 
-  /// What is wanted of the matches.
+  /// The part of the matches that the caller wants.
   private struct Wanted {
     var sort: [QuerySort]
     var need: Need
@@ -94,7 +94,7 @@ package struct QueryPlanner {
       return wanted.mustFollowIndex ? .infinity : gathered + entries * Double(Self.recordCost + 1)
     }
     guard let limit = wanted.need.limit else { return gathered + entries * Double(Self.recordCost) }
-    // What is expected may be wrong, what is counted is not.
+    // An expected number may be wrong, a counted one is exact.
     let read = choice.isExact ? Double(limit) : 3 * Double(limit) * entries / max(matches, 1)
     return gathered + min(entries, read) * Double(Self.recordCost)
   }

@@ -35,7 +35,7 @@ package struct TableSource: ImportSource {
   /// Of a table of cells; otherwise empty.
   package var columns: [Column] { cells?.columns ?? [] }
   package var guessedColumns: [Column]? { cells?.columns }
-  /// What was made of the names of columns, or of members as far as they were read, other than they say, each in a sentence.
+  /// Sentences about columns, or members read so far, whose names were changed.
   package var notes: [String] { cells?.notes ?? names.notes }
   /// How the text of the file is coded.
   package var encoding: TextEncoding { stream.encoding }

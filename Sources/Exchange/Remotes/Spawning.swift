@@ -6,7 +6,7 @@
 
 /// How a program is started, where a process may start one.
 enum Spawning {
-  /// What is said where it may not.
+  /// The message for a system that does not allow it.
   static let refusal =
     "this system lets no app start another program, so a store behind ssh cannot be reached from it; exchange through a folder"
 

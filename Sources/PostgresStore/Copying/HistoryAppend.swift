@@ -181,7 +181,7 @@ package struct HistoryAppend {
       record.parents = (origin.parents ?? []).compactMap { present($0) }
       record.undoes = origin.undoes.flatMap { present($0) }
       record.restores = commit.restores.flatMap { identity($0) }.flatMap { present($0) }
-      // What the numbers tell need not be told twice.
+      // A pedigree that equals the numbers is not stored.
       var pedigree = origin
       if record.parents.count == origin.parents?.count { pedigree.parents = nil }
       if record.undoes != nil { pedigree.undoes = nil }

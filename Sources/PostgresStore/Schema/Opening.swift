@@ -118,7 +118,7 @@ extension ServerStore {
   }
 
   /// Adds the clocks of writers to a store that an earlier version has made, which goes on writing commits without; false where the role does
-  /// not own the table, or somebody holds it.
+  /// not own the table, or another session holds it.
   private static func addClocks(_ tables: Tables, _ pool: ConnectionPool) -> Bool {
     let added = try? pool.inTransaction([
       tables.lockTimeout(seconds: 2), tables.statement("alter table {commit} add column if not exists clock bigint"),

@@ -10,7 +10,7 @@ struct Tables: Sendable {
   /// A condition that is true, and has the transaction from then on wait for a row so long and no longer: a statement of its own for that
   /// would be one more in each flush.
   let boundsWaiting: String
-  /// Whether commits have the clock of their writer. A store that an earlier version has made lacks the column until somebody opens it who
+  /// Whether commits have the clock of their writer. A store that an earlier version made lacks the column until a user opens it who
   /// may add it.
   let hasClocks: Bool
   private let texts = KnownTexts()

@@ -312,7 +312,7 @@ extension FileTransaction {
     }
   }
 
-  // MARK: What all changes share
+  // MARK: Steps of all changes
 
   /// Makes a change at a key of a tree: checks both, and sees to the memory that changes take.
   @inline(__always)

@@ -158,7 +158,7 @@ extension FileTransaction {
     }
     var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
     tree.isRestored = true
-    // What the restored roots consist of takes the place of what the tree consisted of.
+    // The restored roots replace the bytes that the tree counted before.
     if let treeIndex {
       let current = state.pointee.trees[treeIndex].entry
       changeLive { live in

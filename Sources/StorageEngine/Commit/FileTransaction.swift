@@ -106,7 +106,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   /// was not rolled back.
   package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? { try commit(info) { _ in } }
 
-  /// The same; `appended` hears of the commit, or that there is none, before the turn passes on.
+  /// The same; `appended` gets the commit, or nil without changes, before the turn passes on.
   package func commit(
     _ info: CommitInfo, appended: (PendingCommit?) -> Void
   ) throws(StorageError) -> PendingCommit? {
@@ -129,7 +129,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
         finish()
         throw error
       }
-      // What a rollback took back may have been written already, and further than the frame reaches.
+      // Bytes that a rollback took back may be written already, beyond the end of the frame.
       store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
       store.writing.append(
         new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)

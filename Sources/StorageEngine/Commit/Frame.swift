@@ -18,7 +18,7 @@ struct Committing {
     number = transaction.number
   }
 
-  /// What the store is with the new commit, or nil where there is nothing to commit.
+  /// The state of the store with the new commit, or nil if there is nothing to commit.
   func run() throws(StorageError) -> Publication.State? {
     let names = try info.nameChanges(of: number)
     let parents = try parentRecords()
@@ -32,7 +32,7 @@ struct Committing {
     let own = draft.start
     let changesEnd = draft.position
     var counts = transaction.state.pointee.changeCounts
-    // What a restore by roots changed is counted by the difference.
+    // The changes of a restore by roots are counted from the difference.
     if transaction.state.pointee.restores != nil {
       counts += try RestoreCounts(transaction).counts(besides: Set(counts.map(\.identifier)))
     }
@@ -58,12 +58,12 @@ struct Committing {
     record.action = info.writtenAction
     record.flags = flags
     record.undoes = info.undoes?.nonzero
-    // What a merge takes from its second parent by roots is no restore for people.
+    // Roots that a merge takes from its second parent are not a restore in the history.
     record.restores = parents.count > 1 ? nil : transaction.state.pointee.restores?.nonzero
     record.names = names
     record.counts = counts
     record.liveBytes = liveBytes
-    // What the parent had and what came, less what is still there.
+    // The parent's bytes and the new ones, without those that stay live.
     record.deadBytes = Int64(truncatingIfNeeded: transaction.base.liveBytes &+ stateBytes &- liveBytes)
     record.links = try links(date: record.date, parents: parents)
     record.links.catalog = catalog
@@ -84,7 +84,7 @@ struct Committing {
       number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
       recordCheck: file.header.check(buffer.bytes))
 
-    // What the frame says besides the record, so that the record is what others will read.
+    // The frame's content besides the record, which readers decode alone.
     record.frameBytes = chain.end - own
     record.links.frameEnd = chain.end
     record.links.changesEnd = changesEnd

@@ -29,7 +29,7 @@ import Locks
 ///   an earlier one. Where a sync fails nobody knows what is on the disk. So all that wait fail with it, and nothing is appended any
 ///   more: the store is poisoned until it is opened anew, and recovery reads what there is.
 /// * *A frame that could not be written* (the disk is full, the closure threw) is made zeros again by the holder of the turn, before
-///   anyone can build on it. If there is no room for zeros over it either, as on a file system that writes everything anew, that comes
+///   anyone can build on it. If there is no room for zeros over it either, as on a file system that writes every page to a new place, that comes
 ///   before the first byte of the next turn, or recovery cuts it as a torn frame.
 extension Writer {
   // MARK: 1. The turn
@@ -323,9 +323,9 @@ extension FileStore {
 }
 
 extension Writer {
-  /// After so many commits the next thread goes on while this one syncs for those that it did.
+  /// After this number of commits the next thread goes on while this one syncs for those that it did.
   private static let mostJobs = 32
-  /// How often the one that leads lets others run to see whether they bring more: where nothing tells of any, once there was
+  /// How often the one that leads lets others run to see whether they bring more: if no sign of them exists, once there was
   /// more than its own to do, and where threads are on their way.
   private static let looks = (usual: 5, returning: 100)
 

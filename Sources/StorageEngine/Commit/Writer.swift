@@ -4,7 +4,7 @@ import Locks
 ///
 /// What the parts in the files beside this one are about:
 /// * `GroupCommit`: the way of a commit from the turn to those that hear that it is durable;
-/// * `WriterLock`: taking the writer's lock from other processes, recovery, and letting go of it;
+/// * `WriterLock`: taking the writer's lock from other processes, recovery, and releasing it;
 /// * `Writer+Thread`: the writer's own thread, which syncs for tasks and does what is due when nobody writes.
 ///
 /// Three things guard what is shared, and are taken in this order: the turn (one transaction at a time, kept from its beginning to the

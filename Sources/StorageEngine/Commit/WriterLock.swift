@@ -223,7 +223,7 @@ extension Writer {
     zeros.settle()
     try? zeroAbandoned(of: current.file)
     let status = try? current.file.file.status
-    // What is left to be zeroed, recovery cuts.
+    // Recovery cuts the range that still waits to be zeroed.
     tail.left = tail.abandoned == nil ? status.map { Left(state: current, status: $0) } : nil
     let hold = LockHold(
       processIdentifier: 0, program: options.program, since: disk.now(),

@@ -2,7 +2,7 @@
   import Darwin
   import Dispatch
 
-  // What Apple's systems do their own way: the full sync is asked for, because `fsync` leaves bytes in the drive's cache;
+  // The calls that differ on Apple's systems: the full sync is asked for, because `fsync` leaves bytes in the drive's cache;
   // open-file-description locks have other numbers; and a file is watched through a dispatch source.
   let contentSyncName = "fcntl(F_FULLFSYNC)"
   // Nothing there brings a range to the disk.

@@ -12,14 +12,14 @@ final class DataFile: Sendable {
   /// Whether the file is mapped: what is behind the mapping's end is read by calls.
   private let isMapped: Bool
   /// The newest mapping's first byte and its count of bytes. The count is stored after the address and loaded before it, so the address
-  /// is that of a mapping of at least so many bytes.
+  /// is that of a mapping of at least that size.
   private let base: Atomic<UInt>
   private let mappedBytes: Atomic<UInt64>
   private let mappings: Mutex<Mappings>
   private let readableEnd: Atomic<UInt64>
   private let verified = VerifiedNodes()
 
-  /// The mappings of one file. None is let go of before the file is, because what was read lies in them.
+  /// The mappings of one file. Each lives as long as the file, because the bytes that were read lie in it.
   private struct Mappings {
     var all: [any DiskMapping] = []
     var sizes: MappingSizes

@@ -170,7 +170,7 @@ package final class FileStore: Engine {
     try compactions.withLock { _ throws(StorageError) in
       endsCompactions.store(false, ordering: .releasing)
       // Pruning is a service: where it fails, the history stays longer than asked for.
-      // Also where the lock was let go of after each commit; not where another process writes now.
+      // Also if the lock was released after each commit, but not if another process writes now.
       if counters.commits.value > 0, writing.holdsLock || writer == nil {
         pruneAtClose()
         removeStaleCompaction()

@@ -53,7 +53,7 @@ package struct View: Sendable {
 struct CatalogScan {
   let file: DataFile
 
-  /// What a catalog says about a tree, or nil. `storedAt`: where it lies, or what it was made from, for messages.
+  /// The catalog's entry of a tree, or nil. `storedAt`: where it lies, or what it was made from, for messages.
   func entry(
     _ name: TreeName, in catalog: TreeRoot, storedAt pointer: NodePointer
   ) throws(StorageError) -> CatalogEntry? {

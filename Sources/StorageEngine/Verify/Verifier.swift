@@ -59,7 +59,7 @@ struct Verifier {
         saved: saved))
   }
 
-  /// What a commit's record says is not so.
+  /// A commit's record contradicts the file.
   mutating func damage(_ record: CommitRecord, _ frame: FrameSurvey.Frame, _ problem: String) {
     damage("commit record", frame.recordStart, commit: record.number, problem)
   }

@@ -88,7 +88,7 @@ package struct Row: Sendable, Equatable {
   /// What the references of columns lead to that show it, by their paths.
   var targets: [String: ReferenceTarget] = [:]
 
-  /// What this browser has written of the record since the row was read.
+  /// The record as this browser wrote it after the row was read.
   var written: RecordEdit?
 
   /// The most bytes of a record that are kept with its row.

@@ -173,7 +173,7 @@ struct ImportOverlay: ListPane {
     case .encoding:
       let all = [nil] + TextEncoding.allCases
       encoding = all[((all.firstIndex(of: encoding) ?? 0) + step + all.count) % all.count]
-      // What is read as another encoding is another file.
+      // Read in another encoding, it is another file.
       (isAsked, problem, survey, preview, types, indexed) = (false, nil, nil, nil, [:], [])
     case .identifier: stepIdentifier(step)
     case .existing:

@@ -48,7 +48,7 @@ extension PlotPane {
     return text
   }
 
-  /// The points in so many parts of both axes.
+  /// The points, counted in equal parts of both axes.
   private func drawTable(_ reply: PlotReply, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
     let (across, down) = (6, 6)
     var counts = Array(repeating: 0, count: across * down)
@@ -149,7 +149,7 @@ extension PlotPane {
     return Point(column: rect.left + dot.column / form.dotsAcross, row: rect.top + dot.row / form.dotsDown)
   }
 
-  /// What the cross-hair is at.
+  /// The point under the cross-hair.
   private func drawPoint(in inside: Rect, on grid: inout CellGrid, theme: Theme) {
     guard let reply, let cross else { return }
     let frame = reply.count.frame

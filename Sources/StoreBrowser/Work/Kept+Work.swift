@@ -12,7 +12,7 @@ struct SaveStagedRequest: Question {
   }
 }
 
-/// What was kept of staged changes.
+/// The staged changes that were kept.
 struct LoadStagedRequest: Question {
   /// The datastores of the store.
   var descriptors: [DatastoreDescriptor]
@@ -22,7 +22,7 @@ struct LoadStagedRequest: Question {
   }
 }
 
-/// What was read of staged changes, and what could not be.
+/// The staged changes that were read, and those that could not be.
 struct KeptStaged: Sendable {
   var staged = StagedChanges()
   var problem: String?

@@ -1,6 +1,6 @@
 package import DatastoreModel
 
-/// What a commit holds, and how the store stands.
+/// The contents of a commit, and the state of the store.
 struct OutlineRequest: Question {
   var commit: CommitNumber
 
@@ -45,7 +45,7 @@ struct ResolvedCommit: Sendable {
   var purpose: ResolvePurpose
 }
 
-/// What a commit's name was typed for.
+/// The purpose for which a commit's name was typed.
 enum ResolvePurpose: Sendable, Hashable {
   case travel
   case pin(String)

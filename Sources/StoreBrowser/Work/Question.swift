@@ -39,7 +39,7 @@ package struct StoreStanding: Sendable {
   package var nextPruning: Int64?
 }
 
-/// What work is done with.
+/// The means of the work.
 package struct WorkContext: Sendable {
   package let store: any ReadableStore
   package let files: BrowserFiles

@@ -50,7 +50,7 @@ package struct ReferrersRequest: Question, Hashable {
 package struct ReferrersAnswer: Sendable {
   package var request: ReferrersRequest
   package var groups: [Group]
-  /// What the record is called that is referred to.
+  /// The name of the record that is referred to.
   package var label: String?
   /// Whether indexes are known to lead to its datastore; otherwise all that have its identifier are listed.
   package var isDeclared = false

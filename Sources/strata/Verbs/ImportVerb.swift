@@ -84,7 +84,7 @@ extension VerbRun {
     let choice = try IdentifierChoice(&source, name: key, isLenient: true)
     let found = try source.versionedIdentifier() ?? choice.path
     guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : found else {
-      // What keeps the file from being read is to be told, whatever the identifier would be.
+      // Reports why the file cannot be read, whatever the identifier would be.
       if !choice.hasDocuments { return DocumentPath([.member(choice.keyName)]) }
       throw UsageError(
         "no field tells the documents apart by its name and values; --id names the identifier", verb: arguments.verb)

@@ -2,7 +2,7 @@ import DatastoreModel
 import Documents
 import Exchange
 
-/// What was decided of a merge that is not committed yet, as it is kept between two starts.
+/// The decisions of a merge that is not committed yet, kept between two starts.
 package struct MergeDraft: Sendable, Hashable, Codable {
   /// The identity of the commit to be merged.
   var theirs: String

@@ -110,7 +110,7 @@ extension TablePane {
       let asked = Set(pendingRows.ranks)
       let visible = ranks(of: list.top..<list.top + screen)
       let isAsked = visible.allSatisfy { rows.index(forKey: $0) != nil || asked.contains($0) }
-      // What was asked ahead and is missing now is asked anew, so that the picture waits for it.
+      // Asks again for rows that were asked ahead and are missing, so that the picture waits for them.
       if isAsked, isAhead || session.isRunning(.rows) { return }
     }
     let first = max(0, list.top - screen)
@@ -175,7 +175,7 @@ extension TablePane {
     pendingRows = nil
     add(answer.rows, in: session)
     defer { anchor = nil }
-    // Read anew in other words: the list of the rows is the same.
+    // The same list of rows in other words.
     if let source, source.needsScan, ranksAreFor == ScanKey(source: source, commit: answer.request.commit) { return }
     let position = answer.position
     let rank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position

@@ -86,7 +86,7 @@ extension TablePane {
     return renewal?.isWhole == false || session.isRunning(.filter) || session.isRunning(.sort)
   }
 
-  /// Begins to fill the list anew beside the one that is shown, if there is one of an older commit; false if there is none.
+  /// Begins to fill a new list beside the one that is shown, if there is one of an older commit; false if there is none.
   mutating func beginRenewal(_ answer: TableAnswer, in session: inout Session) -> Bool {
     guard let source, source.needsScan, renewal == nil, session.asOf == nil, let ranksAreFor,
       ranksAreFor.source == source, ranksAreFor.commit < answer.request.commit
@@ -96,7 +96,7 @@ extension TablePane {
     return true
   }
 
-  /// Shows the list that was filled anew, its table being open.
+  /// Shows the new list while its table is open.
   mutating func endRenewal(in session: inout Session) {
     guard let source, let renewal else { return }
     self.renewal = nil
@@ -197,7 +197,7 @@ extension TablePane {
     }
   }
 
-  /// What was called off: the rows found so far stay.
+  /// A scan that was cancelled: the rows found so far stay.
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { stopScan() }
 
   private mutating func stopScan() {

@@ -113,7 +113,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   // MARK: Where one is
 
-  /// The commit of the rows, which is older than the one that is shown while a list is filled anew.
+  /// The commit of the rows, which is older than the one that is shown while a new list is filled.
   func commit(_ session: Session) -> CommitNumber { opened?.commit ?? session.shown }
 
   /// The rows of the range or the list, without staged ones.
