@@ -56,12 +56,12 @@ open class JSONDecoder: @unchecked Sendable {
   open var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy = .throw
   open var keyDecodingStrategy: KeyDecodingStrategy = .useDefaultKeys
   open var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, visionOS 1, *)
   open var allowsJSON5: Bool {
     get { fatalError() }
     set { fatalError() }
   }
-  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, visionOS 1, *)
   open var assumesTopLevelDictionary: Bool {
     get { fatalError() }
     set { fatalError() }

@@ -1,19 +1,19 @@
 // What the sources use of Foundation's predicates, with the availability as published.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 public protocol PredicateExpression<Output> {
   associatedtype Output
   func evaluate(_ bindings: PredicateBindings) throws -> Output
 }
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 public protocol StandardPredicateExpression<Output>: PredicateExpression, Codable, Sendable {}
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 public struct PredicateBindings {
   public init<each Value>(_ value: repeat (PredicateExpressions.Variable<each Value>, each Value)) { fatalError() }
 }
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 public struct Predicate<each Input>: Sendable {
   public let expression: any StandardPredicateExpression<Bool>
   public let variable: (repeat PredicateExpressions.Variable<each Input>)
@@ -23,12 +23,12 @@ public struct Predicate<each Input>: Sendable {
   public func evaluate(_ input: repeat each Input) throws -> Bool { fatalError() }
 }
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 @freestanding(expression)
 public macro Predicate<each Input>(_ body: (repeat each Input) -> Bool) -> Predicate<repeat each Input> =
   #externalMacro(module: "FoundationMacros", type: "PredicateMacro")
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 public enum PredicateExpressions {
   public struct VariableID: Hashable, Codable, Sendable {
     public init(from decoder: any Decoder) throws { fatalError() }

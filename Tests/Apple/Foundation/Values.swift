@@ -106,15 +106,15 @@ public struct URL: Hashable, Codable, Sendable, CustomStringConvertible {
   public enum DirectoryHint: Sendable { case isDirectory, notDirectory, checkFileSystem, inferFromPath }
   public init?(string: String) { fatalError() }
   public init(fileURLWithPath path: String) { fatalError() }
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, visionOS 1, *)
   public init(filePath: String, directoryHint: DirectoryHint = .inferFromPath, relativeTo base: URL? = nil) {
     fatalError()
   }
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, visionOS 1, *)
   public func appending(path: some StringProtocol, directoryHint: DirectoryHint = .inferFromPath) -> URL {
     fatalError()
   }
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, visionOS 1, *)
   public func path(percentEncoded: Bool = true) -> String { fatalError() }
   public var path: String { fatalError() }
   public var absoluteString: String { fatalError() }
