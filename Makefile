@@ -45,7 +45,7 @@ $(ARCHIVES):
 test: requirements ## runs every test; STRATA_PART=StorageEngineTests,… builds and runs those test targets only
 	@Scripts/require postgresql
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build
+	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/test.log; status=$$?; Scripts/test-report .build/test.log; exit $$status'
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 
@@ -143,8 +143,8 @@ address: requirements ## runs engine, library, model, folders and browser under 
 	  --filter 'StorageEngineTests|DocumentsTests|CodableDatastoreTests|DatastoreModelTests|FolderStoreTests|StoreBrowserTests' \
 	  --skip 'StorageEngineTests.MemoryTests'
 
-check-apple: ## type-checks the library for macOS, iOS, tvOS, watchOS and visionOS, and C for Linux on arm64; minutes at first
-	Scripts/check-apple
+check-apple: ## type-checks the library for Apple's platforms (PLATFORMS='iOS watchOS' for some), and C for Linux on arm64; minutes at first
+	Scripts/check-apple $(PLATFORMS)
 
 clients: ## compiles and runs client programs in Swift 5 and 6, with and without NonisolatedNonsendingByDefault, and small apps
 	Tests/Clients/run

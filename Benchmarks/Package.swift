@@ -69,7 +69,8 @@ let package = Package(
     .executableTarget(
       name: "TypedBench",
       dependencies: [
-        "Measuring", "Atlas", "CAllocations", "CodableDatastore", "DatastoreModel", "Documents", "StorageEngine",
+        "Measuring", "Atlas", "CAllocations", "CSQLite", "CodableDatastore", "DatastoreModel", "Documents",
+        "StorageEngine",
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
   ],

@@ -19,7 +19,7 @@ public struct City: Codable, Hashable, Identifiable, Sendable {
   public var countrycode: String
   /// Inhabitants.
   public var population: Int
-  /// The IANA time zone, as `Europe/Zurich`.
+  /// The IANA time zone, such as `Europe/Zurich`.
   public var timezone: String
   /// The code of the first administrative division.
   public var admin1code: String
@@ -30,7 +30,7 @@ public struct City: Codable, Hashable, Identifiable, Sendable {
   public var id: Int { geonameid }
 }
 
-/// How cities are kept: five indexes, the last two since version 2.
+/// The format of cities: five indexes, the last two since version 2.
 public struct CityFormat: DatastoreFormat {
   /// The versions of the declaration, by the day that they were introduced.
   public enum Version: String, CaseIterable, Sendable {
@@ -75,10 +75,10 @@ extension CityFormat {
   }
 }
 
-/// How version 1 of the app kept cities: without the indexes on population and alternate names.
+/// The format of version 1 of the app: without the indexes on population and alternate names.
 ///
-/// An app would delete this declaration when it moves on. It stands here so that the sample store can be written as an
-/// older app left it, and the first opening with ``CityFormat`` is a real warm-up.
+/// An app would delete this declaration with its next version. Here it is kept so that the sample store can be written as an older app left
+/// it, and the first opening with ``CityFormat`` is a real warm-up.
 public struct FirstCityFormat: DatastoreFormat {
   /// The same versions as ``CityFormat``.
   public typealias Version = CityFormat.Version

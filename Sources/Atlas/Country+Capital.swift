@@ -6,13 +6,12 @@ public import CodableDatastore
 #endif
 
 extension Country {
-  /// The city that ``capital`` means: one of this country that is called so, or else has it among its other names, and of
-  /// several the largest. Nil where the country has no capital, or the cities do not have it.
+  /// The city named by ``capital``: a city of this country with that name, or else with that alternate name; the largest of several.
+  /// Returns nil if the country has no capital, or if the cities do not contain it.
   ///
-  /// The country holds the name of its capital, not its identifier, so that this is looked for only on request: by the indexes
-  /// on names.
+  /// The country has the name of its capital, not its identifier. So the city is searched for only on request, by the indexes on names.
   ///
-  /// - Parameter cities: The datastore of cities, at the commit that is meant.
+  /// - Parameter cities: The datastore of cities, at the commit to read.
   public func capitalCity<Mode>(in cities: Datastore<CityFormat, Mode>) async throws -> City? {
     let (name, code) = (capital, iso)
     guard !name.isEmpty else { return nil }

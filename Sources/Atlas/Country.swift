@@ -13,13 +13,13 @@ public struct Country: Codable, Hashable, Identifiable, Sendable {
   public var iso3: String
   /// The code of three digits, as a number.
   public var isonumeric: Int
-  /// The code of the United States' federal standard; empty where there is none.
+  /// The code of the United States' federal standard; empty if there is none.
   public var fips: String
   /// The number that GeoNames gives to the country.
   public var geonameid: Int
   /// The name in English.
   public var name: String
-  /// The seat of government; empty where there is none.
+  /// The seat of government; empty if there is none.
   public var capital: String
   /// The continent's code of two letters.
   public var continentcode: String
@@ -35,18 +35,18 @@ public struct Country: Codable, Hashable, Identifiable, Sendable {
   public var currencyname: String
   /// The international dialling code.
   public var phone: String
-  /// A regular expression for its postal codes; empty where there are none.
+  /// A regular expression for its postal codes; empty if there are none.
   public var postalcoderegex: String
   /// Language codes, separated by commas.
   public var languages: String
-  /// The codes of the countries beside it, separated by commas.
+  /// The codes of the neighbouring countries, separated by commas.
   public var neighbours: String
 
   /// The identifier in the datastore: ``iso``.
   public var id: String { iso }
 }
 
-/// How countries are kept.
+/// The format of countries.
 public struct CountryFormat: DatastoreFormat {
   /// The versions of the declaration.
   public enum Version: Int, CaseIterable, Sendable {

@@ -6,10 +6,9 @@ public import Entities
   public import Foundation
 #endif
 
-/// The countries of the sample as records without a type: countries, their capitals, continents and currencies, which refer to
-/// each other.
+/// The countries of the sample as records without a type: countries, their capitals, continents and currencies, which refer to each other.
 ///
-/// They come as the file has them, codes and names as texts, and become references step by step, a commit each: so every
+/// They are first written as in the file, with codes and names as texts, and become references step by step, a commit each: so every
 /// property has a past. A capital is a city, and cities and countries are places.
 public struct EntitySample: Sendable {
   private let sample: Sample
@@ -25,7 +24,7 @@ public struct EntitySample: Sendable {
 
   /// Writes the entities into a store, in six commits.
   ///
-  /// - Parameter url: Where the store is made; there must be none yet.
+  /// - Parameter url: The place for the new store; there must be none yet.
   public func write(to url: URL) async throws {
     let persistence = try DiskPersistence(readWriteURL: url)
     try await write(to: EntityStore(persistence))
@@ -81,7 +80,7 @@ public struct EntitySample: Sendable {
     }
   }
 
-  /// Has a country refer to another entity, which is made where it is not there yet.
+  /// Makes a country refer to another entity, which is created if it does not exist yet.
   private func relate(
     _ country: Country, _ key: EntityKey, to id: String, _ type: String, _ properties: [EntityKey: EntityValue],
     _ entities: EntityStore<ReadWrite>
@@ -112,7 +111,7 @@ public struct EntitySample: Sendable {
 
   private static func list(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
 
-  /// The largest of a country's cities that are called as its capital is.
+  /// The largest of a country's cities with the name of its capital.
   private static func capital(of country: Country, among cities: [City]) -> City? {
     let called = cities.filter { $0.name == country.capital }
     let known = called.isEmpty ? cities.filter { $0.alternatenames.contains(country.capital) } : called

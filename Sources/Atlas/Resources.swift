@@ -4,10 +4,10 @@
   import Glibc
 #endif
 
-/// Where the sample's files lie beside an installed or a freshly built program.
+/// The place of the sample's files beside an installed or a freshly built program.
 public enum AtlasResources {
-  /// The folder with `cities.jsonl` and `countries.jsonl`, or nil where neither an installation nor a checkout is found
-  /// around the running program.
+  /// The folder with `cities.jsonl` and `countries.jsonl`, or nil if neither an installation nor a checkout is found around the running
+  /// program.
   public static func folder() -> String? {
     guard var place = programFolder() else { return nil }
     if isFolderOfResources(place + "/../share/strata") { return place + "/../share/strata" }

@@ -21,9 +21,9 @@ public struct Sample: Sendable {
   /// Reads `cities.jsonl` and `countries.jsonl` from a folder.
   ///
   /// - Parameters:
-  ///   - folder: Where the two files lie.
+  ///   - folder: The folder with the two files.
   ///   - citiesFile: Another file of cities: JSON Lines, or one object keyed by identifier.
-  /// - Throws: ``SampleError`` with the file, and the line where there is one.
+  /// - Throws: ``SampleError`` with the file, and the line if there is one.
   public init(folder: String, citiesFile: String? = nil) throws {
     cities = try documents(City.self, in: citiesFile ?? folder + "/cities.jsonl")
     countries = try documents(Country.self, in: folder + "/countries.jsonl")
@@ -32,14 +32,14 @@ public struct Sample: Sendable {
   /// Writes the sample as version 1 of the app would have: the countries in one commit, then one commit for each
   /// country that has cities, in the order of the countries' codes.
   ///
-  /// - Parameter url: Where the store is made; there must be none yet.
+  /// - Parameter url: The place for the new store; there must be none yet.
   public func write(to url: URL) async throws {
     let persistence = try DiskPersistence(readWriteURL: url)
     try await write(to: persistence)
     try await persistence.close()
   }
 
-  /// Writes the sample as version 1 of the app would have, into a store that holds nothing yet.
+  /// Writes the sample as version 1 of the app would have, into an empty store.
   public func write(to persistence: some Persistence<ReadWrite>) async throws {
     let countryStore = CountryFormat.datastore(in: persistence)
     let cityStore = FirstCityFormat.datastore(in: persistence)
@@ -59,11 +59,11 @@ public struct Sample: Sendable {
 
 /// A sample file that cannot be read.
 public struct SampleError: Error, CustomStringConvertible {
-  /// What is wrong, and where.
+  /// The fault and its place.
   public var description: String
 }
 
-/// Reads a file of documents: an object keyed by identifier where it begins so, JSON Lines otherwise.
+/// Reads a file of documents: an object keyed by identifier, or JSON Lines if its first line is a whole document.
 private func documents<Value: Decodable>(_ type: Value.Type, in path: String) throws -> [Value] {
   let data: Data
   do {

@@ -9,12 +9,12 @@ package import TerminalKit
 
 /// A whole session of a program: on the terminal of this process, or from a script without one.
 package struct TerminalSession: Sendable {
-  /// Where the session takes place.
+  /// The place of the session.
   package enum Place: Hashable, Sendable {
     case terminal
-    /// From a script file, at a size; afterwards the last picture is written to `dump`, where given.
+    /// From a script file, at a size; afterwards the last picture is written to `dump`, if given.
     case script(path: String, size: Size, dump: String?)
-    /// On standard input and output, as lines: each pane under its title, and steps of a script to go on.
+    /// On standard input and output, as lines: each pane under its title, and script steps as input.
     case lines(size: Size)
   }
 
@@ -39,8 +39,8 @@ package struct TerminalSession: Sendable {
   /// The terminal is taken before `program` is made, so that something is on the screen while a store is opened: `make`
   /// should return at once and open in the background.
   ///
-  /// - Parameter make: makes the program.
-  /// - Returns: the exit status. A session that a signal ended does not return: the process dies by that signal.
+  /// - Parameter make: Makes the program.
+  /// - Returns: The exit status. A session that a signal ended does not return: the process dies by that signal.
   @MainActor package func run(_ make: () -> any TerminalProgram) throws(TerminalProblem) -> Int32 {
     switch place {
     case .terminal: try runOnTerminal(make)
@@ -84,10 +84,10 @@ package struct TerminalSession: Sendable {
     return status
   }
 
-  /// Swift's backtracer, where it is on, would ask the person questions on a terminal that has just been given back.
+  /// If Swift's backtracer is on, it would ask the user questions on a terminal that has just been given back.
   ///
-  /// It reads its settings before `main`, so the only way to say no is to start again. It is on in development builds
-  /// only: a program with the standard library linked in has none, and starts once.
+  /// It reads its settings before `main`, so the only way to turn it off is to start again. It is on in development builds only: a program
+  /// with the standard library linked in has none, and starts once.
   package static func silenceBacktracer() {
     guard strata_has_interactive_backtracer(), Environment["SWIFT_BACKTRACE"] == nil else { return }
     setenv("SWIFT_BACKTRACE", "interactive=no,color=no", 1)

@@ -1,8 +1,8 @@
 import StorageEngine
 
-/// What a power cut left of a disk.
+/// The state that a power cut left of a disk.
 package struct CrashImage: Sendable {
-  /// In which way the cut treated what was not yet synced.
+  /// How the cut treated the operations that were not yet synced.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case nothingUnsynced = "nothing unsynced"
     case everything = "everything"
@@ -21,9 +21,9 @@ package struct CrashImage: Sendable {
   }
 
   package var kind: Kind
-  /// How many recorded operations came before the cut.
+  /// The number of recorded operations before the cut.
   package var position: Int
-  /// What the store had promised before the cut.
+  /// The notes that the store had made before the cut: its promises.
   package var notes: [UInt64]
   package var image: DiskImage
 
@@ -37,10 +37,9 @@ package struct CrashImage: Sendable {
 
 /// Every state that a power cut could leave behind, for every moment of a record.
 ///
-/// A disk promises only what was synced. Of the rest any part may have arrived, in any order: single writes, single
-/// sectors of a write, a file's size without its bytes, a name without the contents it names. At each moment all
-/// unsynced operations are dropped once and kept alone once (where there are very many, some of them), a few random
-/// sets are tried, and the last write is torn.
+/// A disk promises only synced bytes. Of the rest any part may have arrived, in any order: single writes, single sectors of a write, a
+/// file's size without its bytes, a name without the contents it names. At each moment each unsynced operation is dropped once and kept
+/// alone once (if there are very many, some of them), a few random sets are tried, and the last write is torn.
 package struct CrashImages {
   /// An operation that the disk has not promised to keep.
   private struct Pending {
@@ -58,15 +57,15 @@ package struct CrashImages {
   private var notes: [UInt64] = []
   private var position = 0
   private var serial = 0
-  /// What was made since the last change of `durable` or `notes`, so that no image is made twice.
+  /// The images made since the last change of `durable` or `notes`, so that no image is made twice.
   private var made: Set<[Int]> = []
 
-  /// At most so many single writes are dropped, and kept alone, at one moment.
+  /// At one moment at most this number of single writes is dropped, and kept alone.
   private static let singleLimit = 8
   private static let sectorLimit = 4
-  /// Media that write 4 KiB at a time spoil all of them where the power fails meanwhile. Before this, files hold blocks that are
-  /// written anew in their place; behind it they grow, and what is written beside bytes that were there before is assumed to leave
-  /// these alone (FORMAT.md, "What is assumed of media").
+  /// Media that write 4 KiB at a time spoil all of them if the power fails meanwhile. Before this offset, files hold blocks that are
+  /// rewritten in place. Behind it they grow, and a write beside older bytes is assumed to leave these alone (FORMAT.md, "What is assumed
+  /// of media").
   private static let blocksEnd: UInt64 = 16_384
   private static let pageSize: UInt64 = 4096
 
@@ -117,8 +116,8 @@ package struct CrashImages {
     pending.append(Pending(operation: operation, serial: serial))
   }
 
-  /// A block that is written again and again without a sync would soon be all that waits. Two of its versions may stay
-  /// open; those before count as arrived.
+  /// A block that is written again and again without a sync would soon be the only pending write. Two of its versions may stay pending;
+  /// earlier ones count as arrived.
   private mutating func retireOldest(like operation: DiskOperation) {
     let alike = pending.indices.filter { !pending[$0].isCertain && pending[$0].operation.covers(operation) }
     guard alike.count > 1 else { return }
@@ -158,7 +157,7 @@ package struct CrashImages {
     try separateSizes(uncertain, body)
   }
 
-  /// All of a few; of many the newest and some others.
+  /// All of a few; of many, the newest and some others.
   private mutating func some(of indices: [Int]) -> [Int] {
     guard indices.count > CrashImages.singleLimit else { return indices }
     var chosen = Array(indices.dropLast(2).shuffled(using: &random).prefix(CrashImages.singleLimit - 2))
@@ -181,7 +180,7 @@ package struct CrashImages {
     try body(CrashImage(kind: kind, position: position, notes: notes, image: image))
   }
 
-  /// The last write arrives in part, with all or with nothing of what came before it.
+  /// Makes the images in which the last write arrives in part, with all or none of the operations before it.
   private mutating func tear(_ uncertain: [Int], _ body: (CrashImage) throws -> Void) rethrows {
     guard let last = uncertain.last, case .write(let file, let offset, let bytes) = pending[last].operation,
       bytes.count > 1
@@ -216,8 +215,8 @@ package struct CrashImages {
     }
   }
 
-  /// The bytes with garbage in the sectors from `cut` on that were to change. A sector that is written again with what
-  /// it holds keeps it: that much every store must assume that writes anything twice.
+  /// The bytes with garbage in the sectors from `cut` on that were to change. A sector that is written again with the bytes it holds keeps
+  /// them: every store that writes anything twice must assume that.
   private mutating func garbled(_ bytes: [UInt8], from cut: Int, at offset: UInt64, of file: DiskImage.Number)
     -> [UInt8]
   {
@@ -236,8 +235,8 @@ package struct CrashImages {
     return garbled
   }
 
-  /// The pages that a write may spoil when the power fails: of those in which a file grows, the ones in which nothing was before; and
-  /// as with sectors none that is written again with what it holds.
+  /// The pages that a write may spoil if the power fails. Of pages in which a file grows, only those that held nothing before; and, as with
+  /// sectors, none that is written again with the bytes it holds.
   private mutating func pages(of bytes: [UInt8], at offset: UInt64, of file: DiskImage.Number) -> [UInt64] {
     let size = CrashImages.pageSize
     let range = offset..<offset + UInt64(bytes.count)
@@ -252,7 +251,7 @@ package struct CrashImages {
     return [pages[0], pages[pages.count - 1]] + pages.shuffled(using: &random).prefix(CrashImages.sectorLimit - 2)
   }
 
-  /// Where the sectors of 512 bytes cut a write, as counts of its bytes.
+  /// The boundaries of 512-byte sectors in a write, as counts of its bytes.
   private mutating func sectorCuts(_ offset: UInt64, _ count: Int) -> [Int] {
     let first = 512 - Int(offset % 512)
     let cuts = Array(stride(from: first, to: count, by: 512))
@@ -261,7 +260,7 @@ package struct CrashImages {
       .sorted()
   }
 
-  /// A file's size and its bytes reach the disk by different ways.
+  /// Makes images in which a file's size and its bytes have reached the disk separately.
   private mutating func separateSizes(_ uncertain: [Int], _ body: (CrashImage) throws -> Void) rethrows {
     var promised: [DiskImage.Number: UInt64] = [:]
     for waiting in pending where waiting.isCertain {

@@ -1,4 +1,4 @@
-/// All that lies on a disk, as one value: directories, and the contents of files.
+/// The whole contents of a disk, as one value: directories, and the contents of files.
 ///
 /// As on a real disk, a file or directory is a number, and a name is an entry of a directory that refers to one. Copies
 /// share their bytes. The operations here are the plain effects; `ImageDisk` checks that they are allowed.
@@ -17,12 +17,12 @@ package struct DiskImage: Sendable {
 
   // MARK: Looking
 
-  /// The names in a path; empty and `.` ones mean nothing.
+  /// The names in a path, without empty ones and `.`.
   static func names(in path: String) -> [String] {
     path.split(separator: "/").filter { $0 != "." }.map(String.init)
   }
 
-  /// What a path leads to, or nil.
+  /// The number of the file or directory at a path, or nil.
   package func number(at path: String) -> Number? {
     var number = DiskImage.root
     for name in DiskImage.names(in: path) {
@@ -41,7 +41,7 @@ package struct DiskImage: Sendable {
   /// The contents of the file at a path, for tests.
   package func contents(at path: String) -> PagedBytes? { number(at: path).flatMap { files[$0] } }
 
-  /// How many names lead to it.
+  /// The number of names that lead to it.
   func linkCount(_ number: Number) -> Int { links[number] ?? 0 }
 
   /// Pages in use by all files.
@@ -56,7 +56,7 @@ package struct DiskImage: Sendable {
     return lastNumber
   }
 
-  /// Lets a name lead to a file or directory, whatever it led to before.
+  /// Makes a name lead to a file or directory, and replaces an entry of that name.
   package mutating func link(_ number: Number, as name: String, in directory: Number) {
     guard directories[directory] != nil else { return }
     unlink(name, in: directory)
@@ -64,13 +64,13 @@ package struct DiskImage: Sendable {
     links[number, default: 0] += 1
   }
 
-  /// Removes a name; what it led to stays.
+  /// Removes a name; the file or directory that it led to stays.
   package mutating func unlink(_ name: String, in directory: Number) {
     guard let number = directories[directory]?.removeValue(forKey: name) else { return }
     links[number, default: 1] -= 1
   }
 
-  /// Forgets a file or directory.
+  /// Removes a file or directory.
   mutating func discard(_ number: Number) {
     files[number] = nil
     directories[number] = nil

@@ -1,4 +1,4 @@
-/// Where the parts of each commit lie in a data file, read by the letter of FORMAT.md and not by the engine's own code.
+/// The places of the parts of each commit in a data file, read by the text of FORMAT.md and not by the engine's own code.
 package struct FrameMap: Sendable {
   package struct Frame: Sendable {
     package var number: UInt64

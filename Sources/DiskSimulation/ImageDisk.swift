@@ -7,21 +7,21 @@ package import StorageEngine
   import Glibc
 #endif
 
-/// A disk that is a value in memory, which can be copied at any moment: what lies under the simulated disk.
+/// A disk that is a value in memory, which can be copied at any moment. The simulated disk is built on it.
 ///
-/// It follows the real one in everything that can be seen through the protocol: names, locks between opens, files that
-/// live on while they are open, watches, mappings that show what is written. Sync has nothing to do.
+/// It matches the real one in everything that the protocol shows: names, locks between opens, files that live on while they are open,
+/// watches, mappings that show written bytes. Sync has nothing to do.
 package final class ImageDisk: Disk {
   fileprivate struct State {
     var image: DiskImage
     var openCounts: [DiskImage.Number: Int] = [:]
-    /// Who holds a file's lock: the number of the open.
+    /// The holder of a file's lock: the number of the open.
     var locks: [DiskImage.Number: UInt64] = [:]
     var lastOpen: UInt64 = 0
     var watches: [UInt64: Watch] = [:]
     var lastWatch: UInt64 = 0
     var capacity: Int?
-    /// Whether what is written takes room also where something lies, which is freed by the next sync; how many pages wait for that.
+    /// Whether a write takes room even over existing pages, which the next sync frees, and how many pages wait for that.
     var writesAnew = false
     var replacedPages = 0
     var isReadOnly = false
@@ -39,19 +39,19 @@ package final class ImageDisk: Disk {
   }
 
   private let state: Mutex<State>
-  /// Tells the files of this disk from those of others.
+  /// Distinguishes the files of this disk from those of others.
   private let device: UInt64
 
-  /// A disk that holds `image`, on which files may occupy `capacity` bytes (in whole pages of 4 KiB; nil: no limit).
+  /// Creates a disk that holds `image`, on which files may occupy `capacity` bytes (in whole pages of 4 KiB; no limit if nil).
   package init(_ image: DiskImage = DiskImage(), capacity: Int? = nil) {
     state = Mutex(State(image: image, capacity: capacity.map { $0 / PagedBytes.pageSize }))
     device = UInt64.random(in: 1 ... .max)
   }
 
-  /// All that lies on the disk now, as a value.
+  /// The contents of the disk now, as a value.
   package var image: DiskImage { state.withLock { $0.image } }
 
-  /// Bytes that all files may occupy together, or nil for no limit.
+  /// Sets the number of bytes that all files may occupy together; nil for no limit.
   package func setCapacity(_ capacity: Int?) {
     state.withLock { state in
       state.capacity = capacity.map { $0 / PagedBytes.pageSize }
@@ -59,8 +59,8 @@ package final class ImageDisk: Disk {
     }
   }
 
-  /// Leaves room for a number of pages of 4 KiB, on a disk that from now on writes every page to a new place, as Btrfs does: zeros over zeros take room
-  /// too, and what lay there is freed by the next sync. `setCapacity` ends that.
+  /// Leaves room for a number of pages of 4 KiB, on a disk that from now on writes every page to a new place, as Btrfs does: zeros over
+  /// zeros take room, too, and the next sync frees the old pages. `setCapacity` ends that.
   package func fillWritingAnew(leaving pages: Int) {
     state.withLock { state in
       state.capacity = state.image.allocatedPages + pages
@@ -218,12 +218,12 @@ package final class ImageDisk: Disk {
   }
 
   func read(_ file: ImageFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
-    // The pages are shared out under the lock and copied outside of it, so that readers do not wait for one another.
+    // The pages are fetched under the lock and copied outside of it, so that readers do not wait for one another.
     let contents = state.withLock { $0.image.contents(of: file.number) }
     return contents?.read(into: buffer, at: offset) ?? 0
   }
 
-  /// As much of the range as may be written; the rest fails with the error that comes along.
+  /// Writes as much of the range as is allowed, and throws an error for the rest.
   func write(
     _ range: Range<UInt64>, to file: ImageFile, _ body: (inout PagedBytes, Range<UInt64>) -> Void
   ) throws(DiskError) {
@@ -289,14 +289,14 @@ package final class ImageDisk: Disk {
   }
 
   func endWatch(_ identifier: UInt64) {
-    // Let go of outside the lock: the closure may hold the last reference to a file of this disk.
+    // Released outside the lock: the closure may hold the last reference to a file of this disk.
     let ended = state.withLock { $0.watches.removeValue(forKey: identifier) }
     withExtendedLifetime(ended) {}
   }
 }
 
 extension ImageDisk.State {
-  /// How much of a write fits: into a file, and onto the disk.
+  /// The part of a write that fits into the file and onto the disk, and the error for the rest.
   func allowance(for range: Range<UInt64>, in file: DiskImage.Number) -> (Range<UInt64>, Int32?) {
     guard range.upperBound <= PagedBytes.sizeLimit else { return (range.lowerBound..<range.lowerBound, EFBIG) }
     guard let capacity, let contents = image.contents(of: file) else { return (range, nil) }
@@ -305,7 +305,7 @@ extension ImageDisk.State {
       contents.pagesToAllocate(for: range) + pagesReplaced(by: range, in: file)
     }
     guard needed(range) > free else { return (range, nil) }
-    // As a real disk does, it takes what still fits.
+    // Like a real disk, it takes the part that still fits.
     let pageSize = UInt64(PagedBytes.pageSize)
     var end = range.lowerBound
     while end < range.upperBound {
@@ -316,7 +316,7 @@ extension ImageDisk.State {
     return (range.lowerBound..<end, ENOSPC)
   }
 
-  /// How many pages a write takes the place of, on a disk that writes them elsewhere.
+  /// The number of existing pages that a write replaces, on a disk that writes them elsewhere.
   func pagesReplaced(by range: Range<UInt64>, in file: DiskImage.Number) -> Int {
     guard writesAnew, !range.isEmpty, let contents = image.contents(of: file) else { return 0 }
     let pageSize = UInt64(PagedBytes.pageSize)
@@ -324,7 +324,7 @@ extension ImageDisk.State {
     return Int(pages) - contents.pagesToAllocate(for: range)
   }
 
-  /// Brings what was written to a range of a file into the file's mappings.
+  /// Copies the bytes written to a range of a file into the file's mappings.
   fileprivate mutating func showMapped(_ range: Range<UInt64>, of file: DiskImage.Number) {
     guard let mappings = mappings[file], let contents = image.contents(of: file) else { return }
     self.mappings[file] = mappings.filter { $0.mapping != nil }
@@ -376,7 +376,7 @@ extension DiskImage {
     return number
   }
 
-  /// A file replaces a file, a directory an empty directory.
+  /// Checks a replacement: a file may replace a file, a directory an empty directory.
   func checkReplacement(of target: Number, by source: Number, _ path: String) throws(DiskError) {
     guard let entries = entries(of: target) else {
       if isDirectory(source) { throw DiskError(operation: "rename", path: path, code: ENOTDIR) }

@@ -10,7 +10,7 @@ package struct PagedBytes: Sendable {
   /// Bytes from the start to the end of the file, holes included.
   package private(set) var size: UInt64 = 0
   private var pages: [[UInt8]?] = []
-  /// Pages that are no holes.
+  /// Pages that are not holes.
   package private(set) var allocatedPages = 0
 
   private static let zeroPage = [UInt8](repeating: 0, count: pageSize)
@@ -22,7 +22,7 @@ package struct PagedBytes: Sendable {
     bytes.withUnsafeBytes { write($0, at: 0) }
   }
 
-  /// All bytes, for tests that look at a whole file.
+  /// All bytes, for tests that check a whole file.
   package var array: [UInt8] {
     var all = [UInt8](repeating: 0, count: Int(size))
     _ = all.withUnsafeMutableBytes { read(into: $0, at: 0) }
@@ -46,14 +46,14 @@ package struct PagedBytes: Sendable {
     return count
   }
 
-  /// Where the zeros end that a range begins with.
+  /// The end of the zeros with which a range begins.
   func endOfZeros(from range: Range<UInt64>) -> UInt64 {
     var bytes = [UInt8](repeating: 1, count: Int(range.upperBound - range.lowerBound))
     let count = bytes.withUnsafeMutableBytes { read(into: $0, at: range.lowerBound) }
     return range.lowerBound + UInt64(bytes[..<count].prefix { $0 == 0 }.count)
   }
 
-  /// Copies all that was ever written to where it lies in the file, as far as there is room for it.
+  /// Copies all bytes that were ever written to their offsets in `target`, as far as there is room for them.
   func copyWritten(to target: UnsafeMutableRawBufferPointer) {
     for (index, page) in pages.enumerated() {
       let start = index * PagedBytes.pageSize
@@ -66,7 +66,7 @@ package struct PagedBytes: Sendable {
     }
   }
 
-  /// Writes `bytes`, growing the file where they reach beyond its end. The caller has checked `sizeLimit`.
+  /// Writes `bytes`, and grows the file if they reach beyond its end. The caller has checked `sizeLimit`.
   package mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
     guard bytes.count > 0 else { return }
     extend(to: offset + UInt64(bytes.count))
@@ -108,7 +108,7 @@ package struct PagedBytes: Sendable {
   package mutating func truncate(to newSize: UInt64) {
     guard newSize < size else { return }
     let end = (newSize + UInt64(PagedBytes.pageSize) - 1) / UInt64(PagedBytes.pageSize) * UInt64(PagedBytes.pageSize)
-    // What lies behind the cut must read as zeros when the file grows again.
+    // The bytes behind the cut must read as zeros when the file grows again.
     if newSize < end, pages[Int(newSize) / PagedBytes.pageSize] != nil { zero(newSize..<min(end, size)) }
     size = newSize
     for page in pages[Int(end / UInt64(PagedBytes.pageSize))...] where page != nil { allocatedPages -= 1 }
@@ -131,7 +131,7 @@ package struct PagedBytes: Sendable {
   }
 }
 
-/// Cuts a range at page boundaries: the page, where in it the piece starts, how much came before it, and its length.
+/// Cuts a range at page boundaries: the page, the piece's start in it, the count of bytes before the piece, and its length.
 private func forEachPiece(
   of count: Int, at offset: UInt64, _ body: (_ page: Int, _ start: Int, _ done: Int, _ length: Int) -> Void
 ) {

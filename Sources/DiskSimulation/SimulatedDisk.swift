@@ -1,11 +1,10 @@
 import Locks
 package import StorageEngine
 
-/// A disk in memory that remembers what was done to it, and can be made to fail.
+/// A disk in memory that records every operation, and can be made to fail.
 ///
-/// Reads see everything written, as a page cache shows it. What of it would survive a power cut at each moment is
-/// worked out afterwards from the record: see `CrashImages`. Its clock and its random numbers come from the seed, so
-/// that the same calls leave the same bytes.
+/// Reads see everything written, as a page cache shows it. `CrashImages` works out afterwards, from the record, which part of it would
+/// survive a power cut at each moment. Its clock and its random numbers come from the seed, so that the same calls leave the same bytes.
 package final class SimulatedDisk: Disk {
   fileprivate struct State {
     var record: [DiskOperation] = []
@@ -26,23 +25,23 @@ package final class SimulatedDisk: Disk {
 
   private let memory: ImageDisk
   private let state: Mutex<State>
-  /// What lay on the disk when the record began.
+  /// The contents of the disk when the record began.
   package let start: DiskImage
 
-  /// A disk that holds `image`. `capacity` is in bytes, in whole pages of 4 KiB; nil is no limit.
+  /// A disk that holds `image`. `capacity` is in bytes, in whole pages of 4 KiB; nil sets no limit.
   package init(_ image: DiskImage = DiskImage(), seed: UInt64 = 1, capacity: Int? = nil) {
     start = image
     memory = ImageDisk(image, capacity: capacity)
     state = Mutex(State(random: RandomSource(seed: seed), time: 1_767_225_600_000_000_000))
   }
 
-  /// What was done so far.
+  /// The operations so far.
   package var record: [DiskOperation] { state.withLock { $0.record } }
 
   /// All that can be read from the disk now.
   package var image: DiskImage { memory.image }
 
-  /// How often each kind of call was made; failed ones count.
+  /// How often each kind of call was made, including failed calls.
   package var counts: [DiskCall: Int] { state.withLock { $0.counts } }
 
   /// Calls of all kinds.
@@ -51,15 +50,15 @@ package final class SimulatedDisk: Disk {
   /// Enters a promise that the store has made into the record.
   package func note(_ promise: UInt64) { state.withLock { $0.record.append(.note(promise)) } }
 
-  /// Lets a call to come fail; replaces what was planted before. Nil: no more failures.
+  /// Makes a later call fail, and replaces the fault planted before. If nil, no more calls fail.
   package func plant(_ fault: DiskFault?) { state.withLock { $0.fault = fault.map { PlantedFault(fault: $0) } } }
 
   /// Whether `sync` and `syncDirectory` report success and do nothing, as some drives do. The crash tests use it to
   /// test themselves.
   package func setLiesAboutSync(_ lies: Bool) { state.withLock { $0.liesAboutSync = lies } }
 
-  /// Leaves out one sync, counted from 1 over those of files and directories to come: it reports success and does nothing, as if
-  /// the engine had forgotten it.
+  /// Omits one sync, counted from 1 over the later syncs of files and directories: it reports success and does nothing, as if the engine
+  /// had forgotten it.
   package func omitSync(_ number: Int?) {
     state.withLock { state in
       state.omittedSync = number
@@ -162,7 +161,7 @@ package final class SimulatedDisk: Disk {
 
   // MARK: Failing
 
-  /// Makes one call, or lets it fail; the record has the calls in the order in which the disk saw them.
+  /// Makes one call, or lets it fail. The record has the calls in the order in which the disk saw them.
   private func perform<R>(
     _ call: DiskCall, _ path: String, _ body: (inout State) throws(DiskError) -> R
   ) throws(DiskError) -> R {
@@ -229,7 +228,7 @@ package final class SimulatedDisk: Disk {
     try result.get()
   }
 
-  /// A write that met the end of the disk may have left its beginning behind.
+  /// Records the part that fitted: a write that met the end of the disk may have left its beginning behind.
   private func recordWhatFitted(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64, _ file: SimulatedFile, _ before: PagedBytes?,
     _ state: inout State
@@ -282,7 +281,7 @@ package final class SimulatedDisk: Disk {
 }
 
 extension SimulatedDisk.State {
-  /// Counts a call and says whether it is to fail.
+  /// Counts a call. Returns the fault if the call is to fail.
   fileprivate mutating func count(_ call: DiskCall) -> DiskFault? {
     counts[call, default: 0] += 1
     total += 1
@@ -295,7 +294,7 @@ extension SimulatedDisk.State {
   }
 }
 
-/// Carries a result out of a mutex; what is in it was made by the caller's own closure on the caller's own thread.
+/// Carries a result out of a mutex. The caller's own closure made its contents, on the caller's own thread.
 // `@unchecked`: it never leaves the thread that made it.
 private struct Uncaught<R>: @unchecked Sendable {
   let value: Result<R, DiskError>

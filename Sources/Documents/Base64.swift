@@ -17,7 +17,7 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text, which may be broken into lines; nil where it is not base64.
+  /// The bytes of a text, which may be broken into lines; nil if it is not base64.
   package static func bytes(of text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var group: UInt32 = 0

@@ -9,7 +9,7 @@
 /// trailer   32 bytes: 6 unused, size of an offset, size of a reference, number of objects, top object, place of offsets
 /// ```
 ///
-/// The text `$null`, by which Swift's coders say nil, is null here.
+/// The text `$null`, which Swift's coders write for nil, is null here.
 enum BinaryPropertyList {
   static let header: [UInt8] = Array("bplist00".utf8)
 
@@ -33,9 +33,9 @@ private struct BinaryPropertyListReader {
   private let count: Int
   private let topObject: Int
   private let table: Int
-  /// References may meet, so a small file could name an enormous tree; what is read is bounded by the file's size.
+  /// Several references may name one object, so a small file could describe an enormous tree; the file's size limits the reading.
   private var budget: Int
-  /// Long texts and data by where they lie: however often they are named, they are in memory once.
+  /// Long texts and data by their places: they are in memory once, however often they are referred to.
   private var long: [Int: Document] = [:]
   private static let longContent = 64
 
@@ -168,7 +168,7 @@ private struct BinaryPropertyListReader {
     return objects
   }
 
-  /// Where the content of an object lies that has a count of units.
+  /// The place of the content of an object that has a count of units.
   private func content(of offset: Int, unit: Int) throws(DocumentError) -> Range<Int> {
     var start = offset + 1
     var units = Int(bytes[offset] & 15)
@@ -201,7 +201,7 @@ private struct BinaryPropertyListReader {
 // MARK: - Writing
 
 private struct BinaryPropertyListWriter {
-  /// What an object is, after its parts were given their numbers.
+  /// An object after its parts have got their numbers.
   private enum Object {
     case leaf(Document)
     case array([Int])

@@ -1,4 +1,4 @@
-/// Dates as ISO 8601 text in UTC, exact: what is written reads back as the same number.
+/// Dates as ISO 8601 text in UTC, exact: a written date reads back as the same number.
 package enum DateText {
   /// Seconds from 1970 to 2001, the origin of Foundation's dates.
   package static let referenceSeconds: Int64 = 978_307_200
@@ -15,15 +15,15 @@ package enum DateText {
     return "\(moment.dateText)T\(moment.clockText)\(fraction.isEmpty ? "" : "." + fraction)Z"
   }
 
-  /// Reads `2026-11-17`, `2026-11-17 09:30`, `2026-11-17T09:30:00.25Z`, `…+02:00` (UTC where no zone is given) and what
-  /// `text(of:)` writes; nil for anything else.
+  /// Reads `2026-11-17`, `2026-11-17 09:30`, `2026-11-17T09:30:00.25Z`, `…+02:00` (UTC if no zone is given) and the output of `text(of:)`;
+  /// returns nil for anything else.
   package static func parse(_ text: some StringProtocol) -> Double? {
     if text.hasPrefix("Date("), text.hasSuffix(")") { return Double(text.dropFirst(5).dropLast()) }
     guard let (seconds, fraction) = parts(text, offset: 0) else { return nil }
     return combine(seconds - referenceSeconds, fraction)
   }
 
-  /// Whole seconds since 1970 and the digits after the point. `offset`: seconds east of UTC where no zone is given.
+  /// Whole seconds since 1970 and the digits after the point. `offset` is the seconds east of UTC if no zone is given.
   package static func parts(_ text: some StringProtocol, offset: Int) -> (seconds: Int64, fraction: String)? {
     var scanner = DigitScanner(text)
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
@@ -103,7 +103,7 @@ package struct CivilTime: Hashable, Sendable {
   /// 1 is Monday, 7 Sunday.
   package var weekday: Int
 
-  /// `seconds`: since 1970-01-01 00:00 of the zone to be shown.
+  /// `seconds` counts from 1970-01-01 00:00 of the zone to be shown.
   package init(secondsSince1970 seconds: Int64) {
     let days = seconds.dividedRoundingDown(by: 86400)
     let rest = Int(seconds - days * 86400)
@@ -121,7 +121,7 @@ package struct CivilTime: Hashable, Sendable {
     year = yearOfEra + Int(era) * 400 + (month <= 2 ? 1 : 0)
   }
 
-  /// `offset`: seconds east of UTC of the zone to be shown.
+  /// `offset` is the seconds east of UTC of the zone to be shown.
   package init(nanosecondsSince1970 moment: Int64, offset: Int = 0) {
     self.init(secondsSince1970: moment.dividedRoundingDown(by: 1_000_000_000) + Int64(offset))
   }
@@ -133,7 +133,7 @@ package struct CivilTime: Hashable, Sendable {
   /// `09:30`.
   package var minuteText: String { "\(Self.padded(hour, 2)):\(Self.padded(minute, 2))" }
 
-  /// Days since 1970-01-01; nil where there is no such day. `year`: 0…9999.
+  /// Days since 1970-01-01; nil if there is no such day. `year` is 0…9999.
   package static func days(year: Int, month: Int, day: Int) -> Int? {
     guard 0...9999 ~= year, 1...12 ~= month, day >= 1, day <= length(ofMonth: month, year: year) else { return nil }
     let shifted = month <= 2 ? year - 1 : year
@@ -189,7 +189,7 @@ package struct DigitScanner {
     return true
   }
 
-  /// A zone (`Z`, `+02:00`, `-0330`, `+02`) as seconds east of UTC; nil, with nothing taken, where there is none.
+  /// A zone (`Z`, `+02:00`, `-0330`, `+02`) as seconds east of UTC; returns nil and takes nothing if there is none.
   package mutating func zone() -> Int? {
     if take("Z") || take("z") { return 0 }
     let start = at

@@ -95,10 +95,10 @@ extension DecimalDigits {
     DecimalDigits(isNegative: isNegative, coefficient: digits, scale: exponent - digits.count + power)
   }
 
-  /// The number times a power of ten, where that is whole and fits.
+  /// The number times a power of ten, if that is whole and fits.
   package func integer(scaledBy power: Int) -> Int128? { scaled(by: power).integerText.flatMap { Int128($0) } }
 
-  /// The power of ten that a letter right behind a number stands for, as people type it: `5M`, `1.5k`; nil for any other.
+  /// The power of ten of a suffix letter behind a number, as people type it: `5M`, `1.5k`; nil for any other letter.
   package static func power(ofSuffix letter: Unicode.Scalar) -> Int? {
     switch letter {
     case "k", "K": 3

@@ -1,9 +1,9 @@
 /// A place where two documents differ.
 package struct FieldChange: Hashable, Sendable {
   package var path: DocumentPath
-  /// Nil: it was not there.
+  /// Nil if it did not exist.
   package var old: Document?
-  /// Nil: it is gone.
+  /// Nil if it was removed.
   package var new: Document?
 
   package init(path: DocumentPath, old: Document?, new: Document?) {
@@ -31,11 +31,10 @@ extension Document {
     }
   }
 
-  /// Where two documents differ, in the order of the new one's fields, removed ones last in their object.
+  /// The differences of two documents, in the order of the new one's fields, removed ones last in their object.
   ///
-  /// Objects are compared member by member. Of lists the equal beginning and end are left out, and elements that stand in
-  /// both in the same order; what lies between is compared position by position. A path is that in the new document; of
-  /// what is gone, that in the old one.
+  /// Objects are compared member by member. For lists the equal beginning and end are left out, and elements that are in both in the same
+  /// order; the rest is compared position by position. A path is that in the new document; for a removed value, that in the old one.
   package static func difference(_ old: Document, _ new: Document) -> [FieldChange] {
     var changes: [FieldChange] = []
     appendDifference(old, new, at: .root, to: &changes)
@@ -80,7 +79,7 @@ extension Document {
     }
   }
 
-  /// Where each element of a list stood in an older one; nil for one that came.
+  /// The earlier position of each element of a list in an older one; nil for a new element.
   package static func origins(of new: [Document], in old: [Document]) -> [Int?] {
     let (start, tail, pairs) = counterparts(old, new)
     var origins: [Int?] = (0..<new.count).map { index in
@@ -90,8 +89,8 @@ extension Document {
     return origins
   }
 
-  /// Which elements of two lists are the same: how many at the beginning, how many at the end, and what lies between. There
-  /// elements that stand in both, in order, are the same; between these position by position, then what only one side has.
+  /// The matching elements of two lists: how many at the beginning, how many at the end, and the pairs between. There, elements that are in
+  /// both in order match; the elements between them match position by position, and the rest has no counterpart.
   private static func counterparts(
     _ old: [Document], _ new: [Document]
   ) -> (start: Int, tail: Int, pairs: [(old: Int?, new: Int?, areEqual: Bool)]) {
@@ -113,8 +112,8 @@ extension Document {
     return (start, tail, pairs)
   }
 
-  /// A longest common subsequence, as pairs of positions; none where both sides have the same length, or where it would
-  /// cost more than a quarter of a million comparisons: then elements are compared position by position.
+  /// A longest common subsequence, as pairs of positions. It is empty if both sides have the same length, or if it would cost more than a
+  /// quarter of a million comparisons: then elements are compared position by position.
   private static func common(
     _ old: [Document], _ oldRange: Range<Int>, _ new: [Document], _ newRange: Range<Int>
   ) -> [(Int, Int)] {

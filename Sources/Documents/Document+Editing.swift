@@ -1,5 +1,5 @@
 extension Document {
-  /// The value at a path, or nil where there is none.
+  /// The value at a path, or nil if there is none.
   package subscript(path: DocumentPath) -> Document? {
     var value = self
     for component in path.components {
@@ -14,13 +14,13 @@ extension Document {
     return value
   }
 
-  /// The document with a value at a path. Objects that are missing on the way are made; a list is extended by one where
-  /// the path names the position after its end. Throws `DocumentError.refused` where the path does not fit.
+  /// The document with a value at a path. Missing objects on the way are made; a list is extended by one if the path names the position
+  /// after its end. Throws `DocumentError.refused` if the path does not fit.
   package func setting(_ path: DocumentPath, to value: Document) throws(DocumentError) -> Document {
     try replacing(at: path.components[...], of: path) { _ in value }
   }
 
-  /// The document without the member or element at a path; unchanged where there is none.
+  /// The document without the member or element at a path; unchanged if there is none.
   package func removing(_ path: DocumentPath) throws(DocumentError) -> Document {
     guard self[path] != nil, let last = path.components.last, let parent = path.parent else {
       if path.isRoot { throw .refused(reason: "the whole document cannot be removed from itself") }
@@ -39,8 +39,8 @@ extension Document {
     }
   }
 
-  /// The document with a value inserted: before the element of a list at this position (at the end where it is the
-  /// count), or as a new member at the end of an object.
+  /// The document with a value inserted: before the element of a list at this position (at the end if it is the count), or as a new member
+  /// at the end of an object.
   package func inserting(_ value: Document, at path: DocumentPath) throws(DocumentError) -> Document {
     guard case .index(let index)? = path.components.last, let parent = path.parent else {
       guard self[path] == nil else { throw .refused(reason: "\(path) is there already") }
@@ -53,8 +53,7 @@ extension Document {
     return try setting(parent, to: .array(elements))
   }
 
-  /// The document with an element of the list, or a member of the object, at `path` moved to another position: the one
-  /// that it has afterwards.
+  /// The document with an element of a list, or a member of an object, moved from `path` to its new position.
   package func moving(_ path: DocumentPath, to position: Int) throws(DocumentError) -> Document {
     guard let parent = path.parent, let last = path.components.last, self[path] != nil else {
       throw .refused(reason: "there is no \(path)")
@@ -95,7 +94,7 @@ extension Document {
     }
   }
 
-  /// What stands at the end of a path that is not there yet.
+  /// The new value at the end of a path that does not exist yet.
   private static func made(
     at path: ArraySlice<DocumentPath.Component>, of whole: DocumentPath, _ change: (Document?) -> Document
   ) throws(DocumentError) -> Document {

@@ -4,8 +4,8 @@ extension NumberText: Hashable {
     isEvidentlyShortest ? text : DecimalDigits(text)?.description ?? text
   }
 
-  /// Whether a look shows that the digits are the shortest form: at most 15 characters without exponent, no zero at an
-  /// end where one can be left out.
+  /// Whether the text is quickly seen to be the shortest form: at most 15 characters without exponent, no zero at an end where one can be
+  /// left out.
   private var isEvidentlyShortest: Bool {
     guard text.utf8.count <= 15 else { return false }
     var isFirst = true
@@ -72,7 +72,7 @@ extension Document: Hashable {
   }
 
   private static func areEqual(_ left: [Member], _ right: [Member]) -> Bool {
-    // Members that stand in the same order, which is the rule, need no table.
+    // Members in the same order, the usual case, need no table.
     if left.count == right.count, zip(left, right).allSatisfy({ $0.name.isSameText(as: $1.name) }),
       zip(left, right).allSatisfy({ $0.value == $1.value })
     {

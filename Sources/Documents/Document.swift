@@ -1,7 +1,7 @@
 /// A record's content as a tree, decoded from JSON or a property list.
 ///
-/// Equality is canonical: the order of an object's members does not count, and numbers are equal when they are the same
-/// decimal number (`1`, `1.0`, `1e0`). Strings are equal when their UTF-8 is: what is stored is what is compared.
+/// Equality is canonical: the order of an object's members does not count, and numbers are equal when they are the same decimal
+/// number (`1`, `1.0`, `1e0`). Strings are equal when their UTF-8 is: the stored bytes are compared.
 package enum Document: Sendable {
   case null
   case bool(Bool)
@@ -12,8 +12,8 @@ package enum Document: Sendable {
   /// Only property lists have it; opaque records are one.
   case data([UInt8])
   case array([Document])
-  /// Members in the order in which they are stored. Where a name occurs twice, the last counts, as in
-  /// Foundation's decoder and most readers of JSON.
+  /// Members in the order in which they are stored. If a name occurs twice, the last counts, as in Foundation's decoder and most readers
+  /// of JSON.
   case object([Member])
 
   package struct Member: Sendable {
@@ -42,7 +42,7 @@ extension Document: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 }
 
 extension Document {
-  /// The value of an object's member; nil where there is none or this is no object. Linear in the members.
+  /// The value of an object's member; nil if there is none, or if this is not an object. Linear in the members.
   package subscript(member name: String) -> Document? {
     guard case .object(let members) = self, let place = members.lastIndex(where: { $0.name == name }) else {
       return nil

@@ -1,10 +1,10 @@
-/// Why bytes are no document, a text names no place in one, or a change cannot be made to one.
+/// The reason that bytes are not a document, that a text names no place in one, or that a change cannot be made to one.
 package enum DocumentError: Error, Hashable, Sendable {
-  /// Text that a person typed; the column counts characters from 1, nil where there is no one place.
+  /// Text that a person typed; the column counts characters from 1, and is nil if there is no single place.
   case invalid(text: String, column: Int?, reason: String)
-  /// Bytes that are not of their coding, and where.
+  /// Bytes that do not follow their coding, and the place.
   case unreadable(what: String, where: String)
-  /// What was asked does not fit the document; the reason is a sentence.
+  /// The request does not fit the document; the reason is a sentence.
   case refused(reason: String)
 }
 

@@ -25,12 +25,12 @@ package struct DocumentPath: Hashable, Sendable {
 
   package func appending(_ index: Int) -> DocumentPath { appending(.index(index)) }
 
-  /// The path without its last component; nil of the root.
+  /// The path without its last component; nil for the root.
   package var parent: DocumentPath? { components.isEmpty ? nil : DocumentPath(components.dropLast()) }
 
   package var isRoot: Bool { components.isEmpty }
 
-  /// Whether `other` is this place or lies within it.
+  /// Whether `other` is this place or is inside it.
   package func contains(_ other: DocumentPath) -> Bool { other.components.starts(with: components) }
 }
 
@@ -45,8 +45,8 @@ extension DocumentPath: CustomStringConvertible {
     }
   }
 
-  /// The path without its first point, as filters and column titles show it: `price`, `authors[0]`. Where a filter would
-  /// take that for something else, the point stays: `."odd name"`.
+  /// The path without its first point, as filters and column titles show it: `price`, `authors[0]`. If a filter would read that as
+  /// something else, the point stays: `."odd name"`.
   package var shortText: String {
     guard case .member(let name)? = components.first, Self.isPlain(name) else { return description }
     return String(description.dropFirst())
@@ -54,8 +54,7 @@ extension DocumentPath: CustomStringConvertible {
 
   private static func spelling(of name: String) -> String { isPlain(name) ? name : JSONWriter.literal(name) }
 
-  /// Whether a name needs no quotes: letters, digits, `_` and `$`, not beginning with a digit, and no word of the
-  /// filter language.
+  /// Whether a name needs no quotes: letters, digits, `_` and `$`, not beginning with a digit, and not a word of the filter language.
   package static func isPlain(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first, isNameStart(first), !reservedWords.contains(name) else { return false }
     return name.unicodeScalars.allSatisfy { isNamePart($0) }
@@ -74,8 +73,8 @@ extension DocumentPath: CustomStringConvertible {
   }
 }
 
-/// Reads paths. Here a bare name may hold anything but points, brackets, quotes and spaces, so that `postal-code` needs
-/// no quotes on a command line.
+/// Reads paths. Here a bare name may have any characters but points, brackets, quotes and spaces, so that `postal-code` needs no quotes on
+/// a command line.
 private struct PathParser {
   private let text: String
   private let scalars: [Unicode.Scalar]

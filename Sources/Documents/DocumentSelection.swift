@@ -1,24 +1,24 @@
-/// The parts of a document that lie at some paths, for reading them out of a record's bytes without making a document of the rest.
+/// The parts of a document at some paths, for reading them from a record's bytes without making a document of the rest.
 ///
-/// What it reads has at these paths just what the whole document has there, also through lists of objects; at other paths anything
-/// may be missing. So whatever looks only there, a filter, the rule of an index, a column, cannot tell the two apart.
+/// At these paths, also through lists of objects, the result equals the whole document; at other paths anything may be missing. So a reader
+/// of these paths alone (a filter, the rule of an index, a column) gets the same from both.
 package struct DocumentSelection: Hashable, Sendable {
-  /// What is needed of the value at a place; the first is the whole document.
-  fileprivate struct Node: Hashable, Sendable {
+  /// The needed parts of the value at a place; the first node is the whole document.
+  struct Node: Hashable, Sendable {
     /// All of it.
     var isWhole = false
-    /// These of an object's members, or of those of the objects in a list.
+    /// The needed members of an object, or of the objects in a list.
     var members: [Member] = []
     var hasOnlyASCIINames = true
   }
 
-  fileprivate struct Member: Hashable, Sendable {
+  struct Member: Hashable, Sendable {
     var name: String
     var utf8: [UInt8]
     var node: Int
   }
 
-  fileprivate var nodes = [Node()]
+  var nodes = [Node()]
 
   package init(_ paths: some Sequence<DocumentPath>) {
     for path in paths { insert(path) }
@@ -30,7 +30,7 @@ package struct DocumentSelection: Hashable, Sendable {
   private mutating func insert(_ path: DocumentPath) {
     var node = 0
     for component in path.components {
-      // Of a list of which one element is needed all are read: its elements must keep their places.
+      // If one element of a list is needed, all are read: its elements must keep their places.
       guard !nodes[node].isWhole, case .member(let name) = component else { break }
       node = child(name, of: node)
     }
@@ -46,7 +46,7 @@ package struct DocumentSelection: Hashable, Sendable {
     return nodes.count - 1
   }
 
-  /// The selected parts of a JSON text. Throws exactly where the whole text cannot be parsed. One pass.
+  /// The selected parts of a JSON text. Throws exactly if the whole text cannot be parsed. One pass.
   package func document(ofJSON bytes: UnsafeRawBufferPointer) throws(JSONError) -> Document {
     if !nodes[0].isWhole, !bytes.isEmpty {
       var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
@@ -55,8 +55,8 @@ package struct DocumentSelection: Hashable, Sendable {
     return try JSONParser.parse(bytes)
   }
 
-  /// The selected parts of a JSON text that is just as `JSONWriter` would write its document compactly, so that the text can be stored
-  /// in its place; nil of any other text, and where telling would take a closer look. One pass, and another over the parts.
+  /// The selected parts of a JSON text that is exactly as `JSONWriter` would write its document compactly, so that the text can be stored
+  /// instead. Returns nil for any other text, and if that needs a closer look. One pass, and another over the parts.
   package func document(ofCompactJSON bytes: UnsafeRawBufferPointer) -> Document? {
     guard !bytes.isEmpty else { return nil }
     var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
@@ -67,7 +67,7 @@ package struct DocumentSelection: Hashable, Sendable {
 }
 
 extension RecordCoding {
-  /// The selected parts of a record's bytes; of other codings than JSON all of it. Throws as `document(of:)` does.
+  /// The selected parts of a record's bytes; the whole document for codings other than JSON. Throws as `document(of:)` does.
   package func document(
     of bytes: UnsafeRawBufferPointer, at selection: DocumentSelection
   ) throws(DocumentError) -> Document {
@@ -75,15 +75,15 @@ extension RecordCoding {
     do { return try selection.document(ofJSON: bytes) } catch { throw .unreadable(what: "JSON", where: "\(error)") }
   }
 
-  /// Whether a record's bytes are just what `JSONWriter` makes of their document compactly, so that they can be copied in its place.
-  /// False also where telling would take a closer look. One pass over the bytes.
+  /// Whether a record's bytes are exactly what `JSONWriter` makes of their document compactly, so that they can be copied instead. Also
+  /// false if that needs a closer look. One pass over the bytes.
   package func isCompactJSON(_ bytes: UnsafeRawBufferPointer) -> Bool { self == .json && JSONScanner.isCompact(bytes) }
 
   package func isCompactJSON(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isCompactJSON($0) } }
 }
 
 extension JSONScanner {
-  /// What a node of a selection needs of the value that begins here; nil where it cannot tell.
+  /// The parts of the value that begins here that a node of a selection needs; nil if the scanner cannot decide.
   fileprivate mutating func document(_ node: Int, of selection: DocumentSelection) -> Document? {
     guard !selection.nodes[node].isWhole else { return document() }
     skipSpace()
@@ -125,7 +125,7 @@ extension JSONScanner {
     return take(UInt8(ascii: "]")) && close() ? .array(elements) : nil
   }
 
-  /// A member that is needed, and by which node, nil: all of it; nil where it is not needed.
+  /// The name of a needed member and its node, which is nil if all of it is needed; nil if the member is not needed.
   private func member(
     _ name: (range: Range<Int>, isPlain: Bool), of node: Int, _ selection: DocumentSelection
   ) -> (text: String, node: Int?)? {
@@ -137,7 +137,7 @@ extension JSONScanner {
       }
       return nil
     }
-    // As names are found in a document: by their characters, however they are written or composed.
+    // As a document finds names: by their characters, however they are written or composed.
     let quoted = (name.range.lowerBound - 1)..<(name.range.upperBound + 1)
     guard
       case .string(let text)? = try? JSONParser.parse(

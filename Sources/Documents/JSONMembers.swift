@@ -1,7 +1,7 @@
-/// Where the members of a JSON object lie in its text, for readers that want a value's own bytes.
+/// The places of the members of a JSON object in its text, for readers that want a value's own bytes.
 package enum JSONMembers {
-  /// Names and values of the object that the text is, in their order; nil where it is none, where a name has escapes, and where a text
-  /// escapes characters beyond the 16-bit ones, which no writer need do. One pass.
+  /// Names and values of the object that the text is, in their order. Returns nil if it is not an object, if a name has escapes, or if a
+  /// text escapes characters beyond the 16-bit ones, which no writer need do. One pass.
   package static func ranges(in text: UnsafeRawBufferPointer) -> [(name: String, value: Range<Int>)]? {
     guard !text.isEmpty else { return nil }
     let bytes = text.bindMemory(to: UInt8.self)
@@ -24,7 +24,7 @@ package enum JSONMembers {
     return scanner.close() && scanner.isAtEnd() ? members : nil
   }
 
-  /// Whether bytes are JSON that `ranges` finds again in one line of text.
+  /// Whether bytes are JSON in one line of text that `ranges` can read as a value.
   package static func isLine(_ bytes: [UInt8]) -> Bool {
     guard !bytes.isEmpty, !bytes.contains(0x0A), !bytes.contains(0x0D) else { return false }
     return bytes.withUnsafeBufferPointer { buffer in

@@ -1,4 +1,4 @@
-/// Why a text is no JSON document, and where.
+/// The reason that a text is not a JSON document, and the place.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   package var reason: String
   /// From 1.
@@ -26,7 +26,7 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// One pass over the bytes; nesting is limited to `depthLimit`. A text of 200 bytes takes a few microseconds.
 package struct JSONParser {
-  /// How many lists and objects may be nested.
+  /// The depth to which lists and objects may be nested.
   package static let depthLimit = 512
 
   private let bytes: UnsafeBufferPointer<UInt8>
@@ -68,7 +68,7 @@ package struct JSONParser {
     return try result.get()
   }
 
-  /// The value that begins at a place, in as many lists and objects, and where it ends.
+  /// The value that begins at a place, inside the given number of lists and objects, and the place of its end.
   static func value(
     in bytes: UnsafeBufferPointer<UInt8>, at start: Int, depth: Int
   ) throws(JSONError) -> (value: Document, end: Int) {
@@ -273,12 +273,11 @@ package struct JSONParser {
 }
 
 extension String {
-  /// The text of bytes that are UTF-8; nil of others. Several times as fast as `String(validating:as:)`, which is not
-  /// specialised.
+  /// The text of bytes that are UTF-8; nil for others. Several times as fast as `String(validating:as:)`, which is not specialised.
   package init?(exactly bytes: UnsafeBufferPointer<UInt8>) {
     self.init(decoding: bytes, as: UTF8.self)
     guard bytes.reduce(0, |) >= 0x80 else { return }
-    // What had to be repaired is not what was there.
+    // A decoded text with repairs differs from the bytes.
     let isExact = withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
     guard isExact else { return nil }
   }

@@ -1,12 +1,12 @@
-/// Writes an edited document over its old text, so that only what changed has other bytes.
+/// Writes an edited document over its old text, so that only the changes have other bytes.
 ///
-/// Values that are the same keep their bytes; members and elements that come or go follow the spacing of those that are
-/// there. An object whose members keep their names and order keeps all between them too.
+/// Equal values keep their bytes; members and elements that are added or removed follow the spacing of the existing ones. If the members of
+/// an object keep their names and order, the text between them stays too.
 struct JSONRewriter {
   private let original: [UInt8]
   private var bytes: [UInt8] = []
 
-  /// The new text; nil where the old one is not JSON.
+  /// The new text; nil if the old one is not JSON.
   static func bytes(of document: Document, keeping original: [UInt8]) -> [UInt8]? {
     guard let old = try? JSONParser.parse(original) else { return nil }
     var outline = JSONOutline(original)
@@ -65,8 +65,7 @@ struct JSONRewriter {
     }
   }
 
-  /// Appends the parts of a list or an object with what stands between them. `sources`: of each new part the old one
-  /// whose place it takes.
+  /// Appends the parts of a list or an object with the text between them. `sources` gives for each new part the old one that it replaces.
   private mutating func appendParts(
     of node: JSONOutline.Node, sources: [Int?], _ body: (inout Self, _ position: Int, _ source: Int?) -> Void
   ) {
@@ -79,7 +78,7 @@ struct JSONRewriter {
     bytes += opening
     for (position, source) in sources.enumerated() {
       if position > 0 {
-        // Neighbours that were neighbours keep what stood between them.
+        // Parts that were neighbours before keep the text between them.
         if let source, source > 0, sources[position - 1] == source - 1 {
           bytes += original[parts[source - 1].value.range.upperBound..<parts[source].start]
         } else {
@@ -93,7 +92,7 @@ struct JSONRewriter {
 }
 
 extension Document {
-  /// Whether two documents have the same text but for spacing and escapes: unlike `==`, digits and order count.
+  /// Whether two documents have the same text except for spacing and escapes: unlike `==`, digits and order count.
   fileprivate func isWritten(like other: Document) -> Bool {
     switch (self, other) {
     case (.number(let left), .number(let right)): left.text == right.text
@@ -107,7 +106,7 @@ extension Document {
   }
 }
 
-/// Where the values of a JSON text lie. The text must have been parsed before: nothing is checked again.
+/// The places of the values of a JSON text. The text must have been parsed before: nothing is checked again.
 struct JSONOutline {
   struct Node {
     var range: Range<Int>
@@ -116,9 +115,9 @@ struct JSONOutline {
   }
 
   struct Part {
-    /// Where the name, or the element, begins.
+    /// The start of the name, or of the element.
     var start: Int
-    /// Where the name ends; of an element its start.
+    /// The end of the name; for an element its start.
     var nameEnd: Int
     var value: Node
   }

@@ -1,28 +1,28 @@
-/// Goes over a JSON text by the grammar of `JSONParser` without making anything of it, several times as fast.
+/// Skips over a JSON text by the grammar of `JSONParser` without making values from it, several times as fast.
 ///
-/// What is rare it leaves to the parser: a byte order mark, pairs of surrogates, and whatever is no JSON. Then it answers that it
-/// cannot tell; it never takes for JSON what the parser refuses.
+/// It leaves rare cases to the parser: a byte order mark, surrogate pairs, and text that is not JSON. In these cases it reports that it
+/// cannot decide; it never accepts as JSON what the parser refuses.
 struct JSONScanner {
   let bytes: UnsafeBufferPointer<UInt8>
   private(set) var at = 0
   private(set) var depth = 0
-  /// Whether the text so far is as `JSONWriter` lays it out compactly: no space, no escape that is not needed.
+  /// Whether the text so far has the compact layout of `JSONWriter`: no space, no unneeded escape.
   private(set) var isCompact = true
-  /// Whether `isCompact` is to count for the values of which documents are made, too, and nothing else is wanted.
+  /// Whether `isCompact` must also cover the values that are parsed into documents, so that other texts are given up.
   var isCompactWanted = false
 
-  /// The bytes must not be none.
+  /// The bytes must not be empty.
   init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-  /// Whether bytes are a JSON text just as `JSONWriter` would write its document compactly, so that they can be copied in its place.
-  /// One pass.
+  /// Whether bytes are a JSON text exactly as `JSONWriter` would write its document compactly, so that they can be copied instead. One
+  /// pass.
   static func isCompact(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return false }
     var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
     return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
   }
 
-  /// Whether nothing follows.
+  /// Whether the end is reached.
   mutating func isAtEnd() -> Bool {
     skipSpace()
     return at == bytes.count
@@ -30,7 +30,7 @@ struct JSONScanner {
 
   // MARK: Values
 
-  /// Skips a value. False where it cannot tell.
+  /// Skips a value. Returns false if it cannot decide.
   mutating func skipValue() -> Bool {
     skipSpace()
     guard at < bytes.count else { return false }
@@ -46,6 +46,13 @@ struct JSONScanner {
       at &+= length
       return length > 0
     }
+  }
+
+  /// Skips a value. Returns false for a text with escapes or characters beyond ASCII, and nil if it cannot decide.
+  @inline(__always)
+  mutating func skipTelling() -> Bool? {
+    guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { return skipValue() ? true : nil }
+    return skipText()?.isPlain
   }
 
   private mutating func skipObject() -> Bool {
@@ -90,7 +97,7 @@ struct JSONScanner {
     return true
   }
 
-  /// A member's name, between its quotes, with the colon behind it skipped; nil where it cannot tell.
+  /// A member's name, between its quotes, with the colon behind it skipped; nil if it cannot decide.
   mutating func skipName() -> (range: Range<Int>, isPlain: Bool)? {
     skipSpace()
     guard at < bytes.count, bytes[at] == UInt8(ascii: "\""), let name = skipText() else { return nil }
@@ -100,7 +107,7 @@ struct JSONScanner {
 
   // MARK: Texts
 
-  /// What lies between the quotes of the text that begins here, and whether that is ASCII without escapes; nil where it cannot tell.
+  /// The content between the quotes of the text that begins here, and whether it is ASCII without escapes; nil if it cannot decide.
   private mutating func skipText() -> (range: Range<Int>, isPlain: Bool)? {
     at &+= 1
     let start = at
@@ -134,7 +141,7 @@ struct JSONScanner {
       isCompact = false
       guard at &+ 6 <= bytes.count else { return false }
       for index in (at &+ 2)..<(at &+ 6) where bytes[index].hexDigitValue == nil { return false }
-      // Half of a pair of surrogates is for the parser.
+      // The parser handles halves of surrogate pairs.
       let isSurrogate =
         bytes[at &+ 2] | 0x20 == UInt8(ascii: "d") && (bytes[at &+ 3].hexDigitValue ?? 8) >= 8
       at &+= 6
@@ -162,7 +169,7 @@ struct JSONScanner {
     return true
   }
 
-  /// The document of the value that begins here, as the parser makes it; nil where it refuses it.
+  /// The document of the value that begins here, as the parser makes it; nil if the parser refuses it.
   mutating func document() -> Document? {
     skipSpace()
     if isCompactWanted {

@@ -1,18 +1,18 @@
 /// One value of a JSON text, or the name of a member, as `JSONTape` lists them.
 package struct JSONToken {
-  /// Where the content begins: behind the quote of a text or name, at the first byte of everything else.
+  /// The start of the content: behind the quote of a text or name, at the first byte of everything else.
   package var start: UInt32
-  /// Where the content ends: before the closing quote of a text or name.
+  /// The end of the content: before the closing quote of a text or name.
   package var end: UInt32
   /// The index of the token behind this value, which for a list or an object is behind all that it contains. While a container is
   /// open, the index of the container around it.
   package var next: UInt32
-  /// How many elements or members a list or an object has.
+  /// The number of elements or members of a list or an object.
   package var count: UInt32
-  /// Where a reader of an object looks for the next member first. While an object is open, its last name.
+  /// The place where a reader of an object looks for the next member first. While an object is open, its last name.
   package var cursor: UInt32
   package var kind: Kind
-  /// A text or name is ASCII without escapes; an object's names are all plain and stand in strictly ascending order.
+  /// Whether a text or name is ASCII without escapes; for an object, whether all names are plain and in strictly ascending order.
   package var isPlain: Bool
 
   package init(start: UInt32, end: UInt32, next: UInt32, count: UInt32, cursor: UInt32, kind: Kind, isPlain: Bool) {
@@ -44,9 +44,9 @@ package struct JSONToken {
 ///  6 text    x
 /// ```
 ///
-/// One pass makes the tape, and no token copies bytes. The memory of a tape is used again by the next text, so a tape belongs to one
-/// reader at a time. Whatever is unusual (spaces are not), the tape does not decide: a byte order mark, a trailing comma, half a
-/// surrogate pair, nesting beyond 200 levels, a text of 2 GiB. Then `read` returns false, and the caller asks a complete parser.
+/// One pass makes the tape, and no token copies bytes. The next text reuses the memory of a tape, so a tape belongs to one reader at a
+/// time. The tape does not decide unusual texts (spaces are usual): a byte order mark, a trailing comma, half a surrogate pair, nesting
+/// beyond 200 levels, a text of 2 GiB. Then `read` returns false, and the caller asks a complete parser.
 package struct JSONTape: ~Copyable {
   /// The text that was read last. The caller guarantees that it lives while the tape is used.
   package private(set) var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -61,7 +61,7 @@ package struct JSONTape: ~Copyable {
 
   deinit { tokens.deallocate() }
 
-  /// Forgets the text, so that its memory can go.
+  /// Forgets the text, so that its memory can be released.
   package mutating func clear() {
     bytes = UnsafeBufferPointer(start: nil, count: 0)
     count = 0
@@ -152,8 +152,9 @@ package struct JSONTape: ~Copyable {
 
   // MARK: Tokens
 
+  /// Adds a token: for a writer of JSON, which knows the tokens of what it writes.
   @inline(__always)
-  private mutating func append(_ token: JSONToken) {
+  package mutating func append(_ token: JSONToken) {
     if count == capacity { grow() }
     tokens[count] = token
     count &+= 1
@@ -168,7 +169,7 @@ package struct JSONTape: ~Copyable {
     capacity *= 2
   }
 
-  /// Reads a name with the colon behind it, and notes in its object whether the names go on ascending.
+  /// Reads a name with the colon behind it, and notes in its object whether the names are still ascending.
   private mutating func readName(_ at: inout Int, of object: UInt32) -> Bool {
     skipSpace(&at)
     guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { return false }
@@ -218,7 +219,7 @@ package struct JSONTape: ~Copyable {
     return isPlain
   }
 
-  /// Skips an escape. Returns false if it is none; half of a surrogate pair counts as one here.
+  /// Skips an escape. Returns false if it is invalid; half of a surrogate pair counts as valid here.
   private func skipEscape(_ at: inout Int) -> Bool {
     guard at &+ 1 < bytes.count else { return false }
     switch bytes[at &+ 1] {

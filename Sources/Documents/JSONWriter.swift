@@ -1,11 +1,11 @@
-/// Writes documents as JSON text, numbers as they are stored. Dates become ISO 8601 text, data base64, and what is not
-/// finite the text `nan`, `inf` or `-inf`.
+/// Writes documents as JSON text, numbers as they are stored. Dates become ISO 8601 text, data base64, and numbers that are not finite the
+/// text `nan`, `inf` or `-inf`.
 package struct JSONWriter {
-  /// How the text is laid out.
+  /// The layout of the text.
   package enum Layout: Hashable, Sendable {
     /// Without any space.
     case compact
-    /// One member or element a line, indented by two spaces a level.
+    /// One member or element in each line, indented by two spaces for each level.
     case pretty
     /// Equal documents give equal bytes: compact, members sorted by the bytes of their names, each name once, numbers in
     /// their shortest form, texts composed (NFC).
@@ -115,11 +115,11 @@ extension Document {
   /// The document as JSON on one line without spaces.
   package var compactJSON: String { String(decoding: json(.compact), as: UTF8.self) }
 
-  /// The document as JSON to be read and edited by a person: a member a line, indented by two spaces.
+  /// The document as JSON for a person to read and edit: one member in each line, indented by two spaces.
   package var prettyText: String { String(decoding: json(.pretty), as: UTF8.self) }
 
-  /// The bytes of the document's canonical JSON: equal exactly where documents are equal (but for strings that differ
-  /// only in their Unicode composition, and dates and data, which are as their text).
+  /// The bytes of the document's canonical JSON: equal exactly if documents are equal (except for strings that differ only in their Unicode
+  /// composition, and for dates and data, which equal their text).
   package var canonicalBytes: [UInt8] { json(.canonical) }
 
   /// The document as JSON.

@@ -1,15 +1,15 @@
-/// Two edits of one document put together.
+/// Two edits of one document combined.
 package struct DocumentMerge: Hashable, Sendable {
-  /// Both edits; where they overlap, mine.
+  /// Both edits; mine where they overlap.
   package var merged: Document
-  /// The places that both changed, and not to the same.
+  /// The places that both changed differently.
   package var overlaps: [Overlap]
   private let rules: MergeRules
 
   /// A place for a person to choose.
   package struct Overlap: Hashable, Sendable {
     package var path: DocumentPath
-    /// Nil: it is not there.
+    /// Nil if the value is absent.
     package var base: Document?
     package var mine: Document?
     package var theirs: Document?
@@ -22,13 +22,13 @@ package struct DocumentMerge: Hashable, Sendable {
     }
   }
 
-  /// Puts the changes from `base` to `mine` and those from `base` to `theirs` together, field by field. Members stand in
-  /// the order of `theirs`, then those that only mine has.
+  /// Combines the changes from `base` to `mine` and those from `base` to `theirs`, field by field. Members are in the order of `theirs`,
+  /// then those that only mine has.
   ///
-  /// A list is one field, whatever its length: a position does not tell which element it is. The exception are objects with
-  /// a member `id` that names each of them once, if all three versions have the same ones: they are merged by it.
+  /// A list is one field, whatever its length: a position does not identify an element. The exception is a list of objects with a member
+  /// `id` that names each of them once, if all three versions have the same ones: they are merged by it.
   ///
-  /// - Parameter rules: How lists and other values are merged that both changed, if not as above.
+  /// - Parameter rules: The rules for lists and other values that both changed, if they differ from the above.
   package init(base: Document, mine: Document, theirs: Document, rules: MergeRules = MergeRules()) {
     self.rules = rules
     overlaps = []
@@ -77,7 +77,7 @@ package struct DocumentMerge: Hashable, Sendable {
     guard let before = MergeRule.names(of: base, by: Self.name), let here = MergeRule.names(of: mine, by: Self.name),
       let there = MergeRule.names(of: theirs, by: Self.name), Set(before) == Set(here), Set(before) == Set(there)
     else { return nil }
-    // Only if nobody moved an element does a place in the list mean the same one in all versions.
+    // A position in the list means the same element in all versions only if neither side moved one.
     guard before == here, before == there else { return MergeRule.list(base, mine, theirs, by: Self.name) }
     return base.indices.compactMap { merge(base[$0], mine[$0], theirs[$0], at: path.appending($0)) }
   }

@@ -1,14 +1,14 @@
-/// How values are merged that two sides changed, by the paths that a datastore declares: a list is one value without a rule.
+/// The merge rules for values that two sides changed, by the paths that a datastore declares: without a rule a list is one value.
 package struct MergeRules: Hashable, Sendable {
   private var rules: [DocumentPath: MergeRule] = [:]
-  /// Lists without an order, by the names that lead there: a place within a list is none of them.
+  /// The rules of lists without an order, by the names on the way to them: these have no positions in lists.
   private var unordered: [[String]: MergeRule] = [:]
 
   package init() {}
 
   /// - Parameters:
-  ///   - texts: by paths, as a descriptor keeps them; what is no path and no rule is left out.
-  ///   - unordered: the same for lists that are written in any order: `set` and `pairs`.
+  ///   - texts: The rules by paths, as a descriptor keeps them; invalid paths and rules are left out.
+  ///   - unordered: The same for lists that are written in any order: `set` and `pairs`.
   package init(_ texts: [String: String], unordered: [String: String] = [:]) {
     for (path, text) in texts {
       guard let path = try? DocumentPath(parsing: path), let rule = MergeRule(text) else { continue }
@@ -24,10 +24,10 @@ package struct MergeRules: Hashable, Sendable {
     rules[path] ?? (unordered.isEmpty ? nil : unordered[path.names])
   }
 
-  /// Whether some list is written in any order, so that documents are compared as `normalized` has them.
+  /// Whether any list is written in any order, so that documents are compared in their `normalized` form.
   package var hasUnordered: Bool { !unordered.isEmpty }
 
-  /// The document with each list that is written in any order sorted: documents of equal values are equal then.
+  /// The document with each list that is written in any order sorted: then documents of equal values are equal.
   package func normalized(_ document: Document) -> Document {
     unordered.isEmpty ? document : normalized(document, at: [])
   }
@@ -48,24 +48,24 @@ package struct MergeRules: Hashable, Sendable {
   }
 }
 
-/// How one value is merged that both sides changed.
+/// The way to merge one value that both sides changed.
 package enum MergeRule: Hashable, Sendable {
-  /// A list without order: what one side added is in, what one side took out is out.
+  /// A list without order: elements that one side added are in, elements that one side removed are out.
   case set
-  /// A list of objects that are told apart by a member: merged element by element.
+  /// A list of objects that a member identifies: merged element by element.
   case list(by: DocumentPath)
-  /// A list of keys and their values by turns, as a dictionary is written whose keys are no texts: merged key by key.
+  /// A list of alternating keys and values, as a dictionary is written whose keys are not texts: merged key by key.
   case pairs
-  /// A list with an order: changes at different places are put together.
+  /// A list with an order: changes at different places are combined.
   case sequence
-  /// A text: changes of different lines are put together.
+  /// A text: changes of different lines are combined.
   case text
-  /// A number that both count up or down: both changes count.
+  /// A number that both sides increase or decrease: both changes count.
   case counter
-  /// A number or a text (as a date) that only grows: the greater one.
+  /// A number or a text (such as a date) that only grows: the greater one.
   case maximum
 
-  /// Reads `set`, `list by .id`, `pairs`, `sequence`, `text`, `counter`, `maximum`; nil where the text is none of them.
+  /// Reads `set`, `list by .id`, `pairs`, `sequence`, `text`, `counter`, `maximum`; returns nil for any other text.
   package init?(_ text: String) {
     switch text {
     case "set": self = .set
@@ -94,13 +94,13 @@ package enum MergeRule: Hashable, Sendable {
     }
   }
 
-  /// Both changes together; nil where the rule does not fit the values, or the changes overlap.
+  /// Both changes combined; nil if the rule does not fit the values, or if the changes overlap.
   func merge(_ base: Document?, _ mine: Document?, _ theirs: Document?) -> Document? {
     guard let mine, let theirs else { return nil }
     switch (self, mine, theirs) {
     case (.set, .array(let mine), .array(let theirs)):
       let base = base?.elements ?? []
-      // Keys and values by turns are no set.
+      // Alternating keys and values are not a set.
       let kinds = Set((base + mine + theirs).map { Mirror(reflecting: $0).children.first?.label })
       guard kinds.count <= 1 else { return nil }
       return .array(Self.set(base, mine, theirs))
@@ -182,7 +182,7 @@ package enum MergeRule: Hashable, Sendable {
     return merged
   }
 
-  /// The names of both sides, in the order of the side that moved them; nil if both did, and not to the same.
+  /// The names of both sides, in the order of the side that moved them; nil if both moved them, and not to the same order.
   private static func order(_ base: [Document], _ mine: [Document], _ theirs: [Document]) -> [Document]? {
     let common = Set(base).intersection(mine).intersection(theirs)
     let (before, here, there) = (
@@ -194,7 +194,7 @@ package enum MergeRule: Hashable, Sendable {
     return first + second.filter { !known.contains($0) }
   }
 
-  // MARK: Keys and values by turns
+  // MARK: Alternating keys and values
 
   private static let key = DocumentPath.root.appending("key")
 
@@ -211,10 +211,10 @@ package enum MergeRule: Hashable, Sendable {
   }
 }
 
-/// Puts two edits of a list together (Khanna, Kunal, Pierce: “A formal investigation of diff3”, 2007): what stayed in both holds the
-/// rest in place.
+/// Combines two edits of a list (Khanna, Kunal, Pierce: “A formal investigation of diff3”, 2007): the elements that both kept hold the rest
+/// in place.
 private struct SequenceMerge<Element: Hashable> {
-  /// Nil where both changed the same place, and not to the same.
+  /// Nil if both changed the same place differently.
   let merged: [Element]?
 
   init(base: [Element], mine: [Element], theirs: [Element]) {
@@ -243,7 +243,7 @@ private struct SequenceMerge<Element: Hashable> {
     self.merged = merged
   }
 
-  /// Where each element of the base stands in the other list, for those that stayed.
+  /// The position of each element of the base in the other list; nil for those that were removed.
   private static func matches(_ base: [Element], _ other: [Element]) -> [Int?] {
     let difference = other.difference(from: base)
     var removed: Set<Int> = []
@@ -276,7 +276,7 @@ extension Document {
 }
 
 extension [Document] {
-  /// In an order that equal elements have in common, whatever order they came in.
+  /// In an order that depends only on the elements, whatever order they came in.
   fileprivate func sorted() -> [Document] {
     map { (text: $0.json(.canonical), element: $0) }.sorted { $0.text.lexicographicallyPrecedes($1.text) }.map(
       \.element)
@@ -284,7 +284,7 @@ extension [Document] {
 }
 
 extension DocumentPath {
-  /// The path without places in lists.
+  /// The path without positions in lists.
   fileprivate var names: [String] {
     components.compactMap { if case .member(let name) = $0 { name } else { nil } }
   }

@@ -7,7 +7,7 @@ package enum NormalForm {
     for position in utf8.indices where utf8[position] >= 0xCC {
       switch utf8[position] {
       case 0xCF, 0xD0, 0xD1, 0xDA, 0xE4...0xE9, 0xEB, 0xEC: continue
-      // Of these blocks by what follows; whatever follows there are marks and letters that are written otherwise, too.
+      // In these blocks the next byte decides; the rest of them are marks and letters that are also written otherwise.
       case 0xCE where next(utf8, position) != 0x87: continue
       case 0xD7 where 0x90...0xAA ~= next(utf8, position): continue
       case 0xD8 where next(utf8, position) >= 0xA0: continue
@@ -38,8 +38,8 @@ package enum NormalForm {
     scalars.reserveCapacity(text.utf8.count)
     var start = 0
     for scalar in text.unicodeScalars {
-      // The marks of a letter end at the next character that is no mark, also at U+0F73, U+0F75 and U+0F81, which are none and become
-      // some. Unicode would sort these among the marks before them; the order of strings in Swift does not, and keys have that order.
+      // The marks of a letter end at the next character that is not a mark. U+0F73, U+0F75 and U+0F81 count as such: they only become
+      // marks. Unicode would sort these among the marks before them; the order of strings in Swift does not, and keys have that order.
       if table[scalar.value].order == 0 {
         sort(&scalars, from: start)
         start = scalars.count
@@ -50,6 +50,22 @@ package enum NormalForm {
     var result = String.UnicodeScalarView()
     for value in composition(of: scalars, table) { result.append(Unicode.Scalar(value) ?? "\u{FFFD}") }
     return String(result)
+  }
+
+  /// The text in the form without differences of case and of accents, with which texts are equal whose letters are. Accents are the marks
+  /// above, below and across letters; marks of other kinds, such as vowel signs and voicing marks, make other letters.
+  package static func folded(_ text: String) -> String {
+    guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return text.lowercased() }
+    let table = NormalFormTable.shared
+    var scalars: [(value: UInt32, order: UInt8)] = []
+    for scalar in text.unicodeScalars {
+      // Upper case first, which unites forms of a letter: `ß` and `SS`, both forms of sigma.
+      for upper in scalar.properties.uppercaseMapping.unicodeScalars {
+        for lower in upper.properties.lowercaseMapping.unicodeScalars { decompose(lower.value, table, into: &scalars) }
+      }
+    }
+    scalars.removeAll { $0.order == 1 || $0.order >= 200 }
+    return composed(String(String.UnicodeScalarView(scalars.compactMap { Unicode.Scalar($0.value) })))
   }
 
   /// Whether a look at each character shows that the text is in the form already, as nearly all texts are.

@@ -1,7 +1,7 @@
 /// Unicode's properties of each character that a normal form changes, from `NormalFormData`.
 ///
-/// It is the same on every platform and with every compiler, as the order of stored keys must be. The standard library's own form has
-/// no public interface, and the one of Foundation is as new as the system is.
+/// It is the same on every platform and with every compiler, as the order of stored keys must be. The standard library's own form has no
+/// public interface, and Foundation's depends on the version of the system.
 struct NormalFormTable {
   /// The decomposition and the class of a character. Most characters have the zero value: no normal form changes them.
   struct Entry {
@@ -19,7 +19,7 @@ struct NormalFormTable {
   static let shared = NormalFormTable()
 
   private var entries: [Entry] = [Entry()]
-  /// For each 256 characters, where their numbers of entries begin in `numbers`. The first 256 numbers are zeros.
+  /// For each 256 characters, the start of their entries' numbers in `numbers`. The first 256 numbers are zeros.
   private var pages = [UInt16](repeating: 0, count: 0x1100)
   private var numbers = [UInt16](repeating: 0, count: 256)
   private var compositions: [UInt64: UInt32] = [:]
@@ -62,7 +62,7 @@ struct NormalFormTable {
     entries[Int(numbers[Int(pages[Int(scalar >> 8)]) << 8 + Int(scalar & 0xFF)])]
   }
 
-  /// The character that two become, or nil if they stay two.
+  /// The character that two compose to, or nil if they stay two.
   func composition(_ first: UInt32, _ second: UInt32) -> UInt32? {
     Hangul.composition(first, second) ?? compositions[UInt64(first) << 32 | UInt64(second)]
   }

@@ -26,11 +26,11 @@ package struct NumberText: Sendable {
     text = value.isFinite ? "\(value)" : value.isNaN ? "nan" : value < 0 ? "-inf" : "inf"
   }
 
-  /// The number as an integer, where it is written as one (`12`, not `12.0`) and fits.
+  /// The number as an integer, if it is written as one (`12`, not `12.0`) and fits.
   package var integer: Int64? { Int64(text) }
-  /// The number as an unsigned integer, where it is written as one and fits.
+  /// The number as an unsigned integer, if it is written as one and fits.
   package var unsigned: UInt64? { UInt64(text) }
-  /// The nearest double; infinite where it is out of range.
+  /// The nearest double; infinite if it is out of range.
   package var double: Double {
     var text = text
     return text.withUTF8(JSONNumber.shortDouble) ?? Double(text) ?? .nan
@@ -45,8 +45,8 @@ extension NumberText: CustomStringConvertible {
 
 /// The grammar of a JSON number.
 package enum JSONNumber {
-  /// The nearest double of a number of few digits, which are an exact double, as is the power of ten: one division or multiplication
-  /// rounds as the whole conversion does (W. Clinger 1990). Returns nil for other numbers, and for what is no JSON number.
+  /// The nearest double of a number of few digits. The digits and the power of ten are exact doubles, so one division or multiplication
+  /// rounds as the whole conversion does (W. Clinger 1990). Returns nil for other numbers, and for text that is not a JSON number.
   package static func shortDouble(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")
     let first = isNegative ? 1 : 0
@@ -72,11 +72,35 @@ package enum JSONNumber {
     return isNegative ? -value : value
   }
 
+  /// The nearest double of a JSON number; nil if it is not one, or is too small or too great for a normal double.
+  package static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+    if let value = shortDouble(bytes) { return value }
+    guard length(in: bytes, at: 0) == bytes.count, let value = Double(String(decoding: bytes, as: UTF8.self)),
+      value.isNormal
+    else { return nil }
+    return value
+  }
+
+  /// An integer of at most 18 digits; nil for any other number.
+  package static func shortInteger(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+    let first = bytes.count > 0 && bytes[0] == UInt8(ascii: "-") ? 1 : 0
+    guard bytes.count > first, bytes.count &- first <= 18,
+      bytes[first] != UInt8(ascii: "0") || bytes.count == first &+ 1
+    else { return nil }
+    var value: Int64 = 0
+    for index in first..<bytes.count {
+      let digit = bytes[index] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      value = value &* 10 &+ Int64(digit)
+    }
+    return first == 0 ? value : -value
+  }
+
   private static let powersOfTen: [Double] = [
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
   ]
 
-  /// The length of the number that starts at an offset, or 0 where none does.
+  /// The length of the number that starts at an offset, or 0 if there is none.
   package static func length(in bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> Int {
     var at = start
     func digits() -> Int {

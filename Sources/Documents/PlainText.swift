@@ -1,7 +1,7 @@
-/// The runs of a JSON text in which nothing begins or ends.
+/// The runs of a JSON text that contain no special character.
 enum PlainText {
-  /// Where the first quote, backslash, control character or ill-formed character stands at or behind a place, or the end of the bytes;
-  /// and whether all before it is ASCII. Eight bytes at a time, which checks UTF-8 in the same pass.
+  /// The place of the first quote, backslash, control character or ill-formed character at or behind a place, or the end of the bytes; and
+  /// whether all before it is ASCII. Eight bytes at a time, which checks UTF-8 in the same pass.
   @inline(__always)
   static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> (end: Int, isASCII: Bool) {
     let base = UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped)
@@ -13,7 +13,7 @@ enum PlainText {
       let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: at, as: UInt64.self))
       let quote = word ^ (ones &* 0x22)
       let backslash = word ^ (ones &* 0x5C)
-      // A byte's high bit is set where the byte is none; behind the first one others may be too, and count for nothing.
+      // A byte's high bit is set if the byte is one of them. Behind the first match other bits may be set too; they do not count.
       let found =
         ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) & ~word) & highs
       let stops = found | word & highs

@@ -1,4 +1,4 @@
-/// How the bytes of records are coded.
+/// The coding of the bytes of records.
 package enum RecordCoding: String, Codable, Hashable, Sendable {
   case json
   case binaryPropertyList
@@ -6,7 +6,7 @@ package enum RecordCoding: String, Codable, Hashable, Sendable {
   /// The app's own coder; a document of such bytes is their data.
   case opaque
 
-  /// The coding that bytes seem to have: a property list by its first bytes, JSON where they parse.
+  /// The coding that bytes seem to have: a property list by its first bytes, JSON if they parse.
   package static func sniff(_ bytes: [UInt8]) -> Self {
     if bytes.starts(with: Array("bplist".utf8)) { return .binaryPropertyList }
     let text = bytes.drop {
@@ -18,7 +18,7 @@ package enum RecordCoding: String, Codable, Hashable, Sendable {
     return (try? JSONParser.parse(bytes)) == nil ? .opaque : .json
   }
 
-  /// The document of a record's bytes; throws `DocumentError.unreadable` with the place where they are not of this coding.
+  /// The document of a record's bytes; throws `DocumentError.unreadable` with the place if they are not of this coding.
   package func document(of bytes: [UInt8]) throws(DocumentError) -> Document {
     switch self {
     case .json:
@@ -29,8 +29,8 @@ package enum RecordCoding: String, Codable, Hashable, Sendable {
     }
   }
 
-  /// The bytes of a document: compact JSON with members in the document's order, or a property list. Throws
-  /// `DocumentError.refused` where the coding cannot hold it.
+  /// The bytes of a document: compact JSON with members in the document's order, or a property list. Throws `DocumentError.refused` if the
+  /// coding cannot express it.
   package func encode(_ document: Document) throws(DocumentError) -> [UInt8] {
     switch self {
     case .json: return document.json(.compact)
@@ -44,8 +44,8 @@ package enum RecordCoding: String, Codable, Hashable, Sendable {
     }
   }
 
-  /// The bytes of a document that was edited, keeping those of `original` wherever nothing changed: its spacing, its
-  /// escapes, its digits. Same as `encode(_:)` where the coding has no such freedom.
+  /// The bytes of an edited document, which keep those of `original` wherever nothing changed: its spacing, its escapes, its digits. Same
+  /// as `encode(_:)` if the coding has no such freedom.
   package func encode(_ document: Document, keeping original: [UInt8]) throws(DocumentError) -> [UInt8] {
     if self == .json, let bytes = JSONRewriter.bytes(of: document, keeping: original) { return bytes }
     return try encode(document)

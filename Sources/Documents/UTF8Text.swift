@@ -1,12 +1,12 @@
-/// UTF-8 as RFC 3629 has it: no surrogates, nothing longer than it need be, nothing above U+10FFFF.
+/// UTF-8 as RFC 3629 defines it: no surrogates, no overlong forms, nothing above U+10FFFF.
 enum UTF8Text {
-  /// Where a run of characters beyond ASCII ends that begins at a place: at the first byte that is ASCII or begins no well-formed
-  /// character, or at the end of the bytes.
+  /// The end of a run of characters beyond ASCII that begins at a place: the first byte that is ASCII or begins no well-formed character,
+  /// or the end of the bytes.
   static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     var at = start
     while at < bytes.count {
       let next = word(of: bytes, at: at)
-      // The bits that make a byte a leading or a following one, then those that must not all be as they are.
+      // The bits that mark leading and following bytes, then the bits that must not all keep their values.
       if next & 0xC0E0 == 0x80C0 {
         guard next & 0x1E != 0 else { return at }
         at &+= 2

@@ -1,5 +1,5 @@
-/// Property lists in their XML form, as Foundation's `PropertyListEncoder` writes them. The text `$null`, by which
-/// Swift's coders say nil, is null here.
+/// Property lists in their XML form, as Foundation's `PropertyListEncoder` writes them. The text `$null`, which Swift's coders write for
+/// nil, is null here.
 enum XMLPropertyList {
   static func document(of bytes: [UInt8]) throws(DocumentError) -> Document {
     var parser = XMLPropertyListParser(bytes)
@@ -229,7 +229,7 @@ private struct XMLPropertyListParser {
       } else if hasPrefix("<?") {
         guard skip("<?", through: "?>") else { throw error("an instruction does not end") }
       } else if hasPrefix("<!DOCTYPE") {
-        // What a document type may define (entities) a property list does not use.
+        // A document type may define entities, but property lists do not use them.
         guard skip("<!DOCTYPE", through: ">") else { throw error("the document type does not end") }
       } else {
         return
@@ -243,7 +243,7 @@ private struct XMLPropertyListParser {
     return (0..<count).allSatisfy { bytes[at + $0] == text.utf8Start[$0] }
   }
 
-  /// Moves behind `end` where `start` is here; false, with nothing moved, where it is not or has no end.
+  /// Moves behind `end` if `start` is here; returns false and does not move if it is not, or if it has no end.
   private mutating func skip(_ start: StaticString, through end: StaticString) -> Bool {
     guard hasPrefix(start) else { return false }
     let before = at

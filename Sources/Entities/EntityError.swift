@@ -4,19 +4,19 @@
   public import Foundation
 #endif
 
-/// Why something cannot be done with entities.
+/// The reason that something cannot be done with entities.
 public enum EntityError: LocalizedError, Hashable, Sendable {
-  /// A file of entities is not what it should be. The place is a path (`entities[3].author`), or a line and a column.
+  /// A file of entities has a fault. The place is a path (`entities[3].author`), or a line and a column.
   case interchange(place: String, reason: String)
-  /// A property is called by a name that the interchange form keeps for itself.
+  /// A property has a name that the interchange form reserves.
   case reservedKey(String)
-  /// A number is infinite or NaN, or a date is; the path says where.
+  /// A number is infinite or NaN, or a date is; the path is its place.
   case notFinite(path: String)
-  /// Lists lie deeper in lists than a record may hold; the path says where.
+  /// Lists are nested deeper than a record allows; the path is the place.
   case tooDeep(path: String, limit: Int)
-  /// There is an entity of this identifier already.
+  /// An entity with this identifier exists already.
   case exists(String)
-  /// There is no entity of this identifier, or none that is meant by what was asked for.
+  /// There is no entity with this identifier, or none that matches.
   case notFound(String)
 
   /// One sentence for a person.

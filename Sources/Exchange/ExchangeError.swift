@@ -1,25 +1,24 @@
 import DatastoreModel
 package import StorageEngine
 
-/// Why an exchange came to no end, as a sentence that a user can act on. What was there before is there still.
+/// The failure of an exchange, as a sentence that a user can act on. Nothing that was there before is lost.
 package enum ExchangeError: Error, Hashable, Sendable {
   /// A line of a stream that is not what it should be; lines count from 1.
   case stream(line: Int, reason: String)
-  /// A commit was made on one that is not here, as where compaction has left it out; the sender may send that whole.
+  /// A commit whose parent is not here, for example because compaction has left it out; the sender may send the commit whole.
   case missing(CommitIdentity, line: Int)
   /// Both copies of a store that was cloned as files have written: one identity, two commits.
   case cloned(CommitIdentity)
-  /// The peer speaks another language, said no, or went away; the reason is a sentence.
+  /// The peer speaks another protocol, refused, or went away; the reason is a sentence.
   case peer(name: String, reason: String)
-  /// A text that names no remote.
   case noSuchRemote(String, known: [String])
   case remoteExists(String)
   case invalidRemote(String, reason: String)
-  /// The other side's head is no ancestor of what was to be sent.
+  /// The other side's head is not an ancestor of the commits to be sent.
   case fetchFirst(String)
   /// The two histories have no commit in common.
   case unrelated
-  /// What both sides changed, and no policy settles.
+  /// The number of conflicts that no policy settles.
   case unsettled(Int)
 }
 
@@ -48,9 +47,6 @@ extension ExchangeError: CustomStringConvertible {
 
   /// 1 failed, 2 usage, 3 damaged, 4 locked.
   package var exitStatus: Int32 {
-    switch self {
-    case .invalidRemote: 2
-    default: 1
-    }
+    if case .invalidRemote = self { 2 } else { 1 }
   }
 }

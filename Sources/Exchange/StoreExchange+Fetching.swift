@@ -5,22 +5,22 @@ package import StorageEngine
 extension StoreExchange {
   // MARK: A file
 
-  /// What came in.
+  /// The commits that came in.
   package struct Taken: Sendable, Hashable {
     /// Commits that were not here before.
     package var received = 0
-    /// The newest one of what came, whether it was here before or not.
+    /// The newest of the commits that came, whether it was here before or not.
     package var newest: CommitNumber?
     package var movedHead = false
   }
 
-  /// Takes in a stream, and moves head where nothing of its history is lost by it.
+  /// Takes in a stream, and moves head if its history loses nothing by that.
   package func takeIn(_ lines: LineReader, progress: WorkProgress? = nil) throws -> Taken {
     try requireWritable()
     let receiver = CommitReceiver(store, try graph(), now: now)
     defer { releaseLock() }
-    let meter = TransferMeter(progress)
-    try Self.read(receiver) { while let line = try lines.next() { try meter.take(line, receiver) } }
+    let meter = TransferMeter(progress: progress)
+    try receiver.read { while let line = try lines.next() { try meter.take(line, receiver) } }
     var taken = Taken(received: receiver.received.count)
     guard let newest = receiver.newest, let number = receiver.graph.number(of: newest) else { return taken }
     taken.newest = CommitNumber(number)
@@ -30,47 +30,49 @@ extension StoreExchange {
 
   // MARK: Fetch
 
-  /// What a fetch brought.
+  /// The result of a fetch.
   package struct Fetched: Sendable, Hashable {
     /// Commits that were not here before.
     package var received = 0
-    /// The heads that are there to be merged.
+    /// The heads to be merged.
     package var heads: [CommitIdentity] = []
-    /// Names of the other side that are here now as `remotes/NAME/PIN`.
+    /// The other side's names that are here now as `remotes/NAME/PIN`.
     package var pins = 0
-    /// What a person may want to know, as sentences.
+    /// Remarks for the user, as sentences.
     package var notes: [String] = []
   }
 
-  /// Brings the commits that are missing here, and names the peer's head `remotes/NAME`; of a folder with several, the others
-  /// `remotes/NAME/2` and so on. Head stays where it is. What came whole stays also where it fails or is cancelled, beside every history, and
-  /// the next fetch goes on from there; compactions keep it for a week, where it is no more than a GiB.
+  /// Fetches the commits that are missing here, and names the peer's head `remotes/NAME`; further heads of a folder are `remotes/NAME/2`
+  /// and so on. Head stays where it is. If the fetch fails or is cancelled, commits that came whole stay beside every history, and the next
+  /// fetch goes on from there. Compactions keep them for a week if they are no more than a GiB.
   ///
   /// - Parameters:
-  ///   - pins: Brings the other side's names too.
-  ///   - progress: Hears, from this thread, how many commits have come and how many are announced; answers whether to go on, and
-  ///     `ModelError.cancelled` is thrown where not.
+  ///   - pins: Whether to fetch the other side's names, too.
+  ///   - progress: Called on this thread with the numbers of commits that have come and that are announced. If it returns false,
+  ///     `ModelError.cancelled` is thrown.
   package func fetch(
     _ peer: any Peer, as remote: String, pins: Bool = false, progress: WorkProgress? = nil
   ) throws -> Fetched {
     try requireWritable()
     defer { releaseLock() }
     let heads = try peer.heads()
-    var graph = try graph(while: peer, of: heads, isKnownAs: remote)
-    var fetched = Fetched()
+    let receiver = CommitReceiver(store, try graph(while: peer, of: heads, isKnownAs: remote), now: now)
     let theirPins = pins ? try peer.pins() : []
-    let (before, pinned) = (graph.numbers.last ?? 0, theirPins.map(\.commit))
-    if (heads + pinned).contains(where: { graph.number(of: $0) == nil }) {
+    let (before, pinned) = (receiver.graph.numbers.last ?? 0, theirPins.map(\.commit))
+    func isMissing(_ commit: CommitIdentity) -> Bool { receiver.graph.number(of: commit) == nil }
+    if (heads + pinned).contains(where: isMissing) {
       do {
-        try transfer(from: peer, of: pinned, &graph, &fetched, TransferMeter(progress))
+        try transfer(from: peer, of: pinned, to: receiver, progress)
       } catch {
-        try keepUnfinished(of: remote, graph, since: before)
+        try keepUnfinished(of: remote, receiver.graph, since: before)
         throw error
       }
-      if let missing = heads.first(where: { graph.number(of: $0) == nil }), !(peer is FolderPeer) {
+      if let missing = heads.first(where: isMissing), !(peer is FolderPeer) {
         throw ExchangeError.peer(name: peer.name, reason: "its head \(missing.text) did not come")
       }
     }
+    let graph = receiver.graph
+    var fetched = Fetched(received: receiver.received.count)
     fetched.heads = graph.newest(of: heads.filter { graph.number(of: $0) != nil })
     fetched.notes = try clockNotes(fetched.heads, graph, peer.name)
     if heads == [store.engine.head.commit.identity], let there = try peer.headCheck() {
@@ -87,56 +89,22 @@ extension StoreExchange {
     return fetched
   }
 
-  /// Has a peer send what is missing here.
   private func transfer(
-    from peer: any Peer, of tips: [CommitIdentity], _ graph: inout CommitGraph, _ fetched: inout Fetched,
-    _ meter: TransferMeter
+    from peer: any Peer, of tips: [CommitIdentity], to receiver: CommitReceiver, _ progress: WorkProgress?
   ) throws {
-    if let folder = peer as? FolderPeer {
-      return try folder.fetch(
-        announce: { try meter.announce($0) },
-        read: { try read($0, requiresParents: $1, &graph, &fetched, meter) },
-        received: { fetched.received }, isKnown: { graph.number(of: $0) != nil })
-    }
+    var meter = TransferMeter(progress: progress)
+    if let folder = peer as? FolderPeer { return try folder.fetch(receiver, &meter) }
     try Self.asking { wants in
-      let haves = try haves(graph)
-      let missing = tips.filter { graph.number(of: $0) == nil }
-      try receive(&graph, &fetched) { receiver in
-        try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) }
-      }
+      let haves = try haves(receiver.graph)
+      let missing = tips.filter { receiver.graph.number(of: $0) == nil }
+      try receiver.read { try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) } }
     }
   }
 
-  /// Reads a file of a folder on.
-  private func read(
-    _ stream: FolderPeer.Stream, requiresParents: Bool, _ graph: inout CommitGraph, _ fetched: inout Fetched,
-    _ meter: TransferMeter
-  ) throws {
-    let receiver = stream.receiver ?? CommitReceiver(store, graph, now: now)
-    stream.receiver = receiver
-    receiver.goOn(with: graph, requiresParents: requiresParents)
-    let before = receiver.received.count
-    defer {
-      fetched.received += receiver.received.count - before
-      graph = receiver.graph
-    }
-    try Self.read(receiver) {
-      while let line = try stream.next() {
-        do {
-          try meter.take(line, receiver)
-        } catch let error as ExchangeError {
-          if case .missing = error { stream.putBack(line) }
-          throw error
-        }
-        receiver.goOn(with: nil, requiresParents: true)
-      }
-    }
-  }
-
-  /// Names what came of a fetch that was cut, so that a compaction keeps it for a week and the next fetch goes on from there. Where that is
-  /// more than is kept of one, it has no name, and goes with the next compaction that leaves out history.
+  /// Names the commits of a fetch that was cut off, so that a compaction keeps them for a week and the next fetch goes on from there. If
+  /// they are more than the limit, they get no name, and the next compaction that leaves out history removes them.
   ///
-  /// - Parameter before: the newest commit here before the fetch.
+  /// - Parameter before: The newest commit here before the fetch.
   private func keepUnfinished(of remote: String, _ graph: CommitGraph, since before: UInt64) throws {
     guard let newest = graph.numbers.last, newest > before else { return }
     let (heads, known) = (Self.name(of: remote), try store.engine.names)
@@ -156,36 +124,14 @@ extension StoreExchange {
     if !names.isEmpty { _ = try keepBook(on: nil) { $0.names = names } }
   }
 
-  /// The commits that this store has, read while a peer with other heads than those that were fetched last reads its own.
+  /// The commits of this store. If the peer's heads differ from those fetched last, the peer reads its own at the same time.
   private func graph(while peer: any Peer, of heads: [CommitIdentity], isKnownAs remote: String) throws -> CommitGraph {
     let known = try store.engine.names[Self.name(of: remote)].map { try store.engine.commit($0).identity }
     if heads == [known].compactMap({ $0 }) { return try graph() }
     return try workingAhead(by: 1, make: { (_: BoundedQueue<Never>) in peer.prepare() }, use: { _ in try graph() })
   }
 
-  private func receive(
-    _ graph: inout CommitGraph, _ fetched: inout Fetched, _ body: (CommitReceiver) throws -> Void
-  ) throws {
-    let receiver = CommitReceiver(store, graph, now: now)
-    defer {
-      fetched.received += receiver.received.count
-      graph = receiver.graph
-    }
-    try Self.read(receiver) { try body(receiver) }
-  }
-
-  /// Reads a stream to its end; what came whole stays also where it fails.
-  private static func read(_ receiver: CommitReceiver, _ body: () throws -> Void) throws {
-    do {
-      try body()
-      try receiver.finish()
-    } catch {
-      try receiver.settle()
-      throw error
-    }
-  }
-
-  /// Sends or fetches, and again with what turns out to be lacking: what one side has pruned the other may have.
+  /// Sends or fetches, and again with the commits that turn out to be missing: one side may have them if the other has pruned them.
   private static func asking(_ body: (_ wants: [CommitIdentity]) throws -> Void) throws {
     var wants: [CommitIdentity] = []
     while true {
@@ -198,7 +144,7 @@ extension StoreExchange {
     }
   }
 
-  /// A clock that goes ahead poisons the dates of all that is made later, and who changed a field last.
+  /// A clock that is ahead falsifies the dates of all later commits, and which side changed a field last.
   private func clockNotes(_ heads: [CommitIdentity], _ graph: CommitGraph, _ name: String) throws -> [String] {
     var notes: [String] = []
     for head in heads {
@@ -213,18 +159,16 @@ extension StoreExchange {
   }
 
   private static let toleratedAhead: Int64 = 300_000_000_000
-  /// So many names of another side are taken over.
   private static let mostPins = 1_000
-  /// So many common ancestors are kept for the next merge.
   private static let mostBases = 16
 
-  /// Names a remote's heads, its pins, and what the first head and ours have in common, which compaction then keeps for the merge, of
-  /// several common ancestors each; answers how many pins there are.
+  /// Names a remote's heads, its pins, and the common ancestors of its first head and ours, of several also their own: compaction then
+  /// keeps these for the merge. Returns the number of pins.
   @discardableResult
   private func note(
     _ remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph, pins: [PeerPin]? = nil
   ) throws -> Int {
-    // For people alone: that it cannot be kept fails no exchange.
+    // It serves people alone: if it cannot be written, the exchange still succeeds.
     try? RemotesFile(storeAt: store.path).noteExchange(with: remote, at: now)
     let name = Self.name(of: remote)
     let known = try store.engine.names
@@ -248,7 +192,7 @@ extension StoreExchange {
       let isPin =
         old != name && !UnfinishedFetch.isName(old) && !old.hasSuffix("/common")
         && UInt(old.dropFirst(name.utf8.count + 1)) == nil
-      // Pins stay where nobody asked for them this time.
+      // Pins stay if they were not asked for this time.
       if names[old] == nil, !isPin || pins?.isEmpty == false { names.updateValue(nil, forKey: old) }
     }
     let changes = names.filter { known[$0.key] != $0.value }
@@ -258,10 +202,11 @@ extension StoreExchange {
 
   // MARK: Push
 
-  /// Sends what the peer lacks of head, and moves its head where nothing of it is lost.
+  /// Sends the commits of head that the peer lacks, and moves its head if that loses nothing.
   ///
-  /// - Parameter progress: As for `fetch`; of commits that were sent. Where it ends the work, the other side keeps what came whole.
-  /// - Returns: How many commits were sent.
+  /// - Parameter progress: As for `fetch`, with the commits that were sent. If it ends the work, the other side keeps the commits that came
+  ///   whole.
+  /// - Returns: The number of commits that were sent.
   package func push(_ peer: any Peer, as remote: String, progress: WorkProgress? = nil) throws -> Int {
     let graph = try graph()
     guard let head = graph.identity(of: store.engine.head.commit.number) else { return 0 }
@@ -297,46 +242,33 @@ extension StoreExchange {
 }
 
 extension Int {
-  /// The sum, or the greatest number: what a stream says of itself may be any.
+  /// The sum, or the greatest number: a stream may contain any numbers.
   func addingClamped(_ other: Int) -> Int {
     let (sum, isTooMuch) = addingReportingOverflow(other)
     return isTooMuch ? .max : sum
   }
 }
 
-/// Tells who watches a transfer how many commits have come and how many are to come, over all the streams that it consists of.
-private final class TransferMeter {
-  private let progress: WorkProgress?
-  /// Of the streams that came to their end.
-  private var ended = 0
-  private var announced = 0
-  private weak var stream: CommitReceiver?
-  private var endedOfStream = 0
-  /// What had ended of the stream before it went on.
-  private var before = 0
+/// Reports how many commits have come and how many are to come, over all the streams of a transfer.
+struct TransferMeter {
+  let progress: WorkProgress?
+  var announced = 0
 
-  init(_ progress: WorkProgress?) { self.progress = progress }
-
-  /// Hears how many commits all streams together say that they have, where that is known before the first.
-  func announce(_ count: Int) throws {
+  /// Takes the number of commits that all streams together announce, if that is known before the first.
+  mutating func announce(_ count: Int) throws {
     announced = count
     try tell(0, of: 0)
   }
 
-  /// Hands a line to a stream's receiver.
   func take(_ line: [UInt8], _ receiver: CommitReceiver) throws {
-    if receiver !== stream {
-      ended += endedOfStream
-      (stream, endedOfStream, before) = (receiver, 0, receiver.ended)
-    }
+    let known = receiver.ended
     try receiver.take(line)
-    guard receiver.ended - before != endedOfStream || receiver.line % 1_024 == 0 else { return }
-    endedOfStream = receiver.ended - before
-    try tell(ended + endedOfStream, of: (ended - before).addingClamped(receiver.announced ?? 0))
+    guard receiver.ended != known || receiver.place.line % 1_024 == 0 else { return }
+    let before = receiver.ended - receiver.place.ended
+    try tell(receiver.ended, of: before.addingClamped(receiver.place.announced ?? 0))
   }
 
-  private func tell(_ done: Int, of total: Int) throws {
-    guard let progress else { return }
-    if !progress(done, max(done, max(total, announced))) { throw ModelError.cancelled }
+  private func tell(_ ended: Int, of total: Int) throws {
+    if let progress, !progress(ended, max(ended, max(total, announced))) { throw ModelError.cancelled }
   }
 }

@@ -3,25 +3,25 @@ import Documents
 package import StorageEngine
 
 extension StoreExchange {
-  /// What a merge did.
+  /// The result of a merge.
   package struct Merged: Sendable {
     package var plan: MergePlan
-    /// Head after it; nil where nothing was written.
+    /// Head after the merge; nil if nothing was written.
     package var head: CommitNumber?
   }
 
-  /// Finds what merging a commit that lies here into head would do. Writes nothing, and needs no lock.
+  /// Finds what merging a commit of this store into head would do. Writes nothing, and needs no lock.
   ///
   /// - Parameters:
-  ///   - policy: Settles what it can; what it leaves is in the plan's `open`.
-  ///   - unrelated: Also where the two have no commit in common; else that throws `ExchangeError.unrelated`.
+  ///   - policy: Settles conflicts; those that it leaves are in the plan's `open`.
+  ///   - unrelated: Plans even if the two have no commit in common; otherwise that throws `ExchangeError.unrelated`.
   package func planMerge(
     _ theirs: CommitIdentity, policy: MergePolicy = .ask, unrelated: Bool = false
   ) throws -> MergePlan {
     try MergePlanner(store, graph()).plan(theirs, policy: policy, unrelated: unrelated)
   }
 
-  /// The same of a commit by its number here.
+  /// The same for a commit by its number here.
   package func planMerge(of commit: CommitNumber, policy: MergePolicy = .ask) throws -> MergePlan {
     guard let theirs = try graph().identity(of: commit.rawValue) else {
       throw ModelError.noSuchCommit("\(commit)", reason: "there is nothing in it to merge")
@@ -34,25 +34,23 @@ extension StoreExchange {
     try MergePlanner(store, graph()).collisions(after: plan)
   }
 
-  /// What becomes of a record in a merge, where it is no conflict.
+  /// The change of a record in a merge that is not a conflict.
   package enum CleanChange: String, Sendable {
-    /// It becomes what the other side has.
+    /// It becomes as the other side has it.
     case put, delete
     /// Both sides changed it, and both changes stay.
     case merge
   }
 
-  /// Tells what a plan changes without a conflict, record by record; of a fast-forward all that comes.
+  /// Calls a closure for each change of a plan without a conflict, record by record; for a fast-forward for all changes.
   package func forEachChange(of plan: MergePlan, _ body: (RecordPlace, CleanChange) throws -> Void) throws {
     let isForward = plan.kind == .fastForward
     guard isForward || plan.kind == .merge else { return }
     if isForward || !plan.clean.whole.isEmpty {
-      let reader = try store.changes(from: plan.first, to: plan.second)
-      while case let changes = try reader.next(512), !changes.isEmpty {
-        for change in changes where isForward || plan.clean.whole.contains(change.datastore) {
-          let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
-          try body(place, change.new == nil ? .delete : .put)
-        }
+      try store.forEachChange(from: plan.first, to: plan.second) { change in
+        guard isForward || plan.clean.whole.contains(change.datastore) else { return }
+        let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
+        try body(place, change.new == nil ? .delete : .put)
       }
     }
     for (key, identifiers) in plan.clean.adopted.sorted(by: { $0.key < $1.key }) {
@@ -65,12 +63,12 @@ extension StoreExchange {
     for edit in plan.clean.edits.changes { try body(edit.place, .merge) }
   }
 
-  /// Settles what is open in a plan by a policy.
+  /// Settles the open conflicts of a plan by a policy.
   package func settle(_ plan: inout MergePlan, by policy: MergePolicy) throws {
     try MergePlanner(store, graph()).settle(&plan, by: policy)
   }
 
-  /// Merges a commit that lies here into head. Where conflicts are open, nothing is written, and the plan tells them.
+  /// Merges a commit of this store into head. If conflicts are open, nothing is written, and the plan has them.
   ///
   /// - Parameter settle: Called for each conflict that the policy leaves open, and may settle it.
   package func merge(
@@ -91,8 +89,8 @@ extension StoreExchange {
     throw ModelError.refused(reason: "head moves too fast to be merged with; try again")
   }
 
-  /// Does what a plan says; nil where head is another commit by now, and nothing was written: the plan is to be made again, and
-  /// `MergePlan.settle` takes over what was decided.
+  /// Commits a plan. Returns nil if head is another commit by now, and nothing was written: then the caller must make the plan again, and
+  /// `MergePlan.settle` takes over its decisions.
   ///
   /// - Returns: Head afterwards.
   package func commit(
@@ -121,13 +119,14 @@ extension StoreExchange {
       info = CommitInfo(
         date: max(ours.date, theirs.date), action: "Merge", program: "strata", author: "",
         identity: Self.identity(of: parents, plan.outcome))
-      // Whoever makes the same merge gives it the same clock.
+      // Every store that makes the same merge gives it the same clock.
       info.clock = max(try store.engine.clock(of: ours), try store.engine.clock(of: theirs))
     }
     return try store.commit(plan.changes, info, options: options)
   }
 
-  /// Who a merge is that nobody had to settle: whoever makes the same of the same parents makes the same commit.
+  /// The identity of a merge that was settled automatically: every store that makes the same merge of the same parents makes the same
+  /// commit.
   private static func identity(of parents: [CommitIdentity], _ outcome: [UInt8]) -> CommitIdentity {
     let digest = SHA256.digest(of: Array("merge \(parents.map(\.text).joined(separator: " "))".utf8) + outcome)
     return CommitIdentity(origin: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } | 1, number: 1)
@@ -135,29 +134,26 @@ extension StoreExchange {
 
   // MARK: Taking a merge back
 
-  /// What taking back a merge would mean: an undo of it is an edit, which takes the other side's work back everywhere at the next exchange.
+  /// The effect of taking back a merge: an undo of it is an edit, which takes the other side's work back everywhere at the next exchange.
   package struct MergeUndo: Sendable, Hashable {
     /// Records of the other side's work that would go back.
     package var records: Int
-    /// Whether no other copy has the merge, as far as it is known here: then head may go back a step, and nobody loses anything.
+    /// Whether no other copy is known to have the merge: then head may go back a step, and no work is lost.
     package var canStepBack: Bool
 
     package var sentence: String {
       let counted = "\(records) \(records == 1 ? "record" : "records")"
-      return canStepBack
-        ? "this takes back what the other side changed, \(counted), everywhere at the next exchange; the merge was not sent yet, so head can "
-          + "step back instead"
-        : "this takes back what the other side changed, \(counted), everywhere at the next exchange"
+      return "this takes back what the other side changed, \(counted), everywhere at the next exchange"
+        + (canStepBack ? "; the merge was not sent yet, so head can step back instead" : "")
     }
   }
 
-  /// What taking back a commit would mean where it is a merge; nil where it is none.
+  /// The effect of taking back a commit if it is a merge; nil if it is not.
   package func undo(of commit: CommitNumber) throws -> MergeUndo? {
     let record = try store.engine.commit(commit.rawValue)
     guard record.parents.count == 2, let first = record.parents.first else { return nil }
-    let reader = try store.changes(from: CommitNumber(first), to: commit)
     var records = 0
-    while case let changes = try reader.next(512), !changes.isEmpty { records += changes.count }
+    try store.forEachChange(from: CommitNumber(first), to: commit) { _ in records += 1 }
     let isHead = store.engine.head.commit.number == commit.rawValue
     return MergeUndo(records: records, canStepBack: try isHead && !isSent(commit))
   }
@@ -171,8 +167,8 @@ extension StoreExchange {
     return heads.contains { graph.contains(identity, in: $0) }
   }
 
-  /// Puts head back to the first parent of a merge that no other copy has, as far as it is known here. The merge stays in the file beside
-  /// head's history until a compaction that leaves history out.
+  /// Puts head back to the first parent of a merge that no other copy is known to have. The merge stays in the file beside head's history
+  /// until a compaction that leaves history out.
   ///
   /// - Returns: Head afterwards.
   @discardableResult
@@ -191,8 +187,28 @@ extension StoreExchange {
   }
 }
 
+extension OwnStore {
+  func forEachChange(from old: CommitNumber, to new: CommitNumber, _ body: (RecordChange) throws -> Void) throws {
+    _ = try firstChange(from: old, to: new) { change in
+      try body(change)
+      return false
+    }
+  }
+
+  /// The first change between two commits that the closure wants; reads at most a page beyond it.
+  func firstChange(
+    from old: CommitNumber, to new: CommitNumber, where isWanted: (RecordChange) throws -> Bool
+  ) throws -> RecordChange? {
+    let reader = try changes(from: old, to: new)
+    while case let changes = try reader.next(512), !changes.isEmpty {
+      if let found = try changes.first(where: isWanted) { return found }
+    }
+    return nil
+  }
+}
+
 extension CommitRecord {
-  /// Whether it is a merge that nobody had to settle, as `commit` makes them.
+  /// Whether it is a merge that was settled automatically, as `commit` makes them.
   var isMechanicalMerge: Bool {
     parents.count == 2 && identity.number == 1 && action == "Merge" && program == "strata" && author.isEmpty
   }

@@ -2,30 +2,28 @@ package import DatastoreModel
 import Documents
 package import StorageEngine
 
-/// Exchange of a store with its other copies: fetch, merge, push, and what is made of them.
+/// Exchange of a store with its other copies: fetch, merge and push.
 ///
-/// Calls block on the disk, and on the peer; one thread at a time. Nothing here moves `head` but `moveHead` and `merge`, and these never so
-/// that somebody's work leaves its history. What it knows of the commits it keeps from call to call, so that the next one reads only what is
-/// new: whoever exchanges often keeps one.
+/// Calls block on the disk, and on the peer; one thread at a time. Only `moveHead` and `merge` move `head`, and never so that a user's work
+/// leaves its history. The exchange keeps its knowledge of the commits from call to call, so that the next call reads only new ones: keep
+/// one if you exchange often.
 package struct StoreExchange {
   package let store: OwnStore
   let now: Int64
-  /// So many bytes of the file are kept for a fetch that was cut.
+  /// The bytes of the file that are kept for a fetch that was cut off.
   let mostUnfinished: UInt64
   private let known = KnownGraph()
 
   private final class KnownGraph {
     var graph: CommitGraph?
-    /// Of what the store's folder remembers: the file of the data, and how many commits.
+    /// The file of the data and the number of commits that the store's folder has in its ancestry file.
     var remembered: (generation: UInt64, count: Int) = (0, 0)
   }
 
-  /// So many commits are read rather than written down again.
+  /// Up to this number, new commits are read again rather than written to the ancestry file.
   private static let mostUnremembered = 512
 
-  /// - Parameters:
-  ///   - now: nanoseconds since 1970, by this machine's clock.
-  ///   - mostUnfinished: so many bytes of the store's file are kept for a fetch that was cut.
+  /// - Parameter now: Nanoseconds since 1970, by this machine's clock.
   package init(_ store: OwnStore, now: Int64, mostUnfinished: UInt64 = 1 << 30) {
     self.store = store
     self.now = now
@@ -35,18 +33,15 @@ package struct StoreExchange {
   /// The commits that the store has, as of now.
   package func graph() throws -> CommitGraph {
     _ = try store.refresh()
-    if known.graph == nil { known.graph = remembered() }
-    if known.graph == nil {
-      known.graph = try CommitGraph(store.engine)
-    } else {
-      try known.graph?.update(store.engine)
-    }
-    guard let graph = known.graph else { throw ModelError.noSuchStore(path: store.path, reason: "it has no commits") }
+    // Taken out, so that it is not copied when it grows.
+    var graph = known.graph.take() ?? remembered() ?? CommitGraph(generation: store.engine.identity.generation)
+    try graph.update(store.engine)
+    known.graph = graph
     remember(graph)
     return graph
   }
 
-  /// What an earlier exchange has written down, of whatever process.
+  /// The graph that an earlier exchange has written, of whichever process.
   private func remembered() -> CommitGraph? {
     guard !store.isInMemory, !store.engine.isServed,
       let graph = AncestryFile(storeAt: store.path).read(of: store.engine)
@@ -55,7 +50,7 @@ package struct StoreExchange {
     return graph
   }
 
-  /// Writes down what was read, where that was much. That it cannot be fails no exchange.
+  /// Writes the graph if many commits were read since. If that fails, the exchange still succeeds.
   private func remember(_ graph: CommitGraph) {
     let count = known.remembered.generation == graph.generation ? known.remembered.count : 0
     guard graph.numbers.count - count > Self.mostUnremembered, case .readWrite = store.access, !store.isInMemory,
@@ -65,14 +60,14 @@ package struct StoreExchange {
     try? AncestryFile(storeAt: store.path).write(graph, of: store.engine)
   }
 
-  /// A commit by its lasting identity; nil where it does not lie here.
+  /// A commit by its lasting identity; nil if it is not in this store.
   package func commit(_ identity: CommitIdentity) throws -> Commit? {
     try graph().number(of: identity).map { try store.commit(CommitNumber($0)) }
   }
 
   // MARK: Head
 
-  /// Moves head to a commit that lies here, where it is in the other's history; answers whether head is there now.
+  /// Moves head to a commit in this store if head is in that commit's history; returns whether head is there now.
   package func moveHead(to commit: CommitIdentity) throws -> Bool {
     for _ in 0..<8 {
       let graph = try graph()
@@ -86,16 +81,16 @@ package struct StoreExchange {
     throw ModelError.refused(reason: "head moves too fast; try again")
   }
 
-  /// Whether head may become another commit: one that was made on it, or the lower one of two that are the same.
+  /// Whether head may become another commit: one that was made on it, or the lower one of two twins.
   func isReplacing(_ head: CommitIdentity, by commit: CommitIdentity, _ graph: CommitGraph) throws -> Bool {
     if graph.contains(head, in: commit) { return true }
     return try MergePlanner(store, graph).replaces(commit, head)
   }
 
-  /// Moves head whatever is lost of its history by that; false where it is not the commit any more that it was.
+  /// Moves head even if its history loses commits by that; returns false if head is no longer the commit that it was.
   func setHead(to commit: UInt64, from head: UInt64) throws -> Bool { try keepBook(on: head) { $0.head = commit } }
 
-  /// Makes a commit that stands beside all histories; false where head is another one by now.
+  /// Makes a commit outside of all histories; returns false if head is another one by now.
   func keepBook(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
     change(&info)
@@ -108,9 +103,9 @@ package struct StoreExchange {
     return true
   }
 
-  // MARK: What is here
+  // MARK: Commits of this store
 
-  /// What is told to a peer of what is here: heads, names, and what an earlier transfer left.
+  /// The commits to name to a peer: heads, names, and those that an earlier transfer left.
   func haves(_ graph: CommitGraph) throws -> [Have] {
     let names = try store.engine.names
     let tips = [store.engine.head.commit.number] + names.values.sorted()
@@ -131,7 +126,7 @@ package struct StoreExchange {
     return Have(identity, digest: CommitDigest.text(of: commit, node))
   }
 
-  /// Those of a peer's commits that are known here too. Throws where one is another commit here.
+  /// The peer's commits that are known here too. Throws if one is another commit here.
   func known(_ haves: [Have], in graph: CommitGraph) throws -> [CommitIdentity] {
     try foresee(haves.map(\.identity), graph)
     var known: [CommitIdentity] = []
@@ -144,9 +139,9 @@ package struct StoreExchange {
     return known
   }
 
-  /// What two stores compare that have one head: how many records each datastore has, and on a second line, of a merge with few changes, a
-  /// check of what it made of its lower parent. Programs of old made one commit of merges that came out differently, which no exchange
-  /// finds otherwise.
+  /// The check that two stores with the same head compare: the number of records of each datastore. For a merge with few changes a second
+  /// line has a check of its changes to its lower parent. Old programs made one commit of merges that came out differently, which no
+  /// exchange finds otherwise.
   func headCheck() throws -> String {
     let (head, graph) = (store.engine.head.commit, try graph())
     if head.number == 0 { return "" }
@@ -156,25 +151,21 @@ package struct StoreExchange {
     else {
       return counts
     }
-    let reader = try store.changes(from: CommitNumber(base), to: CommitNumber(head.number))
     var (check, count): (UInt32, Int) = (0, 0)
-    while case let changes = try reader.next(512), !changes.isEmpty {
-      count += changes.count
-      if count > Self.mostCheckedChanges { return counts }
-      for change in changes {
-        check = crc32c(check, Array(change.datastore.utf8) + change.identifier.bytes)
-        check = crc32c(check, change.new.map { Array($0.version.utf8) + $0.content } ?? [])
-      }
+    let excess = try store.firstChange(from: CommitNumber(base), to: CommitNumber(head.number)) { change in
+      count += 1
+      check = crc32c(check, Array(change.datastore.utf8) + change.identifier.bytes)
+      check = crc32c(check, change.new.map { Array($0.version.utf8) + $0.content } ?? [])
+      return count > Self.mostCheckedChanges
     }
-    return "\(counts)\n\(check)"
+    return excess == nil ? "\(counts)\n\(check)" : counts
   }
 
   private static let mostCheckedChanges = 10_000
 
-  /// The name that a remote's head has here; those of a folder with several have `/2`, `/3` and so on behind it.
+  /// The local name of a remote's head; further heads of a folder have `/2`, `/3` and so on behind it.
   package static func name(of remote: String) -> String { "remotes/\(remote)" }
 
-  /// Lets go of the writer's lock, where the store does not keep it.
   func releaseLock() {
     if !store.keepsLock { store.engine.releaseLock() }
   }
@@ -184,7 +175,7 @@ package struct StoreExchange {
   }
 }
 
-/// Runs what exchanges, with its errors told as the model's.
+/// Runs an exchange and turns its errors into those of the model.
 package func onExchange<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
   do {
     return try body()

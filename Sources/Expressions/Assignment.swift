@@ -3,12 +3,10 @@ package import Documents
 /// A change of one field, as it is typed: `price = price * 1.1`.
 ///
 /// * Paths and literals as in filters; `null`.
-/// * `+ - * /` and brackets, exact in decimal digits; a division that does not end is rounded to 34 digits. `+` also joins
-///   texts.
+/// * `+ - * /` and brackets, exact in decimal digits; an endless quotient is rounded to 34 digits. `+` also joins texts.
 /// * `lower(X) upper(X) trim(X) length(X) replace(X, /RE/, "TEXT")` with `$1`…`$9` for groups.
 ///
-/// What is computed from null is null. A field that holds an integer keeps holding one: a result with a fraction is a
-/// failure.
+/// A result computed from null is null. A field of an integer stays one: a result with a fraction is an error.
 package struct Assignment: Hashable, Sendable {
   /// As it was typed.
   package let text: String
@@ -39,9 +37,9 @@ package struct Assignment: Hashable, Sendable {
 
   enum Operator: Hashable, Sendable { case plus, minus, times, divided }
 
-  /// The document with the field set. Throws `DocumentError.refused` with the reason where the value cannot be computed.
+  /// The document with the field set. Throws `DocumentError.refused` with the reason if the value cannot be computed.
   ///
-  /// - Parameter isInteger: whether the field holds integers; nil looks at what it holds now.
+  /// - Parameter isInteger: Whether the field has integers; nil uses its present value.
   package func apply(to document: Document, isInteger: Bool? = nil) throws(DocumentError) -> Document {
     let old = document[path]
     let new = try result(in: document, isInteger: isInteger)
@@ -66,7 +64,7 @@ package struct Assignment: Hashable, Sendable {
       }
       return .number(result)
     case false? where number.isInteger:
-      // A field of decimal numbers goes on looking like one.
+      // A field of decimal numbers keeps its form.
       return .number(NumberText(number.text + ".0") ?? number)
     default: return value
     }
@@ -160,12 +158,12 @@ private struct AssignmentParser {
       guard scanner.take(")") else { throw scanner.expected("“)”") }
       return .replace(argument, pattern, with: template)
     }
-    // A field may be called like a function.
+    // A field may have the name of a function.
     scanner = before
     return nil
   }
 
-  /// Between slashes a pattern, in quotes the text itself.
+  /// A pattern between slashes, or in quotes the text itself.
   private mutating func replacedPattern() throws(ExpressionError) -> Pattern {
     if let text = try scanner.string() { return try Pattern(literally: text) }
     guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }

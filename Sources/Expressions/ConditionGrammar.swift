@@ -1,6 +1,6 @@
 /// The language of conditions as one page: the manual, the browser's help and its prompts show these rows.
 package enum ConditionGrammar {
-  /// One form: how it is written, one that can be typed, and what it keeps.
+  /// One form: its spelling, an example to type, and the records that it keeps.
   package struct Form: Sendable, Hashable {
     package var spelling: String
     package var example: String

@@ -12,7 +12,7 @@ extension DecimalDigits {
   /// The power of ten of the last digit.
   private var scale: Int { exponent - digits.count }
 
-  /// Nil where the result would have too many digits.
+  /// Returns nil if the result would have too many digits.
   func adding(_ other: DecimalDigits) -> DecimalDigits? {
     if digits.isEmpty { return other }
     if other.digits.isEmpty { return self }
@@ -29,7 +29,7 @@ extension DecimalDigits {
       coefficient: isLess ? Self.difference(right, left) : Self.difference(left, right), scale: scale)
   }
 
-  /// Nil where the result would have too many digits.
+  /// Returns nil if the result would have too many digits.
   func multiplied(by other: DecimalDigits) -> DecimalDigits? {
     guard digits.count + other.digits.count <= Self.digitLimit else { return nil }
     var columns = Array(repeating: 0, count: digits.count + other.digits.count)
@@ -44,11 +44,11 @@ extension DecimalDigits {
       isNegative: isNegative != other.isNegative, coefficient: columns.map { UInt8($0) }, scale: scale + other.scale)
   }
 
-  /// The quotient, rounded to 34 digits where it does not end. `other` is not zero.
+  /// The quotient, rounded to 34 digits if it does not end. `other` is not zero.
   func divided(by other: DecimalDigits) -> DecimalDigits? {
     let places = 35
     guard digits.count + other.digits.count <= Self.digitLimit, !other.digits.isEmpty else { return nil }
-    // So many digits that the quotient has at least `places` of them.
+    // Enough digits that the quotient has at least `places` of them.
     let added = max(0, places + other.digits.count - digits.count)
     var rest: [UInt8] = []
     var quotient: [UInt8] = []
@@ -96,7 +96,7 @@ extension DecimalDigits {
     return (result + [carry]).reversed()
   }
 
-  /// Of whole numbers of which the left one is not less.
+  /// For whole numbers of which the left one is not less.
   private static func difference(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var borrowed: UInt8 = 0

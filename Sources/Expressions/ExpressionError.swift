@@ -1,8 +1,8 @@
-/// Why a filter, an assignment, a range, a time or a pattern cannot be read.
+/// The reason that a filter, an assignment, a range, a time or a pattern cannot be read.
 package struct ExpressionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// One sentence without a stop at its end.
   package var message: String
-  /// Where, in characters (Unicode scalars) from 1.
+  /// The place, in characters (Unicode scalars) from 1.
   package var column: Int
 
   package init(_ message: String, column: Int) {

@@ -36,7 +36,7 @@ struct ExpressionScanner {
     return true
   }
 
-  /// The column of what comes next.
+  /// The column of the next token.
   var column: Int {
     mutating get {
       skipSpaces()
@@ -44,7 +44,7 @@ struct ExpressionScanner {
     }
   }
 
-  /// What comes next, for a message.
+  /// The next token, for a message.
   var found: String {
     mutating get {
       skipSpaces()
@@ -74,7 +74,7 @@ struct ExpressionScanner {
 
   // MARK: Paths
 
-  /// A path, where one comes next; a reserved word is none unless a point or quotes precede it.
+  /// A path, if one comes next; a reserved word is a path only behind a point or in quotes.
   mutating func path() throws(ExpressionError) -> DocumentPath? {
     skipSpaces()
     guard at < scalars.count else { return nil }
@@ -144,7 +144,7 @@ struct ExpressionScanner {
 
   // MARK: Literals
 
-  /// A literal, where one comes next: a text in double or single quotes, a number, a date, `true`, `false`, `null`.
+  /// A literal, if one comes next: a text in double or single quotes, a number, a date, `true`, `false`, `null`.
   mutating func literal() throws(ExpressionError) -> Document? {
     skipSpaces()
     guard at < scalars.count else { return nil }
@@ -260,7 +260,7 @@ struct ExpressionScanner {
       return number
     }
     if power == 0, let number = NumberText(digits) { return number }
-    // `007` and `5.` are numbers to a person.
+    // People read `007` and `5.` as numbers.
     if power == 0, digits.utf8.count <= 30, let number = DecimalDigits(digits).flatMap({ NumberText($0.description) }) {
       return number
     }
@@ -269,7 +269,7 @@ struct ExpressionScanner {
 
   // MARK: Patterns
 
-  /// A pattern between slashes, with `i` behind it where case is ignored, or a pattern as a text in quotes.
+  /// A pattern between slashes, with `i` behind it to ignore case, or a pattern as a text in quotes.
   mutating func pattern(ignoringCase: Bool = false) throws(ExpressionError) -> Pattern? {
     skipSpaces()
     let start = at

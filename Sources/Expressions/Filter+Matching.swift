@@ -45,8 +45,8 @@ extension Filter.Condition {
 }
 
 extension Filter.Operand {
-  /// Whether the operand leads to a value that passes: null where it leads nowhere, and any of several where its path
-  /// goes through a list of objects.
+  /// Whether the operand leads to a value that passes. It is null if it leads nowhere; any value may pass if the path goes through a list
+  /// of objects.
   func leads(in document: Document, to passes: (Document) -> Bool) -> Bool {
     switch self {
     case .literal(let value): return passes(value)
@@ -60,7 +60,7 @@ extension Filter.Operand {
 }
 
 extension Document {
-  /// All values that a path leads to: where it meets a list, a name means the member of each of its elements.
+  /// All values that a path leads to: in a list, a name means that member of each element.
   package func values(at path: DocumentPath) -> [Document] { values(at: path.components[...]) }
 
   private func values(at components: ArraySlice<DocumentPath.Component>) -> [Document] {
@@ -111,13 +111,13 @@ extension Filter.TextTest {
   }
 }
 
-/// How two values stand to each other in a filter.
+/// The order of two values in a filter.
 enum FilterOrder {
   case less, equal, greater
   /// Not equal, and in no order.
   case unequal
 
-  /// Nil where the values are of kinds that cannot be compared.
+  /// Returns nil if the values are of kinds that cannot be compared.
   static func of(_ left: Document, _ right: Document) -> FilterOrder? {
     switch (left, right) {
     case (.null, .null): .equal
@@ -125,7 +125,7 @@ enum FilterOrder {
     case (.string(let left), .string(let right)): left == right ? .equal : left < right ? .less : .greater
     case (.bool(let left), .bool(let right)): left == right ? .equal : left ? .greater : .less
     case (.date(let left), .date(let right)): of(left, right)
-    // A date is stored as text or as seconds since 2001 where the coding has none.
+    // If the coding has no dates, a date is stored as text or as seconds since 2001.
     case (.string(let text), .date(let right)): DateText.parse(text).flatMap { of($0, right) }
     case (.date(let left), .string(let text)): DateText.parse(text).flatMap { of(left, $0) }
     case (.number(let left), .date(let right)): of(left.double, right)
@@ -149,7 +149,7 @@ enum FilterOrder {
     if let left = left.integer, let right = right.integer {
       return left < right ? .less : left > right ? .greater : .equal
     }
-    // Rounding keeps order, so only what rounds to the same needs a look at the digits.
+    // Rounding keeps the order, so only numbers that round to the same need their digits compared.
     let rough = of(left.double, right.double)
     guard rough == .equal, left.text != right.text else { return rough }
     guard let left = DecimalDigits(left.text), let right = DecimalDigits(right.text) else { return rough }

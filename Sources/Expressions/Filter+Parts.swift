@@ -1,7 +1,7 @@
 package import Documents
 
 extension Filter {
-  /// The paths that the condition looks at, in the order in which they stand; a path may come twice.
+  /// The paths that the condition reads, in their order in the text; a path may occur twice.
   package var paths: [DocumentPath] { condition.paths }
 
   /// The filter with other paths.
@@ -17,7 +17,23 @@ extension Filter {
   }
 }
 
+extension Filter.Condition {
+  /// All paths that it reads.
+  var paths: [DocumentPath] {
+    switch self {
+    case .all(let parts), .any(let parts): parts.flatMap(\.paths)
+    case .not(let inner): inner.paths
+    case .isTrue(let operand), .isNull(let operand), .isOne(let operand, _), .matches(let operand, _):
+      [operand].compactMap(\.path)
+    case .compare(let left, _, let right), .has(let left, let right), .text(let left, _, let right):
+      [left, right].compactMap(\.path)
+    }
+  }
+}
+
 extension Filter.Operand {
+  fileprivate var path: DocumentPath? { if case .path(let path) = self { path } else { nil } }
+
   fileprivate func replacing(_ change: (DocumentPath) -> DocumentPath) -> Self {
     if case .path(let path) = self { .path(change(path)) } else { self }
   }
@@ -42,7 +58,7 @@ extension Filter.Condition {
 }
 
 extension Filter.Condition: CustomStringConvertible {
-  /// As it is typed.
+  /// The condition as it is typed.
   package var description: String {
     switch self {
     case .all(let parts): parts.map(\.bracketed).joined(separator: " and ")

@@ -5,8 +5,8 @@ package import Documents
 /// * Paths: `price`, `authors[0]`, `dims.w`, `."odd name"`; a path that leads nowhere is null. Through a list of objects it
 ///   leads to the values of all of them, and one that fits is enough: `authors.name = "Lem"`.
 /// * Literals: `12`, `-0.5`, `"text"`, `'text'`, `true`, `false`, `null`, `2026-11-17`, `2026-11-17T09:30Z`.
-/// * `= != < <= > >=` compare numbers by their exact value, texts by Swift's order, dates by time; what cannot be compared
-///   is not equal and in no order. `!=` is the opposite of `=`.
+/// * `= != < <= > >=` compare numbers by their exact value, texts by Swift's order, dates by time; values that cannot be compared are not
+///   equal and have no order. `!=` is the opposite of `=`.
 /// * `in (…, …)`, `^=` begins with, `$=` ends with, `*=` contains, `~ /…/` (with `i`: in either case) matches.
 /// * The same as words: `between … and …`, `contains`, `starts with`, `ends with`, `like "San%"` (`%` any text, `_` one
 ///   character); `=~ /…/` matches in either case.
@@ -16,9 +16,9 @@ package struct Filter: Hashable, Sendable {
   /// As it was typed.
   package let text: String
   package let condition: Condition
-  /// The parts of a document that it looks at.
+  /// The parts of a document that it reads.
   package let selection: DocumentSelection
-  /// Fields that are written as a text or a number, `"Order ID" = 1`: constants, unless records have fields of these names.
+  /// Fields that are written as a text or a number, `"Order ID" = 1`: constants, unless records have fields with these names.
   package let namesInQuotes: [DocumentPath]
 
   package init(parsing text: String) throws(ExpressionError) {
@@ -32,7 +32,7 @@ package struct Filter: Hashable, Sendable {
   /// Whether a document meets the condition. Never traps; takes time linear in the values looked at.
   package func matches(_ document: Document) -> Bool { condition.holds(for: document) }
 
-  /// The paths that stand alone, which keep the records where they are true: `isOpen and …`.
+  /// The paths that are conditions by themselves and keep the records in which they are true: `isOpen and …`.
   package var barePaths: [DocumentPath] { condition.barePaths }
 
   /// The filter that keeps the records with this value at this place: `population = 12`.

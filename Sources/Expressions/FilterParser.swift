@@ -2,12 +2,12 @@ import Documents
 
 /// Reads a filter: `or` binds least, then `and`, then `not`.
 struct FilterParser {
-  /// How deep brackets and `not` may be nested.
+  /// The depth to which brackets and `not` may be nested.
   private static let depthLimit = 200
 
   private var scanner: ExpressionScanner
   private var depth = 0
-  /// Texts and numbers that stand where only a field can.
+  /// Texts and numbers at places where only a field is possible.
   private(set) var namesInQuotes: [DocumentPath] = []
 
   init(_ text: String) { scanner = ExpressionScanner(text) }
@@ -105,7 +105,7 @@ struct FilterParser {
     return nil
   }
 
-  /// `%` stands for any text and `_` for one character; what is left is looked for as it is.
+  /// `%` matches any text and `_` one character; all other characters match themselves.
   private static func like(_ left: Filter.Operand, _ pattern: String) throws(ExpressionError) -> Filter.Condition {
     let body = pattern.dropFirst(pattern.first == "%" ? 1 : 0).dropLast(pattern.last == "%" ? 1 : 0)
     if !pattern.isEmpty, pattern != "%", !body.contains(where: { $0 == "%" || $0 == "_" }) {
@@ -147,7 +147,7 @@ struct FilterParser {
     }
   }
 
-  /// The field that a text or a number names where there is nothing else that it could be compared with.
+  /// The field that a text or a number names if there is no field to compare it with.
   private mutating func field(_ operand: Filter.Operand, _ column: Int) throws(ExpressionError) -> Filter.Operand {
     let name: String
     switch operand {

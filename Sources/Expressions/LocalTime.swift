@@ -30,11 +30,11 @@ package enum LocalTime {
     return Int(fields.tm_gmtoff)
   }
 
-  /// The moment of a time of day, in nanoseconds since 1970; nil where the clock cannot say it.
+  /// The moment of a time of day, in nanoseconds since 1970; nil if the clock cannot express it.
   ///
   /// - Parameters:
-  ///   - day: since 1970-01-01.
-  ///   - second: what the clock shows, as seconds since its midnight.
+  ///   - day: Days since 1970-01-01.
+  ///   - second: The time that the clock shows, as seconds since its midnight.
   package static func moment(day: Int, second: Int) -> Int64? {
     let date = CivilTime(secondsSince1970: Int64(day) * 86400)
     guard let year = Int32(exactly: date.year - 1900), let second = Int32(exactly: second) else { return nil }

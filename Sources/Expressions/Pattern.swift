@@ -1,17 +1,17 @@
-/// A regular expression that is matched in time linear in the text, whatever pattern and text are.
+/// A regular expression that is matched in time linear in the text, for any pattern and text.
 ///
-/// Characters are Unicode scalars. It knows `.`, classes (`[a-z]`, `[^…]`, `\d \w \s` and their opposites), groups
-/// `( )` and `(?: )`, `|`, `* + ? {n} {n,} {n,m}` and their lazy forms, `^ $ \b \B`, `\n \r \t \f \xHH \uHHHH \u{H…}`.
-/// What would need backtracking (references to groups, look-around) is refused with its column.
+/// Characters are Unicode scalars. It knows `.`, classes (`[a-z]`, `[^…]`, `\d \w \s` and their opposites), groups `( )` and `(?: )`, `|`,
+/// `* + ? {n} {n,} {n,m}` and their lazy forms, `^ $ \b \B`, `\n \r \t \f \xHH \uHHHH \u{H…}`. Syntax that would need backtracking
+/// (references to groups, look-around) is refused with its column.
 package struct Pattern: Sendable {
-  /// As it was written, without slashes.
+  /// The text as it was written, without slashes.
   package let source: String
   package let ignoresCase: Bool
   let program: PatternProgram
 
   /// - Parameters:
-  ///   - source: the expression; columns of errors count its characters from 1.
-  ///   - ignoresCase: whether upper and lower case are the same.
+  ///   - source: The expression; columns of errors count its characters from 1.
+  ///   - ignoresCase: Whether upper and lower case are the same.
   package init(_ source: String, ignoresCase: Bool = false) throws(ExpressionError) {
     var parser = PatternParser(source)
     let tree = try parser.pattern()
@@ -20,7 +20,7 @@ package struct Pattern: Sendable {
     program = try PatternProgram(compiling: tree, groups: parser.groups, ignoresCase: ignoresCase)
   }
 
-  /// A pattern that is nothing but this text.
+  /// A pattern that matches exactly this text.
   package init(literally text: String) throws(ExpressionError) {
     source = text
     ignoresCase = false
@@ -34,9 +34,8 @@ package struct Pattern: Sendable {
     return machine.occurs(in: text)
   }
 
-  /// The text with every occurrence replaced; in the template `$0` stands for what was found, `$1`…`$9` for its groups
-  /// and `$$` for a dollar sign. Nil where that would take more than `stepLimit` steps, as it does only for patterns
-  /// made for it.
+  /// The text with every occurrence replaced; in the template `$0` stands for the match, `$1`…`$9` for its groups and `$$` for a dollar
+  /// sign. Returns nil if that would take more than `stepLimit` steps, as only patterns made for it do.
   package func replacing(in text: String, with template: String, stepLimit: Int = 50_000_000) -> String? {
     var machine = PatternMachine(program, captures: true)
     machine.stepLimit = stepLimit

@@ -1,7 +1,7 @@
-/// Runs a pattern over a text, all ways at once: each character is looked at once for each step that is alive, so the
-/// time is at most the length of the text times that of the program.
+/// Runs a pattern over a text, all alternatives at once: it checks each character once for each live step, so the time is at most the
+/// length of the text times that of the program.
 struct PatternMachine {
-  /// Steps that are alive, the preferred first, with what they noted.
+  /// The live steps, the preferred first, with their notes.
   private struct Threads {
     var instructions: [Int] = []
     /// The round in which each step was added last.
@@ -28,7 +28,7 @@ struct PatternMachine {
   private var before: Threads
   private var pending: [(instruction: Int, notes: [Int])] = []
   private var round = 0
-  /// After so many steps in all its searches the machine stops and is exhausted.
+  /// The number of steps in all its searches after which the machine stops and is exhausted.
   var stepLimit = Int.max
   private(set) var isExhausted = false
 
@@ -56,8 +56,7 @@ struct PatternMachine {
     return false
   }
 
-  /// The places of the leftmost match and of its groups (−1 where one took no part), preferring what the pattern
-  /// prefers.
+  /// The places of the leftmost match and of its groups (−1 for a group that took no part), with the pattern's preferences.
   mutating func firstMatch(in scalars: [Unicode.Scalar], from start: Int) -> [Int]? {
     let nothing = Array(repeating: -1, count: program.slots)
     var best: [Int]?
@@ -69,7 +68,7 @@ struct PatternMachine {
     while true {
       if let match = alive.instructions.firstIndex(where: isMatch) {
         best = alive.notes[match]
-        // What comes after is less preferred.
+        // Later steps are less preferred.
         alive.cut(at: match)
       }
       guard at < scalars.count, best == nil || !alive.instructions.isEmpty else { return best }
@@ -99,8 +98,7 @@ struct PatternMachine {
     if case .match = program.steps[instruction] { true } else { false }
   }
 
-  /// Adds a step and all that is reached from it without a character; answers whether that is a match, where nothing is
-  /// noted.
+  /// Adds a step and all that is reached from it without a character. Returns true at a match, if the machine notes no groups.
   private mutating func add(
     _ instruction: Int, notes: [Int], at position: Int, after last: Unicode.Scalar?, before following: Unicode.Scalar?
   ) -> Bool {
@@ -137,7 +135,7 @@ struct PatternMachine {
       let set = program.sets[index]
       guard program.ignoresCase else { return set.contains(scalar) }
       let upper = scalar.properties.uppercaseMapping.unicodeScalars
-      // An opposite class has none of a letter's cases.
+      // A negated class contains a letter only if it excludes none of its cases.
       let cases = [scalar, PatternProgram.folded(scalar), upper.count == 1 ? upper.first ?? scalar : scalar]
       return set.isOpposite ? cases.allSatisfy(set.contains) : cases.contains(where: set.contains)
     default: return false

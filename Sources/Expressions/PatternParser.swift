@@ -1,13 +1,13 @@
 import Documents
 
-/// What a pattern says, before it is compiled.
+/// The syntax tree of a pattern, before it is compiled.
 indirect enum PatternTree {
   case scalar(Unicode.Scalar)
   case set(PatternSet)
   case assertion(PatternAssertion)
   case sequence([PatternTree])
   case choice([PatternTree])
-  /// `number` is nil of a group that captures nothing.
+  /// `number` is nil for a group that captures nothing.
   case group(PatternTree, number: Int?)
   case repetition(PatternTree, least: Int, most: Int?, isLazy: Bool)
 }
@@ -50,7 +50,7 @@ struct PatternSet: Sendable {
 
 /// Reads the text of a pattern.
 struct PatternParser {
-  /// How many groups may be nested, and how often `{n}` may repeat.
+  /// The depth to which groups may be nested, and the count to which `{n}` may repeat.
   private static let depthLimit = 100
   private static let repetitionLimit = 1000
 
@@ -240,7 +240,7 @@ struct PatternParser {
     return set
   }
 
-  /// The next character of a class; nil where it was a class itself, which is added.
+  /// The next character of a class; nil if the escape is a class itself, which is added.
   private mutating func setCharacter(into set: inout PatternSet) throws(ExpressionError) -> Unicode.Scalar? {
     guard take("\\") else {
       at += 1

@@ -3,7 +3,7 @@ struct PatternProgram: Sendable {
   enum Step: Sendable {
     case scalar(Unicode.Scalar)
     case set(Int)
-    /// Goes on at both, the first one preferred.
+    /// Goes on at both, with the first one preferred.
     case split(Int, Int)
     case jump(Int)
     /// Notes the place in a slot.
@@ -18,7 +18,7 @@ struct PatternProgram: Sendable {
   let ignoresCase: Bool
   private var work = 0
 
-  /// How long a program may be: `{n}` repeats its part in it.
+  /// The longest program: `{n}` repeats its part in it.
   private static let stepLimit = 5000
 
   init(compiling tree: PatternTree, groups: Int, ignoresCase: Bool) throws(ExpressionError) {
@@ -90,7 +90,7 @@ struct PatternProgram: Sendable {
     steps.append(step)
   }
 
-  /// The lower case of a character, where that is one character.
+  /// The lower case of a character, if that is one character.
   static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     if scalar.isASCII { return "A"..."Z" ~= scalar ? Unicode.Scalar(UInt8(ascii: scalar) | 0x20) : scalar }
     let lower = scalar.properties.lowercaseMapping.unicodeScalars

@@ -2,19 +2,19 @@ import Documents
 
 /// A time as a person names it: `2026-11-17`, `2026-11-17 09:30`, `09:30`, `Tuesday`, `yesterday`, `2 hours ago`, `now`.
 ///
-/// It means a stretch of time (a day, a minute, a second, or no length at all): a commit “not later than Tuesday” is one
-/// made before Tuesday was over.
+/// It means a span of time (a day, a minute, a second, or no length at all): a commit “not later than Tuesday” is one made before Tuesday
+/// was over.
 package struct TimeExpression: Hashable, Sendable {
   /// Nanoseconds since 1970, both within the stretch.
   package var first: Int64
   package var last: Int64
 
-  /// Reads what was typed; nil for anything else. Names of days are English, in full or three letters; a weekday is the
-  /// last one, today included.
+  /// Reads typed text; returns nil for anything else. Names of days are English, in full or three letters; a weekday is the last one, today
+  /// included.
   ///
   /// - Parameters:
-  ///   - now: nanoseconds since 1970.
-  ///   - zone: by which clock days begin.
+  ///   - now: Nanoseconds since 1970.
+  ///   - zone: The clock by which days begin.
   package init?(parsing text: String, now: Int64, zone: Zone = .local) {
     let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
     guard let first = words.first else { return nil }
@@ -34,7 +34,7 @@ package struct TimeExpression: Hashable, Sendable {
 
   private init(at moment: Int64) { (first, last) = (moment, moment) }
 
-  /// A stretch of so many nanoseconds; nil where it is beyond the clock.
+  /// A span of `length` nanoseconds; nil if it is beyond the clock.
   private init?(at moment: Int64, plus fraction: Int64, lasting length: Int64) {
     let (start, isTooLate) = moment.addingReportingOverflow(fraction)
     let (end, endIsTooLate) = start.addingReportingOverflow(length - 1)
@@ -72,7 +72,7 @@ package struct TimeExpression: Hashable, Sendable {
     }
   }
 
-  /// With its own zone, so that no clock is needed: `2026-11-17T09:30:00.5Z`.
+  /// A time with its own zone, so that no local clock is needed: `2026-11-17T09:30:00.5Z`.
   private static func exact(_ text: String) -> TimeExpression? {
     guard text.utf8.count > 16,
       text.last == "Z" || text.last == "z" || text.suffix(6).contains(where: { $0 == "+" || $0 == "-" }),
@@ -88,7 +88,7 @@ package struct TimeExpression: Hashable, Sendable {
     return TimeExpression(at: base, plus: nanoseconds, lasting: length)
   }
 
-  /// The value of up to nine digits after the point, and of one in the last place.
+  /// The value of up to nine digits after the point, and of one unit in the last place.
   private static func nanoseconds(_ digits: String) -> (Int64, Int64)? {
     guard 1...9 ~= digits.utf8.count, var fraction = Int64(digits) else { return nil }
     var unit: Int64 = 1
@@ -184,9 +184,9 @@ extension TimeExpression {
 // MARK: - Zones
 
 extension TimeExpression {
-  /// By which clock a day begins.
+  /// The clock by which a day begins.
   package enum Zone: Hashable, Sendable {
-    /// The process's (`TZ`).
+    /// The clock of the process (`TZ`).
     case local
     /// A fixed distance, in seconds east of UTC.
     case offset(Int)
@@ -213,7 +213,7 @@ extension TimeExpression {
       }
     }
 
-    /// The same day and time of an earlier month, or its last day where it is shorter.
+    /// The same day and time of an earlier month, or its last day if it is shorter.
     func moment(_ now: Int64, monthsBefore months: Int) -> Int64? {
       let day = day(of: now)
       guard let midnight = moment(day: day, second: 0) else { return nil }

@@ -9,15 +9,14 @@
     import Glibc
   #endif
 
-  /// Stands in the place of `Synchronization.Mutex` where the thread sanitizer looks. There two threads that meet are parted by the
-  /// kernel, which the sanitizer does not see, so that it takes what they do one after the other for a race; POSIX mutexes it
-  /// knows.
+  /// Replaces `Synchronization.Mutex` under the thread sanitizer. In that type, threads that compete for the lock wait in the kernel. The
+  /// sanitizer does not see that, and reports accesses one after the other as a race; it knows POSIX mutexes.
   package struct Mutex<Value>: ~Copyable, @unchecked Sendable {
     // `@unchecked`: `value` is only touched while `mutex` is held.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
 
-    /// Puts `value` under a new lock, which nobody holds.
+    /// Puts `value` under a new lock, which no thread holds.
     package init(_ value: Value) {
       pthread_mutex_init(mutex, nil)
       self.value.initialize(to: value)
@@ -30,7 +29,7 @@
       value.deallocate()
     }
 
-    /// Runs `body` on the calling thread while the lock is held, and passes on what it throws. The thread must not hold it already.
+    /// Runs `body` on the calling thread while the lock is held, and rethrows its error. The thread must not hold the lock already.
     package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
       pthread_mutex_lock(mutex)
       defer { pthread_mutex_unlock(mutex) }

@@ -17,32 +17,32 @@
   /// try await books.persist(Book(title: "Ulysses"))
   /// ```
   ///
-  /// Everything else is as with ``CodableDatastore/DiskPersistence``, but for this: transactions wait for nobody, and one that read what
-  /// somebody else has changed meanwhile is not committed. Single calls, such as `persist`, are then made again by themselves; a
-  /// closure is run again where it was begun with `.retriesConflicts`, and throws `TransactionConflict` otherwise. Keys whose order only
-  /// the app knows, and keys of more than 1,000 bytes, are refused.
+  /// Everything else is as with ``CodableDatastore/DiskPersistence``, except that transactions do not wait for each other, and a
+  /// transaction is not committed if another writer has changed meanwhile what it read. The library then repeats single calls, such as
+  /// `persist`. It runs a closure again if that was begun with `.retriesConflicts`; otherwise it throws `TransactionConflict`. Keys whose
+  /// order only the app knows, and keys of more than 1,000 bytes, are refused.
   public actor PostgresPersistence<AccessMode: _AccessMode>: Persistence {
     /// The store behind the persistence.
     public nonisolated let _store: _StoreHandle
 
-    /// A persistence that reads and writes. The schema and its tables are made where there are none.
+    /// A persistence that reads and writes. The schema and its tables are made if there are none.
     ///
-    /// - Parameter url: A URL as libpq takes it, and `schema=NAME` among its parameters for another schema than `strata`. Its password
-    ///   is never shown.
-    /// - Throws: `StoreError`: a text that is no such URL, no server, no rights, tables of something else, a newer format. One
-    ///   sentence each.
+    /// - Parameter url: A URL as libpq takes it, and `schema=NAME` among its parameters for another schema than `strata`. Its password is
+    ///   never shown.
+    /// - Throws: `StoreError`, one sentence each: the text is not such a URL, there is no server, the role lacks rights, the tables belong
+    ///   to something else, or the format is newer.
     public init(readWriteURL url: String) async throws where AccessMode == ReadWrite {
       try await self.init(url, isReadOnly: false)
     }
 
-    /// A persistence that only reads, and follows what others write. It creates nothing; a role that may only read is enough.
+    /// A persistence that only reads, and follows the commits of others. It creates nothing; a role that may only read is enough.
     ///
-    /// - Throws: As ``init(readWriteURL:)``, and where there is no store.
+    /// - Throws: As ``init(readWriteURL:)``, and if there is no store.
     public init(readOnlyURL url: String) async throws where AccessMode == ReadOnly {
       try await self.init(url, isReadOnly: true)
     }
 
-    /// One whose store is opened with its first use.
+    /// A persistence whose store is opened with its first use.
     package init(lazily url: String) throws where AccessMode == ReadWrite {
       _store = try Self.store(url, isReadOnly: false)
     }
@@ -72,12 +72,12 @@
       }
     }
 
-    /// Closes the persistence; the connections too, with the last one of its store.
+    /// Closes the persistence; the last one of its store closes the connections, too.
     public func close() async throws { try await _store.close() }
 
     /// Runs a transaction; programs call `perform` instead.
     ///
-    /// - Throws: What the closure throws, unchanged.
+    /// - Throws: The error of the closure, unchanged.
     public func _withTransaction<T>(
       isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
       transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T

@@ -5,10 +5,10 @@
   package import StorageEngine
 
   extension ServerStore {
-    /// Opens the store that a URL names as one of datastores: which record an entry leads to is known, and people with `psql` have a view
-    /// of each.
+    /// Opens the store of a URL for datastores: it knows the record that an entry refers to, and keeps a view of each datastore for people
+    /// with `psql`.
     ///
-    /// - Parameter creates: makes its tables where there are none.
+    /// - Parameter creates: Makes its tables if there are none.
     package static func ofDatastores(
       _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions
     ) throws(StorageError) -> ServerStore {
@@ -19,7 +19,7 @@
   }
 
   extension ReportingView {
-    /// One for each datastore of a view.
+    /// The views of all datastores.
     package static func all(of view: ServerView) throws(StorageError) -> [ReportingView] {
       var views: [ReportingView] = []
       for name in try view.trees(prefix: TreeName.records(of: "").bytes) {
@@ -36,7 +36,7 @@
   }
 
   extension ReportingView.Identifier {
-    /// By the name of a Swift type; wider integers than a column holds are shown as their bytes.
+    /// By the name of a Swift type; integers that are wider than a column are shown as their bytes.
     fileprivate init(_ type: String) {
       switch type {
       case "Int", "Int64", "Int32", "Int16", "Int8", "UInt32", "UInt16", "UInt8": self = .integer

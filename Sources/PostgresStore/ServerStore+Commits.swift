@@ -1,48 +1,22 @@
-import Locks
 package import StorageEngine
 
-/// Commits that were asked for, with what they changed: they never change themselves.
-final class KnownCommits: Sendable {
-  private let state = Mutex<[UInt64: ServerCommit]>([:])
-
-  private static let most = 100_000
-
-  subscript(number: UInt64) -> ServerCommit? { state.withLock { $0[number] } }
-
-  /// After a pruning: the oldest ones have no parents any more.
-  func forget() { state.withLock { $0.removeAll() } }
-
-  func add(_ commits: [ServerCommit]) {
-    state.withLock { known in
-      if known.count > Self.most { known.removeAll() }
-      for commit in commits { known[commit.number] = commit }
-    }
-  }
-}
-
-/// What commits did, and which of their parents are there.
-package struct CommitDetails {
-  package var counts: [UInt64: [ChangeCounts]] = [:]
-  var names: [UInt64: [NameChange]] = [:]
-  var kept: Set<UInt64> = []
-}
-
-// MARK: What the layers above ask
+// MARK: Interface of an engine
 
 extension ServerStore {
   package func commit(_ number: UInt64) throws(StorageError) -> CommitRecord {
-    (number == 0 ? .beginning(identity.created) : try known(number)).record
+    try known(number).record
   }
 
   package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
-    commit.number == 0 ? nil : try known(commit.number).pedigree
+    try known(commit.number).pedigree
   }
 
   private func known(_ number: UInt64) throws(StorageError) -> ServerCommit {
+    if number == 0 { return .beginning(identity.created) }
     if let commit = knownCommits[number] { return commit }
-    // Those before it come along: who asks for one asks for them.
+    // Older commits come along: a caller that asks for one mostly asks for those next.
     if let commit = try load(upTo: number).first, commit.number == number { return commit }
-    // Says whether it was pruned or never was.
+    // Its error says whether the commit was pruned or never existed.
     return try keptCommit(number)
   }
 
@@ -63,19 +37,47 @@ extension ServerStore {
     }
   }
 
-  /// What the rows of commits do not tell: one round trip.
+  /// Adds to commits what their rows lack: records changed, names set, moved and removed, and which of their parents are kept. One round
+  /// trip.
   private func complete(_ commits: [ServerCommit]) throws(StorageError) -> [ServerCommit] {
     if commits.isEmpty { return [] }
-    let details = try details(of: commits)
+    let own = Set(commits.map(\.number))
+    let rows = try pool.read([
+      tables.statement(
+        "changesOf",
+        """
+        select a.number, t.name, a.inserted, a.updated, a.deleted from {change} a
+          join {tree} t on t.tree = a.tree and t.born <= a.number and a.number < t.died
+        where a.number = any($1) order by a.number, t.name
+        """, [.numbers(own)]),
+      tables.statement(
+        "namesOf",
+        """
+        select n.name, n.born, n.died, n.number from {name} n
+        where n.born = any($1) or n.died = any($1) order by n.born, n.name
+        """, [.numbers(own)]),
+      tables.statement(
+        "keptCommits", "select c.number from {commit} c where c.number = any($1)",
+        [.numbers(Set(commits.flatMap(\.parents)).subtracting(own))]),
+    ])
+    var counts: [UInt64: [ChangeCounts]] = [:]
+    for row in 0..<rows[0].count {
+      counts[rows[0].number(row, 0), default: []].append(
+        ChangeCounts(
+          tree: TreeName(rows[0].bytes(row, 1) ?? []), inserted: rows[0].number(row, 2),
+          updated: rows[0].number(row, 3), deleted: rows[0].number(row, 4), identifier: 0))
+    }
+    let names = NameChange.byCommit(rows[1])
+    let kept = own.union((0..<rows[2].count).map { rows[2].number($0, 0) })
     let found = commits.map { commit in
       var commit = commit
-      // Who goes back ends where the history was pruned.
-      commit.record.parents = commit.parents.filter(details.kept.contains)
-      commit.record.counts = details.counts[commit.number] ?? []
-      commit.record.names = details.names[commit.number] ?? []
+      // A walk to the parents ends where the history was pruned.
+      commit.record.parents = commit.parents.filter(kept.contains)
+      commit.record.counts = counts[commit.number] ?? []
+      commit.record.names = names[commit.number] ?? []
       return commit
     }
-    knownCommits.add(found)
+    for commit in found { knownCommits[commit.number] = commit }
     return found
   }
 
@@ -122,7 +124,7 @@ extension ServerStore {
   }
 
   package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
-    commit.number == 0 ? commit.date : try known(commit.number).clock
+    try known(commit.number).clock
   }
 
   /// Walks along first parents: a round trip for some hundred commits.
@@ -142,7 +144,7 @@ extension ServerStore {
   }
 
   package func view(at number: UInt64) throws(StorageError) -> View {
-    // What was asked for along with others names the parents that are kept.
+    // A commit that was read along with others has only the parents that are kept.
     if let known = knownCommits[number] {
       return ServerView(self, known, asOf: number).view
     }
@@ -151,37 +153,35 @@ extension ServerStore {
 
   package var names: [String: UInt64] {
     get throws(StorageError) {
-      let rows = try pool.read([
-        tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", [])
-      ])[0]
+      let rows = try pool.read(
+        tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", []))
       var names: [String: UInt64] = [:]
       for row in 0..<rows.count { names[rows.text(row, 0)] = rows.number(row, 1) }
       return names
     }
   }
 
-  /// 0 where the server cannot be asked.
+  /// 0 if the server cannot be asked.
   package var commitCount: UInt64 {
-    (try? pool.read([tables.statement("select count(*) from {commit}")]))?[0].number(0, 0) ?? 0
+    (try? pool.read(tables.statement("select count(*) from {commit}")))?.number(0, 0) ?? 0
   }
 
-  /// 0 where the server cannot be asked, or does not tell.
+  /// 0 if the server cannot be asked, or does not answer that.
   package var fileBytes: UInt64 {
-    let rows = try? pool.read([
+    let rows = try? pool.read(
       Statement(
         """
         select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint from pg_catalog.pg_class c
           join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'r'
-        """, .text(tables.schema))
-    ])
-    return rows?[0].number(0, 0) ?? 0
+        """, .text(tables.schema)))
+    return rows?.number(0, 0) ?? 0
   }
 }
 
-// MARK: What the server has
+// MARK: Reading the tables
 
 extension ServerStore {
-  /// The trees, as far as a commit at least.
+  /// The trees, at least up to a commit.
   func catalog(upTo commit: UInt64) throws(StorageError) -> ServerCatalog {
     let catalog = knownCatalog
     if catalog.upTo >= commit { return catalog }
@@ -191,10 +191,9 @@ extension ServerStore {
 
   /// Whether a state is kept: one round trip.
   func keeps(_ state: UInt64) throws(StorageError) -> Bool {
-    let rows = try pool.read([
+    let rows = try pool.read(
       tables.statement(
-        "keeps", "select \(Tables.isKept("$1", oldest: "s.oldest")) from {store} s where s.one", [.number(state)])
-    ])[0]
+        "keeps", "select \(Tables.isKept("$1", oldest: "s.oldest")) from {store} s where s.one", [.number(state)]))
     return rows.count == 1 && rows.bool(0, 0)
   }
 
@@ -223,15 +222,14 @@ extension ServerStore {
     return newest.commit.number == number ? newest : ServerView(self, try keptCommit(number), asOf: number)
   }
 
-  /// Commits, by what stands behind the table `c` in SQL. One round trip.
+  /// Commits, from the SQL that follows the table `c`. One round trip.
   func commits(_ name: String, _ condition: String, _ parameters: [SQLValue]) throws(StorageError) -> [ServerCommit] {
-    let rows = try pool.read([
-      tables.statement(name, "select \(tables.commitColumns) from {commit} c \(condition)", parameters)
-    ])[0]
+    let rows = try pool.read(
+      tables.statement(name, "select \(tables.commitColumns) from {commit} c \(condition)", parameters))
     return (0..<rows.count).map { ServerCommit(rows, $0) }
   }
 
-  /// Commits up to a number, newest first, at most `limit` of them; those that keep book are left out unless asked for.
+  /// Commits up to a number, newest first, at most `limit` of them; without bookkeeping commits unless asked for.
   package func commits(
     upTo newest: UInt64, limit: Int, withBookkeeping: Bool = false
   ) throws(StorageError) -> [ServerCommit] {
@@ -241,64 +239,30 @@ extension ServerStore {
       [.number(newest), .int(Int64(limit)), .bool(withBookkeeping)])
   }
 
-  /// Commits after a number, oldest first, those that keep book among them.
+  /// Commits after a number, oldest first, with bookkeeping commits. Two round trips.
   func commits(after number: UInt64, upTo newest: UInt64, limit: Int) throws(StorageError) -> [ServerCommit] {
-    try commits(
-      "logAfter", "where c.number > $1 and c.number <= $2 order by c.number limit $3",
-      [.number(number), .number(newest), .int(Int64(limit))])
+    try complete(
+      commits(
+        "logAfter", "where c.number > $1 and c.number <= $2 order by c.number limit $3",
+        [.number(number), .number(newest), .int(Int64(limit))]))
   }
 
-  /// Who the commits up to a number are and what they were made on, newest first. One round trip.
+  /// The identities and parents of the commits up to a number, newest first. One round trip.
   func descents(upTo newest: UInt64, limit: Int) throws(StorageError) -> [CommitDescent] {
-    let rows = try pool.read([
+    let rows = try pool.read(
       tables.statement(
         "descents",
         """
         select c.number, c.origin, c.origin_number, c.flags, c.undoes, c.parents, c.pedigree
         from {commit} c where c.number <= $1 order by c.number desc limit $2
-        """, [.number(newest), .int(Int64(limit))])
-    ])[0]
+        """, [.number(newest), .int(Int64(limit))]))
     return (0..<rows.count).map { row in
-      let parents = rows.ints(row, 5).map { UInt64(bitPattern: $0) }
+      let parents = rows.numbers(row, 5)
       return CommitDescent(
         number: rows.number(row, 0), identity: CommitIdentity(origin: rows.number(row, 1), number: rows.number(row, 2)),
         flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 3))),
         undoes: rows.int(row, 4) == 0 ? nil : rows.number(row, 4), firstParent: parents.first ?? 0,
         secondParent: parents.dropFirst().first ?? 0, pedigree: Pedigree(text: rows.text(row, 6)))
     }
-  }
-
-  /// Records changed and names set, moved and taken away by some commits, and those that are there of them and of their parents. One
-  /// round trip.
-  package func details(of commits: [ServerCommit]) throws(StorageError) -> CommitDetails {
-    let own = Set(commits.map(\.number))
-    let rows = try pool.read([
-      tables.statement(
-        "changesOf",
-        """
-        select a.number, t.name, a.inserted, a.updated, a.deleted from {change} a
-          join {tree} t on t.tree = a.tree and t.born <= a.number and a.number < t.died
-        where a.number = any($1) order by a.number, t.name
-        """, [.numbers(own)]),
-      tables.statement(
-        "namesOf",
-        """
-        select n.name, n.born, n.died, n.number from {name} n
-        where n.born = any($1) or n.died = any($1) order by n.born, n.name
-        """, [.numbers(own)]),
-      tables.statement(
-        "keptCommits", "select c.number from {commit} c where c.number = any($1)",
-        [.numbers(Set(commits.flatMap(\.parents)).subtracting(own))]),
-    ])
-    var details = CommitDetails(kept: own)
-    for row in 0..<rows[0].count {
-      details.counts[rows[0].number(row, 0), default: []].append(
-        ChangeCounts(
-          tree: TreeName(rows[0].bytes(row, 1) ?? []), inserted: rows[0].number(row, 2),
-          updated: rows[0].number(row, 3), deleted: rows[0].number(row, 4), identifier: 0))
-    }
-    for row in 0..<rows[2].count { details.kept.insert(rows[2].number(row, 0)) }
-    details.names = NameChange.byCommit(rows[1])
-    return details
   }
 }

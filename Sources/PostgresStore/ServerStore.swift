@@ -9,17 +9,17 @@ package import StorageEngine
 package final class ServerStore: Engine {
   package typealias Transaction = ServerTransaction
 
-  /// Tells the tree and the key of the record that an entry of a tree refers to; nil where the key names none.
+  /// Returns the tree and the key of the record that an entry of a tree refers to, or nil if the key names none.
   package typealias RecordOfEntry = @Sendable (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
 
-  /// Tells which views for people a state is to have.
+  /// Returns the reporting views that a state is to have.
   package typealias Reporting = @Sendable (ServerView) throws -> [ReportingView]
 
   package let url: ServerURL
   package let options: ServerOptions
   package let readOnlyReason: String?
   package let identity: StoreIdentity
-  /// What commits that are made here name as their origin.
+  /// The origin in the identity of commits that are made here.
   package let origin: UInt64
   /// The record whose identifier ends the key of an entry that refers to one.
   let record: RecordOfEntry
@@ -27,14 +27,14 @@ package final class ServerStore: Engine {
   let tables: Tables
   let pool: ConnectionPool
   let commits: CommitQueue
-  let knownCommits = KnownCommits()
+  /// Commits that were read, with their changes; a commit never changes.
+  let knownCommits = Remembered<UInt64, ServerCommit>()
   private let known = Mutex(Known())
-  /// Touched by the threads that follow.
-  let absence = Absence()
+  /// The number of followers of the store that have lost the server.
+  let absence = SharedCount()
   private let work = Mutex<Lease?>(nil)
-  /// How many questions shall not be waited for by their caller.
-  private let slowness = Atomic(0)
-  /// How many of the records that were written by themselves into a tree were new, one after the other.
+  let slowness = Slowness()
+  /// For each tree, the number of records in a row that were written one by one and were new.
   private let insertions = Mutex<[TreeName: Int]>([:])
 
   /// The newest state that this process knows.
@@ -56,7 +56,11 @@ package final class ServerStore: Engine {
 
   /// The URL, without its password.
   package var path: String { url.description }
-  package var openingReport: OpeningReport { OpeningReport() }
+  package var openingReport: OpeningReport {
+    var report = OpeningReport()
+    report.compare(newest: newest.commit.date, now: wallClock())
+    return report
+  }
   package var isServed: Bool { true }
 
   package var counts: WorkCounts {
@@ -65,8 +69,8 @@ package final class ServerStore: Engine {
     return counts
   }
 
-  /// How often the server was waited for since the store was opened.
-  package var roundTrips: Int { pool.counters.count }
+  /// The number of round trips to the server since the store was opened.
+  package var roundTrips: Int { pool.roundTrips.value }
 
   func requireWritable() throws(StorageError) {
     if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
@@ -74,7 +78,7 @@ package final class ServerStore: Engine {
 
   // MARK: The newest state
 
-  /// The newest state known to this process. Asks nobody.
+  /// The newest state known to this process. Sends nothing to the server.
   package var newest: ServerView {
     let known = known.withLock { $0 }
     return ServerView(self, known.head ?? .beginning(identity.created), asOf: known.newest)
@@ -96,35 +100,28 @@ package final class ServerStore: Engine {
     try refreshed(foreseeing: foresight).view.view
   }
 
-  /// Where an answer took long, the next ones are waited for elsewhere.
+  /// If the last answer took long, this one is waited for on another thread.
   package func ask(_ foresight: Foresight) -> (any AskedServer)? {
-    if slowness.load(ordering: .relaxed) > 0 {
-      slowness.subtract(1, ordering: .relaxed)
-      return nil
-    }
+    if slowness.take() { return nil }
     return ReadAhead(foresight, knownCatalog).flatMap { AskedState(self, question($0), foresight) }
   }
 
-  func noteSlowAnswer() { slowness.store(CommitQueue.countAfterSlow, ordering: .relaxed) }
-
-  /// What is asked for to hear of the newest state.
+  /// The question for the newest state.
   func question(_ ahead: ReadAhead?) -> NewestQuestion {
     let known = known.withLock { $0 }
     return NewestQuestion(ahead: ahead, head: known.head, newest: known.newest, catalog: known.catalog)
   }
 
-  /// Takes note of what the server said: its head, the newest state, and what happened to the trees since a commit.
-  func take(head: ServerCommit?, newest: UInt64, trees: Rows, since: UInt64) {
+  /// Records the server's answer: its head, the newest state, and the changes of trees since a commit. If the changes of trees were not
+  /// asked for, the answer has only the last commit that changed one. If that commit is news, the next reader of a tree asks.
+  func take(head: ServerCommit?, newest: UInt64, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64) {
     known.withLock { known in
-      if since <= known.catalog.upTo, newest >= known.catalog.upTo { known.catalog.take(trees, upTo: newest) }
-      if newest >= known.newest { (known.head, known.newest) = (head, newest) }
-    }
-  }
-
-  /// The same where no tree was asked for: only of which commit the last change of one is. Where that is news, who wants a tree asks.
-  func take(head: ServerCommit?, newest: UInt64, treesChangedAt change: UInt64) {
-    known.withLock { known in
-      known.catalog.take(changedAt: change, of: newest)
+      if let trees {
+        let upTo = known.catalog.upTo
+        if trees.since <= upTo, newest >= upTo { known.catalog.take(trees.rows, upTo: newest) }
+      } else {
+        known.catalog.take(changedAt: change, of: newest)
+      }
       if newest >= known.newest { (known.head, known.newest) = (head, newest) }
     }
   }
@@ -134,11 +131,11 @@ package final class ServerStore: Engine {
 
   // MARK: Others
 
-  /// Nobody has to be waited for.
+  /// No other writer holds a lock.
   package var writer: LockHold? { nil }
 
-  /// What the program that works under a lease says of it.
-  package var activity: [UInt8]? { (try? leases())?.first { !$0.progress.isEmpty }?.progress }
+  /// The progress of the program that works under a lease, otherwise the result of the last work.
+  package var activity: [UInt8]? { (try? workInSight()) ?? nil }
 
   package func setActivity(_ bytes: [UInt8]?) {
     work.withLock { lease in
@@ -148,29 +145,35 @@ package final class ServerStore: Engine {
         return
       }
       let isNew = lease == nil
-      if isNew { lease = (try? take("work \(origin) \(UInt64.random(in: 0 ... .max))")) ?? nil }
+      if isNew {
+        lease = (try? take("work \(origin) \(UInt64.random(in: 0 ... .max))")) ?? nil
+        try? keepResult([])
+      }
       try? lease?.tell(bytes, isDueNow: isNew)
     }
   }
 
-  package func leaveActivity(_ bytes: [UInt8]) { setActivity(nil) }
+  package func leaveActivity(_ bytes: [UInt8]) {
+    try? keepResult(bytes)
+    setActivity(nil)
+  }
 
   package func follow(_ change: @escaping @Sendable () -> Void) -> any DiskWatch { ServerFollowing(self, change) }
 
-  /// Whether those who follow the store have lost the server, and not found it again.
-  package var isAway: Bool { absence.isAway }
+  /// Whether a follower of the store has lost the server, and not found it again.
+  package var isAway: Bool { absence.value > 0 }
 
   package func lease(_ what: String) throws(StorageError) -> WorkLease { try take(what).map { .taken($0) } ?? .held }
 
   // MARK: Writing
 
-  /// Begins a transaction on a view, the newest that is known where none is given. Asks nobody.
+  /// Begins a transaction on a view; if none is given, on the newest known one. Sends nothing to the server.
   package func transaction(on view: ServerView? = nil) throws(StorageError) -> ServerTransaction {
     try requireWritable()
     return ServerTransaction(self, on: view ?? newest)
   }
 
-  /// It begins by asking the server for the newest state: not on a thread of the pool.
+  /// First asks the server for the newest state, which does not block a thread of the pool.
   package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> ServerTransaction {
     let result = await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
@@ -203,7 +206,7 @@ package final class ServerStore: Engine {
     return transaction
   }
 
-  /// A transaction on the newest state that is known, for a record that is taken to be new; nil where there is no reason for that.
+  /// A transaction on the newest known state, for a record that is presumed to be new; nil if there is no reason to presume so.
   package func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> ServerTransaction? {
     let (view, catalog) = (newest, knownCatalog)
     guard let record = keys.first, insertions.withLock({ $0[record.tree] ?? 0 }) >= 2, catalog.upTo >= view.asOf else {
@@ -220,7 +223,7 @@ package final class ServerStore: Engine {
     return transaction
   }
 
-  /// Notes whether the last record that was looked for in a tree to be written was new. After two of them the next is taken to be so, too.
+  /// Notes whether the last record to be written to a tree was new. After two new ones in a row, the next is presumed to be new.
   func note(_ tree: TreeName, isNew: Bool) { insertions.withLock { $0[tree] = isNew ? ($0[tree] ?? 0) + 1 : 0 } }
 
   package func write<Failure: Error>(
@@ -234,7 +237,7 @@ package final class ServerStore: Engine {
       } catch {
         transaction.cancel()
         attempts -= 1
-        // What it read may have been removed from the history while it did.
+        // Pruning may have removed what the closure read while it ran.
         guard attempts > 0, (try? keeps(transaction.view.asOf)) == false else { return .failure(error) }
         continue
       }
@@ -257,11 +260,11 @@ package final class ServerStore: Engine {
 
   package func releaseLock() {}
   package func releaseMemory() {}
-  /// Closes the connections that nobody uses.
+  /// Closes the idle connections.
   package func close() { pool.close() }
 
-  /// Makes the views for people fit the newest state, after trees of records came or went. What was written stays written: where a view
-  /// cannot be kept, a notice says so.
+  /// Makes the reporting views fit the newest state, after trees of records came or went. A failure does not undo the commit: a notice
+  /// reports a view that cannot be kept.
   package func keepReporting() {
     guard let reporting, readOnlyReason == nil else { return }
     do {

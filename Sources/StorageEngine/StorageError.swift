@@ -1,30 +1,24 @@
-/// What can go wrong in a store. `description` is one sentence that a user can read.
+/// An error of a store. `description` is one sentence that a user can read.
 package enum StorageError: Error, Hashable, Sendable {
-  /// Nothing lies at the path.
   case notFound(path: String)
-  /// Something lies at the path already.
   case alreadyExists(path: String)
-  /// A symbolic link lies at the path, and nothing where it leads to.
+  /// A symbolic link lies at the path, and its target does not exist.
   case danglingLink(path: String)
-  /// What lies there is no store.
   case notAStore(path: String)
   /// A store of a later format, or one with features that this program must know and does not.
   case newerFormat(version: UInt32, requiredFeatures: UInt64)
-  /// Bytes that are not what was written: what they should be, and where they begin.
+  /// Bytes that are not those that were written: their kind, and their offset.
   case damaged(what: String, offset: FileOffset)
-  /// Another process writes.
   case locked(LockHold)
-  /// The store was opened read-only, or can only be read; with the reason.
   case readOnly(reason: String)
-  /// A system call failed.
   case io(DiskError)
   /// There is no room: nothing of the transaction is kept, the store stays usable.
   case full(DiskError)
   /// A write or sync failed earlier in a way that leaves the outcome unknown: open the store again.
   case poisoned(cause: DiskError)
-  /// Another file has the name of one that the store is written through, or none: what is committed would be in no store.
+  /// The name of a file that the store is written through leads to another file, or to none: further commits would be in no store.
   case replaced(path: String)
-  /// The data of a store is missing, and what lies beside it shows that there was a store.
+  /// The data of a store is missing, and the files beside it show that there was a store.
   case dataMissing(path: String, trace: String)
   /// The commit was removed by compaction; `nearest` is the closest one that is kept.
   case prunedCommit(number: UInt64, nearest: UInt64)
@@ -41,31 +35,28 @@ package enum StorageError: Error, Hashable, Sendable {
   case textTooLong(what: String, limit: Int)
   /// No tree or commit can have this name: it is empty, or means something else.
   case invalidName(String)
-  /// The transaction was committed or cancelled before.
   case transactionEnded
   /// The caller's order and the tree's do not agree at these two neighbouring keys.
   case disorder(first: Bytes, second: Bytes)
-  /// The store was closed.
   case closed
-  /// The caller ended a long operation.
   case cancelled
-  /// Others did what a long operation cannot go on with; it can be tried again.
+  /// Others made a long operation impossible to continue; it can be tried again.
   case busy(what: String)
-  /// Others changed, on a server, what the transaction read.
+  /// On a server, others changed data that the transaction read.
   case conflict(TransactionConflict)
-  /// What a server, or the way to it, has to say: a sentence without its password.
+  /// A failure that a server, or the connection to it, reports: a sentence without its password.
   case server(ServerFailure, reason: String)
 }
 
-/// What kind of thing is wrong with a server.
+/// The kind of a failure of a server.
 package enum ServerFailure: Hashable, Sendable {
   /// It cannot be reached; nothing was written.
   case unreachable
-  /// It was lost during a commit and did not come back in time to be asked about it.
+  /// It was lost during a commit, and could not be reached in time to ask for the outcome.
   case outcomeUnknown
-  /// The role lacks a right, or there is no room: what the server itself refuses.
+  /// The role lacks a right, or there is no room: the server itself refuses.
   case refused
-  /// What it holds cannot be read.
+  /// Its contents cannot be read.
   case damaged
 }
 
@@ -84,7 +75,7 @@ extension StorageError: CustomStringConvertible {
     case .damaged(let what, let offset): "damaged \(what) at byte \(offset)"
     case .locked(let hold): "held by \(hold)"
     case .readOnly(let reason): "the store can only be read: \(reason)"
-    case .io(let error): "\(error.operation) of \(error.path) failed: \(systemMessage(error.code))"
+    case .io(let error): error.description
     case .full(let error):
       "there is no room for the change (\(error.operation): \(systemMessage(error.code))); nothing was written"
     case .poisoned(let cause):
@@ -119,6 +110,3 @@ extension StorageError: CustomStringConvertible {
     }
   }
 }
-
-/// A number as people write addresses and bit sets.
-func hexadecimal(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }

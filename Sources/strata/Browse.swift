@@ -4,7 +4,7 @@ import StoreBrowser
 import TerminalKit
 
 extension Program {
-  /// The browser on the store that the words name.
+  /// Opens the browser on the store that the words name.
   nonisolated(nonsending) static func browse(_ words: [String]) async throws -> Int32 {
     let arguments = try VerbArguments(words, for: .browse)
     if arguments.has("--print-config") { return printConfiguration() }
@@ -15,20 +15,21 @@ extension Program {
     configuration.start = .init(
       datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
     configuration.isReadOnly = configuration.isReadOnly || isReadOnly
-    return try await show(path, configuration, arguments) { [configuration] in
-      if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments)) }
+    return try await show(path, configuration, arguments) { [configuration] progress in
+      if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path) { recentStores?.note(path) }
       return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
     }
   }
 
-  /// A file of documents as a store in memory. What could not be read is said in the first line that a person sees.
+  /// Opens a file of documents as a store in memory. The first line on the screen says what could not be read.
   private static func openFile(
-    _ path: String, _ configuration: BrowserConfiguration, _ run: VerbRun
+    _ path: String, _ configuration: BrowserConfiguration, _ run: VerbRun, _ progress: @escaping WorkProgress
   ) throws -> OpeningProgram.Opened {
     let (store, file) = try DocumentFile.open(
-      path, identifier: run.arguments.value("--id"), encoding: run.encoding(), author: currentUser())
+      path, identifier: run.arguments.value("--id"), encoding: run.encoding(), author: currentUser(),
+      progress: progress)
     var configuration = configuration
     configuration.documentFile = file
     let folder = BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment)
@@ -39,10 +40,10 @@ extension Program {
     return .init(store: store, configuration: configuration, files: files)
   }
 
-  /// Shows a store until the person leaves. On a terminal the first picture is there before the store is open.
+  /// Shows a store until the user leaves. On a terminal the first picture appears before the store is open.
   @MainActor static func show(
     _ path: String, _ configuration: BrowserConfiguration, _ arguments: VerbArguments,
-    open: @escaping @Sendable () throws -> OpeningProgram.Opened
+    open: @escaping OpeningProgram.Open
   ) async throws -> Int32 {
     var session = TerminalSession()
     session.isASCII = arguments.has("--ascii")
@@ -51,9 +52,9 @@ extension Program {
       session.place = .script(
         path: script, size: try screenSize(arguments), dump: arguments.value("--dump-screen"))
     }
-    // What is no store, or has no terminal, is told before any screen is taken.
+    // If the path is not a store, or without a terminal, errors are reported before the screen is taken.
     guard session.place == .terminal, TerminalSession.hasTerminal, isStore(path) || isDocumentFile(path) else {
-      let opened = try open()
+      let opened = try open { _, _ in true }
       return try session.run { opened.program }
     }
     let program = OpeningProgram(path: path, configuration: configuration, open: open)
@@ -62,12 +63,12 @@ extension Program {
     return status
   }
 
-  /// What the browser keeps of a store outside of it.
+  /// The files in which the browser keeps its state for a store.
   static func stateFiles(_ path: String) -> BrowserFiles {
     BrowserFiles(folder: BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment))
   }
 
-  /// What is in force and where it comes from; lines that cannot be taken are told, and make the status 2.
+  /// Prints the settings and their origins. Reports invalid lines, and then returns status 2.
   private static func printConfiguration() -> Int32 {
     let file = SettingsFile(path: SettingsFile.path(environment: ["HOME", "XDG_CONFIG_HOME"].environment) ?? "config")
     print(file.printed, terminator: "")

@@ -6,19 +6,19 @@ import Locks
   import Glibc
 #endif
 
-/// What becomes of this process where a mapped file cannot be read: another program has cut it short, or its disk fails. The system
-/// tells of that by a signal to whoever touches the bytes.
+/// Handles reads of a mapped file that fail because another program has truncated it, or because its disk fails. The system reports that by
+/// a signal to the thread that touches the bytes.
 enum UnreadableMappings {
   /// Whether any page could not be read.
   static let areMet = Atomic(false)
-  /// Whether such a page is zeros from then on, which no check takes for what was written there: what lay in it is damage then, and
-  /// the rest can be read. For verbs that only read; others end.
+  /// Whether such a page is replaced with zeros, which no check accepts as valid contents: it counts as damage then, and the rest can be
+  /// read. Set by verbs that only read; others end.
   static let areZeros = Atomic(false)
   private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-  /// Takes the signals. The first one is told of on standard error.
+  /// Installs the signal handler. It reports the first failure on standard error.
   static func takeSignals() {
-    // Made now: nothing but system calls may be made when a signal comes.
+    // Initialized now, because a signal handler may only make system calls.
     _ = (areMet.load(ordering: .relaxed), areZeros.load(ordering: .relaxed), pageSize)
     var action = sigaction()
     action.sa_flags = Int32(SA_SIGINFO)

@@ -12,8 +12,8 @@ import StorageEngine
 import StoreBrowser
 
 extension Program {
-  /// The browser on the sample store, which is written the first time as version 1 of the app would have left it, and
-  /// then warmed up to version 2 before the person's eyes.
+  /// Opens the browser on the sample store. The first time the store is written as version 1 of the app would have left it; the user then
+  /// sees the warm-up to version 2.
   @MainActor static func demo(_ arguments: VerbArguments) async throws -> Int32 {
     // A development build starts itself again for this; it must not write the sample twice.
     if !arguments.has("--script") { TerminalSession.silenceBacktracer() }
@@ -33,14 +33,14 @@ extension Program {
     return try await showSample(path, arguments) { try DiskPersistence(readWriteURL: url) }
   }
 
-  /// The browser on the sample with the app's types, warmed up from the start where it is to be.
+  /// Opens the browser on the sample with the app's types; it is warmed up from the start if requested.
   @MainActor static func showSample<Store: Persistence<ReadWrite>>(
     _ path: String, _ arguments: VerbArguments, in open: @escaping @Sendable () throws -> Store
   ) async throws -> Int32 {
     let shown = shownLocation(path)
     var configuration = BrowserConfiguration(storePath: shown, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = CityFormat.defaultKey.rawValue
-    return try await show(path, configuration, arguments) { [configuration] in
+    return try await show(path, configuration, arguments) { [configuration] _ in
       let persistence = try open()
       let browsable = try persistence.browsable(
         with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
@@ -53,7 +53,7 @@ extension Program {
     }
   }
 
-  /// The browser on the sample as records without a type, which is written the first time.
+  /// Opens the browser on the sample as records without a type, which is written the first time.
   @MainActor private static func demoOfEntities(_ arguments: VerbArguments) async throws -> Int32 {
     if arguments.has("--cities") { throw UsageError("--cities does not go with --entities", verb: arguments.verb) }
     let path = try arguments.operand(0) ?? samplePath("Countries")
@@ -67,21 +67,21 @@ extension Program {
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = EntityFormat.defaultKey.rawValue
     configuration.greeting = "Countries without a type: j k move · Enter follows → · gr who refers · ? all keys"
-    return try await show(path, configuration, arguments) { [configuration] in
+    return try await show(path, configuration, arguments) { [configuration] _ in
       .init(
         store: try openStore(path, readOnly: configuration.isReadOnly, waits: false), configuration: configuration,
         files: stateFiles(path))
     }
   }
 
-  /// Where a sample store lies unless a path is given: `$XDG_DATA_HOME/strata/Atlas.strata`.
+  /// The path of a sample store unless one is given: `$XDG_DATA_HOME/strata/Atlas.strata`.
   private static func samplePath(_ name: String) throws -> String {
     if let data = environment("XDG_DATA_HOME") { return "\(data)/strata/\(name).strata" }
     if let home = environment("HOME") { return "\(home)/.local/share/strata/\(name).strata" }
     throw ModelError.refused(reason: "there is no $HOME to write the sample store in; give a PATH")
   }
 
-  /// Lets nothing be replaced but a sample store that nobody is writing.
+  /// Throws unless the store is a sample store that no process is writing, so that nothing else is replaced.
   private static func requireSample(at path: String, _ sampleKeys: [String]) throws {
     let store = try openStore(path, readOnly: true)
     let keys = try store.head.datastores.map(\.descriptor.key)
@@ -95,7 +95,7 @@ extension Program {
     try await writeAnew(to: url, citiesFile: citiesFile) { sample, url in try await sample.write(to: url) }
   }
 
-  /// The sample that lies beside this program.
+  /// The sample installed beside this program.
   static func installedSample(_ citiesFile: String?) throws -> Sample {
     guard let folder = AtlasResources.folder() else {
       throw ModelError.refused(
@@ -104,7 +104,7 @@ extension Program {
     return try Sample(folder: folder, citiesFile: citiesFile)
   }
 
-  /// Writes a sample in the place of one that may be there.
+  /// Writes a sample, and replaces an existing one.
   private static func writeAnew(
     to url: URL, citiesFile: String?, _ write: @Sendable (Sample, URL) async throws -> Void
   ) async throws {

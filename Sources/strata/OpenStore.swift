@@ -10,13 +10,13 @@ import StorageEngine
   import Foundation
 #endif
 
-/// Opens whatever lies at a path: one of our stores, a folder of the original library, in memory a file of documents, or the store on a
+/// Opens the store at a path: one of our stores, a folder of the original library, a file of documents (in memory), or the store on a
 /// server that a URL names.
 ///
-/// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
+/// - Throws: `ModelError` with one sentence: nothing there, not a store, a newer format, damage, no permission.
 /// - Parameters:
-///   - encoding: of a file of documents; nil finds it.
-///   - waits: whether a server that is gone is waited for.
+///   - encoding: the encoding of a file of documents; nil detects it.
+///   - waits: whether to wait for an unreachable server.
 func openStore(
   _ path: String, readOnly: Bool, encoding: TextEncoding? = nil, waits: Bool = true
 ) throws(ModelError) -> any ReadableStore {
@@ -33,7 +33,7 @@ func openStore(
     }
     return store
   }
-  // Only commits have an author, and the system looks several files through for the name.
+  // Only commits have an author, and the system reads several files to find the name.
   let store = try OwnStore.open(
     path: path, readOnly: readOnly, program: "strata", author: readOnly ? "" : currentUser())
   guard case .readWrite = store.access else { return store }
@@ -46,7 +46,7 @@ func openStore(
   }
 }
 
-/// Whether a path is a file of documents that can be opened as a store in memory: named as one, and no folder.
+/// Whether a path is a file of documents that can be opened as a store in memory: by its name, and not a folder.
 func isDocumentFile(_ path: String) -> Bool {
   guard DocumentFile.isNamed(path), let status = try? SystemDisk().status(path) else { return false }
   return !status.isDirectory
@@ -59,8 +59,8 @@ private func isAtlas(_ view: any ReadableView) throws(ModelError) -> Bool {
     && descriptors.map(\.identifierType) == ["Int", "String"]
 }
 
-/// The store with the types that are compiled into this program, of the app `Atlas` and of entities, so that edits are checked by
-/// them; nil where it has none of these, or is not as they are declared now.
+/// Returns the store with the types that are compiled into this program, of the app `Atlas` and of entities, so that they check edits.
+/// Returns nil if it has none of these, or if its types differ from the present declarations.
 func typedStore(
   _ persistence: some Persistence<ReadWrite>, _ view: any ReadableView
 ) throws(ModelError) -> (any ReadableStore)? {

@@ -7,12 +7,12 @@ import TerminalKit
   import Glibc
 #endif
 
-/// Standard output, in blocks. A reader that closes the pipe ends the verb quietly.
+/// Standard output, written in blocks. If the reader closes the pipe, the verb ends silently.
 final class Output {
   private var buffer: [UInt8] = []
   private let descriptor: Int32
   private var written = 0
-  /// How many of the bytes that come next are left out.
+  /// The number of following bytes to leave out.
   private var leftOut = 0
 
   init(descriptor: Int32 = STDOUT_FILENO) {
@@ -21,18 +21,18 @@ final class Output {
     buffer.reserveCapacity(1 << 16)
   }
 
-  /// Whether a person reads along, so that lines must not wait in a buffer.
+  /// Whether it is a terminal, so that lines must not wait in a buffer.
   let isTerminal: Bool
 
-  /// All bytes that were added.
+  /// The number of bytes added so far.
   var count: Int { written + buffer.count }
 
-  /// Leaves so many of the bytes that come next out.
+  /// Leaves out the next `count` bytes.
   func leaveOut(_ count: Int) { leftOut = count }
 
-  /// Adds a line. What a store holds must not steer the terminal that it is shown on; a program gets it as it is.
+  /// Adds a line. On a terminal, stored text must not control it, so control characters are shown; other readers get the bytes.
   ///
-  /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` where the system refuses the bytes.
+  /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` if the system refuses the bytes.
   func line(_ text: String) throws {
     try append { bytes in
       bytes.append(contentsOf: (isTerminal ? text.showingControls : text).utf8)
@@ -40,7 +40,7 @@ final class Output {
     }
   }
 
-  /// Adds bytes as they are.
+  /// Adds bytes unchanged.
   func bytes(_ bytes: some Sequence<UInt8>) throws { try append { $0.append(contentsOf: bytes) } }
 
   /// Adds what `body` appends; nothing if it throws.
@@ -60,7 +60,7 @@ final class Output {
     if buffer.count >= 1 << 16 { try flush() }
   }
 
-  /// Hands everything over to the system.
+  /// Passes everything to the system.
   func flush() throws {
     var done = 0
     while done < buffer.count {
@@ -96,7 +96,7 @@ func complain(_ sentence: String) {
 }
 
 extension String {
-  /// As it may go to a terminal: nothing that steers, hides or reorders what is shown. Tabs and ends of lines stay.
+  /// The text as it is safe for a terminal: nothing that controls, hides or reorders the output. Tabs and ends of lines stay.
   var showingControls: String {
     guard !utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return self }
     var shown = ""

@@ -8,8 +8,7 @@ import Locks
   import Glibc
 #endif
 
-/// How far long work is, on one line of standard error that is written over: only where a person can see it, at most
-/// ten times a second.
+/// The progress of long work, on one line of standard error that is overwritten: only if that is a terminal, at most ten times a second.
 final class ProgressMeter: Sendable {
   private struct State {
     var first: Int64?
@@ -24,7 +23,7 @@ final class ProgressMeter: Sendable {
 
   init(_ title: String) { self.title = title }
 
-  /// What long work calls; it always answers that the work goes on.
+  /// The function that long work calls; it always returns true, so that the work continues.
   var report: WorkProgress { { done, total in self.show(done, total) } }
 
   private func show(_ done: Int, _ total: Int) -> Bool {
@@ -52,7 +51,7 @@ final class ProgressMeter: Sendable {
       "\(title) \(done) of \(total), \(done * 100 / total) %, \(Int(rate))/s, \(Int(remaining.rounded(.up))) s left"
   }
 
-  /// Takes the line away.
+  /// Removes the line.
   func finish() {
     if state.withLock({ $0.isShown }) { write("\r\u{1B}[K") }
   }

@@ -9,7 +9,7 @@ import StorageEngine
 import StoreBrowser
 
 extension Program {
-  /// `strata` alone: on a terminal a list to choose from, with a preview; otherwise the same list as lines.
+  /// `strata` without arguments: on a terminal a list to choose from, with a preview; otherwise the same list as lines.
   nonisolated(nonsending) static func chooseStore() async throws -> Int32 {
     let items = try storeItems()
     guard TerminalSession.hasTerminal else { return try listStores(items) }
@@ -26,14 +26,14 @@ extension Program {
     return picker.chosen
   }
 
-  /// The stores and folders of this directory, those opened lately elsewhere, and the sample.
+  /// The stores and folders of this directory, those opened recently elsewhere, and the sample.
   private static func storeItems() throws -> [PickerProgram.Item] {
     let names = try FileManager.default.contentsOfDirectory(atPath: ".").sorted().filter(isStore)
     let here = FileManager.default.currentDirectoryPath
     let recent = (recentStores?.paths ?? []).filter { path in
       isStore(path) && !names.contains { "\(here)/\($0)" == path }
     }
-    // A store that is called like a verb is named by its path.
+    // A store with the name of a verb is named by its path.
     return names.map { .init(title: $0, origin: "here", words: [Verb.named($0) == nil ? $0 : "./\($0)"]) }
       + recent.map { .init(title: $0, origin: "lately", words: [$0]) }
       + [.init(title: "demo", origin: "sample", words: ["demo"])]
@@ -50,7 +50,7 @@ extension Program {
     return 0
   }
 
-  /// What is in a store, in a few lines.
+  /// Describes the contents of a store in a few lines.
   @Sendable private static func preview(_ item: PickerProgram.Item) -> [String] {
     guard item.origin != "sample" else {
       return ["The sample: cities and countries of the world, with a migration and a history to look at."]
@@ -77,17 +77,17 @@ extension Program {
     } catch { return [error.description] }
   }
 
-  /// The stores that were opened in the browser lately; nil where there is no home to keep them in.
+  /// The stores that were opened in the browser recently; nil if there is no home folder to keep the list in.
   static var recentStores: RecentStores? {
     RecentStores(environment: ["HOME", "XDG_STATE_HOME"].environment)
   }
 
-  /// Whether a store or a folder of the original library seems to lie there.
+  /// Whether a path seems to be a store or a folder of the original library.
   static func isStore(_ path: String) -> Bool {
     FileStore.exists(at: path, disk: SystemDisk()) || OriginalFolder.exists(at: path)
   }
 
-  /// A path as a shell takes it for one word.
+  /// A path quoted as one word for a shell.
   private static func shellWord(_ path: String) -> String {
     let plain = path.utf8.allSatisfy { byte in
       byte >= 0x80 || Set("%+,-./:=@_".utf8).contains(byte) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte

@@ -17,6 +17,11 @@ let package = Package(
     client("ContactsApp", mode: .v6, features: []),
     client("LedgerServer", mode: .v6, features: []),
     client("JobQueue", mode: .v6, features: ["NonisolatedNonsendingByDefault"]),
+    // The model of the example app, with the process of its extension.
+    .target(name: "LibraryModel", dependencies: [.product(name: "CodableDatastore", package: "Strata")]),
+    .executableTarget(
+      name: "LibraryExample",
+      dependencies: ["LibraryModel", .product(name: "CodableDatastore", package: "Strata")]),
     // A script without a line that is async.
     client("Script", mode: .v6, features: []),
     // An app whose code is the main actor's unless it says otherwise, with the features that come with it.

@@ -107,8 +107,8 @@ struct CompoundTests {
     #expect(try await jobs.load(prefix: .running, range: 3.5..., from: \.dearest).all().map(\.id) == [9, 8, 7])
     #expect(try await jobs.load(prefix: .queued, 1, from: \.cheapest).all().map(\.id) == [2])
     #expect(try await jobs.load(prefix: .queued, 1.5, from: \.dearest).all().map(\.id) == [3])
-    #expect(try await jobs.delete(prefix: .queued, range: ..<1, from: \.dearest) == 2)
-    #expect(try await jobs.delete(prefix: .running, from: \.cheapest) { $0.id > 7 } == 2)
+    #expect(try await jobs.load(prefix: .queued, range: ..<1, from: \.dearest).delete() == 2)
+    #expect(try await jobs.load(prefix: .running, from: \.cheapest).delete { $0.id > 7 } == 2)
     #expect(try await jobs.load(...).all().map(\.id) == [2, 3, 4, 5, 6, 7])
   }
 

@@ -298,7 +298,7 @@ struct WaitingTests {
     try await persistence.perform {
       try await books.persist(Book(id: 1, title: "A"))
       begun.open()
-      while (persistence._store.connection.openFile?.waitingForTurn ?? 0) == 0 { await Task.yield() }
+      while (persistence._store.connection.openFile?.writing.waitingForTurn ?? 0) == 0 { await Task.yield() }
     }
     #expect(try await beside.value == [2])
   }
@@ -316,7 +316,7 @@ struct WaitingTests {
         await clock.advance(by: .seconds(4))
         _ = try await books.load(1)
       }
-      #expect((persistence._store.connection.openFile?.waitingForTurn ?? 0) == 1)
+      #expect((persistence._store.connection.openFile?.writing.waitingForTurn ?? 0) == 1)
       for _ in 0..<9 { await clock.advance(by: .seconds(4)) }
       let error = await #expect(throws: StoreError.self) { try await beside.value }
       #expect(error?.kind == .refused && error?.message.contains("“import the list”") == true)
@@ -355,7 +355,7 @@ struct WaitingTests {
     }
     await converting.wait()
     let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
-    while (persistence._store.connection.openFile?.waitingForTurn ?? 0) == 0 { await Task.yield() }
+    while (persistence._store.connection.openFile?.writing.waitingForTurn ?? 0) == 0 { await Task.yield() }
     if inTransaction { for _ in 0..<20 { await clock.advance(by: .seconds(4)) } } else { clock.jump(by: .seconds(80)) }
     goesOn.open()
     try await warming.value

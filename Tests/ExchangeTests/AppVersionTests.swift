@@ -29,6 +29,10 @@ struct CityApp: CompiledFormat {
     } catch { throw .refused(reason: "\(error)") }
   }
 
+  func createTrees(for content: RecordContent, in transaction: any WriteTransaction) throws(ModelError) {
+    throw .refused(reason: "the stores of this suite have their datastore")
+  }
+
   func lifted(_ content: RecordContent) throws(ModelError) -> RecordContent {
     do {
       var document = try JSONParser.parse(content.bytes)

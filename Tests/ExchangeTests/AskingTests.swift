@@ -1,3 +1,4 @@
+import DatastoreModel
 import StorageEngine
 import Testing
 

@@ -87,6 +87,9 @@ extension ExchangedStore {
 }
 
 extension CommitGraph {
+  /// All commits that are known, of a run the last one, in no order.
+  var identities: [CommitIdentity] { entries.filter(\.isKnown).map(\.identity) }
+
   /// Commits and all that they were made on, as far as it is known; each commit of a run by itself.
   func ancestry(of commits: [CommitIdentity]) -> Set<CommitIdentity> {
     var (seen, open): (Set<CommitIdentity>, [CommitIdentity]) = ([], commits)

@@ -1,6 +1,7 @@
 import DatastoreModel
 import Documents
 import Expressions
+import Foundation
 import StorageEngine
 import Testing
 
@@ -133,5 +134,72 @@ struct HostileStreamTests {
     try theirs.put(#"{"id":2,"name":"two"}"#)
     try ours.fetchAndMerge(theirs)
     try ours.expectSound()
+  }
+
+  @Test("a long record is read once, and of a line that is too long no more is read than tells that")
+  func readsOnce() throws {
+    let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max)).jsonl"
+    defer { unlink(path) }
+    func read(_ line: String, length: Int? = nil) throws -> (lines: [Int], bytes: Int, isRefused: Bool) {
+      try DurableFile.replace(path, with: Array("{\"strata\":1}\n\(line)".utf8))
+      // The rest is a hole, of which nothing need be held.
+      if let length { truncate(path, off_t(length)) }
+      let reader = try LineReader(path: path)
+      var lines: [Int] = []
+      do {
+        while let line = try reader.next() { lines.append(line.count) }
+        return (lines, reader.byteCount, false)
+      } catch is ExchangeError { return (lines, reader.byteCount, true) }
+    }
+    let record = "{\"put\":\"City\",\"bytes\":\"\(String(repeating: "A", count: 9 << 20))\"}"
+    let whole = try read(record + "\n")
+    #expect(whole.lines == [12, record.utf8.count] && !whole.isRefused)
+    #expect(whole.bytes == 13 + record.utf8.count + 1)
+    let endless = try read("{\"put\":\"City\",\"bytes\":\"\(String(repeating: "A", count: 5 << 20))", length: 240 << 20)
+    #expect(endless.lines == [12] && endless.isRefused)
+    #expect((LineReader.lineLimit...(LineReader.lineLimit + (2 << 20))).contains(endless.bytes), "\(endless.bytes)")
+    let commit = try read("{\"commit\":\"\(String(repeating: "A", count: 5 << 20))", length: 240 << 20)
+    #expect(commit.lines == [12] && commit.isRefused)
+    #expect(commit.bytes <= (4 << 20) + (1 << 17), "\(commit.bytes)")
+  }
+
+  @Test("of a long line that comes over a pipe no part is held before all of it is there")
+  func pipes() throws {
+    /// Reads what another thread writes: the lengths of the lines, whether one was refused, and how much lay in files at most.
+    func read(_ beginning: String, megabytes: Int, _ rest: String) throws -> (
+      lines: [Int], isRefused: Bool, inFiles: UInt64
+    ) {
+      var ends: [Int32] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      let (output, done) = (ends[1], DispatchSemaphore(value: 0))
+      nonisolated(unsafe) var inFiles: UInt64 = 0
+      Thread.detachNewThread {
+        let writer = LineWriter(descriptor: output, name: "the test")
+        try? writer.add(Array(beginning.utf8))
+        let piece = [UInt8](repeating: 0x41, count: 1 << 20)
+        for _ in 0..<megabytes {
+          guard (try? writer.add(piece)) != nil else { break }
+          inFiles = max(inFiles, TemporaryFile.bytesInUse)
+        }
+        try? writer.add(Array(rest.utf8))
+        try? writer.flush()
+        close(output)
+        done.signal()
+      }
+      let reader = LineReader(descriptor: ends[0], name: "a pipe")
+      var (lines, isRefused): ([Int], Bool) = ([], false)
+      do {
+        while let line = try reader.next() { lines.append(line.count) }
+      } catch is ExchangeError { isRefused = true }
+      reader.hangUp()
+      done.wait()
+      return (lines, isRefused, inFiles)
+    }
+    let beginning = "{\"put\":\"City\",\"bytes\":\""
+    let whole = try read("{}\n" + beginning, megabytes: 9, "\"}\n{\"end\":1}\nlast")
+    #expect(whole.lines == [2, beginning.utf8.count + (9 << 20) + 2, 9, 4] && !whole.isRefused)
+    let endless = try read(beginning, megabytes: 240, "\"}\n")
+    #expect(endless.lines.isEmpty && endless.isRefused)
+    #expect(endless.inFiles > UInt64(LineReader.lineLimit - (8 << 20)), "\(endless.inFiles)")
   }
 }

@@ -311,6 +311,30 @@ struct MergeTests {
     #expect(try ours.merge(theirs.head, .theirs).plan.open.map(\.isCollision) == [true])
   }
 
+  @Test(
+    "an index that is stale on one side is stale and empty in both stores that make the merge",
+    arguments: [false, true])
+  func staleOnOneSide(isOurs: Bool) throws {
+    let (one, other) = try Self.pair(#"{"id":1,"name":"a"}"#)
+    try (isOurs ? one : other).own.engine.change { transaction in
+      var descriptor = ExchangedStore.descriptor
+      descriptor.indexes[0].isStale = true
+      try DatastoreWriter.store(descriptor, in: transaction)
+    }
+    try one.put(#"{"id":2,"name":"b"}"#)
+    try other.put(#"{"id":3,"name":"c"}"#)
+    let heads = (one: one.head, other: other.head)
+    try one.fetch(other)
+    try other.fetch(one)
+    _ = try one.merge(heads.other)
+    _ = try other.merge(heads.one)
+    for store in [one, other] {
+      let index = try #require(try store.own.head.datastore("City")?.indexes.first)
+      #expect(index.descriptor.isStale)
+      #expect(try index.count == 0)
+    }
+  }
+
   @Test("what the ancestors of a criss-cross have in common is found once, however many records are merged")
   func searches() throws {
     let (ours, theirs) = try Self.pair(#"{"id":1,"name":"b","n":0}"#, #"{"id":2,"name":"two"}"#)

@@ -26,11 +26,21 @@ struct PrunedStoreTests {
 
   private func expectClean(_ store: ExchangedStore, _ comment: String) throws {
     try store.own.engine.close()
-    let report = try FileStore.verify(at: store.own.path, disk: SystemDisk())
-    let problems = report.findings.filter { $0.severity == .damage }.map(\.problem)
-    #expect(problems.isEmpty, "\(comment): \(problems.prefix(3))")
+    func problems(_ path: String) throws -> [String] {
+      let report = try FileStore.verify(at: path, disk: SystemDisk())
+      return report.findings.filter { $0.severity == .damage }.map { "\($0.problem)" }
+    }
+    let found = try problems(store.own.path)
+    #expect(found.isEmpty, "\(comment): \(found.prefix(3))")
     let opened = ExchangedStore(try OwnStore.open(path: store.own.path, program: "test", author: ""))
     try opened.expectSound()
+    let saved = "\(store.own.path).\(UInt64.random(in: 0 ... .max))"
+    _ = try FileStore.salvage(from: store.own.path, to: saved, options: StoreOptions(), disk: SystemDisk())
+    let again = ExchangedStore(try OwnStore.open(path: saved, program: "test", author: ""))
+    #expect(try again.contents() == opened.contents(), "\(comment), salvaged")
+    try again.own.engine.close()
+    let left = try problems(saved)
+    #expect(left.isEmpty, "\(comment), salvaged: \(left.prefix(3))")
   }
 
   /// A second datastore whose tree another branch knows by another number.
@@ -97,8 +107,8 @@ struct PrunedStoreTests {
       }
       let merge = try engine.beginBlocking()
       let theirs = try engine.view(at: tips[1])
-      for name in names { #expect(try merge.adopt([1], in: name, from: theirs)) }
-      #expect(try merge.adopt([9], in: names[0], from: theirs))
+      for name in names { #expect(try merge.adopt([1], in: name, from: theirs, probe: nil)) }
+      #expect(try merge.adopt([9], in: names[0], from: theirs, probe: nil))
       try merge.commit(CommitInfo(parents: tips))?.wait()
       try engine.change { _ = try $0.put([1], Array("later".utf8), in: names[0]) }
       try engine.change { _ = try $0.delete([9], in: names[0]) }

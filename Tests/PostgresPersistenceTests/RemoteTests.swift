@@ -251,14 +251,14 @@ struct ServerRemoteTests {
     #expect(known.number(of: old) == 3 && (try? team.own.engine.commit(3)) == nil)
     let number = try laptop.put(#"{"id":1,"name":"again"}"#).rawValue
     let graph = try laptop.graph
-    let commit: HistoryAppend.Commit = (
+    let commit: HistoryUpload.Commit = (
       (number, laptop.head), Pedigree(parents: [before, old], undoes: old, squashed: [])
     )
-    let append = HistoryAppend(
+    let isMoved = try HistoryUpload.append(
       [commit], of: laptop.own.engine, from: (number - 1, before), to: (number, laptop.head),
-      identity: { graph.identity(of: $0) },
-      known: { known.number(of: $0) })
-    #expect(try append.run(on: #require(team.own.engine as? ServerStore)))
+      identity: { graph.identity(of: $0) }, known: { known.number(of: $0) },
+      on: #require(team.own.engine as? ServerStore))
+    #expect(isMoved)
     _ = try team.own.refresh()
     let head = team.own.engine.head.commit
     #expect(head.identity == laptop.head && head.undoes == nil)

@@ -331,7 +331,9 @@ struct ServerTests {
     let long = await #expect(throws: (any Error).self) {
       try await books.persist(Book(id: 2, title: String(repeating: "x", count: 1_200)))
     }
-    #expect("\(try #require(long))".contains("1000"), "\(String(describing: long))")
+    for part in ["2", "title", "1000"] {
+      #expect("\(try #require(long))".contains(part), "\(String(describing: long))")
+    }
     #expect(try await books.count == 1)
     let versions = VersionedFormat.datastore(persistence)
     let order = await #expect(throws: StoreError.self) { try await versions.persist(Versioned(id: Release(major: 1))) }

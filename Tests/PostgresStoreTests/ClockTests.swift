@@ -71,7 +71,20 @@ struct ClockTests {
     #expect(try days(other).keys.sorted() == [6])
   }
 
-  @Test("a store without clocks gets them from the first who may add them, and is written and read without them until then")
+  @Test("a newest date more than a day ahead of this computer's clock is reported, as of a file")
+  func ahead() throws {
+    let store = try TestServer.store()
+    #expect(store.openingReport.notes.isEmpty)
+    let file = try file()
+    try HistoryUpload.run(from: file, to: store)
+    #expect(store.openingReport.notes.count == 1)
+    #expect(store.openingReport.notes.first?.contains("days after this computer's clock") == true)
+    #expect(store.openingReport.notes == file.openingReport.notes)
+    #expect(try ServerStore.open(store.url, isReadOnly: true).openingReport.notes == file.openingReport.notes)
+  }
+
+  @Test(
+    "a store without clocks gets them from the first who may add them, and is written and read without them until then")
   func upgrade() throws {
     let server = try #require(TestServer.shared)
     let store = try TestServer.store()

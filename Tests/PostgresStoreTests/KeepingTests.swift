@@ -46,6 +46,22 @@ struct KeepingTests {
     #expect(try store.leases().isEmpty)
   }
 
+  @Test("what came of a work is told until the next one, and stands behind what somebody does")
+  func result() throws {
+    let store = try filled()
+    let other = try ServerStore.open(store.url)
+    #expect(other.activity == nil)
+    store.setActivity(Array("7 of 9".utf8))
+    #expect(other.activity == Array("7 of 9".utf8))
+    store.leaveActivity(Array("done".utf8))
+    #expect(other.activity == Array("done".utf8))
+    #expect(try store.leases().isEmpty)
+    other.setActivity(Array("1 of 5".utf8))
+    #expect(store.activity == Array("1 of 5".utf8))
+    other.setActivity(nil)
+    #expect(store.activity == nil)
+  }
+
   @Test("who follows a store hears of commits of others")
   func following() async throws {
     let store = try filled()
@@ -149,6 +165,32 @@ struct KeepingTests {
       return
     }
     #expect(try store.refreshed().served(Self.records)?.look(for: [1]) == nil)
+  }
+
+  @Test("a write whose state is pruned while it reads is made again, and one that fails for another reason is not")
+  func writingBesidePruning() throws {
+    let store = try filled()
+    let other = try ServerStore.open(store.url)
+    var attempts = 0
+    let written = try store.write(CommitInfo()) { transaction throws(StorageError) in
+      attempts += 1
+      if attempts == 1 {
+        for number in 0..<2 as Range<UInt8> {
+          try other.change { other throws(StorageError) in try other.set([9], [number], in: Self.records) }
+        }
+        _ = try other.prune(before: other.newest.commit.number)
+      }
+      _ = try transaction.tree(Self.records)?.find(.bytes([5]))
+      try transaction.put([1], [UInt8(attempts)], in: Self.records)
+    }
+    #expect(try written.get() == store.newest.commit.number && attempts == 2)
+    #expect(try store.newest.served(Self.records)?.look(for: [1])?.payload == .bytes([2]))
+    let failed = try store.write(CommitInfo()) { transaction throws(StorageError) in
+      attempts += 1
+      throw StorageError.noSuchTree(Self.records)
+    }
+    #expect(throws: StorageError.self) { try failed.get() }
+    #expect(attempts == 3)
   }
 
   @Test("a commit with a name that lacks what it had is found")

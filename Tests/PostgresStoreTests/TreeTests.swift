@@ -76,9 +76,11 @@ struct TreeTests {
       #expect(try tree.rank(of: probe) == UInt64(before.count))
       #expect(try tree.look(for: probe)?.payload == state.model[probe].map { .bytes($0) })
       let rank = dice.roll(keys.count + 2)
-      #expect(
-        try #require(tree.stored).page(rank: UInt64(rank), limit: 4).map(\.key) == Array(keys.dropFirst(rank).prefix(4))
-      )
+      let bound = try #require(tree.stored).key(atRank: UInt64(rank))
+      #expect(bound == keys.dropFirst(rank).first)
+      if let bound {
+        #expect(try tree.entries(KeyRange(from: bound), limit: 4).map(\.key) == Array(keys.dropFirst(rank).prefix(4)))
+      }
       let range = KeyRange(from: .key(20), to: .key(40))
       #expect(try tree.entries(range, limit: 5).map(\.key) == Array(keys.filter(range.contains).prefix(5)))
       #expect(try tree.count(range) == UInt64(keys.filter(range.contains).count))
@@ -114,9 +116,11 @@ struct TreeTests {
       }
       // A put of the same value is a version too, so neighbours that are equal count once.
       var versions: [[UInt8]?] = []
-      for version in try store.newest.states(of: key, in: Self.records).reversed() {
+      for version in try store.newest.versions(of: key, in: Self.records, before: nil, limit: 100).reversed() {
         var value: [UInt8]?
-        if case .bytes(let bytes)? = version.entry?.payload { value = bytes }
+        if let change = version.change, change.kind == .put, case .served(let record) = change.reference {
+          value = try record.value.array
+        }
         if versions.last != .some(value) { versions.append(value) }
       }
       #expect(versions == expected)

@@ -14,13 +14,29 @@ final class SetClock: Sendable {
 
 @Suite("The cockpit")
 struct CockpitTests {
-  private func activity(_ steps: [(String, Int, Int)], of title: String = "City: add index zone") -> Progress {
-    let steps = steps.map { Activity.Step(title: $0.0, done: $0.1, total: $0.2, isComplete: $0.1 == $0.2) }
-    let current = steps.first { !$0.isComplete } ?? steps[steps.count - 1]
-    return Progress(
-      done: current.done, total: current.total,
-      found: .activity(
-        Activity(title: title, done: current.done, total: current.total, startedAt: Sample.now, steps: steps)))
+  /// What a build says of itself after some steps of work, each of `perTick` units in a tenth of a second.
+  private struct Build {
+    let clock: SetClock
+    var account: WorkAccount
+
+    init(_ clock: SetClock, _ steps: [(String, Int)], title: String = "add index zone to City") {
+      self.clock = clock
+      let steps = steps.map { Activity.Step(title: $0.0, done: 0, total: $0.1, isComplete: false, cost: 1) }
+      account = WorkAccount(title, steps, startedAt: clock.now, at: clock.now, storeBefore: 10_000_000)
+    }
+
+    var progress: Progress {
+      let activity = account.activity
+      return Progress(done: activity.done, total: activity.total, found: .activity(activity))
+    }
+
+    mutating func work(_ count: Int, seconds: Double = 0.1) {
+      clock.pass(seconds: seconds)
+      account.advance(by: count)
+      account.update(at: clock.now)
+    }
+
+    mutating func begin(_ step: String, _ total: Int) { account.begin(step, total: total, at: clock.now) }
   }
 
   @Test("a line a step and a line an index, with bar, rate and remaining time; the chip is on every screen")
@@ -32,16 +48,21 @@ struct CockpitTests {
     driver.isHolding = true
     try driver.play(":add-index zone=timezone")
     let id = try #require(driver.browser.session.running[.warmUp]?.id)
-    for done in stride(from: 0, through: 500, by: 100) {
-      driver.tell(.work(id, .progress(activity([("learn the types", 1_000, 1_000), ("evaluate", done, 1_000)]))))
-      clock.pass(seconds: 0.1)
+    var build = Build(clock, [("learn the types", 1_000), ("decode", 1_000)])
+    for _ in 0..<10 { build.work(100) }
+    build.begin("decode", 1_000)
+    for _ in 0..<5 {
+      build.work(100)
+      driver.tell(.work(id, .progress(build.progress)))
     }
-    #expect(driver.lines.contains { $0.contains("learn the types") && $0.contains("complete ✓") })
-    let line = try #require(driver.lines.first { $0.contains("evaluate") })
-    #expect(line.contains("500 / 1 000") && line.contains("50.0 %") && line.contains("1 000/s"), "\(line)")
+    #expect(driver.lines.contains { $0.contains("learn the types") && $0.contains("1 000 ✓") && $0.contains("0:01") })
+    let line = try #require(driver.lines.first { $0.contains("decode") && $0.contains(" / ") })
+    #expect(line.contains("500 / 1 000") && line.contains("1 000/s"), "\(line)")
     #expect(line.contains("█") && line.contains("░"))
+    #expect(driver.shows("75 % · 0:02 gone") && driver.shows("0:01 left"), "\(driver.screen)")
     driver.press("2")
-    #expect(driver.title.contains("⟳ City: add index zone 50 %"))
+    #expect(driver.title.contains("⟳ add index zone to City 75 %"))
+    #expect(driver.status.contains("add index zone to City · 75 % ·"), "\(driver.status)")
   }
 
   @Test("what is stalled says for how long nothing was done, and a clock ticks only while something runs")
@@ -56,7 +77,9 @@ struct CockpitTests {
     try driver.play(":add-index zone=timezone")
     #expect(clocks().last == true)
     let id = try #require(driver.browser.session.running[.warmUp]?.id)
-    driver.tell(.work(id, .progress(activity([("evaluate", 100, 1_000)]))))
+    var build = Build(clock, [("decode", 1_000)])
+    build.work(100)
+    driver.tell(.work(id, .progress(build.progress)))
     clock.pass(seconds: 2)
     driver.tell(.tick(nil))
     #expect(!driver.shows("nothing for"))
@@ -66,7 +89,8 @@ struct CockpitTests {
     #expect(driver.title.contains("10 %, nothing for 4 s"))
     driver.press("2")
     #expect(driver.title.contains("nothing for 4 s"))
-    driver.tell(.work(id, .progress(activity([("evaluate", 101, 1_000)]))))
+    build.work(1)
+    driver.tell(.work(id, .progress(build.progress)))
     #expect(!driver.shows("nothing for"))
     driver.release()
     #expect(clocks().last == false)
@@ -118,12 +142,12 @@ struct CockpitTests {
     try Sample.change(store, "City", "2661604", ".timezone", to: 5)
     let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
     try driver.play(":add-index zone=timezone")
-    #expect(driver.lines.contains { $0.contains("evaluate") && $0.contains("failed ✗") })
+    #expect(driver.lines.contains { $0.contains("decode") && $0.contains("failed ✗") })
     #expect(driver.shows("1 record does not fit the index; the store is as it was"))
     #expect(driver.shows("City/2661604"))
-    #expect(!driver.lines.contains { $0.contains("evaluate") && $0.contains("complete") })
+    #expect(!driver.lines.contains { $0.contains("decode") && $0.contains("✓") })
     driver.press("L")
-    #expect(driver.shows("failed evaluate"))
+    #expect(driver.shows("failed decode"))
     #expect(try store.refresh().datastore("City")?.indexes.contains { $0.descriptor.name == "zone" } == false)
   }
 
@@ -136,7 +160,7 @@ struct CockpitTests {
     driver.press("V")
     try driver.play(":add-index zone=timezone")
     #expect(driver.shows("10 records evaluated, 10 entries written"))
-    #expect(driver.shows("10 records") && driver.shows(file))
+    #expect(driver.shows("10 records") && driver.shows(file), "\(driver.screen)")
     #expect(driver.shows("0 orphans, 0 missing"))
   }
 
@@ -152,15 +176,14 @@ struct CockpitTests {
       driver.isHolding = true
       try driver.play(":add-index zone=timezone")
       let id = try #require(driver.browser.session.running[.warmUp]?.id)
+      var build = Build(
+        clock, [("learn the types", 1_000), ("decode", 148_896), ("sort", 148_896), ("write index zone", 148_896)])
+      build.work(1_000)
+      build.begin("decode", 148_896)
       for tick in 0..<40 {
         // Quick at first, then in waves.
-        let done = tick < 10 ? tick * 4_000 : 40_000 + (tick - 10) * 1_500 + tick % 5 * 200
-        driver.tell(
-          .work(
-            id,
-            .progress(activity([("learn the types", 1_000, 1_000), ("evaluate", done, 148_896), ("name", 0, 148_896)])))
-        )
-        clock.pass(seconds: 0.25)
+        build.work(tick < 10 ? 4_000 : 1_500 + tick % 5 * 200, seconds: 0.25)
+        driver.tell(.work(id, .progress(build.progress)))
       }
       driver.tell(.tick(WorkFigures(memory: 50_000_000, temporary: 0, store: 10_000_000)))
       driver.tell(.tick(WorkFigures(memory: 61_000_000, temporary: 12_000_000, store: 18_100_000)))
@@ -185,7 +208,7 @@ struct CockpitTests {
       Issue.record("the index was not added")
       return
     }
-    #expect(titles.with { $0 } == ["learn the types", "evaluate", "index name"])
+    #expect(titles.with { $0 } == ["learn the types", "read", "decode", "sort", "write index name", "commit"])
     #expect((report.records, report.entries) == (2_000, 2_000))
   }
 
@@ -198,7 +221,7 @@ struct CockpitTests {
     }
     let change = try IndexChange(adding: "timezone=timezone")
     _ = try IndexChangeRequest(change: change, datastore: "City").reply(in: context)
-    let later = heard.with { $0 }.filter { $0.steps.contains { $0.title == "evaluate" && $0.isComplete } }
+    let later = heard.with { $0 }.filter { $0.steps.contains { $0.title == "decode" && $0.isComplete } }
     #expect(!later.isEmpty)
     for activity in later {
       let learned = activity.steps.first { $0.title == "learn the types" }
@@ -215,40 +238,87 @@ struct CockpitTests {
     try driver.play(":add-index zone=timezone")
     driver.press("2")
     driver.release()
-    #expect(driver.title.contains("add index zone failed"), "\(driver.title)")
+    #expect(driver.title.contains("add index zone to City failed"), "\(driver.title)")
     #expect(
-      driver.status.contains("add index zone failed: 1 record does not fit the index — 6 shows it"), "\(driver.status)")
+      driver.status.contains("add index zone to City failed: 1 record does not fit the index — 6 shows it"),
+      "\(driver.status)")
     driver.press("6")
     #expect(driver.shows("City/2661604"))
     driver.press("2")
     #expect(!driver.title.contains("failed") && !driver.status.contains("failed"))
   }
 
-  /// What another program says of building an index, with all its steps.
+  /// What another program says of building an index: a second for 100 records, a tenth of it for 100 entries.
   private func building(_ done: (Int, Int), startedAt: Int64 = Sample.now) -> Activity {
-    Activity(
-      title: "add index score to City", done: done.1 > 0 ? done.1 : done.0, total: 1_000, startedAt: startedAt,
-      steps: [
-        .init(title: "evaluate", done: done.0, total: 1_000, isComplete: done.1 > 0, cost: 2),
-        .init(title: "index score", done: done.1, total: 1_000, isComplete: false, cost: 1),
-      ])
+    let steps = [("decode", 20), ("write index score", 2)].map {
+      Activity.Step(title: $0.0, done: 0, total: 1_000, isComplete: false, cost: $0.1)
+    }
+    var account = WorkAccount("add index score to City", steps, startedAt: startedAt, at: startedAt)
+    account.advance(by: done.0)
+    let decoded = startedAt + Int64(done.0) * 10_000_000
+    account.update(at: decoded)
+    if done.1 > 0 {
+      account.begin("write index score", total: 1_000, at: decoded)
+      account.advance(by: done.1)
+      account.update(at: decoded + Int64(done.1) * 1_000_000)
+    }
+    var activity = account.activity
+    activity.worker = Activity.Worker(processIdentifier: 4_711, program: "strata", host: "alpha")
+    activity.figures = WorkFigures(memory: 61_000_000, temporary: 0, store: 8_100_000, holdsLock: true)
+    activity.storeBefore = 0
+    return activity
   }
 
   @Test("a watcher sees another program's build with one bar for the whole, and is never offered to cancel it")
   func watching() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
     driver.browser.session.hear(building((500, 0)))
-    #expect(driver.title.contains("add index score to City 33 %"), "\(driver.title)")
-    #expect(driver.status.contains("another program: add index score to City"), "\(driver.status)")
+    #expect(driver.title.contains("add index score to City 45 %"), "\(driver.title)")
+    #expect(driver.status.contains("add index score to City · 45 %") && driver.status.contains("another program's"))
     driver.browser.session.hear(building((1_000, 1)))
-    let share = try #require(driver.browser.session.run?.share)
+    let share = try #require(driver.browser.session.run?.activity.share)
     driver.browser.session.hear(building((900, 0)))
-    #expect(driver.browser.session.run?.share == share, "it never goes back")
+    #expect(driver.browser.session.run?.activity.share == share, "it never goes back")
     driver.press("6")
-    #expect(!driver.keys.contains("cancel") && driver.shows("66 %"), "\(driver.screen)")
+    #expect(!driver.keys.contains("cancel") && driver.shows("90 %"), "\(driver.screen)")
+    #expect(driver.shows("strata (process 4711 on alpha) runs it; only that cancels it. What is shown stays #4."))
+    #expect(driver.shows("memory 61 MB · log +8.1 MB"))
+    driver.browser.session.facts.writer = WriterHold(processIdentifier: 4_711, program: "strata", since: Sample.now)
+    #expect(driver.shows("runs it and holds the lock since"), "\(driver.screen)")
     driver.press("^c")
     #expect(!driver.hasQuit)
     #expect(driver.status.contains("is another program's work, which only that cancels"), "\(driver.status)")
+  }
+
+  @Test(
+    "a watcher that came late shows the times that the writer measured; what an older writer does not say is not shown")
+  func lateWatcher() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.browser.session.hear(building((1_000, 400)))
+    driver.press("6")
+    let row = try #require(driver.lines.first { $0.contains("decode") && $0.contains("✓") })
+    #expect(row.contains("1 000 ✓") && row.contains("100/s") && row.contains("0:10"), "\(row)")
+    let older = """
+      {"done":500,"startedAt":\(Sample.now),"steps":[{"cost":2,"done":500,"isComplete":false,"title":"evaluate","total":1000},
+      {"cost":1,"done":0,"isComplete":false,"title":"index score","total":1000}],"title":"add index score to City","total":1000}
+      """
+    let later = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    let activity = Activity(bytes: Array(older.utf8))
+    #expect(activity != nil)
+    later.browser.session.hear(activity)
+    later.press("6")
+    #expect(later.shows("500 / 1 000") && later.title.contains("50 %"), "\(later.screen)")
+    #expect(!later.shows("/s") && !later.shows("memory") && !later.shows(" left ·"))
+    #expect(later.shows("Another program runs it"))
+  }
+
+  @Test("the cockpit does not offer to start what cannot be started")
+  func nothingToStart() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("6")
+    #expect(!driver.keys.contains("start"), "\(driver.keys)")
+    driver.press("a")
+    #expect(driver.status.contains("there are no formats here"))
   }
 
   @Test("what another program's build came to stays: its commit and figures, or why it failed and of which records")
@@ -275,5 +345,83 @@ struct CockpitTests {
       "\(driver.screen)")
     driver.browser.session.hear(nil)
     #expect(driver.shows("complete: commit #5"))
+  }
+
+  @Test(
+    "failures are listed as they come, three of them, and Enter goes to one; what is mended meanwhile goes into the next run"
+  )
+  func failuresAsTheyCome() throws {
+    let clock = SetClock()
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    driver.isHolding = true
+    try driver.play(":add-index zone=timezone")
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    var build = Build(clock, [("decode", 1_000)])
+    let city = try #require(try store.head.datastore("City"))
+    for (position, text) in ["2661604", "2657896", "615532", "611717"].enumerated() {
+      let key = try city.identifier(parsing: text)
+      build.account.fail(.init(datastore: "City", identifier: key.bytes, reason: "no. \(position)"))
+      build.work(10)
+      driver.tell(.work(id, .progress(build.progress)))
+      #expect(driver.shows("failures  \(position + 1)") && driver.shows("City/2661604"), "\(driver.screen)")
+    }
+    #expect(driver.shows("no. 2") && !driver.shows("no. 3"))
+    driver.press("j Enter")
+    #expect(driver.browser.focus == .record)
+    let asked = try #require(driver.works.compactMap { $0 as? TableRequest }.last)
+    #expect(asked.anchor == .identifier(try city.identifier(parsing: "2657896")))
+    #expect(driver.browser.session.isRunning(.warmUp), "the build goes on")
+  }
+
+  @Test("who works and who waits is said as the lock and the work are: waiting for it, holding it, holding none")
+  func standing() throws {
+    let clock = SetClock()
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    driver.isHolding = true
+    driver.browser.session.facts.writer = WriterHold(processIdentifier: 9, program: "Atlas", since: Sample.now)
+    try driver.play(":add-index zone=timezone")
+    #expect(driver.shows("This program waits for the lock, which Atlas (process 9) holds since"), "\(driver.screen)")
+    driver.browser.session.facts.writer = nil
+    driver.tell(.tick(WorkFigures(memory: 1, temporary: 0, store: 1, holdsLock: true)))
+    #expect(driver.shows("This program runs it and holds the lock: what is shown stays #4 until it commits"))
+    clock.pass(seconds: 2)
+    driver.tell(.tick(WorkFigures(memory: 1, temporary: 0, store: 1, holdsLock: false)))
+    #expect(driver.shows("This program runs it on #4 and holds no lock: nobody waits for it."))
+  }
+
+  @Test(
+    "builds are remembered with what they took, the running one is compared with the last, and older ones are told by their commits"
+  )
+  func past() throws {
+    let clock = SetClock()
+    let store = try Sample.store()
+    _ = try store.addIndex(
+      IndexDescriptor(name: "old", kind: .oneToMany, encoding: .string, valueType: "String", rule: ".name"), to: "City",
+      options: EditOptions())
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    try driver.play(":add-index zone=timezone")
+    let build = try #require(driver.browser.session.remembered.builds?.last)
+    #expect(build.title == "add index zone to City" && build.records == 10 && build.outcome == "complete")
+    #expect(driver.shows("add index old to City  #5"), "\(driver.screen)")
+    driver.browser.session.remembered.builds?[0].seconds = 12
+    driver.browser.session.remembered.builds?[0].memory = 61_000_000
+    driver.isHolding = true
+    clock.pass(seconds: 60)
+    try driver.play(":drop-index zone")
+    driver.release()
+    driver.isHolding = true
+    try driver.play(":add-index zone=timezone")
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    var next = Build(clock, [("decode", 10)])
+    next.work(5)
+    driver.tell(.work(id, .progress(next.progress)))
+    #expect(driver.shows("the last time: 0:12 · 0/s · memory 61 MB"), "\(driver.screen)")
   }
 }

@@ -138,6 +138,7 @@ enum CommandExamples {
     .conditions: example(.seen("A condition is asked of each record")),
     .explain: example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
     .frequency: example(.seen("nulls 0"), before: "keys l l"),
+    .group: example(.seen("Groups by population"), before: "keys l l l"),
     .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),
     .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys yp"),
     .narrowColumn: example(

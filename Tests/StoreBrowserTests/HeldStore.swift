@@ -97,8 +97,10 @@ final class HeldStore: EditableStore {
   func preview(_ changes: ChangeSet, options: EditOptions) throws(ModelError) -> ChangePreview {
     try store.preview(changes, options: options)
   }
-  func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges {
-    try store.rebase(changes, onto: commit)
+  func rebase(
+    _ changes: ChangeSet, onto commit: CommitNumber, progress: WorkProgress?
+  ) throws(ModelError) -> RebasedChanges {
+    try store.rebase(changes, onto: commit, progress: progress)
   }
   func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet {
     try store.undoPreview(of: commit, progress: progress)

@@ -40,7 +40,7 @@ struct ImportTests {
       #expect(store.head.commit.rawValue == 5)
       #expect(driver.browser.view.kind == .migration)
       #expect(driver.shows("complete: commit #5, 3 new"))
-      #expect(driver.lines.contains { $0.contains("index name") && $0.contains("complete ✓") })
+      #expect(driver.lines.contains { $0.contains("write index name") && $0.contains("✓") })
       driver.press("Enter")
       #expect(driver.shows("Rigi Kulm") && driver.shows("Säntis"))
       let mountains = try #require(try store.head.datastore("Mountain"))

@@ -38,7 +38,7 @@ struct MigrationTests {
     }
     #expect(driver.browser.view.kind == .migration)
     #expect(driver.shows("City: index population, new"))
-    #expect(driver.shows("complete ✓"))
+    #expect(driver.shows("100 ✓"))
     #expect(driver.shows("complete: commit #5"))
     driver.press("q")
     #expect(driver.shows("თბილისი"))
@@ -53,7 +53,7 @@ struct MigrationTests {
     let step = Activity.Step(title: "City: index population", done: 573, total: 1000, isComplete: false)
     let activity = Activity(title: "warm-up City", done: 573, total: 1000, startedAt: Sample.now, steps: [step])
     driver.tell(.work(id, .progress(Progress(done: 573, total: 1000, found: .activity(activity)))))
-    #expect(driver.shows("57.3 %"))
+    #expect(driver.shows("57 %"))
     #expect(driver.shows("573 / 1 000"))
     driver.press("2")
     #expect(driver.browser.focus == .table)
@@ -169,32 +169,28 @@ struct MigrationTests {
     #expect(!driver.shows("left out of City"))
   }
 
-  @Test("rates are measured, and the remaining time is a range from three measures on")
+  @Test("rates are measured; a course of any length has at most 120 parts")
   func rates() {
     var meter = RateMeter()
-    for tick in 0..<6 { meter.note(done: tick * 100, at: Int64(tick) * 100_000_000) }
-    #expect(meter.rate == 1000)
-    #expect(meter.remaining(of: 500) == 0.5...0.5)
-    #expect(RateMeter().remaining(of: 1) == nil)
+    for tick in 1...6 { meter.note(done: tick * 100, seconds: Double(tick) / 10) }
+    #expect(meter.rate == 1_000 && meter.course == Array(repeating: 1_000, count: 6))
+    for tick in 7...5_000 { meter.note(done: tick * 100, seconds: Double(tick) / 10) }
+    #expect(meter.course.count <= 120 && meter.course.allSatisfy { (999...1_001).contains($0) })
   }
 
-  @Test("the scale of rates grows at once, and shrinks where for ten seconds none came near it")
-  func scale() {
-    var meter = RateMeter()
-    var (done, seconds) = (0, 0)
-    func note(_ rate: Int) -> Double {
-      done += rate
-      meter.note(done: done, at: Int64(seconds) * 1_000_000_000)
-      seconds += 1
-      return meter.scale
+  @Test(
+    "what is left is a range from the slower to the faster of all and of lately; with too little known there is none")
+  func estimate() throws {
+    var estimate = WorkEstimate()
+    func note(_ shares: StrideThrough<Double>, from second: Int) {
+      for (tick, share) in shares.enumerated() { estimate.note(share, at: Int64(second + tick) * 1_000_000_000) }
     }
-    _ = note(0)
-    #expect(note(10_000) == 10_000)
-    for _ in 0..<9 { #expect(note(1_000) == 10_000, "after \(seconds) seconds") }
-    #expect(note(1_000) == 1_000)
-    #expect(note(4_000) == 4_000)
-    // Another step is another rate in the same picture.
-    meter.beginStep()
-    #expect(meter.rate == nil && meter.scale == 4_000 && meter.course.max() == 10_000)
+    note(stride(from: 0, through: 0.01, by: 0.005), from: 0)
+    #expect(estimate.secondsLeft == nil, "one percent says nothing")
+    note(stride(from: 0.02, through: 0.5, by: 0.01), from: 3)
+    let left = try #require(estimate.secondsLeft)
+    #expect(left.contains(50) && left.upperBound < 60, "\(left)")
+    estimate.note(0.3, at: 60_000_000_000)
+    #expect(estimate.share == 0.5, "it never goes back")
   }
 }

@@ -48,6 +48,36 @@ struct RuntimeTests {
     var screen: String { program.draw(size: size).text() }
   }
 
+  @Test("the first picture waits for what fills it, later ones only for what comes at once, and none for nothing")
+  func patience() throws {
+    var configuration = BrowserConfiguration()
+    configuration.start.datastore = "City"
+    let store = HeldStore(try Sample.store())
+    let program = BrowserProgram(store: store, configuration: configuration, files: .none)
+    let wake = DispatchSemaphore(value: 0)
+    func settle() {
+      while !program.isIdle {
+        wake.wait()
+        _ = program.respondToAnswers()
+      }
+    }
+    store.fallSilent()
+    let size = Size(columns: 80, rows: 24)
+    _ = program.start(TerminalSurroundings(size: size), wake: { wake.signal() })
+    #expect(program.picturePatience > 100)
+    store.speak()
+    settle()
+    #expect(program.picturePatience == 0)
+    #expect(program.draw(size: size).text().contains("row 1 of 10"))
+    store.fallSilent()
+    _ = program.respond(to: .key(KeyChord(writing: "j")))
+    _ = program.respondToAnswers()
+    #expect(program.picturePatience <= 4)
+    store.speak()
+    settle()
+    _ = program.finish()
+  }
+
   @Test("work runs off the caller's thread, and the program says when it is idle")
   func idle() throws {
     let session = Session(try Sample.store())

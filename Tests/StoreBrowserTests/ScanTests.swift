@@ -57,6 +57,41 @@ struct ScanTests {
     #expect(expected.contains(driver.selectedIdentifier ?? ""))
   }
 
+  @Test(
+    "hits stay marked until Esc; n says which of how many and when it goes on from the top, and goes to the hit's column"
+  )
+  func markedHits() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    let expected = try Sample.cityList(of: driver.store).filter { city in
+      city.1.fields.contains { $0.value.searchText.lowercased().contains("asia/tok") }
+    }.map(\.0)
+    driver.press("/")
+    driver.type("asia/tok")
+    driver.press("Enter")
+    for step in 0...expected.count {
+      let place = step % expected.count
+      #expect(driver.selectedIdentifier == expected[place])
+      #expect(driver.status.contains("hit \(place + 1) of \(expected.count)"), "\(driver.status)")
+      #expect(driver.status.contains("from the top again") == (step == expected.count), "\(driver.status)")
+      #expect(driver.status.contains("in .timezone"))
+      driver.press("n")
+    }
+    #expect(driver.browser.table.selectedPath(driver.browser.session) == ".timezone")
+    func marked() -> Int {
+      let grid = driver.grid
+      return (0..<grid.size.rows).count { row in
+        let cells = Array(grid.row(row))
+        return cells.indices.contains { place in
+          place + 8 <= cells.count && cells[place..<place + 8].map(\.text).joined() == "Asia/Tok"
+            && cells[place..<place + 8].allSatisfy { $0.style.attributes.isSuperset(of: [.bold, .underline]) }
+        }
+      }
+    }
+    #expect(marked() > 0)
+    driver.press("Esc g g")
+    #expect(marked() == 0)
+  }
+
   @Test("a filter that two indexes serve reads only the records that both lead to, and keeps the table's order")
   func indexedFilter() throws {
     let driver = Driver(try Sample.large(2000), start: .init(datastore: "Item"))

@@ -131,6 +131,98 @@ struct WritingTests {
     #expect(try city(store, "2661552")?[path] == "Europe/Bern")
   }
 
+  @Test("what was edited in an older state than the newest, while following is off, is rebased as well")
+  func rebasePaused() throws {
+    let store = try Sample.store()
+    let driver = onPopulation(store, "2661552")
+    driver.press("F")
+    try Sample.change(store, "City", "2661552", ".timezone", to: "Europe/Bern")
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("1 new"))
+    driver.press("e ^u")
+    driver.type("5")
+    driver.press("Enter w")
+    #expect(driver.shows("the head moved #4 → #5 since you began: no field overlaps"))
+    driver.press("Enter Enter")
+    #expect(try population(store, "2661552") == 5)
+    #expect(try city(store, "2661552")?[DocumentPath(parsing: ".timezone")] == "Europe/Bern")
+  }
+
+  @Test("a review tells how far it is from its first record on, in one percentage, also where the head has moved")
+  func reviewProgress() throws {
+    let store = try Sample.large(2_000)
+    let driver = Driver(store, start: .init(datastore: "Item"))
+    try driver.play(":set name = \"x\"")
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.count == 2_000)
+    for hasMoved in [false, true] {
+      if hasMoved { try Sample.change(store, "Item", "7", ".group", to: "elsewhere") }
+      let heard = Locked<[Int]>([])
+      let context = WorkContext(store: store) { progress in
+        if progress.found == .nothing, let total = progress.total {
+          heard.with { $0.append(progress.done * 100 / total) }
+        }
+      }
+      let request = ReviewRequest(subject: .staged(driver.browser.session.staged.changes), head: store.head.commit)
+      #expect(try request.reply(in: context).rebased?.hasMoved == hasMoved)
+      let shares = heard.with { $0 }
+      #expect(shares.first == 0 && shares == shares.sorted() && shares.contains { $0 > 80 }, "\(shares)")
+      #expect(Set(shares).count > 6, "\(shares)")
+    }
+  }
+
+  @Test("a review of an older state than the head's is marked as such")
+  func oldReview() throws {
+    let store = try Sample.store()
+    let driver = onPopulation(store, "2661552")
+    driver.press("u")
+    #expect(driver.shows("Undo: take back #4") && !driver.shows("by now"))
+    try Sample.change(store, "City", "2661552", ".timezone", to: "Europe/Bern")
+    driver.tell(.storeStirred)
+    #expect(driver.shows("⚠ this is as of #4; the head is #5 by now"))
+  }
+
+  @Test("red is for failures only: what cannot be done is not red, what failed is")
+  func red() throws {
+    let red = Theme().style(.problem).foreground
+    func isRed(_ driver: Driver) -> Bool {
+      let grid = driver.grid
+      return (0..<grid.size.rows).contains { row in
+        grid.row(row).contains {
+          $0.style.foreground == red && $0.text != " " && !$0.style.attributes.contains(.strike)
+        }
+      }
+    }
+    for keys in [
+      "e", "u u", "^r", "w", "R", "x", "r", "p", "@", "a", "E", "T", "y k", "o o", "'", "' q", "M a", "5 ( ) V",
+      "3 d d", "n", "N",
+    ] {
+      let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+      driver.press(keys)
+      #expect(!isRed(driver), "\(keys): \(driver.screen)")
+    }
+    for command in [
+      ":travel 99", ":pin 7 7", ":restore 99", ":compact 1", ":unpin nothing", ":remote", ":drop-index none", ":view",
+      ":rebuild-index none", ":goto-nothing", ":forget-view none",
+    ] {
+      let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+      driver.press(":")
+      driver.type(String(command.dropFirst()))
+      // What is wrong with a line that is being typed is shown at its place, until it is right.
+      driver.press("Enter Esc Esc")
+      #expect(!isRed(driver), "\(command): \(driver.screen)")
+    }
+    let held = HeldStore(
+      try Sample.store(), by: WriterHold(processIdentifier: 7, program: "other", since: Sample.now))
+    let locked = Driver(held, start: .init(datastore: "City"))
+    locked.press("d d w Enter Enter")
+    #expect(locked.shows("other") && !isRed(locked), "\(locked.screen)")
+    held.letGo()
+    held.goAway()
+    locked.press("Enter")
+    #expect(isRed(locked), "\(locked.screen)")
+  }
+
   @Test("an overlap shows base, mine and theirs, and nothing is written until it is decided", arguments: ["m", "t"])
   func conflict(choice: String) throws {
     let store = try Sample.store()

@@ -140,7 +140,7 @@ struct DamagedStoreVerbTests {
     "a verb whose store another program cuts short meanwhile says so, prints what can be read, and ends with status 3")
   func cutWhileRead() throws {
     let padding = String(repeating: "x", count: 300)
-    let rivers = (1...2000).map { #"{"id": \#($0), "name": "\#(padding)", "km": 1}"# }.joined(separator: "\n")
+    let rivers = (1...20_000).map { #"{"id": \#($0), "name": "\#(padding)", "km": 1}"# }.joined(separator: "\n")
     let many = folder.path("Many.strata")
     #expect(try ProgramRun(["import", many, "River", try folder.file("many.jsonl", rivers), "--id", "id"]).status == 0)
     let process = Process()
@@ -149,7 +149,7 @@ struct DamagedStoreVerbTests {
     process.arguments = ["export", many, "River"]
     (process.standardOutput, process.standardError) = (output, complaint)
     try process.run()
-    // What it writes is more than a pipe holds, so it waits for this test in the middle of the store.
+    // The processors read more than one part ahead, and a pipe holds less: it waits for this test in the middle of the store.
     _ = try output.fileHandleForReading.read(upToCount: 1 << 12)
     try FileHandle(forWritingTo: URL(filePath: many + "/data")).truncate(atOffset: 20_000)
     _ = try output.fileHandleForReading.readToEnd()

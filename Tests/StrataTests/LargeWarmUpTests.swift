@@ -49,7 +49,7 @@ struct LargeWarmUpTests {
     session.press("2")
     while percentages.count < 5, session.waitForNews() {
       let screen = session.screen()
-      if let percentage = screen.firstMatch(of: /\((\d+\.\d) %\)/)?.1 {
+      if let percentage = screen.firstMatch(of: /· (\d+) % ·/)?.1 {
         if percentages.insert(String(percentage)).inserted { session.press("PageDown") }
       }
       if let row = screen.firstMatch(of: /row ([\d ]+) of 148 896/)?.1 { rows.insert(String(row)) }

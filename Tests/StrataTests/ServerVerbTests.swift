@@ -1,4 +1,5 @@
 import Foundation
+import StorageEngine
 import Testing
 
 /// The program over stores on a server, as a shell sees it.
@@ -376,6 +377,29 @@ struct ServerVerbTests {
         == 0)
     let damaged = try ProgramRun(["verify", url])
     #expect(damaged.status == 3 && damaged.output.contains("km"), "\(damaged.output) \(damaged.complaint)")
+  }
+
+  @Test("info and verify say once that the newest date is ahead, of a server as of a file")
+  func clockAhead() throws {
+    let folder = try TemporaryFolder()
+    let path = try filled(folder)
+    let day: Int64 = 86_400_000_000_000
+    do {
+      let file = try FileStore.open(at: path, options: StoreOptions())
+      let transaction = try file.beginBlocking()
+      try transaction.commit(CommitInfo(date: wallClock() + 400 * day, action: "ahead", names: ["ahead": 0]))?.wait()
+      try file.close()
+    }
+    let url = try #require(TestServer.shared).location()
+    #expect(try ProgramRun(["copy", path, url]).status == 0)
+    for store in [path, url] {
+      for verb in ["info", "verify"] {
+        let run = try ProgramRun([verb, store])
+        #expect(run.status == 0, "\(verb) \(store): \(run.complaint)")
+        let notes = run.lines.filter { $0.contains("after this computer's clock") }
+        #expect(notes.count == 1, "\(verb) \(store): \(run.output)")
+      }
+    }
   }
 
   @Test(

@@ -143,6 +143,22 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["help", "recods"]).complaint.contains("did you mean records"))
   }
 
+  @Test("who watches a store is told what the last work came to")
+  func watchedEnding() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Many.strata")
+    let file = try folder.file("many.jsonl", (0..<1_000).map { "{\"id\":\($0)}" }.joined(separator: "\n"))
+    #expect(try ProgramRun(["import", path, "T", file, "--name", "fill"]).status == 0)
+    let script = """
+      "$STRATA" watch \(path) $1 > \(path).out & watcher=$!
+      while ! grep -q . \(path).out; do :; done
+      kill -9 $watcher; cat \(path).out
+      """
+    #expect(try ProgramRun(script: script).lines.first == "fill: complete: commit #1")
+    let json = try ProgramRun(script: script.replacing("$1", with: "--json")).objects.first
+    #expect(json?["outcome"] as? String == "complete" && json?["commit"] as? Int == 1)
+  }
+
   @Test("a cell that makes its column text, and rows that share an identifier, are told with their rows")
   func oddRows() throws {
     let folder = try TemporaryFolder()

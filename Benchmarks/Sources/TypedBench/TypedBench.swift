@@ -23,7 +23,7 @@ struct TypedBench {
   let encoded: [Data]
 
   /// What is measured beside the comparisons with coders.
-  private enum Section: String { case responsiveness, server, memory, references, queries, pages }
+  private enum Section: String { case responsiveness, server, memory, references, queries, pages, letters }
 
   static func main() async throws { try await measure(Array(CommandLine.arguments.dropFirst())) }
 
@@ -43,6 +43,7 @@ struct TypedBench {
     case .references: try await References(cities: bench.cities, folder: bench.folder).run(rounds: 5)
     case .queries: try await Queries(bench: bench).run(rounds: 5)
     case .pages: try await Pages(folder: bench.folder).run(count: number ?? 3_000_000)
+    case .letters: try await bench.runLetters(rounds: number ?? 5)
     case nil: try await bench.run(rounds: number ?? 5)
     }
   }
@@ -63,7 +64,7 @@ struct TypedBench {
   /// The contenders take turns within a round.
   func run(rounds: Int) async throws {
     var (load, idle, scan, range) = (Comparison(), Comparison(), Comparison(), Comparison())
-    var (bulk, warmUp, tasks) = (Comparison(), Comparison(), Comparison())
+    var (bulk, warmUp, tasks, letters) = (Comparison(), Comparison(), Comparison(), Comparison())
     var (loadOnMain, scanOnMain) = (Comparison(), Comparison())
     for round in 0..<rounds {
       let url = folder.appending(path: "round\(round).strata")
@@ -81,6 +82,7 @@ struct TypedBench {
       try await persistence.close()
       try await loadEach(places, try DiskPersistence(readWriteURL: url), &idle)
       try await writeAtOnce(folder.appending(path: "tasks\(round).strata"), &tasks)
+      try await applyLetters(folder.appending(path: "letters\(round).strata"), &letters)
       try FileManager.default.removeItem(at: url)
     }
     print("| Work (\(cities.count) cities) | Against | Ours | Theirs | Ratio (min–max) | Allocations | To reach |")
@@ -94,6 +96,14 @@ struct TypedBench {
     print(bulk.row("persist in one transaction, two indexes", "JSONEncoder alone", goal: "≥ 0.65×"))
     print(warmUp.row("warm-up of three indexes, per city", "JSONDecoder alone", goal: "≥ 3×"))
     print(tasks.row("persist, durable, from 64 tasks", "from one task", goal: "≥ 5×"))
+    print(letters.row("apply 1,000 letters of another program", "persist, durable, from 64 tasks", goal: "≥ 0.5×"))
+  }
+
+  /// Letters alone.
+  func runLetters(rounds: Int) async throws {
+    var letters = Comparison()
+    for round in 0..<rounds { try await applyLetters(folder.appending(path: "letters\(round).strata"), &letters) }
+    print(letters.row("apply 1,000 letters of another program", "persist, durable, from 64 tasks", goal: "≥ 0.5×"))
   }
 
   private func fill(_ url: URL, _ bulk: inout Comparison) async throws {
@@ -184,16 +194,32 @@ struct TypedBench {
     let single = Array(cities.prefix(200))
     let many = Array(cities.dropFirst(200).prefix(6400))
     try await tasks.theirs(single.count) { for city in single { try await store.persist(city) } }
-    try await tasks.ours(many.count) {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for task in 0..<64 {
-          group.addTask {
-            for place in stride(from: task, to: many.count, by: 64) { try await store.persist(many[place]) }
-          }
+    try await tasks.ours(many.count) { try await persist(many, in: store) }
+    try FileManager.default.removeItem(at: url)
+  }
+
+  /// Each by a call of its own, from 64 tasks.
+  private func persist(_ cities: [City], in store: Datastore<TwoIndexes, ReadWrite>) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<64 {
+        group.addTask {
+          for place in stride(from: task, to: cities.count, by: 64) { try await store.persist(cities[place]) }
         }
-        try await group.waitForAll()
       }
+      try await group.waitForAll()
     }
+  }
+
+  /// Letters with one record each, and the same records persisted.
+  private func applyLetters(_ url: URL, _ letters: inout Comparison) async throws {
+    let persistence = try DiskPersistence(readWriteURL: url)
+    let store = TwoIndexes.datastore(in: persistence)
+    try await store.warm()
+    let some = Array(cities.prefix(2000))
+    let outbox = try Outbox(storeAt: url)
+    for city in some.prefix(1000) { try await outbox.persist(city, in: TwoIndexes.self) }
+    try await letters.theirs(1000) { try await persist(Array(some.suffix(1000)), in: store) }
+    try await letters.ours(1000) { sink &+= try await persistence.inbox.apply().count }
     try FileManager.default.removeItem(at: url)
   }
 }

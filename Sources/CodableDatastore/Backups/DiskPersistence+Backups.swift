@@ -6,13 +6,13 @@
 import StorageEngine
 
 extension DiskPersistence {
-  /// Copies the store as it is at this moment, history included, while it is read and written. The copy is a store of
-  /// its own: what is written to it later is not mistaken for this one's.
+  /// Copies the store as it is at this moment, history included, while it is read and written. The copy is a store of its own: later
+  /// commits to it are not mistaken for this store's.
   ///
-  /// Where the file system can, both share their blocks, and a copy takes neither time nor room (a reflink: Btrfs, XFS,
-  /// APFS); elsewhere the bytes are copied. It is never a hard link.
+  /// If the file system can share blocks between files, a copy takes neither time nor space (a reflink: Btrfs, XFS, APFS); otherwise the
+  /// bytes are copied. It is never a hard link.
   ///
-  /// - Parameter url: Where the copy is made; nothing may lie there.
+  /// - Parameter url: The location of the copy; nothing may lie there.
   /// - Throws: ``StoreError``; then there is no copy.
   public nonisolated func backUp(to url: URL) async throws {
     guard url.isFileURL else { throw DiskPersistenceError.notFileURL }
@@ -27,10 +27,10 @@ extension DiskPersistence where AccessMode == ReadWrite {
   /// Makes a store of a backup. The backup stays as it is.
   ///
   /// - Parameters:
-  ///   - backup: Where the backup lies.
-  ///   - url: Where the store is made; nothing may lie there.
+  ///   - backup: The location of the backup.
+  ///   - url: The location of the new store; nothing may lie there.
   /// - Returns: A persistence of the new store.
-  /// - Throws: ``StoreError`` where the backup cannot be read or something lies at the URL; then there is no store.
+  /// - Throws: ``StoreError`` if the backup cannot be read or something lies at the URL; then there is no store.
   public static func restore(
     backup: URL, to url: URL
   ) async throws -> DiskPersistence<ReadWrite> {
@@ -41,8 +41,8 @@ extension DiskPersistence where AccessMode == ReadWrite {
 
 /// A copy of a store up to its durable end.
 ///
-/// What is committed is never changed again, so copying the file from its beginning needs no lock: the copy has at least
-/// every commit that was durable before, and what was being appended meanwhile is cut off when it is opened.
+/// Committed bytes never change, so copying the file from its beginning needs no lock: the copy has at least every commit that was durable
+/// before, and bytes that were being appended meanwhile are cut off when the copy is opened.
 struct StoreCopy {
   private let source: String
   private let target: String
@@ -99,7 +99,7 @@ struct StoreCopy {
     try to.sync()
   }
 
-  /// The copy opens at the commit that was the newest when it was begun, or at a later one.
+  /// Checks that the copy opens at the commit that was the newest when copying began, or at a later one.
   private func check(_ path: String) throws {
     let copy = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk)
     guard copy.head.commit.number >= commit else {

@@ -6,11 +6,11 @@ import StorageEngine
   import Glibc
 #endif
 
-/// Copying a file by letting both names share its blocks until one of them is changed (a reflink): at once, whatever
-/// its length, where the file system can. It is never a hard link: what is written to one is not seen in the other.
+/// Copies a file by letting both names share its blocks until one of them is changed (a reflink): at once, whatever its length, if the file
+/// system can do this. It is never a hard link: a write to one is not seen in the other.
 enum FileClone {
-  /// Clones a file durably; false where the file system cannot, or anything else is in the way: then it is to be copied.
-  /// Nothing may lie at `target`, and nothing is left there on failure.
+  /// Clones a file durably. Returns false if the file system cannot do this, or on any other failure: then the file must be copied. Nothing
+  /// may lie at `target`, and nothing is left there on failure.
   static func make(of source: String, at target: String) -> Bool {
     #if canImport(Darwin)
       guard clonefile(source, target, 0) == 0 else { return false }

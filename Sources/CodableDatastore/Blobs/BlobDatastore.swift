@@ -24,7 +24,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   /// Opens blobs for reading and writing. Costs no I/O.
   ///
   /// - Parameters:
-  ///   - persistence: Where they are kept.
+  ///   - persistence: The store that keeps them.
   ///   - key: The name of the datastore in the store.
   public init(persistence: some Persistence<AccessMode>, key: DatastoreKey = "Blobs") where AccessMode == ReadWrite {
     store = persistence._store
@@ -39,14 +39,14 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 
   /// The number of blobs.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public var count: Int {
     get async throws { Int(clamping: try Transactions.readState(for: store).tree(tree)?.entryCount ?? 0) }
   }
 
   /// The names of all blobs, in order.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public var names: [String] {
     get async throws {
       guard let tree = try Transactions.readState(for: store).tree(tree) else { return [] }
@@ -62,18 +62,18 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 
   /// The blob of a name, or nil.
   ///
-  /// - Throws: ``StoreError`` where it cannot be read.
+  /// - Throws: ``StoreError`` if it cannot be read.
   public func load(_ name: String) async throws -> Data? {
     try content(of: name)?.withUnsafeBytes { Data($0) }
   }
 
-  /// The length of a blob in bytes, or nil where there is none.
+  /// The length of a blob in bytes, or nil if there is none.
   ///
-  /// - Throws: ``StoreError`` where it cannot be read.
+  /// - Throws: ``StoreError`` if it cannot be read.
   public func size(of name: String) async throws -> Int? { try content(of: name)?.count }
 
-  /// A blob piece by piece; nothing where there is none. It is read as it is asked for, and stays what it was when the
-  /// first piece was.
+  /// A blob piece by piece; nothing if there is none. Each piece is read when it is asked for, and shows the blob as it was when the first
+  /// piece was read.
   ///
   /// - Parameters:
   ///   - name: Its name.
@@ -95,9 +95,9 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 }
 
 extension BlobDatastore where AccessMode == ReadWrite {
-  /// Keeps data under a name, in place of what was there.
+  /// Stores data under a name and replaces the previous blob of that name.
   ///
-  /// - Throws: ``StoreError`` where it cannot be written, or is longer than 1 GiB.
+  /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB.
   public func persist(_ data: Data, to name: String) async throws {
     try await write("persist \(key)", name) { transaction, key in
       try throwingStoreErrors { () throws(StorageError) in
@@ -106,9 +106,9 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
-  /// Keeps the contents of a file under a name. The file is read piece by piece.
+  /// Stores the contents of a file under a name. The file is read piece by piece.
   ///
-  /// - Throws: ``StoreError`` where it cannot be written, or is longer than 1 GiB; what reading the file throws.
+  /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; any error from reading the file.
   public func persist(contentsOf file: URL, to name: String) async throws {
     let source: any DiskFile
     let size: UInt64
@@ -129,15 +129,14 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
-  /// Keeps data that comes piece by piece under a name: a download, another store's ``pieces(of:size:)``. Nothing is
-  /// written before the last piece is there; until then more than a MiB waits in a temporary file.
+  /// Stores data that comes piece by piece under a name: a download, another store's ``pieces(of:size:)``. Nothing is written before the
+  /// last piece has come; until then more than a MiB waits in a temporary file.
   ///
   /// ```swift
   /// try await images.persist(pieces: download, to: "cover.jpg")
   /// ```
   ///
-  /// - Throws: ``StoreError`` where it cannot be written, or is longer than 1 GiB; what the pieces throw. Then nothing is
-  ///   written.
+  /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; any error of the pieces. Then nothing is written.
   public func persist<Pieces: AsyncSequence>(pieces: Pieces, to name: String) async throws
   where Pieces.Element == Data {
     var spool = BlobSpool()
@@ -161,8 +160,8 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// Deletes the blob of a name.
   ///
   /// - Returns: Whether there was one.
-  /// - Throws: ``InvalidKeyError`` where the name is too long, ``StoreError`` where the store cannot be written; within a
-  ///   transaction that is cancelled, `CancellationError`.
+  /// - Throws: ``InvalidKeyError`` if the name is too long, ``StoreError`` if the store cannot be written; within a transaction that is
+  ///   cancelled, `CancellationError`.
   @discardableResult
   public func deleteIfPresent(_ name: String) async throws -> Bool {
     guard try content(of: name) != nil else { return false }
@@ -203,7 +202,7 @@ private struct FilePieces {
   let head: [UInt8]
   let file: any DiskFile
 
-  /// A part of both together.
+  /// Bytes of the head and the file together.
   func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)

@@ -5,17 +5,17 @@
 #endif
 import StorageEngine
 
-/// Pieces of data of which nobody knows how many will come: kept in memory while they are few, then in a file without a
-/// name, which is gone with its last reference.
+/// Pieces of data whose number is unknown: kept in memory while they are few, then in a file without a name, which the system removes with
+/// its last reference.
 struct BlobSpool: Sendable {
-  /// What is kept in memory.
+  /// The number of bytes from which memory is written to the file.
   private static let limit = 1 << 20
 
   private(set) var memory: [UInt8] = []
   private(set) var file: (any DiskFile)?
   private var written: UInt64 = 0
 
-  /// How many bytes there are.
+  /// The number of bytes.
   var count: UInt64 { written + UInt64(memory.count) }
 
   mutating func append(_ piece: Data) throws {
@@ -23,7 +23,7 @@ struct BlobSpool: Sendable {
     if memory.count >= Self.limit { try flush() }
   }
 
-  /// Puts what is in memory behind what is in the file, if there is one.
+  /// Appends the bytes in memory to the file, if there is one.
   mutating func finish() throws {
     if file != nil { try flush() }
   }
@@ -45,7 +45,7 @@ struct BlobSpool: Sendable {
       .path(percentEncoded: false)
     do {
       let file = try SystemDisk().open(path, .create)
-      // Without a name nothing is left behind, whatever becomes of the program.
+      // Without a name nothing is left behind, however the program ends.
       try FileManager.default.removeItem(atPath: path)
       return file
     } catch {

@@ -17,7 +17,7 @@ extension BlockingDatastore {
     try call { BlockingDatastore<Format, ReadOnly>(datastore: try await datastore.view(at: date)) }
   }
 
-  /// What is different between two commits.
+  /// The instances that differ between two commits.
   @available(*, noasync)
   public func changes(
     from old: Commit.Number, to new: Commit.Number? = nil
@@ -61,7 +61,7 @@ extension BlockingDatastore {
     try call { try await datastore.blame(of: identifier, property) }
   }
 
-  /// The instances in which a property is not what it was at a commit.
+  /// The instances whose property differs from its value at a commit.
   @available(*, noasync)
   public func changes<Value: Equatable & Sendable>(
     of property: KeyPath<InstanceType, Value>, since commit: Commit.Number

@@ -1,5 +1,5 @@
 extension BlockingDatastore {
-  /// The instances that a reference of an instance leads to; nil where one is missing.
+  /// The instances that a reference of an instance leads to; nil for a missing one.
   @available(*, noasync)
   public func follow<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>, from instance: InstanceType,
@@ -26,7 +26,7 @@ extension BlockingDatastore {
     try collect { $0.load(referringTo: identifier, order: order, through: reference) }
   }
 
-  /// References that lead to nothing.
+  /// References to instances that do not exist.
   @available(*, noasync)
   public func dangling<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>,
@@ -43,9 +43,9 @@ extension BlockingDatastore {
 }
 
 extension BlockingDatastore where AccessMode == ReadWrite {
-  /// Deletes an instance as rules say about what refers to it, in one transaction.
+  /// Deletes an instance, in one transaction; rules decide about the references to it.
   ///
-  /// - Returns: What was there.
+  /// - Returns: The deleted instance.
   @available(*, noasync)
   @discardableResult
   public func delete(

@@ -1,7 +1,7 @@
 extension BlockingDatastore where AccessMode == ReadWrite {
   /// Inserts an instance, or replaces the one of the same identifier.
   ///
-  /// - Returns: What was there, or nil.
+  /// - Returns: The instance that was stored before, or nil if there was none.
   @available(*, noasync)
   @discardableResult
   public func persist(_ instance: InstanceType, to identifier: IdentifierType) throws -> InstanceType? {
@@ -10,7 +10,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Inserts an instance, or replaces the one of the identifier that a property holds.
   ///
-  /// - Returns: What was there, or nil.
+  /// - Returns: The instance that was stored before, or nil if there was none.
   @available(*, noasync)
   @discardableResult
   public func persist(_ instance: InstanceType, id keypath: KeyPath<InstanceType, IdentifierType>) throws
@@ -21,7 +21,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Changes the instance of an identifier, in one transaction. Blocking calls in the closure join it.
   ///
-  /// - Returns: What was there, and what is there now.
+  /// - Returns: The instance before and after the change.
   @available(*, noasync)
   @discardableResult
   public func update(
@@ -34,7 +34,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier.
   ///
-  /// - Returns: What was there.
+  /// - Returns: The deleted instance.
   @available(*, noasync)
   @discardableResult
   public func delete(_ identifier: IdentifierType) throws -> InstanceType {
@@ -43,7 +43,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier, if there is one.
   ///
-  /// - Returns: What was there, or nil.
+  /// - Returns: The instance that was stored before, or nil if there was none.
   @available(*, noasync)
   @discardableResult
   public func deleteIfPresent(_ identifier: IdentifierType) throws -> InstanceType? {
@@ -52,7 +52,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
+  /// - Returns: The number of deleted instances.
   @available(*, noasync)
   @discardableResult
   public func delete(
@@ -65,7 +65,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Deletes all instances that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
+  /// - Returns: The number of deleted instances.
   @available(*, noasync)
   @discardableResult
   public func delete(
@@ -78,7 +78,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Deletes the instances of a range of an index, all that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
+  /// - Returns: The number of deleted instances.
   @available(*, noasync)
   @discardableResult
   public func delete<Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>>(
@@ -93,7 +93,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
 
   /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
+  /// - Returns: The number of deleted instances.
   @available(*, noasync)
   @discardableResult
   public func delete<Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>>(
@@ -111,7 +111,7 @@ extension BlockingDatastore
 where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// Inserts an instance, or replaces the one of the same identifier.
   ///
-  /// - Returns: What was there, or nil.
+  /// - Returns: The instance that was stored before, or nil if there was none.
   @available(*, noasync)
   @discardableResult
   public func persist(_ instance: InstanceType) throws -> InstanceType? {
@@ -126,7 +126,7 @@ where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == Ins
 
   /// Deletes the stored instance with the identifier of this one.
   ///
-  /// - Returns: What was there.
+  /// - Returns: The deleted instance.
   @available(*, noasync)
   @discardableResult
   @_disfavoredOverload
@@ -134,7 +134,7 @@ where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == Ins
 
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
-  /// - Returns: What was there, or nil.
+  /// - Returns: The instance that was stored before, or nil if there was none.
   @available(*, noasync)
   @discardableResult
   @_disfavoredOverload

@@ -12,14 +12,14 @@ extension Datastore {
 
 /// A datastore whose calls return when they are done, with values and arrays instead of sequences.
 ///
-/// Each call is what the one of the same name is on ``Datastore``: it throws the same, writes wait in the same queue, and each is
-/// a transaction of its own unless it is made in ``BlockingPersistence/perform(actionName:options:transaction:)``. Where an
-/// array would hold too much, ``walk(_:)`` reads one instance at a time. Within a transaction whose closure is async a call
-/// throws ``StoreError``: it would wait for itself.
+/// Each call does the same as the one of the same name on ``Datastore``: it throws the same errors, writes wait in the same queue, and each
+/// is a transaction of its own unless it is made in ``BlockingPersistence/perform(actionName:options:transaction:)``. If an array would
+/// hold too much, use ``walk(_:)``, which reads one instance at a time. Within a transaction whose closure is async a call throws
+/// ``StoreError``: it would wait for itself.
 public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode>: Sendable {
-  /// What is kept.
+  /// The type of the instances.
   public typealias InstanceType = Format.Instance
-  /// By what an instance is told from all others.
+  /// The type of the identifiers, each of which names one instance.
   public typealias IdentifierType = Format.Identifier
 
   /// The datastore behind it.
@@ -29,7 +29,7 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
     try Blocking.call(datastore.core.store, body)
   }
 
-  /// All of what an async call of the datastore gives one after the other.
+  /// All elements that an async call of the datastore gives.
   ///
   /// ```swift
   /// let largest = try cities.blocking.collect { $0.load(prefix: "CH", from: \.countryAndSize) }
@@ -41,7 +41,7 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
     try call { try await instances(datastore).collectInstances(upTo: .infinity) }
   }
 
-  /// What an async call of the datastore gives, each when it is asked for: the instances of a long range, or what is observed.
+  /// The elements that an async call of the datastore gives, each when it is asked for: the instances of a long range, or observed changes.
   @available(*, noasync)
   public func walk<Instances: AsyncInstances>(
     _ instances: (Datastore<Format, AccessMode>) async throws -> Instances
@@ -53,7 +53,7 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
 // MARK: Reading
 
 extension BlockingDatastore {
-  /// How many instances there are.
+  /// The number of instances.
   @available(*, noasync)
   public var count: Int { get throws { try call { try await datastore.count } } }
 
@@ -69,7 +69,7 @@ extension BlockingDatastore {
     try call { try await datastore.load(id: identifier) }
   }
 
-  /// The instances of several identifiers, in their order; nil where one is missing.
+  /// The instances of several identifiers, in their order; nil for a missing one.
   @available(*, noasync)
   public func load(ids identifiers: some Sequence<IdentifierType>) throws -> [InstanceType?] {
     try call { try await datastore.load(ids: identifiers) }
@@ -98,7 +98,7 @@ extension BlockingDatastore {
     try collect { $0.load(range, order: order) }
   }
 
-  /// The instances that meet a condition: a query, which reads when it is asked.
+  /// The instances that meet a condition: a query, which reads when its results are asked for.
   @available(*, noasync)
   public func load(where predicate: Predicate<InstanceType>) -> BlockingQuery<Format, AccessMode> {
     BlockingQuery(query: datastore.load(where: predicate))
@@ -114,7 +114,7 @@ extension BlockingDatastore {
     try collect { $0.load(value, order: order, from: index) }
   }
 
-  /// The instance of one value of an index by which one instance is found.
+  /// The instance of one value of an index that finds single instances.
   @available(*, noasync)
   public func load<Value: DiscreteIndexable, Index: SingleInstanceIndexRepresentation<InstanceType, Value>>(
     _ value: Value, from index: KeyPath<Format, Index>
@@ -167,7 +167,7 @@ extension BlockingDatastore {
     try call { try await datastore.rehearseMigration(at: commit, progressHandler: progressHandler) }
   }
 
-  /// Checks and builds now what the first use would.
+  /// Does the checks and the building of the first use now.
   @available(*, noasync)
   public func warm(progressHandler: ProgressHandler? = nil) throws {
     try call { try await datastore.warm(progressHandler: progressHandler) }
@@ -185,7 +185,7 @@ extension BlockingDatastore where AccessMode == ReadWrite {
     }
   }
 
-  /// Builds an index anew where it is older than a version.
+  /// Rebuilds an index if it is older than a version.
   @available(*, noasync)
   public func migrate<Index: IndexRepresentation<InstanceType>>(
     index: KeyPath<Format, Index>, ifLessThan minimumVersion: Format.Version, progressHandler: ProgressHandler? = nil

@@ -5,33 +5,33 @@ extension BlockingPersistence where Base.AccessMode == ReadWrite {
   @available(*, noasync)
   public var remotes: [RemoteStore] { get throws { try call { try await persistence.remotes } } }
 
-  /// Makes another copy known.
+  /// Adds another copy.
   @available(*, noasync)
   public func addRemote(_ remote: RemoteStore) throws { try call { try await persistence.addRemote(remote) } }
 
-  /// Forgets another copy.
+  /// Removes another copy.
   @available(*, noasync)
   public func removeRemote(named name: String) throws { try call { try await persistence.removeRemote(named: name) } }
 
-  /// Brings the commits of another copy that are missing here; answers how many came.
+  /// Fetches the commits of another copy that are missing here; returns their number.
   @available(*, noasync)
   @discardableResult
   public func fetch(from name: String) throws -> Int { try call { try await persistence.fetch(from: name) } }
 
-  /// What a merge would do.
+  /// Previews a merge.
   @available(*, noasync)
   public func planMerge(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
     try call { try await persistence.planMerge(with: name, settling: settlement) }
   }
 
-  /// Merges what was fetched from another copy.
+  /// Merges the head that was fetched from another copy.
   @available(*, noasync)
   @discardableResult
   public func merge(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
     try call { try await persistence.merge(with: name, settling: settlement) }
   }
 
-  /// Sends commits to another copy; answers how many.
+  /// Sends commits to another copy; returns their number.
   @available(*, noasync)
   @discardableResult
   public func push(to name: String) throws -> Int { try call { try await persistence.push(to: name) } }

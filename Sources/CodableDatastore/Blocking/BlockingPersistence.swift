@@ -12,8 +12,8 @@ extension Persistence {
   /// for city in try cities.load(0..., from: \.population) { print(city.name) }
   /// ```
   ///
-  /// Each call holds its thread until it is done. Reads run on it from their beginning to their end; writes wait in the same queue
-  /// as those of async code. Code that is async cannot call it.
+  /// Each call blocks its thread until it is done. Reads run on it from beginning to end; writes wait in the same queue as those of async
+  /// code. Async code cannot call it.
   @available(*, noasync)
   public nonisolated var blocking: BlockingPersistence<Self> { BlockingPersistence(persistence: self) }
 }
@@ -26,9 +26,9 @@ public struct BlockingPersistence<Base: Persistence>: Sendable {
   /// The datastore of a format whose instances are JSON of one version.
   ///
   /// - Parameters:
-  ///   - format: What is declared.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
-  /// - Throws: ``IndexDeclarationError`` where the format declares what no store can keep.
+  /// - Throws: ``IndexDeclarationError`` if the format declares something that no store can keep.
   @available(*, noasync)
   public func datastore<Format: DatastoreFormat>(
     _ format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey
@@ -39,14 +39,14 @@ public struct BlockingPersistence<Base: Persistence>: Sendable {
     return BlockingDatastore(datastore: datastore)
   }
 
-  /// Runs several reads and writes as one: all of them are kept, or none. Blocking calls in the closure join.
+  /// Runs several reads and writes as one: all writes are kept, or none. Blocking calls in the closure join the transaction.
   ///
   /// - Parameters:
-  ///   - actionName: What is done, for the history of the store.
+  ///   - actionName: The name of the action, for the history of the store.
   ///   - options: How the transaction behaves.
-  ///   - transaction: What to do.
-  /// - Returns: What the closure returns, once it is durable.
-  /// - Throws: What the closure throws, unchanged; then nothing was written. ``StoreError`` of kind `refused` within a
+  ///   - transaction: The closure that reads and writes.
+  /// - Returns: The value that the closure returns, once its writes are durable, or at once with ``TransactionOptions/collateWrites``.
+  /// - Throws: The error that the closure throws, unchanged; then nothing was written. ``StoreError`` of kind `refused` within a
   ///   transaction whose closure is async.
   @available(*, noasync)
   @discardableResult
@@ -63,7 +63,7 @@ public struct BlockingPersistence<Base: Persistence>: Sendable {
     }
   }
 
-  /// The first of the instances that an async call of the persistence gives, one after the other.
+  /// The instances that an async call of the persistence gives, one after the other, each when it is asked for.
   @available(*, noasync)
   public func walk<Instances: AsyncInstances>(_ instances: (Base) throws -> Instances) rethrows -> BlockingWalk<
     Instances.Element
@@ -91,7 +91,7 @@ extension BlockingPersistence {
     try call { try await persistence.commits(from: newest).collectInstances(upTo: limit) }
   }
 
-  /// The newest commit; nil where there is none.
+  /// The newest commit; nil if there is none.
   @available(*, noasync)
   public var head: Commit? { get throws { try call { try await persistence.head } } }
 
@@ -111,7 +111,7 @@ extension BlockingPersistence {
 }
 
 extension BlockingPersistence where Base.AccessMode == ReadWrite {
-  /// Makes the store, or one datastore, what it was at a commit, as a new commit.
+  /// Restores the store, or one datastore, to its state at a commit, as a new commit.
   @available(*, noasync)
   @discardableResult
   public func restore(
@@ -120,14 +120,14 @@ extension BlockingPersistence where Base.AccessMode == ReadWrite {
     try call { try await persistence.restore(commit, datastore: datastore, actionName: actionName) }
   }
 
-  /// Takes a commit back, as a new one; the newest by default.
+  /// Undoes a commit, as a new commit; the newest by default.
   @available(*, noasync)
   @discardableResult
   public func undo(_ commit: Commit.Number? = nil, actionName: String? = nil) throws -> Commit.Number? {
     try call { try await persistence.undo(commit, actionName: actionName) }
   }
 
-  /// Takes the newest undo back.
+  /// Undoes the newest undo.
   @available(*, noasync)
   @discardableResult
   public func redo(actionName: String? = nil) throws -> Commit.Number? {
@@ -140,15 +140,15 @@ extension BlockingPersistence where Base.AccessMode == ReadWrite {
     try call { try await persistence.name(name, commit: commit) }
   }
 
-  /// Takes a name away.
+  /// Removes a name.
   @available(*, noasync)
   public func removeName(_ name: String) throws { try call { try await persistence.removeName(name) } }
 }
 
-// What a store on disk has besides.
+// Calls of a store on disk.
 
 extension BlockingPersistence {
-  /// Lets the store go: see ``DiskPersistence/close()``.
+  /// Closes the store: see ``DiskPersistence/close()``.
   @available(*, noasync)
   public func close<Mode>() throws where Base == DiskPersistence<Mode> { try call { try await persistence.close() } }
 
@@ -158,13 +158,13 @@ extension BlockingPersistence {
     try call { try await persistence.backUp(to: url) }
   }
 
-  /// Creates an empty store where there is none.
+  /// Creates an empty store if there is none.
   @available(*, noasync)
   public func createPersistenceIfNecessary() throws where Base == DiskPersistence<ReadWrite> {
     try call { try await persistence.createPersistenceIfNecessary() }
   }
 
-  /// Leaves out history that is no longer wanted: see ``DiskPersistence/shortenHistory(keeping:)``.
+  /// Removes history that is no longer wanted: see ``DiskPersistence/shortenHistory(keeping:)``.
   @available(*, noasync)
   @discardableResult
   public func shortenHistory(keeping retention: HistoryRetention) throws -> HistoryReport

@@ -18,36 +18,36 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
     try Blocking.call(query.core.store, body)
   }
 
-  /// Only instances that meet this condition too.
+  /// Leaves only instances that also meet this condition.
   public func `where`(_ predicate: Predicate<Format.Instance>) -> Self { Self(query: query.where(predicate)) }
 
-  /// In the order of a property; said again, of the next one where the first is equal.
+  /// Orders the instances by a property; further calls order those that are equal in the properties before.
   public func sorted<Value: Indexable>(
     by property: KeyPath<Format.Instance, Value>, _ order: RangeOrder = .ascending
   ) -> Self {
     Self(query: query.sorted(by: property, order))
   }
 
-  /// At most so many instances, after leaving out some.
+  /// At most `count` instances, after leaving out the first `offset`.
   public func limit(_ count: Int, offset: Int = 0) -> Self { Self(query: query.limit(count, offset: offset)) }
 
-  /// Only what comes after a place of this same query.
+  /// Only the instances behind a place of this same query.
   public func after(_ cursor: QueryCursor) -> Self { Self(query: query.after(cursor)) }
 
-  /// Reads every instance where no index serves the query.
+  /// Reads every instance if no index serves the query.
   public func scanning() -> Self { Self(query: query.scanning()) }
 
-  /// The whole answer.
+  /// The whole result.
   @available(*, noasync)
   public var all: [Format.Instance] {
     get throws { try call { try await query.collectInstances(upTo: .infinity) } }
   }
 
-  /// The answer, each instance when it is asked for.
+  /// The result, each instance when it is asked for.
   @available(*, noasync)
   public func walk() -> BlockingWalk<Format.Instance> { BlockingWalk(query.core.store, query) }
 
-  /// The whole answer, and again after each commit that changes it; each step of the walk waits for the next.
+  /// The whole result, and again after each commit that changes it; each step of the walk waits for the next.
   @available(*, noasync)
   public func live(
     bufferingPolicy policy: ObservationBufferingPolicy = .bufferingNewest(1)
@@ -55,11 +55,11 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
     BlockingWalk(query.core.store, query.live(bufferingPolicy: policy))
   }
 
-  /// How many instances meet the condition, whatever the limit.
+  /// The number of instances that meet the condition, whatever the limit.
   @available(*, noasync)
   public var count: Int { get throws { try call { try await query.count } } }
 
-  /// The first instance of the answer, or nil.
+  /// The first instance of the result, or nil.
   @available(*, noasync)
   public var first: Format.Instance? { get throws { try call { try await query.first } } }
 
@@ -79,27 +79,27 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
     try call { try await query.max(of: property) }
   }
 
-  /// How the query is answered, as one line.
+  /// Explains in one line how the query is executed.
   @available(*, noasync)
   public func explain() throws -> String { try call { try await query.explain() } }
 }
 
 extension BlockingQuery where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
-  /// The place behind an instance of the answer.
+  /// The place behind an instance of the result.
   public func cursor(after instance: Format.Instance) throws -> QueryCursor { try query.cursor(after: instance) }
 }
 
 extension BlockingQuery where AccessMode == ReadWrite {
-  /// Deletes the instances of the answer, in one transaction.
+  /// Deletes the instances of the result, in one transaction.
   ///
-  /// - Returns: How many were deleted.
+  /// - Returns: The number of deleted instances.
   @available(*, noasync)
   @discardableResult
   public func delete() throws -> Int { try call { try await query.delete() } }
 
-  /// Changes the instances of the answer, in one transaction. Blocking calls in the closure join it.
+  /// Changes the instances of the result, in one transaction. Blocking calls in the closure join it.
   ///
-  /// - Returns: How many instances were changed.
+  /// - Returns: The number of changed instances.
   @available(*, noasync)
   @discardableResult
   public func update(_ change: (inout Format.Instance) throws -> Void) throws -> Int {

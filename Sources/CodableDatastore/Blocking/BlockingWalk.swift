@@ -5,7 +5,7 @@
 /// while let city = try walk.next() { print(city.name) }
 /// ```
 ///
-/// It shows the state of its making, and holds up nobody. One thread at a time may ask it.
+/// It shows the state in which it was made, and delays no writer. One thread at a time may call it.
 public final class BlockingWalk<Element> {
   private let store: _StoreHandle
   private var advance: (() async throws -> Element?)?
@@ -16,9 +16,9 @@ public final class BlockingWalk<Element> {
     advance = { try await iterator.next(isolation: nil) }
   }
 
-  /// The next instance; nil at the end. Of what is observed or live, it waits for the next change.
+  /// The next instance; nil at the end. A walk over observed or live instances waits for the next change.
   ///
-  /// - Throws: What reading throws; then the walk has ended.
+  /// - Throws: Any error from reading; then the walk has ended.
   @available(*, noasync)
   public func next() throws -> Element? {
     guard let advance else { return nil }

@@ -3,9 +3,9 @@ import Locks
 
 /// Runs a task on the thread that waits for it.
 ///
-/// The thread is the executor that the task prefers: everything that is of no other actor runs there, and so a read, which
-/// never has to wait for anybody, begins and ends on the thread that asked. A write that waits for its turn leaves the
-/// thread asleep until it is woken with the next job.
+/// The thread is the executor that the task prefers: everything that is of no other actor runs there. So a read, which never has to wait
+/// for another task, begins and ends on the calling thread. A write that waits for its turn leaves the thread asleep until the next job
+/// wakes it.
 final class CallingThread: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
   private let wakeUp = DispatchSemaphore(value: 0)
@@ -16,7 +16,7 @@ final class CallingThread: TaskExecutor {
     wakeUp.signal()
   }
 
-  /// Runs a call to its end, and answers what it does. Transactions that the caller is in are those of the call.
+  /// Runs a call to its end, and returns its result. The call is in the transactions that the caller is in.
   static func run<Value>(_ body: () async throws -> Value) throws -> Value {
     try withoutActuallyEscaping(body) { body in
       let call = Call(body: body)
@@ -35,9 +35,9 @@ final class CallingThread: TaskExecutor {
     job.runSynchronously(on: asUnownedTaskExecutor())
   }
 
-  /// What is called and what comes of it.
+  /// The closure of a call, and its result.
   ///
-  /// Unchecked: it is touched by the one thread alone, on which both the caller and the jobs of the task run.
+  /// Unchecked: only one thread uses it, on which both the caller and the jobs of the task run.
   private final class Call<Value>: @unchecked Sendable {
     private var body: (() async throws -> Value)?
     private(set) var result: Result<Value, any Error>?
@@ -53,7 +53,7 @@ final class CallingThread: TaskExecutor {
       }
     }
 
-    /// Lets go of what was called, which must not outlive the call.
+    /// Releases the closure, which must not outlive the call.
     func end() throws -> Value {
       body = nil
       guard let result else { throw CancellationError() }
@@ -64,7 +64,7 @@ final class CallingThread: TaskExecutor {
 
 /// Calls from code that is not async.
 enum Blocking {
-  /// The transaction whose closure is not async: what is called in it joins.
+  /// The transaction whose closure is not async: blocking calls in it join.
   @TaskLocal private static var joined: TransactionScope?
 
   /// Runs a call of a store on the calling thread.

@@ -12,16 +12,21 @@ import Documents
 /// token any more.
 final class JSONReading: @unchecked Sendable {
   // `@unchecked`: one call uses it at a time. A coder hands it out, and takes it back only if nothing else refers to it.
-  /// What the values that refer to a reading look at. It lies outside of the object because each access to a variable of an object is
-  /// checked for exclusivity, which took a third of the time of a decoding.
+  /// The state that the values of a reading use. It lies outside of the object because each access to a variable of an object is checked
+  /// for exclusivity, which took a third of the time of a decoding.
   struct Context {
     var bytes: UnsafePointer<UInt8>
     var tokens: UnsafeMutablePointer<JSONToken>
     var count: Int
     var isUncertain = false
+    var isTraced = false
+    /// The values that the text was made of, if it was written just now.
+    var kept = JSONKeptTexts()
   }
 
   let context: UnsafeMutablePointer<Context>
+  /// The requests of the decoding, if the context says that it is traced.
+  var trace = DecodingTrace()
   private var tape = JSONTape()
 
   init() {
@@ -29,12 +34,25 @@ final class JSONReading: @unchecked Sendable {
     context.initialize(to: Context(bytes: Self.none, tokens: tape.tokens, count: 0))
   }
 
-  deinit { context.deallocate() }
+  deinit {
+    context.deinitialize(count: 1)
+    context.deallocate()
+  }
 
   /// Begins with a text, which the caller keeps until `end`. Returns false if Foundation's decoder has to read it.
   func begin(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let start = text.baseAddress, tape.read(text) else { return false }
     context.pointee = Context(bytes: start, tokens: tape.tokens, count: tape.count)
+    return true
+  }
+
+  /// Begins with the text that a writing has just handed over, which stays as it is until `end`. Returns false if the text has to be read.
+  func begin(_ writing: JSONWriting, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let start = text.baseAddress, let tokens = writing.tokens, let first = tokens.baseAddress else {
+      return false
+    }
+    context.pointee = Context(
+      bytes: start, tokens: first, count: tokens.count, kept: writing.context.pointee.kept)
     return true
   }
 
@@ -59,7 +77,7 @@ struct JSONValue {
     self.index = index
   }
 
-  /// The token, or one of no kind that anything can be decoded from if the reading has ended.
+  /// The token; if the reading has ended, a token of a kind from which nothing can be decoded.
   @inline(__always)
   var token: JSONToken {
     guard index < context.pointee.count else { return Self.ended }
@@ -85,14 +103,14 @@ struct JSONValue {
 
   // MARK: Errors
 
-  /// An error that Foundation's decoder throws for the same value, too. Only its kind counts: what reaches the caller of the decoder
-  /// is Foundation's own error.
+  /// An error that Foundation's decoder throws for the same value, too. Only its kind counts: the caller of the decoder receives
+  /// Foundation's own error.
   func mismatch(_ type: Any.Type) -> DecodingError {
     let context = DecodingError.Context(codingPath: path, debugDescription: "Expected \(type).")
     return isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
   }
 
-  /// Leaves the decision to Foundation's decoder: it may read what was refused here.
+  /// Leaves the decision to Foundation's decoder, which may accept the value.
   @inline(never)
   func uncertain(_ type: Any.Type) -> DecodingError {
     context.pointee.isUncertain = true
@@ -136,9 +154,27 @@ struct JSONValue {
   func text(_ type: Any.Type = String.self) throws -> String {
     let token = token
     guard case .text = token.kind else { throw mismatch(type) }
+    // The number of the text that was encoded.
+    if token.count > 0 { return context.pointee.kept.texts[Int(token.count) - 1] }
     if token.isPlain { return String(decoding: content(token), as: UTF8.self) }
     guard let text = anyText else { throw uncertain(type) }
     return text
+  }
+
+  /// Decodes a list of texts as `[String].init(from:)` does, without a container.
+  private func texts() throws -> [String] {
+    let token = token
+    guard isList else { throw mismatch([Any].self) }
+    // The list that was encoded, by its number.
+    if !token.isPlain { return context.pointee.kept.lists[Int(token.cursor) - 1] }
+    var texts: [String] = []
+    texts.reserveCapacity(Int(token.count))
+    var at = index &+ 1
+    for _ in 0..<token.count {
+      texts.append(try sibling(at).text())
+      at &+= 1
+    }
+    return texts
   }
 
   // MARK: Numbers
@@ -168,11 +204,7 @@ struct JSONValue {
   func double() throws -> Double {
     let token = token
     guard case .number = token.kind else { throw mismatch(Double.self) }
-    let bytes = content(token)
-    if let value = JSONNumber.shortDouble(bytes) { return value }
-    guard JSONNumber.length(in: bytes, at: 0) == bytes.count,
-      let value = Double(String(decoding: bytes, as: UTF8.self)), value.isNormal
-    else { throw uncertain(Double.self) }
+    guard let value = JSONNumber.double(content(token)) else { throw uncertain(Double.self) }
     return value
   }
 
@@ -181,7 +213,7 @@ struct JSONValue {
     guard case .number = token.kind else { throw mismatch(Float.self) }
     let bytes = content(token)
     if let value = JSONNumber.shortDouble(bytes), value == 0 { return Float(value) }
-    // What is too small for a float, Foundation's decoder refuses.
+    // Foundation's decoder refuses a number that is too small for a float.
     guard JSONNumber.length(in: bytes, at: 0) == bytes.count,
       let value = Float(String(decoding: bytes, as: UTF8.self)), value.isNormal
     else { throw uncertain(Float.self) }
@@ -214,6 +246,10 @@ struct JSONValue {
     if type == Int.self { return unsafeBitCast(try integer(Int.self), to: T.self) }
     if type == Double.self { return unsafeBitCast(try double(), to: T.self) }
     if type == Bool.self { return unsafeBitCast(try bool(), to: T.self) }
+    if type == [String].self {
+      if context.pointee.isTraced { reading.trace.noteOther(index) }
+      return unsafeBitCast(try texts(), to: T.self)
+    }
     if type == Date.self {
       return unsafeBitCast(Date(timeIntervalSinceReferenceDate: try double()), to: T.self)
     }

@@ -1,6 +1,6 @@
 import Documents
 
-/// Decodes one value: what `init(from:)` of a type is given.
+/// Decodes one value: the decoder that a type's `init(from:)` receives.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let reading: JSONReading
   let value: JSONValue
@@ -18,15 +18,22 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
     guard value.isObject else { throw value.mismatch([String: Any].self) }
     let container = JSONKeyedContainer<Key>(reading, value)
     guard value.token.isPlain || container.hasReadableNames else { throw value.uncertain(Key.self) }
+    if value.context.pointee.isTraced { reading.trace.open(value.index, keys: type) }
     return KeyedDecodingContainer(container)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     guard value.isList else { throw value.mismatch([Any].self) }
+    noteOther()
     return JSONUnkeyedContainer(reading, value)
   }
 
-  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    noteOther()
+    return self
+  }
+
+  private func noteOther() { if value.context.pointee.isTraced { reading.trace.noteOther(value.index) } }
 
   func decodeNil() -> Bool { value.isNull }
   func decode(_ type: Bool.Type) throws -> Bool { try value.bool() }
@@ -50,8 +57,8 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 
 /// The members of an object.
 ///
-/// The members of a stored record stand in ascending order, each name once. Then a search goes on behind the member that was found
-/// last. In other objects it begins at the first member; if a name stands there twice, the first counts, as in Foundation's decoder.
+/// The members of a stored record are in ascending order, each name once. Then a search continues behind the member that was found last. In
+/// other objects it begins at the first member; if a name occurs twice, the first counts, as in Foundation's decoder.
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let reading: JSONReading
   let object: JSONValue
@@ -64,6 +71,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { object.path }
 
   var allKeys: [Key] {
+    noteOther()
     var seen: Set<String> = []
     let isPlain = object.token.isPlain
     return names.compactMap { name in
@@ -72,7 +80,9 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
   }
 
-  /// Whether each name is a text. An escape in it may be none.
+  private func noteOther() { if object.context.pointee.isTraced { reading.trace.noteOther(object.index) } }
+
+  /// Whether each name is a text. An escape in it may be invalid.
   var hasReadableNames: Bool { names.allSatisfy { object.sibling($0).anyText != nil } }
 
   /// The tokens of the names.
@@ -134,8 +144,10 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
-  private func member(_ key: Key) throws -> JSONValue {
-    guard let value = find(key) else {
+  private func member(_ key: Key, _ type: Any.Type = Never.self) throws -> JSONValue {
+    let value = find(key)
+    if object.context.pointee.isTraced { reading.trace.note(key, type, value, of: object.index) }
+    guard let value else {
       throw DecodingError.keyNotFound(
         key, .init(codingPath: codingPath, debugDescription: "No value is associated with key \(key)."))
     }
@@ -143,52 +155,62 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
-  private func present(_ key: Key) -> JSONValue? {
-    guard let value = find(key), !value.isNull else { return nil }
+  private func present<T>(_ key: Key, _ type: T.Type) -> JSONValue? {
+    let value = find(key)
+    if object.context.pointee.isTraced { reading.trace.note(key, T?.self, value, of: object.index) }
+    guard let value, !value.isNull else { return nil }
     return value
   }
 
   // MARK: Decoding
 
-  func contains(_ key: Key) -> Bool { find(key) != nil }
+  func contains(_ key: Key) -> Bool {
+    noteOther()
+    return find(key) != nil
+  }
+
   func decodeNil(forKey key: Key) throws -> Bool { try member(key).isNull }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try member(key).bool() }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try member(key).text() }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key).double() }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key).float() }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try member(key).integer(type) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try member(key).integer(type) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try member(key).integer(type) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try member(key).integer(type) }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try member(key).integer(type) }
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).integer(type) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try member(key).integer(type) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try member(key).integer(type) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try member(key).integer(type) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try member(key).integer(type) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try member(key).integer(type) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).integer(type) }
-  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try member(key).decode(type, in: reading) }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try member(key, type).bool() }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try member(key, type).text() }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key, type).double() }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key, type).float() }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try member(key, type).integer(type) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try member(key, type).integer(type) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try member(key, type).integer(type) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try member(key, type).integer(type) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try member(key, type).integer(type) }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key, type).integer(type) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try member(key, type).integer(type) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try member(key, type).integer(type) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try member(key, type).integer(type) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try member(key, type).integer(type) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try member(key, type).integer(type) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key, type).integer(type) }
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try member(key, type).decode(type, in: reading)
+  }
 
-  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.bool() }
-  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.text() }
-  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key)?.double() }
-  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try present(key)?.float() }
-  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try present(key)?.integer(type) }
-  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try present(key)?.integer(type) }
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key, type)?.bool() }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key, type)?.text() }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key, type)?.double() }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try present(key, type)?.float() }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try present(key, type)?.integer(type) }
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
+    try present(key, type)?.integer(type)
+  }
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    try present(key)?.decode(type, in: reading)
+    try present(key, type)?.decode(type, in: reading)
   }
 
   func nestedContainer<Nested: CodingKey>(
@@ -208,6 +230,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// Foundation's decoder has a meaning of its own for a missing member here.
   private func superDecoder(named name: String) throws -> any Decoder {
+    noteOther()
     guard let value = findAny(name) else { throw object.uncertain((any Decoder).self) }
     return JSONValueDecoder(reading, value)
   }
@@ -230,7 +253,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   var count: Int? { Int(list.token.count) }
   var isAtEnd: Bool { currentIndex >= Int(list.token.count) }
 
-  /// The next element, without going on to the one behind it: a value that could not be decoded is the next one again.
+  /// The next element, without advancing: a value that could not be decoded is the next one again.
   private func next(_ type: Any.Type) throws -> JSONValue {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(

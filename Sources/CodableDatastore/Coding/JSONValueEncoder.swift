@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Encodes one value: what `encode(to:)` of a type is given.
+/// Encodes one value: the encoder that a type's `encode(to:)` receives.
 struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   let writing: JSONWriting
   let context: UnsafeMutablePointer<JSONWriting.Context>
@@ -48,12 +48,20 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   func encode(_ value: UInt64) { context.pointee.write(entry, integer: value) }
   func encode(_ value: UInt128) { context.pointee.write(entry, integer: value) }
 
+  /// Encodes a list of texts as `[String].encode(to:)` does, without a container.
+  private func encode(_ texts: [String]) {
+    let list = context.pointee.container(of: entry, isObject: false)
+    if context.pointee.keepsTexts { context.pointee.entries[entry].kept = context.pointee.kept.keep(texts) }
+    for text in texts { context.pointee.write(context.pointee.element(of: list), text, isKept: false) }
+  }
+
   /// Encodes a value of any type. The types that Foundation's encoder treats in a way of its own come first.
   func encode<T: Encodable>(_ value: T) throws {
     let type = T.self
     if type == String.self { return encode(unsafeBitCast(value, to: String.self)) }
     if type == Int.self { return encode(unsafeBitCast(value, to: Int.self)) }
     if type == Double.self { return encode(unsafeBitCast(value, to: Double.self)) }
+    if type == [String].self { return encode(unsafeBitCast(value, to: [String].self)) }
     if type == Date.self { return encode(unsafeBitCast(value, to: Date.self).timeIntervalSinceReferenceDate) }
     if type == Data.self { return encode(unsafeBitCast(value, to: Data.self).base64EncodedString()) }
     if type == URL.self { return encode(unsafeBitCast(value, to: URL.self).absoluteString) }

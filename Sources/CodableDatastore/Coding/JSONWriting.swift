@@ -1,3 +1,4 @@
+import Documents
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -63,7 +64,7 @@ struct JSONOutput: ~Copyable {
 /// One encoding: the values in the order in which they were encoded, and the containers that they belong to.
 ///
 /// `Codable` may fill several containers at a time, and members come in the order of their declaration. So each value is written to
-/// `leaves` by itself, and the text is put together at the end, with the members of each object in the order of their names.
+/// `leaves` separately, and the text is assembled at the end, with the members of each object in the order of their names.
 ///
 /// Encoders and containers are small values that refer to an encoding and to the index of an entry or a container.
 final class JSONWriting: @unchecked Sendable {
@@ -72,14 +73,16 @@ final class JSONWriting: @unchecked Sendable {
   struct Entry {
     /// The name of a member, as bytes of `leaves` without escapes.
     var name: Range<Int>
-    /// The text of a value that is no container.
+    /// The text of a value other than a container.
     var text = 0..<0
-    /// What the value is.
+    /// The content of the value.
     var content = Content.nothing
     /// The container that it belongs to, or -1.
     var container = -1
     /// The next entry of the same container, or -1.
     var next = -1
+    /// The number of the text, or of the list of texts, that the value was encoded from, counted from 1; 0 if it was not kept.
+    var kept = 0
   }
 
   enum Content: Equatable {
@@ -90,14 +93,14 @@ final class JSONWriting: @unchecked Sendable {
 
   struct Container {
     let isObject: Bool
-    /// The entry whose value it is.
+    /// The entry of which this is the value.
     let entry: Int
     var first = -1
     var last = -1
     var count = 0
     /// The members' names are strictly ascending.
     var isAscending = true
-    /// If the order of the elements has no meaning: how many of them belong together. They are written in the order of their texts.
+    /// If the order of the elements has no meaning: the number of those that belong together. They are written in the order of their texts.
     var unorderedStep = 0
   }
 
@@ -108,10 +111,13 @@ final class JSONWriting: @unchecked Sendable {
     var containers: [Container] = []
     /// Something was encoded that only Foundation's encoder can judge.
     var isUncertain = false
+    /// Whether the value will be decoded again.
+    var keepsTexts = false
+    var kept = JSONKeptTexts()
   }
 
   let context: UnsafeMutablePointer<Context>
-  private var output = JSONOutput()
+  private var output = JSONWrittenText()
 
   init() {
     context = .allocate(capacity: 1)
@@ -124,19 +130,35 @@ final class JSONWriting: @unchecked Sendable {
   }
 
   /// Begins with an entry for the whole text.
-  func begin() {
+  ///
+  /// - Parameter keepsTexts: Whether the value will be decoded again, by `tokens`.
+  func begin(keepsTexts: Bool) {
     context.pointee.leaves.clear()
     context.pointee.entries.removeAll(keepingCapacity: true)
     context.pointee.containers.removeAll(keepingCapacity: true)
     context.pointee.isUncertain = false
+    context.pointee.keepsTexts = keepsTexts
+    context.pointee.kept.removeAll()
     output.clear()
     context.pointee.entries.append(Entry(name: 0..<0))
   }
 
-  /// Hands over the whole text.
+  /// Releases the kept texts.
+  func end() { context.pointee.kept.removeAll() }
+
+  /// Calls `body` with the whole text.
   func text<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     context.pointee.write(entry: 0, to: &output)
-    return body(UnsafeBufferPointer(start: output.bytes, count: output.count))
+    return body(UnsafeBufferPointer(start: output.bytes.bytes, count: output.bytes.count))
+  }
+
+  /// The tokens of the text that was handed over; nil if it has to be read for them.
+  var tokens: UnsafeMutableBufferPointer<JSONToken>? {
+    // The limits for places in a tape, and for its depth.
+    guard output.hasTokens, output.bytes.count <= UInt32.max, context.pointee.containers.count <= 200 else {
+      return nil
+    }
+    return UnsafeMutableBufferPointer(start: output.tape.tokens, count: output.tape.count)
   }
 
   /// Whether anything was encoded.
@@ -177,17 +199,18 @@ extension JSONWriting.Context {
     return index
   }
 
-  /// The container that is a value, which is made unless the value is one of this kind already.
+  /// The container of a value. It is made unless the value already is a container of this kind.
   mutating func container(of entry: Int, isObject: Bool) -> Int {
     if case .container(let container) = entries[entry].content, containers[container].isObject == isObject {
       return container
     }
     containers.append(JSONWriting.Container(isObject: isObject, entry: entry))
     entries[entry].content = .container(containers.count - 1)
+    entries[entry].kept = 0
     return containers.count - 1
   }
 
-  /// The member of a name that a container was made for, or a new one.
+  /// The member of a name, if a container was made for it, or a new one.
   mutating func memberForContainer(_ key: some CodingKey, of object: Int) -> Int {
     var name = key.stringValue
     return name.withUTF8 { name in
@@ -238,7 +261,8 @@ extension JSONWriting.Context {
     write(entry) { output in text.withUTF8 { output.append($0) } }
   }
 
-  mutating func write(_ entry: Int, _ text: String) {
+  mutating func write(_ entry: Int, _ text: String, isKept: Bool = true) {
+    if keepsTexts, isKept { entries[entry].kept = kept.keep(text) }
     var text = text
     write(entry) { output in text.withUTF8 { JSONEscapes.append($0, to: &output) } }
   }
@@ -258,7 +282,7 @@ extension JSONWriting.Context {
     }
   }
 
-  /// The shortest digits that give the number back, without the fraction `.0`.
+  /// Writes the shortest digits that determine the number, without the fraction `.0`.
   mutating func write(_ entry: Int, number value: some BinaryFloatingPoint & LosslessStringConvertible) {
     guard value.isFinite else {
       isUncertain = true
@@ -275,103 +299,13 @@ extension JSONWriting.Context {
     }
   }
 
-  // MARK: The text
-
-  fileprivate borrowing func write(entry: Int, to output: inout JSONOutput) {
-    switch entries[entry].content {
-    case .nothing:
-      output.append(UInt8(ascii: "{"))
-      output.append(UInt8(ascii: "}"))
-    case .text: output.append(bytes(entries[entry].text))
-    case .container(let index):
-      let container = containers[index]
-      output.append(container.isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
-      if container.isObject {
-        writeMembers(of: container, to: &output)
-      } else if container.unorderedStep > 0 {
-        writeUnordered(container, to: &output)
-      } else {
-        var at = container.first
-        while at >= 0 {
-          if at != container.first { output.append(UInt8(ascii: ",")) }
-          write(entry: at, to: &output)
-          at = entries[at].next
-        }
-      }
-      output.append(container.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-    }
-  }
-
-  private borrowing func writeMembers(of object: JSONWriting.Container, to output: inout JSONOutput) {
-    if object.isAscending {
-      var at = object.first
-      while at >= 0 {
-        writeMember(at, isFirst: at == object.first, to: &output)
-        at = entries[at].next
-      }
-      return
-    }
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: object.count) { sorted in
-      var (at, count) = (object.first, 0)
-      while at >= 0 {
-        insert(at, into: sorted, count: &count)
-        at = entries[at].next
-      }
-      for position in 0..<count { writeMember(sorted[position], isFirst: position == 0, to: &output) }
-    }
-  }
-
-  /// Inserts a member among those before it, which are sorted by name. It replaces one of the same name.
-  private borrowing func insert(_ entry: Int, into sorted: UnsafeMutableBufferPointer<Int>, count: inout Int) {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      let order = compare(entries[sorted[middle]].name, entries[entry].name)
-      if order == 0 {
-        sorted[middle] = entry
-        return
-      }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    for position in stride(from: count, to: low, by: -1) { sorted[position] = sorted[position - 1] }
-    sorted[low] = entry
-    count += 1
-  }
-
-  private borrowing func writeMember(_ entry: Int, isFirst: Bool, to output: inout JSONOutput) {
-    if !isFirst { output.append(UInt8(ascii: ",")) }
-    JSONEscapes.append(bytes(entries[entry].name), to: &output)
-    output.append(UInt8(ascii: ":"))
-    write(entry: entry, to: &output)
-  }
-
-  /// Writes the elements, or groups of them, in the order of their texts, so that equal values have equal texts in every process.
-  private borrowing func writeUnordered(_ list: JSONWriting.Container, to output: inout JSONOutput) {
-    var texts: [[UInt8]] = []
-    var part = JSONOutput()
-    var (at, position) = (list.first, 0)
-    while at >= 0 {
-      if position % list.unorderedStep > 0 { part.append(UInt8(ascii: ",")) }
-      write(entry: at, to: &part)
-      (at, position) = (entries[at].next, position + 1)
-      guard position % list.unorderedStep == 0 || at < 0 else { continue }
-      texts.append(Array(UnsafeBufferPointer(start: part.bytes, count: part.count)))
-      part.clear()
-    }
-    texts.sort { $0.lexicographicallyPrecedes($1) }
-    for (index, text) in texts.enumerated() {
-      if index > 0 { output.append(UInt8(ascii: ",")) }
-      text.withUnsafeBufferPointer { output.append($0) }
-    }
-  }
-
   @inline(__always)
-  private borrowing func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+  borrowing func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: leaves.bytes + range.lowerBound, count: range.count)
   }
 
   @inline(__always)
-  private borrowing func compare(_ first: Range<Int>, _ second: Range<Int>) -> Int {
+  borrowing func compare(_ first: Range<Int>, _ second: Range<Int>) -> Int {
     var (left, right) = (first.lowerBound, second.lowerBound)
     while left < first.upperBound, right < second.upperBound {
       let (one, other) = (leaves.bytes[left], leaves.bytes[right])

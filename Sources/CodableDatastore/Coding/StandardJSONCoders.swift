@@ -7,10 +7,10 @@ import Locks
 
 /// The library's own JSON decoder, with the meaning of Foundation's and several times its speed.
 ///
-/// It reads what an encoder writes; whatever it refuses or is not sure of, Foundation's decoder decodes anew. So each value, and each
+/// It reads the output of encoders. Whatever it refuses or is not sure of, Foundation's decoder decodes again. So each value, and each
 /// error with its coding path, is the one that Foundation gives. If a strategy is changed, Foundation's decoder does all of the work.
 final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
-  // `@unchecked`: the superclass is Sendable; what is added is an atomic and a lock.
+  // `@unchecked`: the superclass is Sendable; this class adds an atomic and a lock.
   private let isChanged = Atomic(false)
   private let readings = Mutex<[JSONReading]>([])
 
@@ -19,7 +19,7 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
     return try super.decode(type, from: data)
   }
 
-  /// Decodes bytes where they lie.
+  /// Decodes bytes without copying them.
   func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
     if !isChanged.load(ordering: .relaxed), let value = value(type, bytes) { return value }
     return try super.decode(type, from: Data(bytes))
@@ -27,6 +27,17 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
 
   /// The value of a text; nil if Foundation's decoder is to decide.
   private func value<T: Decodable>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T? {
+    value(type) { $0.begin(bytes.assumingMemoryBound(to: UInt8.self)) }
+  }
+
+  /// The value of a text that was just written, which need not be read; nil if it has to be.
+  fileprivate func value<T: Decodable>(
+    _ type: T.Type, of writing: JSONWriting, _ text: UnsafeBufferPointer<UInt8>
+  ) -> T? {
+    isStandard ? value(type) { $0.begin(writing, text) } : nil
+  }
+
+  private func value<T: Decodable>(_ type: T.Type, beginning begin: (JSONReading) -> Bool) -> T? {
     var reading = readings.withLock { $0.popLast() } ?? JSONReading()
     defer {
       reading.end()
@@ -35,10 +46,24 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
         readings.withLock { [reading] in if $0.count < 8 { $0.append(reading) } }
       }
     }
-    guard reading.begin(bytes.assumingMemoryBound(to: UInt8.self)),
-      let value = try? JSONValue(reading.context, 0).decode(type, in: reading), !reading.context.pointee.isUncertain
+    guard begin(reading), let value = try? JSONValue(reading.context, 0).decode(type, in: reading),
+      !reading.context.pointee.isUncertain
     else { return nil }
     return value
+  }
+
+  /// Whether the library's own decoder does the work.
+  var isStandard: Bool { !isChanged.load(ordering: .relaxed) }
+
+  /// Decodes a value, and returns the requests of its type; nil if Foundation's decoder is to decide.
+  func traced<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) -> (value: T, trace: DecodingTrace)? {
+    let reading = JSONReading()
+    defer { reading.end() }
+    guard isStandard, reading.begin(bytes.assumingMemoryBound(to: UInt8.self)) else { return nil }
+    reading.context.pointee.isTraced = true
+    guard let value = try? JSONValue(reading.context, 0).decode(type, in: reading), !reading.context.pointee.isUncertain
+    else { return nil }
+    return (value, reading.trace)
   }
 
   /// Whether a value is decoded without Foundation's decoder, for tests.
@@ -60,7 +85,7 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
 /// exception. The elements of a `Set`, and of a `Dictionary` that is written as a list, are in the order of their texts, so that equal
 /// values have equal bytes in every process. If a strategy is changed, Foundation's encoder does all of the work.
 final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
-  // `@unchecked`: the superclass is Sendable; what is added is an atomic and a lock.
+  // `@unchecked`: the superclass is Sendable; this class adds an atomic and a lock.
   private let isChanged = Atomic(false)
   private let writings = Mutex<[JSONWriting]>([])
 
@@ -69,10 +94,32 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
     super.outputFormatting = [.sortedKeys]
   }
 
-  override func encode<T: Encodable>(_ value: T) throws -> Data { try text(of: value) ?? super.encode(value) }
+  override func encode<T: Encodable>(_ value: T) throws -> Data {
+    try written(value, keepsTexts: false) { writing in writing.text { Data($0) } } ?? super.encode(value)
+  }
 
-  /// Returns the text of a value, or nil if Foundation's encoder has to decide.
-  private func text<T: Encodable>(of value: T) -> Data? {
+  /// A record of a value, and the value that a decoder makes of it; nil if Foundation's encoder has to decide.
+  ///
+  /// The decoder's value is nil if the text would have to be read for it.
+  func record<T: Codable>(
+    of value: T, behind head: [UInt8], decodingBy decoder: StandardJSONDecoder?
+  ) -> (bytes: [UInt8], decoded: T?)? {
+    written(value, keepsTexts: decoder != nil) { writing in
+      writing.text { text in
+        let record = [UInt8](unsafeUninitializedCapacity: head.count + text.count) { bytes, count in
+          count = head.count + text.count
+          _ = bytes.initialize(from: head)
+          _ = bytes[head.count...].initialize(from: text)
+        }
+        return (record, decoder?.value(T.self, of: writing, text))
+      }
+    }
+  }
+
+  /// Writes a value, and returns the result of `body`; nil if Foundation's encoder has to decide.
+  private func written<T: Encodable, Result>(
+    _ value: T, keepsTexts: Bool, _ body: (JSONWriting) -> Result
+  ) -> Result? {
     guard !isChanged.load(ordering: .relaxed) else { return nil }
     var writing = writings.withLock { $0.popLast() } ?? JSONWriting()
     defer {
@@ -81,11 +128,12 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
         writings.withLock { [writing] in if $0.count < 8 { $0.append(writing) } }
       }
     }
-    writing.begin()
+    writing.begin(keepsTexts: keepsTexts)
     guard (try? JSONValueEncoder(writing, 0).encode(value)) != nil, writing.hasContent,
       !writing.context.pointee.isUncertain
     else { return nil }
-    return writing.text { Data($0) }
+    defer { writing.end() }
+    return body(writing)
   }
 
   private func noteChange() { isChanged.store(true, ordering: .relaxed) }

@@ -1,6 +1,6 @@
 /// How a datastore behaves.
 public struct Configuration: Sendable {
-  /// Accepted for programs that set it; the store chooses the size of its pages itself.
+  /// Accepted for programs that set it; the store chooses the size of its pages.
   public var pageSize: Int
 
   /// Makes a configuration.

@@ -6,22 +6,21 @@ import DatastoreModel
   public import Foundation
 #endif
 
-// Stores whose instances are JSON. Each comes in four forms: migrations that answer identifier and instance or, for
-// `Identifiable` instances, just the instance; and closures that run on the caller's actor or (dictionaries that a
-// program built with closures of its own module's default) on none.
-// Where both fit, as for a dictionary of functions of either kind, the first is taken: it does without the argument
-// `onNoActor`, which is for that alone.
+// Stores whose instances are JSON. Each comes in four forms. The migrations return identifier and instance or, for `Identifiable`
+// instances, only the instance. The closures run on the caller's actor or (in dictionaries that a program built with closures of its own
+// module's default isolation) on none. If both kinds of closures fit, as in a dictionary of functions of either kind, the compiler takes
+// the first: it lacks the argument `onNoActor`, which exists only for that.
 
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   public static func JSONStore(
@@ -33,25 +32,21 @@ extension Datastore where AccessMode == ReadWrite {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(decoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -61,22 +56,18 @@ extension Datastore where AccessMode == ReadWrite {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(decoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
@@ -90,25 +81,21 @@ extension Datastore where AccessMode == ReadWrite {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, decoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore<Failure: Error>(
@@ -120,11 +107,7 @@ extension Datastore where AccessMode == ReadWrite {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, decoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 }
 
@@ -132,12 +115,12 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   public static func JSONStore(
@@ -149,26 +132,22 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(decoder, data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
+      isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -178,23 +157,19 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(decoder, data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
+      isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
@@ -208,26 +183,22 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, decoder)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
+      isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore<Failure: Error>(
@@ -239,12 +210,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, decoder)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
+      isIdentifiable: true)
   }
 }
 
@@ -252,11 +219,11 @@ extension Datastore where AccessMode == ReadOnly {
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   public static func readOnlyJSONStore(
@@ -268,24 +235,20 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(decoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -295,21 +258,17 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(decoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
@@ -323,24 +282,20 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, decoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore<Failure: Error>(
@@ -352,11 +307,7 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, decoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 }
 
@@ -364,11 +315,11 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   public static func readOnlyJSONStore(
@@ -380,25 +331,21 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(decoder, data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
+      isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -408,22 +355,18 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(decoder, data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
+      isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
@@ -437,25 +380,21 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, decoder)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
+      isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as JSON.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
-  ///   - decoder: Is given to the migrations.
+  ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore<Failure: Error>(
@@ -467,11 +406,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, decoder)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
+      isIdentifiable: true)
   }
 }

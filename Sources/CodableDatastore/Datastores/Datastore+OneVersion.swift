@@ -5,9 +5,8 @@ import Documents
   public import Foundation
 #endif
 
-// Datastores of formats that have had one version only: what is stored decodes as today's type, and there is nothing to
-// migrate. With the next version a program says `migrations:`; until it does, older instances throw
-// ``DatastoreError/missingDecoder(version:)``.
+// Datastores of formats that have had only one version: stored instances decode as today's type, and there is nothing to migrate. For the
+// next version a program passes `migrations:`; until it does, older instances throw ``DatastoreError/missingDecoder(version:)``.
 
 extension Persistence {
   /// The datastore of a format whose instances are JSON of one version.
@@ -17,7 +16,7 @@ extension Persistence {
   /// ```
   ///
   /// - Parameters:
-  ///   - format: What is declared.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   public nonisolated func datastore<Format: DatastoreFormat>(
     _ format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey
@@ -33,7 +32,8 @@ extension Persistence {
       decoders: Datastore<Format, AccessMode>.decoders(for: Format.currentVersion) {
         try decoder.decode(Format.Instance.self, from: $0)
       },
-      direct: Datastore<Format, AccessMode>.direct(decoder), isIdentifiable: true)
+      direct: Datastore<Format, AccessMode>.direct(decoder, AccessMode.self == ReadWrite.self ? encoder : nil),
+      isIdentifiable: true)
   }
 }
 
@@ -41,23 +41,14 @@ extension Datastore {
   fileprivate static func decoders(
     for version: Version, _ decode: @escaping @Sendable (Data) throws -> InstanceType
   ) -> [Version: RecordCoder<Format>.Decoder] where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-    [
-      version: { data in
-        let instance = try decode(data)
-        return (instance.id, instance)
-      }
-    ]
+    [version: identified { try decode($0) }]
   }
 
-  /// How the library's own decoder decodes bytes where they lie; nil for an app's decoder.
+  /// The library's own coders, which do not copy the bytes; nil for an app's decoder.
   fileprivate static func direct(
-    _ decoder: JSONDecoder
-  ) -> RecordCoder<Format>.DirectDecoder? where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-    guard let decoder = decoder as? StandardJSONDecoder else { return nil }
-    return { bytes in
-      let instance = try decoder.decode(InstanceType.self, from: bytes)
-      return (instance.id, instance)
-    }
+    _ decoder: JSONDecoder, _ encoder: JSONEncoder? = nil
+  ) -> RecordCoder<Format>.DirectCoders? where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+    (decoder as? StandardJSONDecoder).map { .init(decoder: $0, encoder: encoder as? StandardJSONEncoder) { $0.id } }
   }
 }
 
@@ -65,8 +56,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// A datastore that keeps instances as JSON, for a format of one version.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - encoder: Encodes instances; by default with sorted members.
   ///   - decoder: Decodes instances.
@@ -78,14 +69,14 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
       encoder: { try encoder.encode($0) },
       decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
-      direct: direct(decoder), isIdentifiable: true)
+      direct: direct(decoder, encoder), isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as property lists, for a format of one version.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - outputFormat: The kind of property list.
   public static func propertyListStore(
@@ -107,8 +98,8 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   /// A datastore that only reads instances kept as JSON, for a format of one version.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - decoder: Decodes instances.
   public static func readOnlyJSONStore(
@@ -124,8 +115,8 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   /// A datastore that only reads instances kept as property lists, for a format of one version.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   public static func readOnlyPropertyListStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey

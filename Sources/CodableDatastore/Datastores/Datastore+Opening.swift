@@ -7,11 +7,11 @@ import DatastoreModel
 #endif
 
 extension Datastore {
-  /// What all factories come to.
+  /// Makes a datastore. All factories call this.
   init(
     store: _StoreHandle, key: DatastoreKey, version: Version, coding: RecordCoding?,
     encoder: @escaping @Sendable (InstanceType) async throws -> Data = { _ in throw DiskPersistenceError.cannotWrite },
-    decoders: [Version: RecordCoder<Format>.Decoder], direct: RecordCoder<Format>.DirectDecoder? = nil,
+    decoders: [Version: RecordCoder<Format>.Decoder], direct: RecordCoder<Format>.DirectCoders? = nil,
     isIdentifiable: Bool = false
   ) {
     let coder = RecordCoder<Format>(
@@ -23,14 +23,26 @@ extension Datastore {
   }
 }
 
+extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// Makes a decoder for instances that contain their identifiers.
+  static func identified(
+    _ decode: @escaping @Sendable (Data) async throws -> InstanceType
+  ) -> RecordCoder<Format>.Decoder {
+    { data in
+      let instance = try await decode(data)
+      return (instance.id, instance)
+    }
+  }
+}
+
 // Coders of a program's own.
 
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore with coders of its own.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Makes the bytes of an instance.
@@ -60,7 +72,7 @@ extension Datastore where AccessMode == ReadWrite {
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
-      decoders: decoders.mapValues { decode in { data in try await decode(data) } })
+      decoders: decoders.mapValues { decode in { try await decode($0) } })
   }
 }
 
@@ -68,8 +80,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// A datastore with coders of its own.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - encoder: Makes the bytes of an instance.
@@ -84,12 +96,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
-      decoders: decoders.mapValues { decode in
-        { data in
-          let instance = try await decode(data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
   }
 
   /// A datastore with coders of its own, the decoders in a dictionary of closures that run on no actor.
@@ -102,12 +109,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
-      decoders: decoders.mapValues { decode in
-        { data in
-          let instance = try await decode(data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
   }
 }
 
@@ -115,8 +117,8 @@ extension Datastore where AccessMode == ReadOnly {
   /// A datastore with decoders of its own that only reads.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - decoders: For each version, how its bytes become an instance of today's type, with its identifier.
@@ -142,7 +144,7 @@ extension Datastore where AccessMode == ReadOnly {
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,
-      decoders: decoders.mapValues { decode in { data in try await decode(data) } })
+      decoders: decoders.mapValues { decode in { try await decode($0) } })
   }
 }
 
@@ -150,8 +152,8 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   /// A datastore with decoders of its own that only reads.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - decoders: For each version, how its bytes become an instance of today's type.
@@ -164,12 +166,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,
-      decoders: decoders.mapValues { decode in
-        { data in
-          let instance = try await decode(data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
   }
 
   /// A datastore that only reads, the decoders in a dictionary of closures that run on no actor.
@@ -181,11 +178,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,
-      decoders: decoders.mapValues { decode in
-        { data in
-          let instance = try await decode(data)
-          return (instance.id, instance)
-        }
-      }, isIdentifiable: true)
+      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
   }
 }

@@ -6,16 +6,16 @@ import DatastoreModel
   public import Foundation
 #endif
 
-// Stores whose instances are property lists. Each comes in four forms: migrations that answer identifier and instance or, for
-// `Identifiable` instances, just the instance; and closures that run on the caller's actor or (dictionaries that a
-// program built with closures of its own module's default) on none.
+// Stores whose instances are property lists. Each comes in four forms, as for JSON. The migrations return identifier and instance or, for
+// `Identifiable` instances, only the instance. The closures run on the caller's actor or (in dictionaries that a program built with
+// closures of its own module's default isolation) on none.
 
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
@@ -32,24 +32,20 @@ extension Datastore where AccessMode == ReadWrite {
       store: persistence._store, key: key, version: version,
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(StandardCoders.propertyListDecoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -61,18 +57,14 @@ extension Datastore where AccessMode == ReadWrite {
       store: persistence._store, key: key, version: version,
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(StandardCoders.propertyListDecoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
@@ -91,24 +83,20 @@ extension Datastore where AccessMode == ReadWrite {
       store: persistence._store, key: key, version: version,
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, StandardCoders.propertyListDecoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore<Failure: Error>(
@@ -122,11 +110,7 @@ extension Datastore where AccessMode == ReadWrite {
       store: persistence._store, key: key, version: version,
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, StandardCoders.propertyListDecoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 }
 
@@ -134,8 +118,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
@@ -153,24 +137,21 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(StandardCoders.propertyListDecoder, data)
-          return (instance.id, instance)
-        }
+        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
       }, isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -183,18 +164,15 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(StandardCoders.propertyListDecoder, data)
-          return (instance.id, instance)
-        }
+        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
       }, isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
@@ -214,24 +192,21 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, StandardCoders.propertyListDecoder)
-          return (instance.id, instance)
-        }
+        identified { try await migration($0, StandardCoders.propertyListDecoder) }
       }, isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version that is written.
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore<Failure: Error>(
@@ -246,10 +221,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
       encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, StandardCoders.propertyListDecoder)
-          return (instance.id, instance)
-        }
+        identified { try await migration($0, StandardCoders.propertyListDecoder) }
       }, isIdentifiable: true)
   }
 }
@@ -258,8 +230,8 @@ extension Datastore where AccessMode == ReadOnly {
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
@@ -272,23 +244,19 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(StandardCoders.propertyListDecoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -297,18 +265,14 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(StandardCoders.propertyListDecoder, data)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
@@ -323,23 +287,19 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, StandardCoders.propertyListDecoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore<Failure: Error>(
@@ -350,11 +310,7 @@ extension Datastore where AccessMode == ReadOnly {
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        { data in
-          try await migration(data, StandardCoders.propertyListDecoder)
-        }
-      })
+      decoders: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 }
 
@@ -362,8 +318,8 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
@@ -377,23 +333,20 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(StandardCoders.propertyListDecoder, data)
-          return (instance.id, instance)
-        }
+        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
       }, isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
@@ -403,18 +356,15 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(StandardCoders.propertyListDecoder, data)
-          return (instance.id, instance)
-        }
+        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
       }, isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
@@ -430,23 +380,20 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, StandardCoders.propertyListDecoder)
-          return (instance.id, instance)
-        }
+        identified { try await migration($0, StandardCoders.propertyListDecoder) }
       }, isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as property lists.
   ///
   /// - Parameters:
-  ///   - persistence: Where the instances are kept.
-  ///   - format: What is declared.
+  ///   - persistence: The store that keeps the instances.
+  ///   - format: The format that declares the datastore.
   ///   - key: The name of the datastore in the store.
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
+  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore<Failure: Error>(
@@ -458,10 +405,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
       decoders: migrations.mapValues { migration in
-        { data in
-          let instance = try await migration(data, StandardCoders.propertyListDecoder)
-          return (instance.id, instance)
-        }
+        identified { try await migration($0, StandardCoders.propertyListDecoder) }
       }, isIdentifiable: true)
   }
 }

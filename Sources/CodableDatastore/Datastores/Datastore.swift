@@ -8,14 +8,14 @@ import DatastoreModel
 /// for try await book in books.load("A"..<"B", from: \.title) { print(book.title) }
 /// ```
 ///
-/// Making one costs no I/O and cannot fail; what there is to check or to build happens at the first use, or at
-/// ``warm(progressHandler:)``. Everything runs on the caller's actor: no call hops anywhere.
+/// Making one costs no I/O and cannot fail; the declaration is checked and indexes are built at the first use, or at
+/// ``warm(progressHandler:)``. Everything runs on the caller's actor: no call changes the actor.
 public actor Datastore<Format: DatastoreFormat, AccessMode: _AccessMode>: Sendable {
   /// The versions of the format.
   public typealias Version = Format.Version
-  /// What is kept.
+  /// The type of the instances.
   public typealias InstanceType = Format.Instance
-  /// By what an instance is told from all others.
+  /// The type of the identifiers, each of which names one instance.
   public typealias IdentifierType = Format.Identifier
 
   nonisolated let core: DatastoreCore<Format>
@@ -24,7 +24,7 @@ public actor Datastore<Format: DatastoreFormat, AccessMode: _AccessMode>: Sendab
 }
 
 extension Datastore where AccessMode == ReadWrite {
-  /// The same datastore for reading only. It shows what is written at once.
+  /// The same datastore for reading only. It shows writes at once.
   public var readOnly: Datastore<Format, ReadOnly> {
     Datastore<Format, ReadOnly>(
       core: DatastoreCore(

@@ -9,47 +9,51 @@ import StorageEngine
 
 private let datastoreCount = Atomic<UInt64>(0)
 
-/// A datastore without its access mode: what its declaration comes to, and where it lies. Everything about it is fixed
-/// at its making, so that it is read from anywhere without waiting.
+/// A datastore without its access mode: its evaluated declaration, and its place in a store. Everything about it is fixed when it is made,
+/// so it can be read from anywhere without waiting.
 final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   typealias Instance = Format.Instance
   typealias Identifier = Format.Identifier
 
-  /// No other datastore of the process ever has the same.
+  /// A number that no other datastore of the process ever has.
   let number = datastoreCount.add(1, ordering: .relaxed).newValue
   let store: _StoreHandle
   let key: String
   let coder: RecordCoder<Format>
   let identifiers: KeyCoder<Identifier>
-  /// In the order of their names.
+  /// The indexes in the order of their names.
   let indexes: [IndexPlan<Instance>]
   let declaration: Declaration
   let recordsTree: TreeName
   let isReadOnly: Bool
-  /// Whether records say by themselves which identifier they have.
+  /// Whether records contain their own identifiers.
   let isIdentifiable: Bool
-  /// The property that says it.
+  /// The property that holds the identifier.
   let ownIdentifier: (any KeyPath<Instance, Identifier> & Sendable)?
-  /// The one state that is read, if it is a look into the past.
+  /// The one state that is read, if this is a view of the past.
   let view: View?
   let listeners = WarmUpListeners()
   let recent = RecentTrees()
 
   private let agreed = Atomic(-1)
   let format = Format()
-  /// Index by kind and key path.
+  /// The positions of the indexes, by kind and key path.
   private let places: [AnyIndexRepresentation<Instance>: Int]
-  /// What is wrong with the declaration, whatever the store.
+  /// The error of the declaration, if any, whatever the store.
   private let fault: (any Error)?
-  /// Attributes of the records' tree that fit the declaration. Comparing bytes is all that a use costs.
+  /// Attributes of the records' tree that fit the declaration. A use only has to compare these bytes.
   let fitting = Mutex<Bytes?>(nil)
   /// Such attributes that also carry the declaration's version, as after a write.
   let written = Mutex<Bytes?>(nil)
-  /// Which properties are written in any order, as the first instance that was written tells; nil before.
+  /// Which properties are written in any order, as the first written instance shows; nil before.
   let unordered = Mutex<UnorderedProperties?>(nil)
-  /// Whether all records lie under the identifiers that they name as their own, by the attributes that say it.
+  /// The facts known about the texts of the records.
+  let stored = Mutex(StoredKnowledge())
+  /// Whether all records are stored under the identifiers that they contain, and the attributes that say so.
   let owned = Mutex<(attributes: Bytes, isOwn: Bool)?>(nil)
-  /// Which indexes can be read, where the store does not fit (a datastore that only reads does not change that).
+  /// The instance because of which indexes cannot be built, with its record.
+  let unreadable = Mutex<(error: UnreadableInstanceError, record: Bytes)?>(nil)
+  /// Which indexes can be read if the store does not fit (a datastore that only reads does not change that).
   let readable = Mutex<ReadableIndexes?>(nil)
 
   init(
@@ -84,7 +88,10 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       version: coder.tag, instanceType: String(describing: Instance.self),
       identifierType: String(describing: Identifier.self), identifierEncoding: identifiers.encoding,
       coding: coder.coding, indexes: indexes.map(\.descriptor))
-    if !isReadOnly { store.registry.add(self, key: self.key) }
+    guard !isReadOnly else { return }
+    store.registry.add(self, key: self.key)
+    // Letters for it may wait.
+    store.inbox.ask(for: store)
   }
 
   var compiled: any CompiledFormat { self }
@@ -95,13 +102,13 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     return indexes[place]
   }
 
-  /// Fails where the declaration itself is at fault.
+  /// Throws if the declaration itself is at fault.
   func requireSoundDeclaration() throws {
     if let fault { throw fault }
     if !isReadOnly { try store.registry.requireAgreement(self, key: key, agreed: agreed) }
   }
 
-  /// The key of an identifier. Throws ``InvalidKeyError`` where there is none.
+  /// The key of an identifier. Throws ``InvalidKeyError`` if there is none.
   func key(of identifier: Identifier) throws -> [UInt8] {
     let key = try ordering(index: nil) { try identifiers.key(of: identifier) }
     try requireLength(key.count, index: nil)
@@ -117,7 +124,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     }
   }
 
-  /// Runs what makes keys; what has no order comes out as ``InvalidKeyError``.
+  /// Runs a closure that makes keys; throws ``InvalidKeyError`` for a value that has no order.
   func ordering<R>(index: String?, _ body: () throws -> R) throws -> R {
     do {
       return try body()
@@ -133,7 +140,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       datastore: key, index: index, reason: "a key of \(count) bytes is longer than the \(limit) that are allowed")
   }
 
-  /// What is wrong with a declaration. In debug builds it is printed at once: the first use, which throws it, may come late.
+  /// The error of a declaration. In debug builds it is printed at once: the first use, which throws it, may come late.
   private static func fault(
     of format: Format, key: DatastoreKey, coder: RecordCoder<Format>, clash: String?, isReadOnly: Bool
   ) -> (any Error)? {
@@ -143,7 +150,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       } else if format.declaresIdentifierIndex {
         IndexDeclarationError(datastore: key, index: "id", reason: .namedLikeIdentifier)
       } else if !isReadOnly, !coder.hasDecoder(for: coder.tag) {
-        // What is written could not be read back.
+        // Written instances could not be read back.
         DatastoreError.missingDecoder(version: coder.tag)
       } else {
         nil

@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 import Locks
 
-/// What a datastore in use declares of its key; two that write to one key must declare the same.
+/// The declaration of a datastore in use for its key; two datastores that write to one key must declare the same.
 struct Declaration: Hashable, Sendable {
   var version: String
   var instanceType: String
@@ -15,14 +15,14 @@ struct Declaration: Hashable, Sendable {
 /// A datastore in use.
 protocol DeclaredDatastore: AnyObject, Sendable {
   var declaration: Declaration { get }
-  /// What the types tell to tools that know only documents.
+  /// The format, for tools that know only documents.
   var compiled: any CompiledFormat { get }
 }
 
 /// The datastores in use through one persistence, by key.
 final class DatastoreRegistry: Sendable {
   private struct Entry { weak var datastore: (any DeclaredDatastore)? }
-  /// Counts the datastores that came.
+  /// Counts the datastores that were added.
   private let arrivals = Atomic(0)
   private let writers = Mutex<[String: [Entry]]>([:])
 
@@ -34,15 +34,15 @@ final class DatastoreRegistry: Sendable {
     }
   }
 
-  /// The living ones, for tools that edit by the real types; one per key.
+  /// The formats of the living datastores, for tools that edit by the real types; one per key.
   var compiledFormats: [any CompiledFormat] {
     writers.withLock { writers in
       writers.values.compactMap { entries in entries.lazy.compactMap(\.datastore).first?.compiled }
     }
   }
 
-  /// Fails where an older one that still lives declares the key differently. `agreed` remembers that there was none when
-  /// the last one came.
+  /// Throws if an older datastore that still lives declares the key differently. `agreed` remembers that there was none when the last one
+  /// was added.
   func requireAgreement(_ datastore: any DeclaredDatastore, key: String, agreed: borrowing Atomic<Int>) throws {
     let arrivals = arrivals.load(ordering: .acquiring)
     if agreed.load(ordering: .relaxed) == arrivals { return }

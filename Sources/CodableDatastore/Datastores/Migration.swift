@@ -10,8 +10,8 @@ public typealias Identified<Format: DatastoreFormat> = (id: Format.Identifier, i
 /// Decodes an instance of one version and converts it to today's type. It runs on the caller's actor.
 public typealias Migration<Decoder, Result> = @Sendable (_ decoder: Decoder, _ data: Data) async throws -> Result
 
-/// A ``Migration`` that runs on no actor: the kind that a module without `NonisolatedNonsendingByDefault` makes where it
-/// keeps migrations in a variable. A dictionary of them cannot be cast to the other kind, so each factory takes both.
+/// A ``Migration`` that runs on no actor: the kind that a module without `NonisolatedNonsendingByDefault` makes if it keeps migrations in a
+/// variable. A dictionary of them cannot be cast to the other kind, so each factory takes both.
 public typealias ConcurrentMigration<Decoder, Result, Failure: Error> =
   @concurrent @Sendable (_ decoder: Decoder, _ data: Data) async throws(Failure) -> Result
 
@@ -23,7 +23,7 @@ public typealias DataFirstMigration<Decoder, Result> =
 public typealias ConcurrentDataFirstMigration<Decoder, Result, Failure: Error> =
   @concurrent @Sendable (_ data: Data, _ decoder: Decoder) async throws(Failure) -> Result
 
-/// The coders of datastores that are given none.
+/// The coders of datastores that are made without coders.
 public enum StandardCoders {
   /// Encodes as Foundation's encoder with sorted members does, several times as fast. Equal instances have equal bytes in every process:
   /// the elements of a `Set`, and of a `Dictionary` that is written as a list, are in the order of their encoded texts.

@@ -7,30 +7,36 @@ import DatastoreModel
 #endif
 import StorageEngine
 
-/// How instances become records and records instances.
+/// Converts instances to records and records to instances.
 final class RecordCoder<Format: DatastoreFormat>: Sendable {
   typealias Instance = Format.Instance
   typealias Identifier = Format.Identifier
   typealias Decoder = @Sendable (Data) async throws -> (id: Identifier, instance: Instance)
-  /// Decodes on the caller's thread, without a copy of the bytes.
-  typealias DirectDecoder = @Sendable (UnsafeRawBufferPointer) throws -> (id: Identifier, instance: Instance)
+
+  /// The library's own coders. They work on the caller's thread, without a copy of the bytes.
+  struct DirectCoders: Sendable {
+    let decoder: StandardJSONDecoder
+    /// Nil if an app's encoder makes the records.
+    let encoder: StandardJSONEncoder?
+    let identifier: @Sendable (Instance) -> Identifier
+  }
 
   let version: Format.Version
   /// The tag of `version`.
   let tag: String
-  /// What the contents are; nil where an app's own coder makes them.
+  /// The coding of the contents; nil if an app's own coder makes them.
   let coding: RecordCoding?
   /// The beginning of each record that is written.
   private let head: [UInt8]
   private let encoder: @Sendable (Instance) async throws -> Data
   private let current: Decoder?
-  /// In its place where no closure of the app decodes the current version.
-  private let direct: DirectDecoder?
+  /// Used instead of `current` if no closure of the app decodes the current version.
+  private let direct: DirectCoders?
   private let decoders: [String: Decoder]
 
   init(
     version: Format.Version, coding: RecordCoding?, encoder: @escaping @Sendable (Instance) async throws -> Data,
-    decoders: [Format.Version: Decoder], direct: DirectDecoder? = nil
+    decoders: [Format.Version: Decoder], direct: DirectCoders? = nil
   ) {
     self.version = version
     self.coding = coding
@@ -46,20 +52,38 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   /// Whether instances of a version can be read.
   func hasDecoder(for tag: String) -> Bool { decoders[tag] != nil }
 
-  /// The record of an instance; nil where the encoder makes nothing of it.
-  func record(of instance: Instance) async throws -> [UInt8]? {
+  /// The record of an instance; nil if the encoder makes nothing of it.
+  ///
+  /// - Parameter decodes: Whether to decode the record as well, if this needs no reading of it: by the library's own coders.
+  func record(of instance: Instance, decodes: Bool = false) async throws -> (bytes: [UInt8], decoded: Instance?)? {
+    if let direct,
+      let record = direct.encoder?.record(
+        of: instance, behind: head, decodingBy: decodes ? direct.decoder : nil)
+    {
+      return record
+    }
     let content = try await encoder(instance)
     guard !content.isEmpty else { return nil }
     var record: [UInt8] = []
     record.reserveCapacity(head.count + content.count)
     record.append(contentsOf: head)
     content.withUnsafeBytes { record.append(contentsOf: $0) }
-    return record
+    return (record, nil)
   }
 
-  /// The instance of a record, converted where it is of an older version.
+  /// The instance of a record, converted if it is of an older version.
   func decode(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
-    if let decoded = try decodedNow(record) { return decoded }
+    if let direct, let instance = try decodedNow(record) { return (direct.identifier(instance), instance) }
+    return try await decodeByClosure(record)
+  }
+
+  /// As `decode`, but blocks the thread, which must not be one of the cooperative pool. Starts no task for the library's own coders.
+  func decodeBlocking(_ record: Bytes) throws -> (id: Identifier, instance: Instance) {
+    if let direct, let instance = try decodedNow(record) { return (direct.identifier(instance), instance) }
+    return try waiting { try await self.decodeByClosure(record) }
+  }
+
+  private func decodeByClosure(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
     let (decoder, content): (Decoder, Data) = try record.withUnsafeBytes { bytes in
       if let current, let content = Self.content(of: bytes, after: head) { return (current, Self.data(content)) }
       return try self.decoder(for: bytes)
@@ -67,12 +91,24 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     return try await decoder(content)
   }
 
-  /// The instance of a record of the current version that no closure of the app decodes; nil of any other.
-  func decodedNow(_ record: Bytes) throws -> (id: Identifier, instance: Instance)? {
+  /// The instance of a record of the current version that no closure of the app decodes; nil for any other record.
+  func decodedNow(_ record: Bytes) throws -> Instance? {
     guard let direct else { return nil }
-    return try record.withUnsafeBytes { bytes in
-      guard let content = Self.content(of: bytes, after: head) else { return nil }
-      return try direct(content)
+    return try withText(of: record) { try direct.decoder.decode(Instance.self, from: $0) }
+  }
+
+  /// Whether records are JSON that the library's own decoder reads, with no closure of the app beside.
+  var hasStandardText: Bool { direct?.decoder.isStandard == true }
+
+  /// Calls `body` with the text of a record of the current version; returns nil for any other record.
+  func withText<Value>(of record: Bytes, _ body: (UnsafeRawBufferPointer) throws -> Value?) rethrows -> Value? {
+    try record.withUnsafeBytes { bytes in try Self.content(of: bytes, after: head).flatMap(body) }
+  }
+
+  /// The places of the stored properties in the texts of records; nil if another record is needed to find them.
+  func layout(of record: Bytes) -> StoredLayout? {
+    withText(of: record) { direct?.decoder.traced(Instance.self, from: $0) }.map {
+      StoredLayout(of: $0.value, $0.trace)
     }
   }
 
@@ -100,7 +136,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     return (decoder, Self.data(UnsafeRawBufferPointer(rebasing: bytes[layout.content...])))
   }
 
-  /// What follows the head of a record; nil where it begins otherwise.
+  /// The bytes after the head of a record; nil if the record begins otherwise.
   private static func content(of bytes: UnsafeRawBufferPointer, after head: [UInt8]) -> UnsafeRawBufferPointer? {
     guard bytes.count >= head.count else { return nil }
     let start = UnsafeRawBufferPointer(rebasing: bytes[..<head.count])

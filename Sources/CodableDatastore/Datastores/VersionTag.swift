@@ -4,14 +4,14 @@
   import Foundation
 #endif
 
-/// How versions are written into the store: the raw value as JSON, strings without their quotes.
+/// Writes versions into the store and reads them: the raw value as JSON, strings without their quotes.
 struct VersionTag<Format: DatastoreFormat>: Sendable {
   typealias RawValue = Format.Version.RawValue
 
   /// Whether raw values are strings.
   static var isString: Bool { RawValue.self == String.self }
 
-  /// The tag of a version. Raw values that cannot be written as JSON give their description.
+  /// The tag of a version. For a raw value that cannot be written as JSON it is the value's description.
   static func text(of version: Format.Version) -> String {
     if let text = version.rawValue as? String { return text }
     if let number = version.rawValue as? Int { return String(number) }
@@ -27,7 +27,7 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
 
   /// The version of a tag.
   ///
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` where the format knows no such version: a newer program wrote it.
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` if the format has no such version: a newer program wrote it.
   static func version(of tag: String) throws -> Format.Version {
     guard let rawValue = try? rawValue(of: tag), let version = Format.Version(rawValue: rawValue) else {
       throw DatastoreError.incompatibleVersion(version: tag)
@@ -35,13 +35,13 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
     return version
   }
 
-  /// Whether a tag means a version before another. Tags that mean none are before everything.
+  /// Whether a tag names a version before another. Tags that name none are before everything.
   static func isOlder(_ tag: String, than version: Format.Version) -> Bool {
     guard let rawValue = try? rawValue(of: tag) else { return true }
     return rawValue < version.rawValue
   }
 
-  /// Whether a tag means a version after another, known or not.
+  /// Whether a tag names a version after another, known or not.
   static func isNewer(_ tag: String, than version: Format.Version) -> Bool {
     guard let rawValue = try? rawValue(of: tag) else { return false }
     return version.rawValue < rawValue

@@ -3,12 +3,12 @@ import StorageEngine
 
 /// A datastore that can be shown in the browser with its own types: every datastore that reads and writes.
 public protocol BrowsableDatastore: Sendable {
-  /// What a browser needs of it.
+  /// The datastore's types, as a browser needs them.
   var _browsable: _BrowsableFormat { get }
 }
 
 extension Datastore: BrowsableDatastore where AccessMode == ReadWrite {
-  /// What a browser needs of it.
+  /// The datastore's types, as a browser needs them.
   public nonisolated var _browsable: _BrowsableFormat { _BrowsableFormat(format: core) }
 }
 
@@ -29,9 +29,9 @@ extension Persistence where AccessMode == ReadWrite {
   ///
   /// - Parameters:
   ///   - datastores: The datastores whose types are known; others are shown too, and edited by proven rules.
-  ///   - releasesLock: Whether the writer's lock is let go after each commit of the browser, so that other processes
-  ///     can write between. An app that keeps writing leaves it false.
-  /// - Throws: ``StoreError`` where the store cannot be opened or made.
+  ///   - releasesLock: Whether the writer's lock is released after each commit of the browser, so that other processes can write between.
+  ///     An app that keeps writing leaves it false.
+  /// - Throws: ``StoreError`` if the store cannot be opened or made.
   public nonisolated func browsable(
     with datastores: any BrowsableDatastore..., releasesLock: Bool = false
   ) throws -> BrowsableStore {

@@ -15,7 +15,7 @@ extension DatastoreCore: CompiledFormat {
 
   func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]]) {
     try decoding {
-      let (identifier, instance) = try waiting { [coder] in try await coder.decode(Self.record(content)) }
+      let (identifier, instance) = try coder.decodeBlocking(Self.record(content))
       let key = try self.key(of: identifier)
       let values = try self.values(of: instance, identifier: key)
       return (key, Dictionary(zip(indexes.map(\.name), values)) { first, _ in first })
@@ -24,10 +24,23 @@ extension DatastoreCore: CompiledFormat {
 
   func lifted(_ content: RecordContent) throws(ModelError) -> RecordContent {
     let record = try decoding {
-      try waiting { [coder] in try await coder.record(of: coder.decode(Self.record(content)).instance) }
+      let instance = try coder.decodeBlocking(Self.record(content)).instance
+      return try waiting { [coder] in try await coder.record(of: instance) }
     }
     guard let record else { throw .refused(reason: "\(Format.Instance.self) encodes it as nothing") }
-    return RecordContent(version: coder.tag, bytes: coder.content(of: record))
+    return RecordContent(version: coder.tag, bytes: coder.content(of: record.bytes))
+  }
+
+  func createTrees(for content: RecordContent, in transaction: any WriteTransaction) throws(ModelError) {
+    let record = Self.record(content)
+    let (identifier, instance) = try decoding { try coder.decodeBlocking(record) }
+    try onWriter {
+      let key = try self.key(of: identifier)
+      let prepared = PreparedRecord(
+        identifier: identifier, key: key, record: record.array, values: try values(of: instance, identifier: key),
+        isForeign: ownIdentifier.map { instance[keyPath: $0] != identifier } ?? false)
+      try prepareTrees(for: prepared, in: transaction)
+    }
   }
 
   private static func record(_ content: RecordContent) -> Bytes {

@@ -6,14 +6,14 @@ import StorageEngine
 /// A datastore that can be brought up to its declaration without its types being known.
 protocol WarmableFormat: Sendable {
   var datastore: String { get }
-  /// What the store needs so that it fits, as `index population, new`.
+  /// The steps that make the store fit, as `index population, new`.
   func missingSteps(in view: View) throws -> [String]
-  /// Does it. Records whose keys are in `leavingOut` are left out of the indexes where they cannot be converted; what is
-  /// in `mending` is changed before anything is read.
+  /// Runs the steps. Records whose keys are in `leavingOut` are left out of the indexes if they cannot be converted. The
+  /// edits in `mending` are made before anything is read.
   func warmUp(
     leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
   ) async throws
-  /// Writes all records of older versions anew.
+  /// Rewrites all records of older versions.
   func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws
 }
 
@@ -89,7 +89,7 @@ final class PersistenceWarmUp: WarmUpDriver {
     _ report: @escaping @Sendable (Activity) -> Bool,
     _ work: @escaping @Sendable (any WarmableFormat, @escaping WarmUpHandler) async throws -> Void
   ) throws(ModelError) -> WarmUpResult {
-    let progress = RunningWarmUp(report)
+    let progress = RunningWarmUp(try counts, report)
     defer { if releasesLock { store.engine.releaseLock() } }
     do {
       try waiting { [formats] in
@@ -110,6 +110,17 @@ final class PersistenceWarmUp: WarmUpDriver {
     return WarmUpResult(commit: try store.refresh().commit)
   }
 
+  /// How many records each datastore has, in the order in which they are warmed up.
+  private var counts: [(datastore: String, count: Int)] {
+    get throws(ModelError) {
+      let head = store.head
+      return try formats.map { format throws(ModelError) in
+        let key = (format as any WarmableFormat).datastore
+        return (key, try head.datastore(key)?.count ?? 0)
+      }
+    }
+  }
+
   private static func modelError(_ error: any Error) -> ModelError {
     if let error = error as? ModelError { return error }
     if let error = error as? StoreError, case .locked(let process, let program) = error.kind {
@@ -125,13 +136,16 @@ private final class RunningWarmUp: Sendable {
     var failures: [WarmUpFailure] = []
     var task: Task<Void, any Error>?
     var isCancelled = false
+    var whole: WholeWarmUp
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let report: @Sendable (Activity) -> Bool
-  private let started = LocalTime.now
 
-  init(_ report: @escaping @Sendable (Activity) -> Bool) { self.report = report }
+  init(_ counts: [(datastore: String, count: Int)], _ report: @escaping @Sendable (Activity) -> Bool) {
+    state = Mutex(State(whole: WholeWarmUp(counts: counts, startedAt: LocalTime.now)))
+    self.report = report
+  }
 
   var failures: [WarmUpFailure] { state.withLock { $0.failures } }
 
@@ -148,8 +162,8 @@ private final class RunningWarmUp: Sendable {
 
   func hear(_ progress: WarmUpProgress, of datastore: String) {
     // A datastore that needs nothing has nothing to show.
-    if progress.steps.isEmpty { return }
-    let goesOn = report(Activity(progress, of: datastore, startedAt: started))
+    guard let part = progress.activity, !part.steps.isEmpty else { return }
+    let goesOn = report(state.withLock { $0.whole.activity(with: part, of: datastore, at: LocalTime.now) })
     let task = state.withLock { state in
       state.failures = progress.failures.map { WarmUpFailure($0, in: datastore) }
       state.isCancelled = state.isCancelled || !goesOn
@@ -159,17 +173,42 @@ private final class RunningWarmUp: Sendable {
   }
 }
 
-extension Activity {
-  /// A warm-up as every process's migration pane shows it.
-  init(_ progress: WarmUpProgress, of datastore: String, startedAt: Int64) {
-    let current = progress.steps.first { !$0.isComplete } ?? progress.steps.last
-    self.init(
-      title: "warm up \(datastore)" + (current.map { ": \($0.title)" } ?? ""), done: current?.done ?? 0,
-      total: current?.total ?? 0, startedAt: startedAt,
-      steps: progress.steps.map {
-        Step(
-          title: "\(datastore): \($0.title)", done: $0.done, total: $0.total, isComplete: $0.isComplete)
-      })
+/// The warm-up of several datastores as one work: each weighs as many records as it has.
+private struct WholeWarmUp {
+  let counts: [(datastore: String, count: Int)]
+  let startedAt: Int64
+  /// The steps of the datastores that are done, and of the present one.
+  private var earlier: [Activity.Step] = []
+  private var present: (datastore: String, steps: [Activity.Step])?
+  private var estimate = WorkEstimate()
+
+  init(counts: [(datastore: String, count: Int)], startedAt: Int64) {
+    self.counts = counts
+    self.startedAt = startedAt
+  }
+
+  mutating func activity(with part: Activity, of datastore: String, at now: Int64) -> Activity {
+    if let present, present.datastore != datastore { earlier += present.steps }
+    let steps = part.steps.map { step in
+      var step = step
+      if counts.count > 1 { step.title = "\(datastore): \(step.title)" }
+      return step
+    }
+    present = (datastore, steps)
+    var activity = part
+    activity.title = "warm up \(datastore)"
+    activity.startedAt = startedAt
+    activity.steps = earlier + steps
+    if let share = part.share { estimate.note(whole(share, of: datastore), at: now) }
+    (activity.share, activity.secondsLeft) = (estimate.share, estimate.secondsLeft)
+    return activity
+  }
+
+  private func whole(_ share: Double, of datastore: String) -> Double {
+    let all = counts.reduce(0) { $0 + $1.count }
+    let before = counts.prefix { $0.datastore != datastore }.reduce(0) { $0 + $1.count }
+    let own = counts.first { $0.datastore == datastore }?.count ?? 0
+    return all > 0 ? (Double(before) + share * Double(own)) / Double(all) : share
   }
 }
 

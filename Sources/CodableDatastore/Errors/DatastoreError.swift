@@ -4,11 +4,11 @@
   public import Foundation
 #endif
 
-/// What is wrong between a datastore and the instances in it.
+/// A mismatch between a datastore and the instances in it.
 public enum DatastoreError: LocalizedError {
   /// The index is not one of the format's stored properties.
   case missingIndex
-  /// No decoder was given for the version under which instances were written, or are to be.
+  /// No decoder was given for the version under which instances were written or will be.
   case missingDecoder(version: String)
   /// The store was written by a version of the program that is newer than this one's, or that this one does not know.
   case incompatibleVersion(version: String?)

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// What is wrong with a call to a persistence.
+/// An error of a call to a persistence.
 public enum DatastoreInterfaceError: LocalizedError, Hashable {
   /// The datastore belongs to another persistence.
   case multipleRegistrations
@@ -14,11 +14,11 @@ public enum DatastoreInterfaceError: LocalizedError, Hashable {
   case datastoreNotFound
   /// Two living datastores write to one key and declare it differently.
   case duplicateWriters
-  /// No instance of that identifier is there.
+  /// There is no instance of that identifier.
   case instanceNotFound
-  /// An instance of that identifier is there already.
+  /// There is an instance of that identifier already.
   case instanceAlreadyExists
-  /// No datastore of that key is there.
+  /// There is no datastore of that key.
   case datastoreKeyNotFound
   /// The store has no such index.
   case indexNotFound
@@ -28,7 +28,7 @@ public enum DatastoreInterfaceError: LocalizedError, Hashable {
   case transactingWithinExternalPersistence
   /// The cursor belongs to another transaction.
   case unknownCursor
-  /// What the cursor stood on has changed.
+  /// The entry that the cursor stood on has changed.
   case staleCursor
 
   /// One sentence for a person.

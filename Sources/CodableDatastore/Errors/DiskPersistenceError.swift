@@ -4,11 +4,11 @@
   public import Foundation
 #endif
 
-/// What is wrong with a store on disk, as programs written for the original library know it.
+/// An error of a store on disk, as programs written for the original library know it.
 ///
-/// What our own engine has to say beyond these comes as ``StoreError``.
+/// Our own engine reports all other errors as ``StoreError``.
 public enum DiskPersistenceError: LocalizedError, Equatable {
-  /// The location is no file URL.
+  /// The location is not a file URL.
   case notFileURL
   /// There is no bundle identifier to name the default store by.
   case missingBundleID

@@ -4,18 +4,17 @@
   public import Foundation
 #endif
 
-/// A format whose declaration contradicts itself. It is thrown by the first use of the datastore, and printed where one is made
-/// in a
-/// debug build.
+/// A format whose declaration contradicts itself. The first use of the datastore throws it, and a debug build prints it when the datastore
+/// is made.
 public struct IndexDeclarationError: LocalizedError, Hashable, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
   /// The name that is at fault.
   public var index: IndexName
-  /// What is wrong with it.
+  /// The reason for the error.
   public var reason = Reason.nameTakenTwice
 
-  /// What is wrong with a declaration.
+  /// A reason why a declaration is wrong.
   public enum Reason: Hashable, Sendable {
     /// Two properties give an index this name.
     case nameTakenTwice
@@ -34,13 +33,13 @@ public struct IndexDeclarationError: LocalizedError, Hashable, Sendable {
   }
 }
 
-/// Values of an index that is declared ``Unique`` which more than one instance has. Nothing was written.
+/// Several instances have the same value of an index that is declared ``Unique``. Nothing was written.
 public struct UniquenessError: LocalizedError, Hashable, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
   /// The index.
   public var index: IndexName
-  /// The values that are there more than once, as a person writes them.
+  /// The values that several instances have, as a person writes them.
   public var values: [String]
 
   /// One sentence for a person.

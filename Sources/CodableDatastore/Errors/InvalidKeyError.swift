@@ -10,7 +10,7 @@ public struct InvalidKeyError: LocalizedError, Hashable, Sendable {
   public var datastore: DatastoreKey
   /// The index; nil for the identifier.
   public var index: IndexName?
-  /// What is wrong, as a sentence.
+  /// The reason, as a sentence.
   public var reason: String
 
   init(datastore: String, index: String?, reason: String) {

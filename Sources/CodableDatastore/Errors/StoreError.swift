@@ -6,17 +6,17 @@ import DatastoreModel
 #endif
 package import StorageEngine
 
-/// What the store itself has to say: it cannot be opened, read or written.
+/// An error of the store itself: it cannot be opened, read or written.
 public struct StoreError: LocalizedError, Hashable, Sendable {
-  /// What kind of thing is wrong.
+  /// The kind of an error.
   public enum Kind: Hashable, Sendable {
     /// Nothing lies at the location.
     case notFound
-    /// What lies at the location is no store.
+    /// The location holds something other than a store.
     case notAStore
     /// The store was written in a format that is newer than this library.
     case newerFormat
-    /// Bytes of the store are not what was written.
+    /// Bytes of the store differ from those that were written.
     case damaged
     /// Another process is writing.
     case locked(processIdentifier: Int32, program: String)
@@ -34,11 +34,11 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     case closed
     /// A server cannot be reached; nothing was written.
     case unreachable
-    /// What was asked would break a promise.
+    /// The request would break a promise.
     case refused
   }
 
-  /// What kind of thing is wrong.
+  /// The kind of the error.
   public var kind: Kind
   /// One sentence for a person.
   public var message: String
@@ -70,6 +70,11 @@ extension StoreError {
       .refused,
       "The transaction “\(action)” has the store to itself and has neither read nor written for \(silence): its closure may be waiting "
         + "for this write. Await nothing in it that writes outside of it.")
+  }
+
+  static func lastingTransaction(_ action: String?, for time: Duration) -> StoreError {
+    let holder = action.map { "The transaction “\($0)”" } ?? "A change of this process"
+    return StoreError(.refused, "\(holder) has not ended within \(time): the process is not ready to be suspended.")
   }
 
   static func writing(whileConverting datastore: String) -> StoreError {
@@ -106,7 +111,7 @@ extension StoreError {
   }
 }
 
-/// Runs calls to the engine; its errors come out as those of this library.
+/// Runs calls to the engine, and converts their errors to those of this library.
 func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
   do {
     return try body()
@@ -119,7 +124,7 @@ func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
   }
 }
 
-/// Runs calls to the writer of records and entries; its errors come out as those of this library.
+/// Runs calls to the writer of records and entries, and converts their errors to those of this library.
 func throwingWriterErrors<R>(_ body: () throws -> R) throws -> R {
   do {
     return try body()

@@ -6,24 +6,24 @@ import DatastoreModel
 #endif
 import StorageEngine
 
-/// On a server, somebody else has changed what a transaction read, so nothing of it was written.
+/// On a server, another transaction has changed data that this one read, so nothing of it was written.
 ///
-/// Single calls, such as `persist`, are made again by themselves; a closure is run again only with
-/// ``TransactionOptions/retriesConflicts``. On disk it is never thrown: writers wait for each other there.
+/// Single calls, such as `persist`, are repeated automatically; a closure is run again only with ``TransactionOptions/retriesConflicts``.
+/// On disk this is never thrown: writers wait for each other there.
 public struct TransactionConflict: LocalizedError, Hashable, Sendable {
-  /// What collided: a datastore, or an index of one, and the stored key in it.
+  /// A place of the conflict: a datastore, or an index of one, and the stored key in it.
   public struct Place: Hashable, Sendable {
     /// The datastore.
     public var datastore: DatastoreKey
     /// The index, or nil for the instances themselves.
     public var index: IndexName?
-    /// The stored form of the identifier or of the index's value, for who compares; nil where the datastore itself was changed.
+    /// The stored form of the identifier or of the index's value, for comparison; nil if the datastore itself was changed.
     public var key: [UInt8]?
   }
 
-  /// Some of what collided.
+  /// Some of the places in conflict.
   public var places: [Place]
-  /// The number of the commit that the transaction read as of.
+  /// The number of the commit that the transaction read.
   public var commit: UInt64
 
   /// One sentence for a person.

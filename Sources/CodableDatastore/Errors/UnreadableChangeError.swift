@@ -4,8 +4,8 @@
   public import Foundation
 #endif
 
-/// A change whose instance does not decode, where an observer would have heard of it. The changes after it come when the
-/// iterator is asked again.
+/// A change whose instance does not decode, thrown by an observer's iteration instead of the change. Later changes come when the iterator
+/// is asked again.
 public struct UnreadableChangeError: LocalizedError, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
@@ -13,7 +13,7 @@ public struct UnreadableChangeError: LocalizedError, Sendable {
   public var commit: Commit.Number
   /// The identifier of the instance, as a person writes it.
   public var identifier: String
-  /// What the decoder threw.
+  /// The error that the decoder threw.
   public var underlying: any Error
 
   /// One sentence for a person.
@@ -22,11 +22,11 @@ public struct UnreadableChangeError: LocalizedError, Sendable {
   }
 }
 
-/// Changes that an observer did not read in time: so many waited for it that they were dropped, as
-/// ``StoreConfiguration/waitingChangesLimit`` says. The changes after them come when the iterator is asked again. The same is reported for
-/// another process's commits that a server's history lost before this process heard of them.
+/// Changes that an observer did not read in time: more bytes than ``StoreConfiguration/waitingChangesLimit`` waited for it, so they were
+/// dropped. Later changes come when the iterator is asked again. The same is reported if a server's history lost another process's commits
+/// before this process read them.
 ///
-/// What the observer keeps may be read anew, or brought up to date by the store's `changes(from:to:)`.
+/// The observer may read its data again, or bring it up to date by the store's `changes(from:to:)`.
 public struct ChangesMissed: LocalizedError, Hashable, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey

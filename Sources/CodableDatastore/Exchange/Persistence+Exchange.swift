@@ -13,7 +13,7 @@ import StorageEngine
 extension Persistence where AccessMode == ReadWrite {
   /// The other copies of this store that were added.
   ///
-  /// - Throws: ``StoreError`` where the file that lists them is damaged.
+  /// - Throws: ``StoreError`` if the file that lists them is damaged.
   public var remotes: [RemoteStore] {
     get async throws {
       try await _store.exchanging { work in
@@ -22,47 +22,47 @@ extension Persistence where AccessMode == ReadWrite {
     }
   }
 
-  /// Keeps the name and the location of another copy beside the store; it is no part of its history.
+  /// Keeps the name and the location of another copy beside the store. They are not part of its history.
   ///
-  /// - Throws: ``StoreError`` where there is one of this name, or the location is none.
+  /// - Throws: ``StoreError`` if there is a remote of this name already, or if the location is invalid.
   public func addRemote(_ remote: RemoteStore) async throws {
     try await _store.exchanging { try $0.remotes.add(Remote(name: remote.name, location: remote.location)) }
   }
 
-  /// Forgets a remote. What was fetched from it stays.
+  /// Removes a remote. The commits fetched from it stay.
   ///
-  /// - Throws: ``StoreError`` where there is no remote of this name.
+  /// - Throws: ``StoreError`` if there is no remote of this name.
   public func removeRemote(named name: String) async throws {
     try await _store.exchanging { try $0.remotes.remove(name) }
   }
 
-  /// Brings the commits of another copy that are missing here, without merging them. Its head is named `remotes/NAME`.
+  /// Fetches the commits of another copy that are missing here, without merging them. Its head is named `remotes/NAME`.
   ///
-  /// - Parameter progress: Hears how far it is.
-  /// - Returns: How many commits came.
-  /// - Throws: ``StoreError`` of kind `refused` within a transaction, and where there is no remote of this name or it
-  ///   cannot be reached, with the remote's own words; `CancellationError` where the task was cancelled. What came whole stays, beside the
-  ///   history, and the next fetch goes on from there.
+  /// - Parameter progress: Receives the progress.
+  /// - Returns: The number of received commits.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, and if there is no remote of this name or it cannot be reached, with
+  ///   the remote's own words; `CancellationError` if the task was cancelled. Whole commits that arrived stay, beside the history, and the
+  ///   next fetch goes on from there.
   @discardableResult
   public func fetch(from name: String, progress: ExchangeProgressHandler? = nil) async throws -> Int {
     try await _store.exchanging(progress) { try $0.fetch(name).received }
   }
 
-  /// What merging the head that was fetched from a remote would do. Writes nothing.
+  /// Previews a merge of the head that was fetched from a remote. Writes nothing.
   ///
-  /// - Throws: ``StoreError`` where nothing was fetched from a remote of this name, or the store cannot be read.
+  /// - Throws: ``StoreError`` if nothing was fetched from a remote of this name, or if the store cannot be read.
   public func planMerge(
     with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil
   ) async throws -> MergeReport {
     try await _store.exchanging { try $0.merge(name, settlement, choose, isDryRun: true) }
   }
 
-  /// Merges the head that was fetched from a remote, field by field, in one commit with two parents; where a conflict is open, nothing is
-  /// written, and the report tells it.
+  /// Merges the head that was fetched from a remote, field by field, in one commit with two parents. If a conflict is open, nothing is
+  /// written, and the report contains it.
   ///
-  /// - Parameter choose: Asked about each field, or record, that the settlement leaves open.
-  /// - Throws: ``StoreError`` of kind `refused` within a transaction, and where nothing was fetched from a remote of this
-  ///   name or the store cannot be written.
+  /// - Parameter choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, and if nothing was fetched from a remote of this name or the store
+  ///   cannot be written.
   @discardableResult
   public func merge(
     with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil
@@ -70,23 +70,23 @@ extension Persistence where AccessMode == ReadWrite {
     try await _store.exchanging { try $0.merge(name, settlement, choose, isDryRun: false) }
   }
 
-  /// Sends commits to another copy, and moves its head where nothing of its history is lost by that.
+  /// Sends commits to another copy, and moves its head if no commit of its history is lost by that.
   ///
-  /// - Parameter progress: Hears how far it is.
-  /// - Returns: How many commits were sent.
-  /// - Throws: ``StoreError`` of kind `refused` where it has commits that are not merged here: fetch and merge first. `CancellationError`
-  ///   where the task was cancelled.
+  /// - Parameter progress: Receives the progress.
+  /// - Returns: The number of sent commits.
+  /// - Throws: ``StoreError`` of kind `refused` if the other copy has commits that are not merged here: fetch and merge first.
+  ///   `CancellationError` if the task was cancelled.
   @discardableResult
   public func push(to name: String, progress: ExchangeProgressHandler? = nil) async throws -> Int {
     try await _store.exchanging(progress) { try $0.push($0.peer(name), name) }
   }
 
-  /// Fetches, merges and pushes: afterwards both copies have the same, unless a conflict is open, which the report tells.
+  /// Fetches, merges and pushes. Afterwards both copies have the same state, unless a conflict is open, which the report contains.
   ///
   /// - Parameters:
-  ///   - choose: Asked about each field, or record, that the settlement leaves open.
-  ///   - progress: Hears how far it is.
-  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:choosing:)`` and ``push(to:progress:)``; what was done before it stays.
+  ///   - choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
+  ///   - progress: Receives the progress.
+  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:choosing:)`` and ``push(to:progress:)``; the steps done before it stay.
   @discardableResult
   public func exchange(
     with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil,
@@ -104,7 +104,7 @@ extension Persistence where AccessMode == ReadWrite {
   }
 }
 
-/// What an exchange works with, on a thread that may wait.
+/// The parts that an exchange works with, on a thread that may block.
 struct ExchangeWork {
   let model: OwnStore
   let exchange: StoreExchange
@@ -180,7 +180,7 @@ struct ExchangeWork {
 }
 
 extension MergeConflict {
-  /// Asks about each field, or about the record.
+  /// Calls the chooser for each field, or for the record.
   fileprivate mutating func choose(by choose: MergeChooser) throws {
     func ask(_ field: String?, _ base: String?, _ ours: String?, _ theirs: String?) -> MergeSide? {
       let conflict = MergeReport.FieldConflict(
@@ -209,7 +209,7 @@ extension MergeConflict {
 }
 
 extension _StoreHandle {
-  /// Runs what exchanges, in the writer's turn and on a thread that may wait; observers hear what it changed.
+  /// Runs an exchange, in the writer's turn and on a thread that may block; its changes are reported to observers.
   func exchanging<R: Sendable>(
     _ progress: ExchangeProgressHandler? = nil, _ body: @escaping @Sendable (ExchangeWork) throws -> R
   ) async throws -> R {

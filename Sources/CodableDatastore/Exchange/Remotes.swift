@@ -2,7 +2,7 @@
 public struct RemoteStore: Hashable, Sendable {
   /// The name.
   public var name: String
-  /// Where it lies: a path as seen from the folder of the store, `ssh://[user@]host[:port]/path`, `host:path`, `folder:PATH`, or, where
+  /// The location: a path as seen from the folder of the store, `ssh://[user@]host[:port]/path`, `host:path`, `folder:PATH`, or, if
   /// `PostgresRemotes.enable()` of PostgresPersistence was called, `postgres://…` without a password.
   public var location: String
 
@@ -13,81 +13,81 @@ public struct RemoteStore: Hashable, Sendable {
   }
 }
 
-/// Who settles what two copies of a store both changed.
+/// How a merge settles a conflict: a change that both copies of a store made.
 public enum MergeSettlement: Hashable, Sendable {
-  /// A person: nothing is written while a conflict is open.
+  /// A person decides: nothing is written while a conflict is open.
   case ask
-  /// What this store has.
+  /// This store's value wins.
   case ours
-  /// What the other store has.
+  /// The other store's value wins.
   case theirs
-  /// Who changed the field later. An edit beats a delete.
+  /// The later change of the field wins. An edit beats a delete.
   case later
 }
 
 /// Which side of a conflict is taken.
 public enum MergeChoice: Hashable, Sendable {
-  /// What it was before both changed it.
+  /// The value before both sides changed it.
   case base
-  /// What this store has.
+  /// This store's value.
   case ours
-  /// What the other store has.
+  /// The other store's value.
   case theirs
-  /// Nobody's: the conflict stays open, and nothing is written.
+  /// No side: the conflict stays open, and nothing is written.
   case open
 }
 
-/// How far an exchange is.
+/// The progress of an exchange.
 public struct ExchangeProgress: Hashable, Sendable {
-  /// What is being done.
+  /// A step of an exchange.
   public enum Step: Hashable, Sendable {
-    /// Commits come in.
+    /// Commits are received.
     case fetching
-    /// Commits go out.
+    /// Commits are sent.
     case sending
   }
 
-  /// What is being done.
+  /// The current step.
   public var step: Step
-  /// Commits that have gone over, and how many there are.
+  /// The number of commits that were transferred.
   public var done: Int
-  /// How many there are.
+  /// The number of commits to transfer.
   public var total: Int
 }
 
-/// Hears how far an exchange is, on the thread that does it.
+/// A closure that receives the progress of an exchange, on the thread that does it.
 public typealias ExchangeProgressHandler = @Sendable (ExchangeProgress) -> Void
 
-/// Chooses a side for what conflicts.
+/// A closure that chooses a side of a conflict.
 public typealias MergeChooser = @Sendable (MergeReport.FieldConflict) -> MergeChoice
 
-/// What a merge did, or would do.
+/// The result of a merge, or of the preview of one.
 public struct MergeReport: Hashable, Sendable {
-  /// The newest commit afterwards; nil where nothing was written.
+  /// The newest commit afterwards; nil if nothing was written.
   public var commit: Commit.Number?
-  /// Records that one side alone had changed, or both without conflict.
+  /// The number of records that only one side had changed, or both without conflict.
   public var mergedRecords: Int
   /// Records that both sides changed in ways that exclude one another, settled or not.
   public var conflicts: [Conflict]
-  /// What else a person may want to know, as sentences.
+  /// Further information for a person, as sentences.
   public var notes: [String]
 
-  /// Whether a conflict is not settled, so that nothing was written.
+  /// Whether a conflict is unsettled, so that nothing was written.
   public var isOpen: Bool { conflicts.contains { !$0.isSettled } }
 
-  /// A field that two copies of a store both changed, or a whole record, for whoever is asked to choose.
+  /// A field, or a whole record, that two copies of a store both changed, as a ``MergeChooser`` receives it.
   public struct FieldConflict: Hashable, Sendable {
     /// The datastore's key.
     public var datastore: DatastoreKey
     /// The identifier as a person types it.
     public var identifier: String
-    /// The path of the field; nil where the conflict is one of the whole record.
+    /// The path of the field; nil if the conflict is about the whole record.
     public var field: String?
-    /// What it was before, as JSON; nil where there was none.
+    /// The value before both changed it, as JSON; nil if there was none.
     public var base: String?
-    /// What this store has, as JSON; nil where it has none.
+    /// This store's value, as JSON; nil if it has none.
     public var ours: String?
-    /// What the other store has, as JSON; nil where it has none.
+    /// The other store's value, as JSON; nil if it has none.
     public var theirs: String?
   }
 
@@ -97,9 +97,9 @@ public struct MergeReport: Hashable, Sendable {
     public var datastore: DatastoreKey
     /// The identifier as a person types it.
     public var identifier: String
-    /// The fields that both changed, as paths; none where one side deleted the record, or the contents cannot be compared.
+    /// The fields that both changed, as paths; none if one side deleted the record, or if the contents cannot be compared.
     public var fields: [String]
-    /// Whether the settlement that was asked for has settled it.
+    /// Whether the requested settlement has settled it.
     public var isSettled: Bool
     /// One sentence for a person.
     public var description: String

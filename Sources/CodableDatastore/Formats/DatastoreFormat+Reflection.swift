@@ -1,9 +1,9 @@
 extension DatastoreFormat {
-  /// The indexes among the stored properties, by kind and key path. Of two indexes of one kind on one key path the
-  /// alphabetically first name wins.
+  /// The indexes among the stored properties, by kind and key path. Of two indexes of one kind on one key path, the one whose name comes
+  /// first in the alphabet wins.
   ///
-  /// - Parameter assertIdentifiable: Accepted for source compatibility. An index that is called `id` on an
-  ///   `Identifiable` instance is left out either way, for the primary order is that index; a datastore says so at its first use.
+  /// - Parameter assertIdentifiable: Accepted for source compatibility. An index that is called `id` on an `Identifiable` instance is left
+  ///   out either way, because the primary order is that index; the datastore reports this at its first use.
   public func generateIndexRepresentations(
     assertIdentifiable: Bool = false
   ) -> [AnyIndexRepresentation<Instance>: GeneratedIndexRepresentation<Instance>] {
@@ -18,7 +18,7 @@ extension DatastoreFormat {
     return generated
   }
 
-  /// The index that a stored property declares, or nil where it is something else.
+  /// The index that a stored property declares, or nil if it is something else.
   ///
   /// Its name is the property's label, without the underscore that a property wrapper puts before it.
   public func generateIndexRepresentation(
@@ -48,7 +48,7 @@ struct DeclaredIndex<Instance: Sendable> {
   var storage = IndexStorage.reference
   var isUnique = false
 
-  /// Nil where the value is no index of this type of instance.
+  /// Returns nil if the value is not an index of this type of instance.
   init?(_ value: Any) {
     switch value {
     case let wrapper as any IndexWrapper:

@@ -1,4 +1,4 @@
-/// The declaration of a datastore: what is kept in it, under which versions, and by what it is found.
+/// The declaration of a datastore: its instances, their versions, and the indexes by which they are found.
 ///
 /// A conformer is a `struct`; its *stored* properties are the indexes.
 ///
@@ -17,14 +17,14 @@ public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
   /// The versions that instances have been written under. They are ordered by their raw values.
   associatedtype Version: RawRepresentable & Hashable & CaseIterable & Sendable
   where Version.RawValue: Indexable & Comparable
-  /// What is kept.
+  /// The type of the instances.
   associatedtype Instance: Codable & Sendable
-  /// By what an instance is told from all others: its `ID` where it is `Identifiable`.
+  /// The type of the identifiers, each of which names one instance: the `ID` of an `Identifiable` instance.
   associatedtype Identifier: Indexable & DiscreteIndexable & Sendable
 
   /// Makes the declaration.
   init()
-  /// The name of the datastore in a store, where no other is given.
+  /// The name of the datastore in a store, if no other is given.
   static var defaultKey: DatastoreKey { get }
   /// The version that is written today.
   static var currentVersion: Version { get }
@@ -40,11 +40,15 @@ public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
   typealias ManyToOneIndex<S: Sequence<Value>, Value: Indexable & DiscreteIndexable> =
     ManyToOneIndexRepresentation<Instance, S, Value>
 
-  /// Properties that were renamed: the old name as code spelled it, and the new one, as `["name": "title"]`. An index
-  /// whose property was only renamed is then kept, instead of being built anew, also where its own name changed with it.
+  /// Properties that were renamed: the old name as code spelled it, and the new one, as `["name": "title"]`. An index whose property was
+  /// only renamed is then kept instead of being rebuilt, even if its own name changed too.
   static var renamedProperties: [String: String] { get }
 
-  /// How properties are merged that two copies of a store both changed, where not as one value.
+  /// Whether a query may test a condition on the stored text of a record, without making an instance of it. By default it may if the
+  /// library's own coder reads the records.
+  static var testsStoredText: Bool { get }
+
+  /// The rules for merging properties that two copies of a store both changed, if they are not merged as one value.
   static var mergeRules: [MergeRule<Instance>] { get }
 
   /// The indexes of the declaration. By default they are found among the stored properties.
@@ -61,6 +65,9 @@ extension DatastoreFormat where Instance: Identifiable, Instance.ID: Indexable &
 extension DatastoreFormat {
   /// None.
   public static var renamedProperties: [String: String] { [:] }
+
+  /// True.
+  public static var testsStoredText: Bool { true }
 
   /// None.
   public static var mergeRules: [MergeRule<Instance>] { [] }

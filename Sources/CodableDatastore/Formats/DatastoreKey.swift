@@ -1,6 +1,6 @@
 /// The name of a datastore within its store.
 ///
-/// Datastores of different keys are independent of each other, also when they share a format. Any text is a key; texts that
+/// Datastores of different keys are independent of each other, even if they share a format. Any text is a key; texts that
 /// are equal are one key, however their accents are written.
 public struct DatastoreKey: RawRepresentable, Hashable, Comparable, Sendable {
   /// The text of the key.
@@ -24,14 +24,14 @@ extension DatastoreKey: ExpressibleByStringLiteral {
 extension DatastoreKey: Codable {
   /// Reads a key from a bare string.
   ///
-  /// - Throws: `DecodingError` where it is no string.
+  /// - Throws: `DecodingError` if it is not a string.
   public init(from decoder: any Decoder) throws {
     rawValue = try decoder.singleValueContainer().decode(String.self)
   }
 
   /// Writes the key as a bare string.
   ///
-  /// - Throws: What the encoder throws.
+  /// - Throws: Any error of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -7,8 +7,13 @@ enum KeyPathName {
     if type(of: keyPath).valueType is any DescendingValue.Type,
       let turn = text.ranges(of: ".<computed").last
     {
-      // What `descending` turns around is named like the property itself.
+      // A property under `descending` is named like the property itself.
       text = String(text[..<turn.lowerBound])
+    }
+    if [FoldedText.self, FoldedText?.self].contains(where: { $0 == type(of: keyPath).valueType }),
+      let fold = text.ranges(of: ".<computed").last
+    {
+      text = text[..<fold.lowerBound] + ".folded"
     }
     let start = "\\\(String(describing: root))."
     guard text.hasPrefix(start), !text.contains("<computed"), !text.contains("0x"), !text.contains("[") else {

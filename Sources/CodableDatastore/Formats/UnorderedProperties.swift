@@ -4,7 +4,7 @@ import Documents
 /// The properties of an instance that are written in any order: sets, and dictionaries that `Codable` writes as a list because their keys
 /// are neither texts nor integers. Each process writes them in an order of its own.
 ///
-/// Read off one encoding of an instance. A property within an optional that is nil there is not found.
+/// Found from one encoding of an instance. A property within an optional that is nil there is not found.
 struct UnorderedProperties: Sendable {
   /// `set` and `pairs` by the paths of their fields; nil for a property that has an order.
   private let forms: [String: String?]
@@ -16,7 +16,7 @@ struct UnorderedProperties: Sendable {
     forms = encoder.found.forms
   }
 
-  /// Notes them in a descriptor, which keeps what other processes have found.
+  /// Notes them in a descriptor, which keeps those that other processes have found.
   func mark(in descriptor: inout DatastoreDescriptor) {
     var fields = descriptor.unorderedFields
     for (path, form) in forms { fields[path] = form }
@@ -26,7 +26,7 @@ struct UnorderedProperties: Sendable {
 
 /// A type whose values are written as a list in any order.
 protocol UnorderedValue {
-  /// As a descriptor names the form; nil if values of this type are written otherwise.
+  /// The name of the form in a descriptor; nil if values of this type are written otherwise.
   static var form: String? { get }
 }
 
@@ -67,9 +67,9 @@ private struct PropertyEncoder: Encoder {
 
   func note<Value: Encodable>(_ value: Value?, isElement: Bool = false) throws {
     let type = Value.self as? any UnorderedValue.Type
-    // The elements of a list share its path, so that a list of sets cannot be told from a set.
+    // The elements of a list share its path, so that a list of sets cannot be distinguished from a set.
     if !isElement { found.forms[names.description] = .some(type?.form) }
-    // What is in a dictionary has no path that all instances share. Numbers, texts and booleans encode themselves for ever.
+    // Values in a dictionary have no path that all instances share. Numbers, texts and booleans encode themselves for ever.
     let isPlain = value is any BinaryInteger || value is any BinaryFloatingPoint || value is String || value is Bool
     if type == nil, !isPlain { try value?.encode(to: self) }
   }

@@ -5,7 +5,7 @@ import DatastoreModel
   public import Foundation
 #endif
 
-/// A commit: a state that the store has had, and who brought it about.
+/// A commit: a state that the store has had, with the program and the user that made it.
 public struct Commit: Identifiable, Hashable, Sendable {
   /// The place of a commit in its store's history, from 1.
   public struct Number: Hashable, Comparable, Sendable, Codable, ExpressibleByIntegerLiteral, CustomStringConvertible {
@@ -25,18 +25,18 @@ public struct Commit: Identifiable, Hashable, Sendable {
     public var description: String { "#\(rawValue)" }
   }
 
-  /// How many instances of a datastore a commit changed.
+  /// The numbers of instances of a datastore that a commit changed.
   public struct Changes: Hashable, Sendable {
     /// The datastore.
     public var datastore: DatastoreKey
-    /// Instances that came.
+    /// The number of inserted instances.
     public var inserted: Int
-    /// Instances that were replaced.
+    /// The number of replaced instances.
     public var updated: Int
-    /// Instances that went.
+    /// The number of deleted instances.
     public var deleted: Int
 
-    /// Counts what a commit changed.
+    /// Makes the counts of a commit's changes.
     public init(datastore: DatastoreKey, inserted: Int, updated: Int, deleted: Int) {
       self.datastore = datastore
       self.inserted = inserted
@@ -47,23 +47,23 @@ public struct Commit: Identifiable, Hashable, Sendable {
 
   /// Its number.
   public var id: Number
-  /// What it was made on: one commit, none for the first, two for a merge.
+  /// The commits that it was made on: one, none for the first, two for a merge.
   public var parents: [Number]
-  /// When it was made; never earlier than its parents.
+  /// The time at which it was made; never earlier than its parents.
   public var date: Date
-  /// What was done: the transaction's action name.
+  /// The transaction's action name.
   public var action: String
   /// The program that made it.
   public var program: String
-  /// The user on whose behalf.
+  /// The user on whose behalf it was made.
   public var author: String
-  /// What changed, per datastore.
+  /// The numbers of changed instances, per datastore.
   public var changes: [Changes]
-  /// The commit that it takes back, if it is an undo.
+  /// The commit that it undoes, if it is an undo.
   public var undoes: Number?
-  /// The commit whose state it brings back, if it is a restore.
+  /// The commit whose state it restores, if it is a restore.
   public var restores: Number?
-  /// Whether a shortening of the history made it of several.
+  /// Whether shortening the history made it of several commits.
   public var isSquashed: Bool
   /// Whether it only built indexes and the like.
   public var isMaintenance: Bool
@@ -91,7 +91,7 @@ public struct Commit: Identifiable, Hashable, Sendable {
 public struct InstanceVersion<Instance: Sendable>: Sendable {
   /// The commit that made it so.
   public var commit: Commit
-  /// The instance, converted where it is of an older version; nil where the commit deleted it.
+  /// The instance, converted if it is of an older version; nil if the commit deleted it.
   public var instance: Instance?
 }
 
@@ -99,19 +99,19 @@ public struct InstanceVersion<Instance: Sendable>: Sendable {
 public struct PropertyVersion<Value: Sendable>: Sendable {
   /// The commit that gave the property this value.
   public var commit: Commit
-  /// The value; nil where the instance was deleted.
+  /// The value; nil if the instance was deleted.
   public var value: Value?
 }
 
-/// An index that the store did not have yet at the commit that is looked at.
+/// An index that the store did not have yet at the requested commit.
 public struct IndexNotYetBuiltError: LocalizedError, Hashable, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
   /// The index.
   public var index: IndexName
-  /// The commit that is looked at.
+  /// The requested commit.
   public var commit: Commit.Number
-  /// The commit that brought the index; nil where none did so far.
+  /// The commit that added the index; nil if none did so far.
   public var broughtBy: Commit.Number?
 
   /// One sentence for a person.

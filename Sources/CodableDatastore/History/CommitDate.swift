@@ -10,8 +10,8 @@ extension Date {
     self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9)
   }
 
-  /// The last nanosecond since 1970 whose date is not later than this one. A date is coarser than a commit's time: asked
-  /// with the date of a commit, this covers the commit whichever way its date was rounded.
+  /// The last nanosecond since 1970 whose date is not later than this one. A date is coarser than a commit's time: for the date of a
+  /// commit, the result includes the commit, whichever way its date was rounded.
   var lastNanosecond: Int64 {
     var (low, high) = (Int64.min, Int64.max)
     if Date(commitNanoseconds: high) <= self { return high }

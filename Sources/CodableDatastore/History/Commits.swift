@@ -13,7 +13,7 @@ struct Commits: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     private let commits: Commits
     private var page: ArraySlice<DatastoreModel.Commit> = []
-    /// Where the next page begins: one commit for each way that leads back.
+    /// The beginnings of the next page: one commit for each way that leads back.
     private var open: [CommitNumber] = []
     private var model: OwnStore?
     private var isOpened = false

@@ -7,17 +7,17 @@ import Documents
 #endif
 import StorageEngine
 
-/// What one property of an instance was and is, between two commits.
+/// The values of one property of an instance at two commits.
 public struct PropertyChange<Identifier: Sendable, Value: Sendable>: Sendable {
-  /// Whose property it is.
+  /// The identifier of the instance.
   public var id: Identifier
-  /// What it was; nil where the instance was not there.
+  /// The value at the older commit; nil if the instance did not exist.
   public var old: Value?
-  /// What it is; nil where the instance is there no more.
+  /// The value at the newer commit; nil if the instance no longer exists.
   public var new: Value?
 }
 
-/// The commit that gave a stored property what it holds.
+/// The newest commit that changed a stored property.
 public struct PropertyBlame: Hashable, Sendable {
   /// The property, as the record stores it: `.name`.
   public var property: String
@@ -28,10 +28,10 @@ public struct PropertyBlame: Hashable, Sendable {
 extension Datastore {
   /// Every value that a property of an instance has had, newest first, each with the commit that gave it.
   ///
-  /// The cost is that of the versions of this one instance, as far back as they are asked for.
+  /// The cost is that of the versions of this one instance, as far back as they are read.
   ///
   /// - Parameters:
-  ///   - identifier: The instance; it may be deleted now.
+  ///   - identifier: The identifier of the instance, which may be deleted now.
   ///   - property: The property.
   ///   - since: Only values that were given at this time or later.
   ///   - until: Only values that were given at this time or earlier.
@@ -42,31 +42,30 @@ extension Datastore {
       history: InstanceHistory(core: core, identifier: identifier), property: property, since: since, until: until)
   }
 
-  /// The value that a property of an instance had at a date; nil where the instance was not there.
+  /// The value that a property of an instance had at a date; nil if the instance did not exist.
   ///
-  /// - Throws: ``StoreError`` where there was no commit yet.
+  /// - Throws: ``StoreError`` if there was no commit yet.
   public nonisolated func value<Value: Sendable>(
     of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>, at date: Date
   ) async throws -> Value? {
     try await view(at: date).load(identifier)?[keyPath: property]
   }
 
-  /// For each stored property of an instance the newest commit that changed it: its own value, or anything within it.
+  /// For each stored property of an instance, the newest commit that changed it: its own value, or anything within it.
   ///
-  /// They come by their names. The cost is that of the instance's versions, back to
-  /// the oldest of these commits.
+  /// They are ordered by the properties' names. The cost is that of the instance's versions, back to the oldest of these commits.
   ///
-  /// - Returns: Nothing where the instance is not there.
-  /// - Throws: ``StoreError`` where the records are of a coder of the app's own, whose properties nobody can tell apart.
+  /// - Returns: An empty array if the instance does not exist.
+  /// - Throws: ``StoreError`` if the app's own coder made the records, because their properties are unknown.
   public nonisolated func blame(of identifier: IdentifierType) async throws -> [PropertyBlame] {
     try core.blame(of: identifier)
   }
 
-  /// The newest commit that changed a property of an instance; nil where the instance is not there.
+  /// The newest commit that changed a property of an instance; nil if the instance does not exist.
   ///
   /// The cost is that of the instance's versions, back to this commit.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read, and what decoding an instance throws.
+  /// - Throws: ``StoreError`` if the store cannot be read, and any error from decoding an instance.
   public nonisolated func blame<Value: Equatable & Sendable>(
     of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>
   ) async throws -> Commit? {
@@ -75,7 +74,7 @@ extension Datastore {
     return nil
   }
 
-  /// The instances in which a property is not what it was at a commit, in the order of the identifiers.
+  /// The instances whose property differs from its value at a commit, in the order of the identifiers.
   ///
   /// The cost is that of the instances that differ, not of the datastore.
   ///

@@ -34,7 +34,7 @@ extension DatastoreCore {
     return try throwingStoreErrors { () throws(StorageError) in try store.view(at: commit.rawValue) }
   }
 
-  /// What is wrong where an index cannot be read.
+  /// The error to throw if an index cannot be read.
   func missing(_ index: IndexPlan<Instance>) -> any Error {
     guard let view, let head = try? store.currentView(), let store = try? store.model()?.engine else {
       return DatastoreInterfaceError.indexNotFound
@@ -49,7 +49,7 @@ extension DatastoreCore {
       broughtBy: broughtBy)
   }
 
-  /// The first commit after one, on the way to the head, whose state has something that stays. O(log n) views.
+  /// The first commit after one, on the way to the head, whose state has a property that later states keep. O(log n) views.
   private func firstCommit(
     after commit: UInt64, head: View, in store: any Engine, has: (View) throws(StorageError) -> Bool
   ) -> Commit.Number? {

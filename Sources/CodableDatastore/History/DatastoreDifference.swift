@@ -1,7 +1,7 @@
 import DatastoreModel
 import StorageEngine
 
-/// What is different in a datastore between two commits.
+/// The changes of a datastore's instances between two commits.
 struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
 
@@ -47,7 +47,7 @@ struct ChangeWalk {
   /// The differences that were put in order, for an order that the engine does not know: all of them, as keys and references.
   private var sorted: ArraySlice<Difference> = []
 
-  /// - Parameter order: The order that the changes come in; with that of the bytes, an order of the caller's comes as none.
+  /// - Parameter order: The order of the changes. With `.bytes`, changes of a datastore whose order only the caller knows come in no order.
   init(from old: View, to new: View, datastore: String, order: KeyOrder = .bytes) throws {
     let name = TreeName.records(of: datastore)
     self.datastore = datastore
@@ -62,7 +62,7 @@ struct ChangeWalk {
     sorted.sort { order.isBefore($0.key.array, $1.key.array) }
   }
 
-  /// All that is left.
+  /// All remaining changes.
   consuming func all() throws -> [StoredChange] {
     var changes: [StoredChange] = []
     while let change = try next() { changes.append(change) }

@@ -25,7 +25,10 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
       if !isOpened { try open() }
       guard let (commit, record) = try nextVersion() else { return nil }
       var instance: Format.Instance?
-      if let record { instance = try await history.core.coder.decode(record).instance }
+      if let record {
+        let core = history.core
+        instance = try await core.instance(of: record, key: core.key(of: history.identifier))
+      }
       return InstanceVersion(commit: commit, instance: instance)
     }
 

@@ -7,7 +7,7 @@ import DatastoreModel
 import StorageEngine
 
 extension Persistence {
-  /// All commits, newest first. They are read as they are asked for.
+  /// All commits, newest first. Each is read when it is asked for.
   public var commits: some AsyncInstances<Commit> { Commits(store: _store, newest: nil) }
 
   /// A commit and those before it, newest first.
@@ -15,16 +15,16 @@ extension Persistence {
     Commits(store: _store, newest: newest)
   }
 
-  /// The newest commit; nil where the store is not there or empty.
+  /// The newest commit; nil if the store does not exist or is empty.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public var head: Commit? {
     get async throws { try await Commits(store: _store, newest: nil).firstInstance }
   }
 
   /// One commit. Costs the same however old it is.
   ///
-  /// - Throws: ``StoreError`` of kind `noSuchCommit` where it is not there, or no longer.
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` if it does not exist, or no longer does.
   public func commit(_ number: Commit.Number) async throws -> Commit {
     let model = try requiredModel()
     return Commit(
@@ -33,7 +33,7 @@ extension Persistence {
 
   /// The newest commit that is not later than a date.
   ///
-  /// - Throws: ``StoreError`` of kind `noSuchCommit` where all are later.
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` if all are later.
   public func commit(notLaterThan date: Date) async throws -> Commit {
     let model = try requiredModel()
     let number = try throwingStoreErrors { () throws(StorageError) in
@@ -44,7 +44,7 @@ extension Persistence {
 
   /// The commits that were given names, by name.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public var namedCommits: [String: Commit.Number] {
     get async throws {
       guard let model = try _store.model() else { return [:] }
@@ -62,15 +62,14 @@ extension Persistence {
 extension Persistence where AccessMode == ReadWrite {
   /// Brings back the state of a commit, as a new commit: of one datastore, or of the whole store.
   ///
-  /// It costs a few hundred bytes, whatever the size of the store; what was there since stays in the history.
+  /// It costs a few hundred bytes, whatever the size of the store; the commits made since stay in the history.
   ///
   /// - Parameters:
-  ///   - commit: Whose state.
-  ///   - datastore: Of which datastore; nil for all.
-  ///   - actionName: What is done, for the history.
+  ///   - commit: The commit whose state is restored.
+  ///   - datastore: The datastore to restore; nil for all.
+  ///   - actionName: The name of the action, for the history.
   /// - Returns: The new commit.
-  /// - Throws: ``StoreError``, of kind `noSuchCommit` where the commit is not there or no longer, and `refused` within a
-  ///   transaction.
+  /// - Throws: ``StoreError``, of kind `noSuchCommit` if the commit does not exist or no longer does, and `refused` within a transaction.
   @discardableResult
   public func restore(
     _ commit: Commit.Number, datastore: DatastoreKey? = nil, actionName: String? = nil
@@ -82,16 +81,15 @@ extension Persistence where AccessMode == ReadWrite {
     return number.map { Commit.Number($0.rawValue) } ?? commit
   }
 
-  /// Takes back what one commit did, as a new commit. Where later commits changed other properties of the same
-  /// instances, those are kept.
+  /// Undoes the changes of one commit, as a new commit. If later commits changed other properties of the same instances, those changes are
+  /// kept.
   ///
   /// - Parameters:
-  ///   - commit: What to take back; by default the newest that is not taken back yet.
-  ///   - actionName: What is done, for the history.
-  /// - Returns: The new commit; nil where there is nothing to take back.
-  /// - Throws: ``StoreError``, of kind `noSuchCommit` where the commit is not there or no longer, and `refused` within a
-  ///   transaction.
-  ///   Also `refused` where later commits changed all that it changed, or it changed no record.
+  ///   - commit: The commit to undo; by default the newest that is not undone yet.
+  ///   - actionName: The name of the action, for the history.
+  /// - Returns: The new commit; nil if there is nothing to undo.
+  /// - Throws: ``StoreError``, of kind `noSuchCommit` if the commit does not exist or no longer does, and `refused` within a transaction,
+  ///   or if later commits changed all that it changed, or if it changed no record.
   @discardableResult
   public func undo(_ commit: Commit.Number? = nil, actionName: String? = nil) async throws -> Commit.Number? {
     let number = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
@@ -104,13 +102,13 @@ extension Persistence where AccessMode == ReadWrite {
     return number.map { Commit.Number($0.rawValue) }
   }
 
-  /// Brings back what the newest undo took back, as a new commit: an undo of the undo.
+  /// Undoes the newest undo, as a new commit.
   ///
-  /// There is nothing to bring back once this program has committed something else since.
+  /// There is nothing to redo once this program has committed something else since.
   ///
-  /// - Parameter actionName: What is done, for the history.
-  /// - Returns: The new commit; nil where there is nothing to bring back.
-  /// - Throws: ``StoreError`` of kind `refused` within a transaction, or where later commits changed all of it.
+  /// - Parameter actionName: The name of the action, for the history.
+  /// - Returns: The new commit; nil if there is nothing to redo.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, or if later commits changed all of it.
   @discardableResult
   public func redo(actionName: String? = nil) async throws -> Commit.Number? {
     let number = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
@@ -122,14 +120,13 @@ extension Persistence where AccessMode == ReadWrite {
     return number.map { Commit.Number($0.rawValue) }
   }
 
-  /// Gives a commit a name, or moves the name to it. A named commit is kept whatever becomes of the history.
+  /// Gives a commit a name, or moves the name to it. A named commit is always kept, however the history is shortened.
   ///
   /// - Parameters:
   ///   - name: The name, without spaces, “~” and “#”.
-  ///   - commit: Which; nil for the newest.
-  /// - Throws: ``StoreError``, of kind `noSuchCommit` where the commit is not there or no longer, and `refused` within a
-  ///   transaction.
-  ///   Also `refused` for a name that means a commit or a time already.
+  ///   - commit: The commit; nil for the newest.
+  /// - Throws: ``StoreError``, of kind `noSuchCommit` if the commit does not exist or no longer does, and `refused` within a transaction,
+  ///   or for a name that already means a commit or a time.
   public func name(_ name: String, commit: Commit.Number? = nil) async throws {
     _ = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
       let number = commit.map { CommitNumber($0.rawValue) } ?? CommitNumber(model.engine.head.commit.number)
@@ -138,9 +135,9 @@ extension Persistence where AccessMode == ReadWrite {
     }
   }
 
-  /// Takes a name away. The commit stays.
+  /// Removes a name. The commit stays.
   ///
-  /// - Throws: ``StoreError`` of kind `noSuchCommit` where there is no such name, and `refused` within a transaction.
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` if there is no such name, and `refused` within a transaction.
   public func removeName(_ name: String) async throws {
     _ = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
       try model.pin(name, to: nil)

@@ -10,7 +10,7 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
 
   let history: InstanceHistory<Format>
   let property: KeyPath<Format.Instance, Value>
-  /// Only values that were given in this time are told of.
+  /// Only values that were given in this span of time are returned.
   let since: Date?
   let until: Date?
 

@@ -3,9 +3,9 @@ import Dispatch
 import StorageEngine
 import Locks
 
-/// The history of a store: the model's view of it, and what of it must not run on a thread of the cooperative pool.
+/// The history of a store: the model's view of it, and the calls that must not run on a thread of the cooperative pool.
 extension _StoreHandle {
-  /// The store as the model sees it; nil where there is none.
+  /// The store as the model sees it; nil if there is none.
   func model(forWriting: Bool = false) throws -> OwnStore? {
     try requireOpen()
     if forWriting, isReadOnly { throw DiskPersistenceError.cannotWrite }
@@ -17,12 +17,22 @@ extension _StoreHandle {
       formats: registry.compiledFormats)
   }
 
-  /// Runs a change that the model makes, in the writer's turn and on a thread that may wait.
+  /// Runs a change that the model makes, in the writer's turn and on a thread that may block.
   ///
-  /// - Parameter body: Answers the commit that it made, or that of the head where it made none.
+  /// - Parameter body: Returns the commit that it made, or that of the head if it made none.
   func changeByModel(
     _ body: @escaping @Sendable (OwnStore) throws(ModelError) -> CommitNumber?
   ) async throws -> CommitNumber? {
+    try await changeByModel(commits: { [$0].compactMap(\.self) }, body)
+  }
+
+  /// As above, for changes that make several commits.
+  ///
+  /// - Parameter commits: Returns the commits that a result of `body` names, in ascending order.
+  func changeByModel<Answer: Sendable>(
+    commits: @escaping @Sendable (Answer) -> [CommitNumber],
+    _ body: @escaping @Sendable (OwnStore) throws(ModelError) -> Answer
+  ) async throws -> Answer {
     if Transactions.scope(for: self) != nil {
       throw StoreError(.refused, "The history cannot be changed within a transaction.")
     }
@@ -31,22 +41,24 @@ extension _StoreHandle {
     let connection = connection
     return try await connection.alone {
       let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
-      let number = try throwingModelErrors { () throws(ModelError) in try body(model) }
-      if let number, number.rawValue > max(before.commit.number, connection.publication.newestOwn) {
+      let answer = try throwingModelErrors { () throws(ModelError) in try body(model) }
+      let new = commits(answer).filter { $0.rawValue > max(before.commit.number, connection.publication.newestOwn) }
+      // If commits are not followed, only the newest must be reported.
+      for number in connection.publication.isFollowed ? new[...] : new.suffix(1) {
         try throwingStoreErrors { () throws(StorageError) in
           let new = try model.engine.view(at: number.rawValue)
-          // Not the newest state from before, which may lack what is on its way to the disk.
+          // Not the newest state from before, which may lack a commit that is on its way to the disk.
           guard let parent = new.commit.parents.first else { return }
           connection.publication.publish(new, madeOn: try model.engine.view(at: parent))
         }
       }
-      return number
+      return answer
     }
   }
 }
 
-/// Runs what blocks on a thread of its own. When the result is there, the thread holds nothing any more of what the work needed: else a
-/// datastore that its last owner lets go of would go on declaring its key for a moment.
+/// Runs a blocking closure on a thread of its own. When the result is there, the thread no longer holds anything that the closure needed:
+/// otherwise a datastore that its last owner releases would still declare its key for a moment.
 func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
   try await withCheckedThrowingContinuation { continuation in
     let work = OneTimeWork(body)
@@ -57,7 +69,7 @@ func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async thr
   }
 }
 
-/// Work that is done once, and is let go of then.
+/// Work that is done once, and is released then.
 private final class OneTimeWork<R: Sendable>: Sendable {
   private let body: Mutex<(@Sendable () throws -> R)?>
 
@@ -69,7 +81,7 @@ private final class OneTimeWork<R: Sendable>: Sendable {
   }
 }
 
-/// Runs calls to the model; its errors come out as those of this library.
+/// Runs calls to the model, and converts their errors to those of this library.
 func throwingModelErrors<R>(_ body: () throws(ModelError) -> R) throws -> R {
   do {
     return try body()

@@ -105,28 +105,6 @@ extension Descending: OrderedKey where Value: OrderedKey {
   }
 }
 
-extension CompoundKey: TieredValue {
-  static var tiers: [(valueType: String, isDescending: Bool)] {
-    [CompoundTiers.tier(First.self)] + ((Rest.self as? any TieredValue.Type)?.tiers ?? [CompoundTiers.tier(Rest.self)])
-  }
-}
-
-/// A type that turns another's order around.
-protocol DescendingValue {
-  static var valueTypeName: String { get }
-}
-
-extension Descending: DescendingValue {
-  static var valueTypeName: String { String(describing: Value.self) }
-}
-
-extension CompoundTiers {
-  static func tier<Value>(_ type: Value.Type) -> (valueType: String, isDescending: Bool) {
-    if let descending = type as? any DescendingValue.Type { return (descending.valueTypeName, true) }
-    return (String(describing: type), false)
-  }
-}
-
 // An index of several tiers, of either kind that has one value an instance.
 
 extension OneToManyIndexRepresentation {
@@ -190,7 +168,7 @@ extension OneToOneIndexRepresentation {
 }
 
 extension IndexValueSource {
-  /// What puts the values of both together.
+  /// A source of compound keys: the value of this source followed by that of another.
   fileprivate func followed<Rest: Indexable>(
     by rest: IndexValueSource<Instance, Rest>
   ) -> IndexValueSource<Instance, CompoundKey<Value, Rest>> where Value: Indexable {

@@ -21,14 +21,14 @@ extension IndexName: ExpressibleByStringLiteral {
 extension IndexName: Codable {
   /// Reads a name from a bare string.
   ///
-  /// - Throws: `DecodingError` where it is no string.
+  /// - Throws: `DecodingError` if it is not a string.
   public init(from decoder: any Decoder) throws {
     rawValue = try decoder.singleValueContainer().decode(String.self)
   }
 
   /// Writes the name as a bare string.
   ///
-  /// - Throws: What the encoder throws.
+  /// - Throws: The error of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -4,14 +4,16 @@ import StorageEngine
 /// One index of an open datastore: how instances become entries, and where those lie. A class, because every write goes
 /// through all of them and a copy would count a dozen references.
 final class IndexPlan<Instance: Sendable>: Sendable {
-  /// What the store keeps of it; the version is filled in when it is built.
+  /// The index's part of the stored descriptor; the version is filled in when the index is built.
   let descriptor: IndexDescriptor
   let tree: TreeName
   let order: EntryOrder
-  /// The distinct keys of an instance's values. Throws `NotOrdered`, or what an encoding throws.
+  /// The distinct keys of an instance's values. Throws `NotOrdered`, or the error of an encoding.
   let values: @Sendable (Instance) throws -> [[UInt8]]
   /// The `KeyCoder` of the values.
   let coder: any Sendable
+  /// Nil for an index of one tier.
+  let tiers: TierOrder?
 
   let name: String
   let isDirect: Bool
@@ -19,13 +21,14 @@ final class IndexPlan<Instance: Sendable>: Sendable {
 
   init(
     descriptor: IndexDescriptor, tree: TreeName, order: EntryOrder,
-    values: @escaping @Sendable (Instance) throws -> [[UInt8]], coder: any Sendable
+    values: @escaping @Sendable (Instance) throws -> [[UInt8]], coder: any Sendable, tiers: TierOrder? = nil
   ) {
     self.descriptor = descriptor
     self.tree = tree
     self.order = order
     self.values = values
     self.coder = coder
+    self.tiers = tiers
     name = descriptor.name
     isDirect = descriptor.storage == .direct
     isUnique = descriptor.isUnique
@@ -48,7 +51,7 @@ extension IndexPlan {
     return untyped(declared.index, at: place)
   }
 
-  /// Where an index stands, whatever its type.
+  /// The properties of an index that do not depend on its type.
   private struct Place {
     var name: String
     var storage: IndexStorageKind
@@ -119,7 +122,7 @@ extension IndexPlan {
         target: target?.rawValue),
       tree: .index(place.name, of: place.datastore),
       order: EntryOrder(value: coder.order, identifier: place.identifiers),
-      values: values, coder: coder)
+      values: values, coder: coder, tiers: TierOrder(coder))
   }
 }
 
@@ -131,9 +134,4 @@ enum CompoundTiers {
       IndexTier(valueType: tier.valueType, keyPathName: name, isDescending: tier.isDescending)
     }
   }
-}
-
-/// A value of several parts.
-protocol TieredValue {
-  static var tiers: [(valueType: String, isDescending: Bool)] { get }
 }

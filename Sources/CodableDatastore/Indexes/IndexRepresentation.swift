@@ -2,7 +2,7 @@
 public protocol IndexRepresentation<Instance>: Hashable, Sendable {
   /// The type of the instances.
   associatedtype Instance: Sendable
-  /// Kind and value type, as `OneToManyIndex(Int)`. Where it changes, the index is built anew.
+  /// Kind and value type, as `OneToManyIndex(Int)`. If it changes, the index is rebuilt.
   var indexType: IndexType { get }
   /// The same representation, if its instances are of the given type.
   func matches<T>(_ instance: T.Type) -> (any IndexRepresentation<T>)?
@@ -54,7 +54,7 @@ public struct AnyIndexRepresentation<Instance: Sendable>: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) { indexRepresentation.hash(into: &hasher) }
 }
 
-/// Where an index keeps what it finds.
+/// How the entries of an index refer to the instances.
 public enum IndexStorage: Sendable {
   /// Entries lead straight to the instance; every change of the instance rewrites them.
   case direct
@@ -68,7 +68,7 @@ public struct GeneratedIndexRepresentation<Instance: Sendable>: Sendable {
   public var indexName: IndexName
   /// Kind and values.
   public var index: any IndexRepresentation<Instance>
-  /// Where it keeps what it finds.
+  /// How its entries refer to the instances.
   public var storage: IndexStorage
 
   /// Describes one index.

@@ -1,5 +1,5 @@
-/// What decides whether a stored index still fits its declaration: the kind and the value's type, as
-/// `OneToManyIndex(Int)`.
+/// The kind of an index and the type of its values, as `OneToManyIndex(Int)`. It decides whether a stored index still
+/// fits its declaration.
 public struct IndexType: RawRepresentable, Hashable, Comparable, Sendable {
   /// The text of the type.
   public var rawValue: String
@@ -25,14 +25,14 @@ extension IndexType: ExpressibleByStringLiteral {
 extension IndexType: Codable {
   /// Reads a type from a bare string.
   ///
-  /// - Throws: `DecodingError` where it is no string.
+  /// - Throws: `DecodingError` if it is not a string.
   public init(from decoder: any Decoder) throws {
     rawValue = try decoder.singleValueContainer().decode(String.self)
   }
 
   /// Writes the type as a bare string.
   ///
-  /// - Throws: What the encoder throws.
+  /// - Throws: The error of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -1,4 +1,4 @@
-/// Where the one value of an instance in an index comes from: a property, or several of them together.
+/// The source of an instance's one value in an index: a property, or several properties together.
 struct IndexValueSource<Instance: Sendable, Value: Sendable>: Sendable {
   /// One per tier; equality of indexes is equality of these.
   let keyPaths: [any PartialKeyPath<Instance> & Sendable]

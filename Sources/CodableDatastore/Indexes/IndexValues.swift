@@ -1,6 +1,6 @@
 import DatastoreModel
 
-/// What the library knows of its own kinds of index beyond the public protocols.
+/// The internal requirements of the library's own kinds of index, beyond the public protocols.
 protocol IndexValues: RetrievableIndexRepresentation {
   var kind: IndexKind { get }
   /// One per tier.

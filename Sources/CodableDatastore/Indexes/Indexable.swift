@@ -4,13 +4,13 @@
   public import Foundation
 #endif
 
-/// What can be an index value or an identifier: ordered, hashable, encodable and safe to send.
+/// The requirements of an index value or an identifier: ordered, hashable, encodable and safe to send.
 public typealias Indexable = Comparable & Hashable & Codable & Sendable
 
-/// An index value of which ranges may be asked: `1000...`, `"A"..<"C"`.
+/// An index value whose ranges can be loaded: `1000...`, `"A"..<"C"`.
 ///
-/// Strings, dates, decimals, durations and all integers and floating-point numbers have it, and optionals of these.
-/// Give it to a type of your own by an empty extension.
+/// Strings, dates, decimals, durations and all integers and floating-point numbers conform, and optionals of these.
+/// Make a type of your own conform by an empty extension.
 public protocol RangedIndexable: Comparable & Hashable & Codable & Sendable {}
 
 /// An index value of which single values may be asked.
@@ -67,6 +67,6 @@ extension Optional: @retroactive Comparable where Wrapped: Comparable {
   }
 }
 
-/// Key paths are immutable; those between values that may be sent may be sent too. What a literal captures (subscript
-/// arguments) is `Sendable` where the compiler infers `Sendable` key paths, which every Swift 6 client does.
+/// Key paths are immutable; those between values that may be sent may be sent too. The captures of a literal (subscript
+/// arguments) are `Sendable` if the compiler infers `Sendable` key paths, as it does for every Swift 6 client.
 extension KeyPath: @retroactive @unchecked Sendable where Root: Sendable, Value: Sendable {}

@@ -11,7 +11,7 @@ protocol ByteOrderedKey: Sendable {
   static var keyEncoding: KeyEncoding { get }
   /// Throws `NotOrdered` for values that have no place in an order.
   func append(to encoder: inout KeyEncoder) throws
-  /// The value back from what the store holds, or nil.
+  /// The value of a stored key, or nil.
   init?(_ value: KeyValue)
 }
 
@@ -20,7 +20,7 @@ struct NotOrdered: Error {
   var description: String
 }
 
-/// All integers are on one scale.
+/// Integers of all widths have one common order.
 protocol ByteOrderedInteger: ByteOrderedKey, FixedWidthInteger {}
 
 extension ByteOrderedInteger {

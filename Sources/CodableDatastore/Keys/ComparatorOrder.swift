@@ -8,14 +8,14 @@ import DatastoreModel
 import Locks
 import StorageEngine
 
-/// Orders keys by a type's own `<`, for which they are decoded; what was decoded is kept for a while.
+/// Orders keys by a type's own `<`, for which they are decoded; decoded values are kept for a while.
 ///
-/// Where neither of two values is less and they are not equal, their canonical bytes decide, so that distinct values
-/// never take each other's place.
+/// If neither of two values is less and they are not equal, their canonical bytes decide, so that distinct values never overwrite each
+/// other.
 final class ComparatorOrder<Value: Indexable>: KeyComparator {
   private let decoded = Mutex(DecodedKeys<Value>())
 
-  /// How many keys have been decoded so far; tests count with it.
+  /// The number of keys that have been decoded so far, for tests.
   var decodeCount: Int { decoded.withLock { $0.decodeCount } }
 
   /// Canonical JSON: members sorted, no spaces.
@@ -56,8 +56,8 @@ final class ComparatorOrder<Value: Indexable>: KeyComparator {
   }
 }
 
-/// Decoded keys, by their bytes. Two halves take turns: when the younger is full the older is forgotten, so what is used
-/// stays and memory is bounded.
+/// Decoded keys, by their bytes. Two halves alternate: when the younger is full, the older is dropped, so that keys in use stay and memory
+/// is bounded.
 private struct DecodedKeys<Value: Sendable> {
   private static var capacity: Int { 8192 }
   private var young: [[UInt8]: Value] = [:]

@@ -1,25 +1,25 @@
 import DatastoreModel
 import Locks
 
-/// How values of one type become keys, and in which order those lie.
+/// Converts values of one type to keys, and knows the order of those keys.
 ///
-/// Made once per index, so that writing a key needs no look at the type.
+/// It is made once per index, so that writing a key need not examine the type.
 struct KeyCoder<Value: Indexable>: Sendable {
   let encoding: KeyEncoding
-  /// Nil where byte order is the order of the values.
+  /// Nil if byte order is the order of the values.
   let comparator: ComparatorOrder<Value>?
   private let encode: @Sendable (Value) throws -> [UInt8]
   private let decode: @Sendable ([UInt8]) -> Value?
 
-  /// The key of a value. Throws `NotOrdered`, or what the value's encoding throws.
+  /// The key of a value. Throws `NotOrdered`, or any error of the value's encoding.
   func key(of value: Value) throws -> [UInt8] { try encode(value) }
 
-  /// The value of a key, where it can be told.
+  /// The value of a key, or nil if the key does not determine it.
   func value(of key: [UInt8]) -> Value? { decode(key) }
 
   var order: KeyOrder { comparator.map { .comparator($0) } ?? .bytes }
 
-  /// The way that the type asks for: bytes where it or its form has them, comparison otherwise.
+  /// Chooses the order that the type asks for: bytes if it or its form has them, comparison otherwise.
   static func make() -> Self {
     if let leaf = Value.self as? any ByteOrderedKey.Type, let coder = byteOrdered(leaf) { return coder }
     if let ordered = Value.self as? any OrderedKey.Type, let coder = formOrdered(ordered) { return coder }
@@ -65,7 +65,7 @@ struct KeyCoder<Value: Indexable>: Sendable {
   }
 }
 
-/// Whether the `<` of an ``OrderedKey`` agrees with its bytes: each key is compared with the one before.
+/// Checks that the `<` of an ``OrderedKey`` agrees with its bytes: each key is compared with the one before.
 private final class OrderAgreement<Value: Comparable & Sendable>: Sendable {
   private let last = Mutex<(value: Value, key: [UInt8])?>(nil)
 

@@ -4,8 +4,8 @@
   public import Foundation
 #endif
 
-/// An index value or identifier whose order is that of a simpler form of it, so that the store can keep it as bytes:
-/// searching then never decodes a value, and tools that do not know the type can insert and look up.
+/// An index value or identifier whose order is that of a simpler form of it, so that the store can keep it as bytes: searching then never
+/// decodes a value, and tools that do not know the type can insert and look up.
 ///
 /// A `RawRepresentable` type opts in with one empty extension, and is kept by its raw value:
 ///
@@ -17,14 +17,14 @@
 /// extension Priority: OrderedKey {}
 /// ```
 ///
-/// `<` must agree with the order of the forms, and equal values must have equal forms. The library compares every key
-/// that it writes with the one written before, both ways, and throws ``InvalidKeyError`` where they disagree.
+/// `<` must agree with the order of the forms, and equal values must have equal forms. The library compares every key that it writes with
+/// the one written before, both ways, and throws ``InvalidKeyError`` if they disagree.
 public protocol OrderedKey: Comparable & Hashable & Codable & Sendable {
   /// The simpler form: one of the standard types, an optional of one, or another `OrderedKey`.
   associatedtype KeyForm: OrderedKey
   /// The form whose order is that of the value.
   var keyForm: KeyForm { get }
-  /// The value of a form, where that can be told.
+  /// The value of a form; nil if the form does not determine one.
   init?(keyForm: KeyForm)
 }
 

@@ -12,7 +12,10 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   typealias Element = [Instance]
 
   let query: Query<Format, AccessMode>
-  let policy: ObservationBufferingPolicy
+  var policy = ObservationBufferingPolicy.bufferingNewest(1)
+  /// An app's own condition and order, before those of the query.
+  var isIncluded: (@Sendable (Instance) -> Bool)?
+  var areInIncreasingOrder: (@Sendable (Instance, Instance) -> Bool)?
 
   func makeAsyncIterator() -> Iterator { Iterator(live: self) }
 
@@ -20,7 +23,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     private let live: LiveQuery
     private var buffer: ChangeBuffer?
     private var waiting: WaitingChanges
-    /// Nil where everything is to be asked: at the beginning, and after an error.
+    /// Nil if the whole answer must be read: at the beginning, and after an error.
     private var answer: LiveAnswer<Format>?
 
     fileprivate init(live: LiveQuery) {
@@ -71,15 +74,18 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
 
   /// The whole answer at a commit. On no actor, which many instances would hold up.
   @concurrent private func ask(_ view: View?) async throws -> LiveAnswer<Format> {
-    var answer = LiveAnswer<Format>(order: query.order, most: query.most ?? .max)
+    let order = LiveOrder(own: areInIncreasingOrder, order: query.order)
+    var answer = LiveAnswer<Format>(order: order, most: query.most ?? .max)
     // All of it is held anyway.
-    let isWhole = query.most == nil && query.offset == 0 && query.cursor == nil && !query.sorts.isEmpty
+    let isSorted = !query.sorts.isEmpty || areInIncreasingOrder != nil
+    let isWhole = query.most == nil && query.offset == 0 && query.cursor == nil && isSorted
     var run = try query.run(in: ReadState(view), sortsItself: isWhole)
     guard let view else { return answer }
     answer.commit = view.commit.number
     var members: [LiveAnswer<Format>.Member] = []
     while let found = try await run?.next() {
       try Task.checkCancellation()
+      if let isIncluded, !isIncluded(found.instance) { continue }
       members.append(.init(place: try query.place(of: found.instance, key: found.key), instance: found.instance))
     }
     try answer.fill(members, areSorted: !isWhole)
@@ -90,13 +96,16 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   @concurrent private func update(
     _ answer: inout LiveAnswer<Format>, with changes: [StoredChange]
   ) async throws -> Bool {
-    let changes = changes.filter { $0.commit > answer.commit && $0.old != $0.new }
+    // An app's own condition or order is asked again of what was only persisted again.
+    let changes = changes.filter { $0.commit > answer.commit && (isIncluded != nil || $0.old != $0.new) }
     guard let last = changes.last else { return false }
     let tests = query.predicates.map { PredicateTest($0) }
+    // Only the index knows the members of a range.
+    if query.range != nil { return try await askAgain(&answer, at: last.commit, changed: Set(changes.map(\.key))) }
     if query.offset > 0 {
-      // What comes or goes before the page moves it.
-      for record in changes.flatMap({ [$0.old, $0.new] }) {
-        guard try await member(record, tests) != nil else { continue }
+      // An instance that appears or disappears before the page moves the page.
+      for (key, record) in changes.flatMap({ [($0.key, $0.old), ($0.key, $0.new)] }) {
+        guard try await member(key, record, tests) != nil else { continue }
         return try await askAgain(&answer, at: last.commit, changed: Set(changes.map(\.key)))
       }
       return false
@@ -106,13 +115,12 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     var arrived: [LiveAnswer<Format>.Member] = []
     for (key, change) in newest {
       await query.core.store.giveWay()
-      guard let instance = try await member(change.new, tests) else { continue }
+      guard let instance = try await member(key, change.new, tests) else { continue }
       let place = try query.place(of: instance, key: key)
       if let cursor = query.cursor, try !query.order.isBefore(cursor.place, place) { continue }
       arrived.append(.init(place: place, instance: instance))
     }
     let outcome = try answer.replace(newest.keys, with: arrived)
-    answer.commit = last.commit
     guard outcome == .incomplete else { return outcome == .changed }
     return try await askAgain(&answer, at: last.commit, changed: Set(newest.keys))
   }
@@ -129,35 +137,68 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   }
 
   /// The instance of a record that meets the query's conditions.
-  private func member(_ record: Bytes?, _ tests: [PredicateTest<Instance>]) async throws -> Instance? {
+  private func member(_ key: [UInt8], _ record: Bytes?, _ tests: [PredicateTest<Instance>]) async throws -> Instance? {
     guard let record else { return nil }
-    let instance = try await query.core.coder.decode(record).instance
-    for test in tests where try !test.holds(instance) { return nil }
-    return instance
+    do {
+      let instance = try await query.core.instance(of: record, key: key)
+      for test in tests where try !test.holds(instance) { return nil }
+      return isIncluded?(instance) == false ? nil : instance
+    } catch let error as UnreadableInstanceError {
+      guard let unreadable = query.unreadable else { throw error }
+      unreadable(error)
+      return nil
+    }
   }
 }
 
-/// What a live query answered last: the page that is asked for, and nothing beside it.
-struct LiveAnswer<Format: DatastoreFormat>: Sendable {
-  struct Member: Sendable {
-    var place: QueryPlace
-    var instance: Format.Instance
+/// An instance of a live answer, and its place in the order of the query.
+struct LiveMember<Instance: Sendable>: Sendable {
+  var place: QueryPlace
+  var instance: Instance
+}
+
+/// The order of a live answer: an app's own, then that of the query.
+struct LiveOrder<Instance: Sendable>: Sendable {
+  let own: (@Sendable (Instance, Instance) -> Bool)?
+  let order: QueryOrder<Instance>
+
+  func isBefore(_ left: LiveMember<Instance>, _ right: LiveMember<Instance>) throws -> Bool {
+    if let own {
+      if own(left.instance, right.instance) { return true }
+      if own(right.instance, left.instance) { return false }
+    }
+    return try order.isBefore(left.place, right.place)
   }
+
+  func sort(_ members: inout [LiveMember<Instance>]) throws {
+    var comparisons = 0
+    try members.sort { left, right in
+      comparisons &+= 1
+      if comparisons % 4_096 == 0 { letOthersRun() }
+      return try isBefore(left, right)
+    }
+  }
+}
+
+/// The last answer of a live query: the requested page and nothing else.
+struct LiveAnswer<Format: DatastoreFormat>: Sendable {
+  typealias Member = LiveMember<Format.Instance>
 
   enum Outcome {
     case same, changed
-    /// Something that is not held may belong to the page now.
+    /// An instance that is not held may belong to the page now.
     case incomplete
   }
 
-  /// Changes up to this commit are in it.
+  /// The commit at which it was asked for, whose changes are in it. Later changes come once.
   var commit: UInt64 = 0
-  private let order: QueryOrder<Format.Instance>
+  private let order: LiveOrder<Format.Instance>
   private let most: Int
   private var members: [Member] = []
-  private var places: [[UInt8]: QueryPlace] = [:]
+  /// By identifier, as they were put in their places.
+  private var held: [[UInt8]: Member] = [:]
 
-  init(order: QueryOrder<Format.Instance>, most: Int) {
+  init(order: LiveOrder<Format.Instance>, most: Int) {
     self.order = order
     self.most = most
   }
@@ -170,48 +211,48 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
   /// Takes the first answer in.
   mutating func fill(_ found: [Member], areSorted: Bool) throws {
     members = found
-    if !areSorted { try members.sort { left, right in try order.isBefore(left.place, right.place) } }
-    for member in found { places[member.place.identifier] = member.place }
+    if !areSorted { try order.sort(&members) }
+    for member in found { held[member.place.identifier] = member }
   }
 
   /// Takes out what changed, and puts in what of it belongs to the query now.
   mutating func replace(_ changed: some Sequence<[UInt8]>, with arrived: [Member]) throws -> Outcome {
     // Of a full page no more is known than what is not behind its end.
-    let end = members.count >= most ? members.last?.place : nil
-    let gone = changed.compactMap { places.removeValue(forKey: $0) }
-    let come = try arrived.filter { member in try end.map { try !order.isBefore($0, member.place) } ?? true }
+    let end = members.count >= most ? members.last : nil
+    let gone = changed.compactMap { held.removeValue(forKey: $0) }
+    let come = try arrived.filter { member in try end.map { try !order.isBefore($0, member) } ?? true }
     if gone.count + come.count > 64 {
-      try replaceTogether(Set(gone.map(\.identifier)), come)
+      try replaceTogether(Set(gone.map(\.place.identifier)), come)
     } else {
-      for place in gone { try remove(place) }
-      for member in come { members.insert(member, at: try place(of: member.place)) }
+      for member in gone { try remove(member) }
+      for member in come { members.insert(member, at: try place(of: member)) }
     }
-    for member in come { places[member.place.identifier] = member.place }
+    for member in come { held[member.place.identifier] = member }
     if end != nil, members.count < most { return .incomplete }
-    while members.count > most { places[members.removeLast().place.identifier] = nil }
+    while members.count > most { held[members.removeLast().place.identifier] = nil }
     return gone.isEmpty && come.isEmpty ? .same : .changed
   }
 
-  private mutating func remove(_ place: QueryPlace) throws {
-    let likely = try self.place(of: place)
-    // An order that a type's `<` does not keep to may have put it anywhere.
+  private mutating func remove(_ member: Member) throws {
+    let (likely, place) = (try self.place(of: member), member.place)
+    // A comparison that is not an order (for example of floating-point numbers with NaN) may have put it anywhere.
     let isThere = members.indices.contains(likely) && members[likely].place == place
     if let found = isThere ? likely : members.firstIndex(where: { $0.place == place }) { members.remove(at: found) }
   }
 
-  /// Each may move all that comes after it; so many are put at the end and sorted together.
+  /// Appends the new members and sorts all: if there are many, inserting them one by one would move the rest of the array each time.
   private mutating func replaceTogether(_ gone: Set<[UInt8]>, _ come: [Member]) throws {
     members.removeAll { gone.contains($0.place.identifier) }
     members += come
-    try members.sort { left, right in try order.isBefore(left.place, right.place) }
+    try order.sort(&members)
   }
 
   /// How many members lie before a place.
-  private func place(of place: QueryPlace) throws -> Int {
+  private func place(of member: Member) throws -> Int {
     var (low, high) = (0, members.count)
     while low < high {
       let middle = (low + high) / 2
-      if try order.isBefore(members[middle].place, place) { low = middle + 1 } else { high = middle }
+      if try order.isBefore(members[middle], member) { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -245,7 +286,7 @@ private struct WaitingChanges {
     switch policy {
     case .unbounded: break
     case .bufferingNewest(let most): unite(groups.prefix(max(0, 1 + groups.count - max(1, most))).indices)
-    // What comes later is not lost: it is part of the last answer.
+    // Later changes are not lost: they become part of the last answer.
     case .bufferingOldest(let most): unite(groups.suffix(max(0, 1 + groups.count - max(1, most))).indices)
     }
   }

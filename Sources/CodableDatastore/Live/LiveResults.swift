@@ -20,7 +20,7 @@
     /// Begins to listen.
     ///
     /// - Parameters:
-    ///   - datastore: What to keep up with.
+    ///   - datastore: The datastore to follow.
     ///   - isIncluded: Which instances belong to the result; all by default.
     ///   - areInIncreasingOrder: The order; by default that of the identifiers.
     public init<AccessMode: _AccessMode>(

@@ -2,20 +2,20 @@ import Locks
 
 /// The changes that wait for one observer.
 final class ChangeBuffer: Sendable {
-  /// A change, or why some could not be read.
+  /// A change, or the error because of which some could not be read.
   typealias News = Result<StoredChange, any Error>
 
   private let state = Mutex(State())
   private struct State {
     var waiting: CheckedContinuation<News?, Never>?
-    /// What came at once stays together: what a commit changed is put here without being copied.
+    /// Changes that come at once stay together: those of a commit are put here without being copied.
     private var batches: [Batch] = []
     /// The first batch that was not taken, and how many of its changes were.
     private var first = 0
     private var taken = 0
     /// About how many bytes the batches take.
     private var bytes = 0
-    /// What was dropped before the first batch.
+    /// The changes that were dropped before the first batch.
     private var missed: ChangesMissed?
 
     private enum Batch {
@@ -23,7 +23,7 @@ final class ChangeBuffer: Sendable {
       case failure(any Error)
     }
 
-    /// Changes that come at once are always kept: they are in memory already, and whoever reads in time must get them.
+    /// Changes that come at once are always kept: they are in memory already, and an observer that reads in time must get them.
     mutating func append(_ changes: [StoredChange], limit: Int) {
       let count = changes.reduce(0) { $0 + $1.byteCount }
       if bytes + count > limit { drop() }
@@ -37,7 +37,7 @@ final class ChangeBuffer: Sendable {
       batches.append(.failure(error))
     }
 
-    /// Drops all that waits, and notes of which commits it was.
+    /// Drops all waiting changes, and notes which commits made them.
     private mutating func drop() {
       for case .changes(let changes) in batches[first...] {
         guard let first = changes.first, let last = changes.last else { continue }
@@ -87,10 +87,10 @@ final class ChangeBuffer: Sendable {
       }
     }
   }
-  /// Which changes are wanted; nil: all.
+  /// Selects the wanted changes; if nil, all are wanted.
   private let isWanted: (@Sendable (StoredChange) -> Bool)?
   let hearsOtherProcesses: Bool
-  /// How many bytes of changes may wait.
+  /// The limit for the bytes of waiting changes.
   private let limit: Int
 
   init(
@@ -102,7 +102,7 @@ final class ChangeBuffer: Sendable {
     self.isWanted = isWanted
   }
 
-  /// The changes that are there already, up to one that could not be read.
+  /// The waiting changes, up to one that could not be read.
   func takeAll() -> [StoredChange] { state.withLock { $0.takeChanges() } }
 
   func append(_ changes: [StoredChange]) {
@@ -110,7 +110,7 @@ final class ChangeBuffer: Sendable {
     if !wanted.isEmpty { add { $0.append(wanted, limit: limit) } }
   }
 
-  /// Has the observer hear why changes could not be read.
+  /// Makes the observer's iteration throw the error because of which changes could not be read.
   func fail(_ error: any Error) { add { $0.append(error, limit: limit) } }
 
   private func add(_ append: (inout State) -> Void) {
@@ -125,7 +125,7 @@ final class ChangeBuffer: Sendable {
 
   /// The next change; nil once the reading task is cancelled.
   ///
-  /// - Throws: Why changes could not be read, in their place; later ones come when it is called again.
+  /// - Throws: The error because of which changes could not be read, instead of them; later ones come when it is called again.
   func next() async throws -> StoredChange? {
     if let news = state.withLock({ $0.takeFirst() }) { return try news.get() }
     let news = await withTaskCancellationHandler {

@@ -1,20 +1,20 @@
 extension Datastore {
   /// The changes of all instances, from now on.
   ///
-  /// Listening begins when this returns. Changes come after their commit, in the order of the commits and within one in
-  /// the order of the calls; none of what was rolled back. A slow reader holds up nobody, and misses
-  /// nothing unless more than ``StoreConfiguration/waitingChangesLimit`` waits for it: then the iteration throws ``ChangesMissed`` once.
+  /// Listening begins when this returns. Changes come after their commit, in the order of the commits and, within one, in the order of the
+  /// calls. Changes that were rolled back do not come. A slow reader delays no writer, and misses nothing unless more than
+  /// ``StoreConfiguration/waitingChangesLimit`` waits for it: then the iteration throws ``ChangesMissed`` once.
   ///
-  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
-  ///   of what does not decode.
+  /// - Throws: ``StoreError``; any error of the declaration. The iteration throws ``UnreadableChangeError`` instead of a change that does
+  ///   not decode.
   public nonisolated func observe() async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
     try await core.observe(only: nil)
   }
 
   /// The changes of one instance, from now on.
   ///
-  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
-  ///   of what does not decode.
+  /// - Throws: ``StoreError``; any error of the declaration. The iteration throws ``UnreadableChangeError`` instead of a change that does
+  ///   not decode.
   public nonisolated func observe(
     id identifier: IdentifierType
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
@@ -23,8 +23,8 @@ extension Datastore {
 
   /// The changes of one instance, from now on.
   ///
-  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
-  ///   of what does not decode.
+  /// - Throws: ``StoreError``; any error of the declaration. The iteration throws ``UnreadableChangeError`` instead of a change that does
+  ///   not decode.
   public nonisolated func observe(
     _ identifier: IdentifierType
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
@@ -35,8 +35,8 @@ extension Datastore {
 extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// The changes of the instance with the identifier of this one, from now on.
   ///
-  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
-  ///   of what does not decode.
+  /// - Throws: ``StoreError``; any error of the declaration. The iteration throws ``UnreadableChangeError`` instead of a change that does
+  ///   not decode.
   public nonisolated func observe(
     instance: InstanceType
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
@@ -45,8 +45,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
 
   /// The changes of the instance with the identifier of this one, from now on.
   ///
-  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
-  ///   of what does not decode.
+  /// - Throws: ``StoreError``; any error of the declaration. The iteration throws ``UnreadableChangeError`` instead of a change that does
+  ///   not decode.
   @_disfavoredOverload
   public nonisolated func observe(
     _ instance: InstanceType

@@ -1,6 +1,6 @@
 /// The changes of a transaction, in their order, as they are noted for observers.
 ///
-/// They lie in pieces: one array of 50,000 would be copied as it grows, for milliseconds in which the caller's executor runs
+/// They are kept in pieces: one array of 50,000 would be copied as it grows, which takes milliseconds in which the caller's executor runs
 /// nothing else.
 struct NotedChanges: Sendable {
   private var pieces: [[StoredChange]] = []
@@ -15,6 +15,6 @@ struct NotedChanges: Sendable {
 
   static func += (changes: inout NotedChanges, more: NotedChanges) { changes.pieces += more.pieces }
 
-  /// All in one array. Cost: grows with the changes.
+  /// All changes in one array. Cost: grows with the changes.
   var all: [StoredChange] { Array(pieces.joined()) }
 }

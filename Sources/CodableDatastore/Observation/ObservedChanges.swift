@@ -1,6 +1,6 @@
 import DatastoreModel
 
-/// The changes that one observer hears.
+/// The changes that one observer receives.
 struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
 
@@ -12,8 +12,8 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     fileprivate let changes: ObservedChanges
 
-    /// The next change; nil once the task is cancelled. What cannot be read or decoded is thrown in its place, and the next call
-    /// goes on with what comes after it.
+    /// The next change; nil once the task is cancelled. If a change cannot be read or decoded, the error is thrown instead, and the next
+    /// call continues behind it.
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       await changes.core.store.giveWay()
       while let change = try await changes.buffer.next() {
@@ -26,7 +26,7 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
 }
 
 extension DatastoreCore {
-  /// Listens from now on.
+  /// Begins to listen.
   func observe(
     only identifier: Identifier?, includingOtherProcesses: Bool = false
   ) async throws -> ObservedChanges<Format> {
@@ -44,9 +44,9 @@ extension DatastoreCore {
     return ObservedChanges(core: self, buffer: buffer)
   }
 
-  /// A change as observers hear it.
+  /// A change as observers receive it.
   ///
-  /// - Throws: ``UnreadableChangeError`` where an instance does not decode.
+  /// - Throws: ``UnreadableChangeError`` if an instance does not decode.
   func observed(_ change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
     do {
       return try await event(of: change)
@@ -58,7 +58,7 @@ extension DatastoreCore {
     }
   }
 
-  /// A change with its instances decoded; nil where the identifier cannot be told.
+  /// A change with its instances decoded; nil if the identifier cannot be found, or if there is neither an old nor a new record.
   func event(of change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
     let known = change.identifier as? Identifier
     guard let identifier = known ?? identifiers.value(of: change.key) else { return nil }

@@ -6,22 +6,22 @@ struct StoredChange: Sendable {
   var datastore: String
   /// The identifier as the store keeps it.
   var key: [UInt8]
-  /// The identifier in its own type, where it is known.
+  /// The identifier in its own type, if it is known.
   var identifier: (any Sendable)? = nil
-  /// The commit that made it; set when it is appended.
+  /// The commit that made the change; set when the commit is appended.
   var commit: UInt64 = 0
-  /// The record before, and after; bytes as the store holds them.
+  /// The record before and after; bytes as the store holds them.
   var old: Bytes?
   var new: Bytes?
 
-  /// About how many bytes it takes.
+  /// About how many bytes the change takes.
   var byteCount: Int { Self.bytesBesideRecords + key.count + (old?.count ?? 0) + (new?.count ?? 0) }
   static let bytesBesideRecords = 256
 }
 
-/// Tells observers of changes: after they are durable, in the order of the commits.
+/// Reports changes to observers: after they are durable, in the order of the commits.
 final class Publication: Sendable {
-  /// Whether anybody has ever listened, so that nobody else waits for the lock to hear that nobody does.
+  /// Whether there has ever been an observer. Until there is one, no caller waits for the lock only to learn that there is none.
   private let isHeard = Atomic(false)
   private let state = Mutex(State())
   private struct State {
@@ -31,11 +31,11 @@ final class Publication: Sendable {
     var newest: PendingCommit?
     /// The newest commit that this process made.
     var newestOwn: UInt64 = 0
-    /// The state that it made, until what others committed after it is told. It is kept only while they are followed, because it keeps
-    /// its file, from which another process may have compacted it away.
+    /// The state of that commit, until the changes that others committed after it are reported. It is kept only while other processes are
+    /// followed, because it keeps its file open, which another process's compaction may have replaced.
     var ownState: View?
     var followsOthers = false
-    /// Commits of this process that are newer than what others' changes were told up to; kept on a server alone.
+    /// Commits of this process that are newer than the last reported state of other processes; kept only on a server.
     var own: Set<UInt64> = []
     var keepsOwn = false
 
@@ -47,17 +47,17 @@ final class Publication: Sendable {
     }
   }
 
-  /// What is known of other processes' commits. Held while they are read, so that each is told once.
+  /// The state of following other processes' commits. The lock is held while they are read, so that each is reported once.
   private let following = Mutex(Following())
   private struct Following {
-    /// The newest state whose changes were told.
+    /// The newest state whose changes were reported.
     var lastSeen: View?
     var watch: (any DiskWatch)?
   }
 
   private struct WeakObserver { weak var buffer: ChangeBuffer? }
 
-  /// Whether anybody would hear of a change.
+  /// Whether a datastore has observers.
   func hasObservers(of datastore: String) -> Bool {
     guard isHeard.load(ordering: .acquiring) else { return false }
     return state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
@@ -71,9 +71,9 @@ final class Publication: Sendable {
     }
   }
 
-  /// Notes a commit that was appended, or that there was nothing to append (`pending` nil). Called in the writer's turn.
+  /// Notes a commit that was appended, or a transaction that had nothing to append (`pending` is nil). Called in the writer's turn.
   ///
-  /// Cost: grows with the changes, which are sorted by datastore here, so that telling of them does not.
+  /// Cost: grows with the changes, which are sorted by datastore here, so that reporting them does not.
   func append(_ changes: consuming [StoredChange], pending: PendingCommit?, base: UInt64) -> AppendedCommit {
     let number = pending?.number ?? base
     for index in changes.indices { changes[index].commit = number }
@@ -84,23 +84,23 @@ final class Publication: Sendable {
         state.noteOwn(number, pending.view)
       }
       if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
-      // Without anything of its own to wait for, a transaction still is durable only when what it read is.
+      // A transaction without anything of its own to wait for is durable only when the commit that it read is.
       let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
       return AppendedCommit(number: number, pending: awaited, publication: self)
     }
   }
 
-  /// Tells of a commit that no call of this library made, such as an undo: of what it changed in the state that it was made on,
-  /// after all that came before it. It is durable. Called in the writer's turn.
+  /// Reports a commit that no call of this library made, such as an undo, after all earlier ones: its changes since the state that it was
+  /// made on. The commit is durable. Called in the writer's turn.
   ///
   /// - Parameters:
   ///   - new: The commit.
-  ///   - parent: The one it was made on.
+  ///   - parent: The commit that it was made on.
   func publish(_ new: View, madeOn parent: View) {
     let number = new.commit.number
     var changes: [StoredChange] = []
     defer {
-      // Also where its changes cannot be read: what came before it is told.
+      // Also if its changes cannot be read: earlier commits must be reported.
       append(changes, new)
       publish(upTo: number)
     }
@@ -115,6 +115,9 @@ final class Publication: Sendable {
 
   /// The newest commit that this process made.
   var newestOwn: UInt64 { state.withLock { $0.newestOwn } }
+
+  /// Whether each commit must be noted, because there are observers or other processes are followed.
+  var isFollowed: Bool { state.withLock { $0.followsOthers || $0.keepsOwn || !$0.observers.isEmpty } }
 
   private var observedDatastores: [String] {
     state.withLock { Array($0.observers.keys) }.filter { hasObservers(of: $0) }
@@ -135,14 +138,14 @@ final class Publication: Sendable {
 
   private static func byDatastore(_ changes: [StoredChange]) -> [String: [StoredChange]] {
     guard let first = changes.first else { return [:] }
-    // As is: to copy many is felt where somebody waits for the executor.
+    // Not grouped: copying many changes would noticeably delay tasks that wait for the executor.
     if changes.allSatisfy({ $0.datastore == first.datastore }) { return [first.datastore: changes] }
     return Dictionary(grouping: changes, by: \.datastore)
   }
 
   // MARK: Other processes
 
-  /// Begins to follow, if nobody does yet.
+  /// Begins to follow other processes, unless this is done already.
   func beginFollowing(at view: View, _ watch: () throws -> any DiskWatch) throws {
     guard following.withLock({ $0.watch == nil }) else { return }
     let watch = try watch()
@@ -157,14 +160,14 @@ final class Publication: Sendable {
     }
   }
 
-  /// Tells what came since the newest state that was told of, if it was not this process that brought it: the difference between the
-  /// two states, whatever has become of the commits between them.
+  /// Reports the changes since the last reported state, if another process made them: the difference between the two states, whatever has
+  /// become of the commits between them.
   ///
-  /// Where it cannot be read those who listen hear why, and all of it again the next time: none of it is passed over.
+  /// If the difference cannot be read, the observers get the error, and all of the difference the next time: no change is skipped.
   ///
   /// - Parameters:
   ///   - view: Takes the newest state.
-  ///   - changes: Reads the difference between the state that was told of last and the newest one.
+  ///   - changes: Reads the difference between the last reported state and the newest one.
   func notice(
     _ view: () throws -> View,
     changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange]
@@ -176,7 +179,7 @@ final class Publication: Sendable {
       try following.withLock { following in
         guard var told = following.lastSeen else { return }
         let view = try view()
-        // Asked for after the view: what it holds of this process's own commits is noted by now, and was told.
+        // Read after the view: this process's own commits that the view contains are noted by now, and were reported.
         if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
         let number = view.commit.number
         guard number >= told.commit.number else { return }
@@ -192,12 +195,12 @@ final class Publication: Sendable {
     }
   }
 
-  /// As `notice`, where commits of others lie between this process's own: each of theirs is told, in its order. Of commits that were
-  /// pruned meanwhile, the difference between the last state that was told and the newest is; if that state is gone too, that they
-  /// are missed.
+  /// As `notice`, for commits of others that lie between this process's own: reports each of theirs, in order. If commits were pruned
+  /// meanwhile, reports the difference between the last reported state and the newest one; if that state is gone too, reports the commits
+  /// as missed.
   ///
   /// - Parameters:
-  ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know: then nothing is told yet.
+  ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know; then nothing is reported yet.
   ///   - changes: Reads the difference between two states.
   func noticeEach(
     _ view: () throws -> View, isOvertaken: () -> Bool,
@@ -245,10 +248,10 @@ final class Publication: Sendable {
     }
   }
 
-  /// Keeps in mind which commits are this process's own.
+  /// From now on keeps the numbers of this process's own commits.
   func keepOwn() { state.withLock { $0.keepsOwn = true } }
 
-  /// Everything up to a commit is durable. Costs as much for a commit of a million changes as for one of a single change.
+  /// Reports everything up to a durable commit. Costs as much for a commit of a million changes as for one of a single change.
   fileprivate func publish(upTo number: UInt64) {
     state.withLock { state in
       while let first = state.waiting.first, first.number <= number {
@@ -272,7 +275,7 @@ struct AppendedCommit: Sendable {
   fileprivate let pending: PendingCommit?
   fileprivate let publication: Publication
 
-  /// Waits until the commit is durable, unless it need not be, and tells the observers. Answers whether it waited.
+  /// Waits until the commit is durable, unless it need not be, and reports its changes to observers. Returns whether it waited.
   func finish(isDurable: Bool) async throws -> Bool {
     if isDurable, let pending {
       do {

@@ -3,7 +3,7 @@ import Locks
 import StorageEngine
 
 extension StoreConnection {
-  /// Listens for commits of other processes, from now on. The file is watched, never polled.
+  /// Begins to listen for commits of other processes. The file is watched, never polled.
   func followOtherProcesses(forWriter: Bool) throws {
     guard let store = try storeForReading(forWriter: forWriter) else { return }
     if isServed { publication.keepOwn() }
@@ -15,14 +15,14 @@ extension StoreConnection {
     isFollowing.store(true, ordering: .releasing)
   }
 
-  /// Tells what other processes committed that a transaction builds on, before anything of its own: by the time the watch tells of it
-  /// there may be newer commits of this process, behind which it would not be looked for. Called in the writer's turn.
+  /// Reports the commits of other processes that a transaction builds on, before its own changes: when the watch reports them, there may be
+  /// newer commits of this process, behind which they would be overlooked. Called in the writer's turn.
   func noticeBase(of store: any Engine) {
     if isFollowing.load(ordering: .acquiring), !isServed { noticeOtherProcesses(in: store) }
   }
 
-  /// Makes a commit on a server. Until its number is known here, nobody can tell it from those of others, so these are told of
-  /// afterwards.
+  /// Makes a commit on a server. Until its number is known here, this process cannot distinguish it from the commits of others, so these
+  /// are reported afterwards.
   func committing<R: Sendable>(_ commit: () async throws -> R) async throws -> R {
     underWay.add(1, ordering: .acquiringAndReleasing)
     let result: R
@@ -45,7 +45,7 @@ extension StoreConnection {
     }
   }
 
-  /// Looks what is new. A server that is away is waited for: what it has by then is told when it is back.
+  /// Looks for new commits. While a server is unreachable nothing is read: its commits are reported when it can be reached again.
   private func noticeOtherProcesses(in store: any Engine) {
     if store.isAway { return }
     if isServed {
@@ -61,7 +61,7 @@ extension StoreConnection {
 }
 
 extension StoreConnection {
-  /// On a server the commits of others lie between this process's own: each is told by itself.
+  /// Reports new commits on a server. There, commits of others lie between this process's own: each is reported separately.
   private func noticeOthersBesideOwn(in store: any Engine) {
     publication.noticeEach {
       try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
@@ -77,15 +77,14 @@ extension StoreConnection {
 }
 
 extension Datastore {
-  /// The changes of all instances, from now on, also those that other processes make.
+  /// The changes of all instances, from now on, including those that other processes make.
   ///
-  /// Of another process's changes the observer hears what came of each of its commits, in the order of the identifiers;
-  /// several commits that come together may be told as one.
+  /// For another process the observer receives the result of each commit, in the order of the identifiers; several commits that arrive
+  /// together may be reported as one.
   ///
-  /// - Parameter includingOtherProcesses: Whether to hear of other processes' commits.
-  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
-  ///   of what does not decode, and
-  ///   why other processes' commits could not be read; these are told the next time.
+  /// - Parameter includingOtherProcesses: Whether to report other processes' commits, too.
+  /// - Throws: ``StoreError``; any error of the declaration. The iteration throws ``UnreadableChangeError`` instead of a change that does
+  ///   not decode, and the reason if other processes' commits could not be read; these are reported the next time.
   public nonisolated func observe(
     includingOtherProcesses: Bool
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {

@@ -10,19 +10,17 @@ import Locks
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Makes a store of a folder that the original library wrote. The folder stays as it is, and may be in use.
   ///
-  /// Where the store is to take the folder's place, and an app is not to think of it, ``StoreConfiguration/oldFolders`` does
-  /// all that.
-  /// The cost is that of reading each page of the folder once, and of writing what every commit changed. It runs on a thread of
-  /// no
-  /// actor; a cancelled task leaves nothing behind.
+  /// If the store is to replace the folder without any work of the app, use ``StoreConfiguration/oldFolders``, which does all of this. The
+  /// cost is that of reading each page of the folder once, and of writing the changes of every commit. It runs on a thread of no actor; a
+  /// cancelled task leaves nothing behind.
   ///
   /// - Parameters:
-  ///   - folder: Where the folder lies.
-  ///   - url: Where the store is made; nothing may lie there.
+  ///   - folder: The location of the folder.
+  ///   - url: The location of the new store; nothing may lie there.
   ///   - keepsHistory: Whether older states become commits; otherwise the newest one is the first commit.
-  ///   - progress: Hears how far it is.
-  /// - Returns: What was carried over, and what could not be.
-  /// - Throws: ``DiskPersistenceError/notFileURL``; ``StoreError`` where the folder cannot be read or the store not written;
+  ///   - progress: Receives the progress.
+  /// - Returns: A report on the data that was carried over, and on the data that could not be.
+  /// - Throws: ``DiskPersistenceError/notFileURL``; ``StoreError`` if the folder cannot be read or the store cannot be written;
   ///   `CancellationError`. Then there is no store.
   @discardableResult
   public static func convertFolder(
@@ -45,15 +43,15 @@ extension DiskPersistence where AccessMode == ReadWrite {
 }
 
 extension DiskPersistence {
-  /// What the conversion of an old folder came to, where opening this store converted one in this process; see
+  /// The report on the conversion of an old folder, if opening this store converted one in this process; see
   /// ``StoreConfiguration/oldFolders``.
   public nonisolated var folderConversion: FolderConversion? { _store.connection.folderConversion }
 }
 
 extension FolderConversion {
-  /// Converts, holding the thread.
+  /// Converts a folder. Blocks the thread.
   ///
-  /// - Parameter goesOn: Hears how far it is, and answers whether to go on.
+  /// - Parameter goesOn: Receives the progress, and returns whether to continue.
   static func make(
     from folder: String, to path: String, keepsHistory: Bool, goesOn: (FolderConversionProgress) -> Bool
   ) throws -> FolderConversion {

@@ -1,38 +1,36 @@
 import FolderStore
 
-/// What a conversion of a folder of the original library came to.
+/// The report on a conversion of a folder of the original library.
 public struct FolderConversion: Hashable, Sendable {
   /// A datastore that was carried over.
   public struct Datastore: Hashable, Sendable {
     /// Its name.
     public var key: DatastoreKey
-    /// How many instances it has.
+    /// The number of its instances.
     public var instanceCount: Int
-    /// How many indexes it has.
+    /// The number of its indexes.
     public var indexCount: Int
   }
 
-  /// An index that is rebuilt at the first warm-up: what the folder holds of it is not what the app's types say, or cannot be
-  /// kept
-  /// truthfully.
+  /// An index that is rebuilt at the first warm-up: its entries in the folder do not match the app's types, or cannot be kept truthfully.
   public struct StaleIndex: Hashable, Sendable {
     /// Its datastore.
     public var datastore: DatastoreKey
     /// Its name.
     public var index: IndexName
-    /// Why, as a clause.
+    /// The reason, as a clause.
     public var reason: String
   }
 
   /// The datastores, by name.
   public var datastores: [Datastore]
-  /// How many commits the store begins with.
+  /// The number of commits that the store begins with.
   public var commitCount: Int
   /// The indexes that are rebuilt.
   public var staleIndexes: [StaleIndex]
-  /// What was left out because it cannot be read or kept, each as a sentence that names its place.
+  /// Data that was left out because it cannot be read or kept, each as a sentence that names its place.
   public var omissions: [String]
-  /// What is worth knowing.
+  /// Further facts that are worth knowing.
   public var notes: [String]
   /// The report in lines, as `strata convert` prints it.
   public var lines: [String]
@@ -51,15 +49,15 @@ public struct FolderConversion: Hashable, Sendable {
   }
 }
 
-/// How far a conversion is.
+/// The progress of a conversion.
 public struct FolderConversionProgress: Hashable, Sendable {
-  /// What is being done: `checking index n of things`, `commit 12: import`.
+  /// The current step: `checking index n of things`, `commit 12: import`.
   public var title: String
-  /// Commits that are written.
+  /// The number of written commits.
   public var done: Int
-  /// Commits in all.
+  /// The number of all commits.
   public var total: Int
-  /// Instances and index entries that are written, counted in thousands.
+  /// The number of written instances and index entries, counted in thousands.
   public var writtenCount: Int
 
   init(_ progress: FolderConverter.Progress) {
@@ -70,5 +68,5 @@ public struct FolderConversionProgress: Hashable, Sendable {
   }
 }
 
-/// Hears how far a conversion is. It is called on the thread that converts, which waits for it.
+/// A closure that receives the progress of a conversion. It is called on the thread that converts, which waits for it.
 public typealias FolderConversionHandler = @Sendable (FolderConversionProgress) -> Void

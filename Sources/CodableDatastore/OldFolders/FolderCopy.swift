@@ -5,7 +5,7 @@ import StorageEngine
 /// The newest state of a folder of the original library, as a store in memory, for persistences that only read: they change
 /// nothing on the disk, and their datastores read trees.
 enum FolderCopy {
-  /// Reads the folder; takes memory for all that it holds. Holds the thread.
+  /// Reads the folder; needs memory for all of its contents. Blocks the thread.
   static func make(of path: String) throws -> any Engine {
     try throwingModelErrors { () throws(ModelError) in
       let builder = StoreBuilder(inMemoryFor: StoreConnection.programName)

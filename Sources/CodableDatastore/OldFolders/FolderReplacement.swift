@@ -6,18 +6,18 @@ import DatastoreModel
 #endif
 import StorageEngine
 
-/// Puts a store in the place of a folder that the original library wrote.
+/// Replaces a folder that the original library wrote with a store.
 ///
 ///     1  NAME                                    the folder
 ///     2  NAME             NAME.converting        the store beside it, whole and durable
 ///     3  NAME.original    NAME.converting        the folder is moved aside
 ///     4  NAME.original    NAME                   the store takes its place
 ///
-/// A crash leaves one of these, and each tells what to do next. Until 3 the folder is what there is: a store beside it is taken
-/// away and made anew, because an older version of the app may have written to the folder meanwhile. From 3 on the store is:
-/// it only has to be renamed. Nothing of the folder is ever changed but its name.
+/// A crash leaves one of these states, and each determines the next step. Before 3 the folder holds the data: a store beside it is removed
+/// and made again, because an older version of the app may have written to the folder meanwhile. From 3 on the store holds the data: it
+/// only has to be renamed. Nothing of the folder is ever changed but its name.
 struct FolderReplacement {
-  /// Which of the states lies at a place.
+  /// The state of a location.
   enum State {
     /// No folder of the original library.
     case none
@@ -27,7 +27,7 @@ struct FolderReplacement {
     case movedAside
   }
 
-  /// A moment before something changes on the disk, for tests that cut there.
+  /// A moment before something changes on the disk, at which tests simulate a crash.
   enum Step: CaseIterable {
     case converting, movingAside, takingPlace, finishing
   }
@@ -37,7 +37,7 @@ struct FolderReplacement {
 
   init(at path: String) { self.path = path }
 
-  /// Where the store is made.
+  /// The path at which the store is made.
   var workPath: String { path + ".converting" }
 
   var state: State {
@@ -48,11 +48,11 @@ struct FolderReplacement {
     return .movedAside
   }
 
-  /// Converts where a folder lies, and puts the store in its place. Holds the thread.
+  /// Converts the folder, if there is one, and puts the store at its path. Blocks the thread.
   ///
   /// - Parameters:
   ///   - willDo: Called before each step.
-  /// - Returns: What was converted; nil where there was nothing to convert, as when another process came first.
+  /// - Returns: The report on the conversion; nil if there was nothing to convert, as when another process came first.
   /// - Throws: ``StoreError``, of kind `locked` while another process converts the folder.
   func run(
     _ policy: OldFolderPolicy, willDo: (Step) throws -> Void = { _ in }
@@ -91,21 +91,21 @@ struct FolderReplacement {
   private func isFree(_ path: String) -> Bool { ((try? disk.status(path)) ?? nil) == nil }
   private func isFolder(_ path: String) -> Bool { OriginalFolder.exists(at: path) }
 
-  /// What lies beside the folder under its name and an ending.
+  /// The paths beside the folder that begin with its path and an ending.
   private func names(beginningWith ending: String) -> [String] {
     let start = URL(filePath: path).lastPathComponent + ending
     let folder = parent.hasSuffix("/") ? parent : parent + "/"
     return ((try? disk.list(parent)) ?? []).filter { $0.hasPrefix(start) }.map { folder + $0 }
   }
 
-  /// `NAME.original`, or with a number where a folder of an earlier conversion lies there.
+  /// `NAME.original`, or with a number if the folder of an earlier conversion has that name.
   private func freeOriginalPath() -> String {
     let first = path + ".original"
     if isFree(first) { return first }
     return (2...).lazy.map { "\(first)-\($0)" }.first(where: isFree) ?? first
   }
 
-  /// One process converts at a time. Who comes when it is done finds nothing left to do.
+  /// Runs a closure while no other process converts. A process that comes when it is done finds nothing left to do.
   private func locked<R>(_ body: () throws -> R) throws -> R {
     do {
       let file = try openLock()

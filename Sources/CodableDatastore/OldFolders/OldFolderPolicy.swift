@@ -1,4 +1,4 @@
-/// What becomes of a folder that the original library wrote, where a store is to be opened for writing.
+/// The policy for a folder that the original library wrote at a location where a store is to be opened for writing.
 ///
 /// ```swift
 /// var configuration = StoreConfiguration()
@@ -8,19 +8,18 @@
 ///
 /// A persistence that only reads needs no policy: it shows the folder's newest state and leaves the folder as it is.
 public struct OldFolderPolicy: Hashable, Sendable {
-  /// Nothing: opening throws ``StoreError`` of kind `notAStore`, which says what to do.
+  /// Leaves the folder: opening throws ``StoreError`` of kind `notAStore`, which says what to do.
   public static let refuse = OldFolderPolicy(converts: false)
 
-  /// At the first use a store with all its history takes the folder's place, and the folder is kept beside it as `NAME.original`
-  /// until the app deletes it.
+  /// At the first use, a store with all its history replaces the folder, and the folder is kept beside it as `NAME.original` until the app
+  /// deletes it.
   public static let convert = OldFolderPolicy(converts: true)
 
-  /// As ``convert``, with a say in it.
+  /// As ``convert``, with options.
   ///
   /// - Parameters:
   ///   - keepsHistory: Whether older states become commits; otherwise the newest one is the first commit.
-  ///   - progress: Hears how far it is, on a thread of no actor. Of two policies that differ in nothing else it makes no
-  ///   difference.
+  ///   - progress: Receives the progress, on a thread of no actor. It is ignored when policies are compared.
   public static func convert(
     keepsHistory: Bool = true, progress: @escaping FolderConversionHandler
   ) -> OldFolderPolicy {
@@ -31,12 +30,12 @@ public struct OldFolderPolicy: Hashable, Sendable {
   var keepsHistory = true
   var progress: FolderConversionHandler?
 
-  /// Whether both do the same with a folder.
+  /// Whether both treat a folder in the same way.
   public static func == (left: Self, right: Self) -> Bool {
     left.converts == right.converts && left.keepsHistory == right.keepsHistory
   }
 
-  /// Adds what the policy does to a hash.
+  /// Hashes how the policy treats a folder.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(converts)
     hasher.combine(keepsHistory)

@@ -1,8 +1,8 @@
 /// Whether a persistence and its datastores may write.
 public protocol _AccessMode: Sendable {}
 
-/// They only read.
+/// The persistence and its datastores only read.
 public enum ReadOnly: _AccessMode {}
 
-/// They read and write.
+/// The persistence and its datastores read and write.
 public enum ReadWrite: _AccessMode {}

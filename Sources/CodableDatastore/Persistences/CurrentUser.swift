@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// The name of the user who runs the program, as commits keep it. On a device of Apple's it is the same for all users.
+/// The name of the user who runs the program, as commits keep it. On Apple's mobile devices it is the same for all users.
 package func currentUserName() -> String {
   #if canImport(Darwin)
     // `ProcessInfo` has the name on macOS only.

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Where a program's default store lies.
+/// The location of a program's default store.
 enum DefaultLocation {
   static func url() throws -> URL {
     try applicationData().appending(path: programName).appending(path: "DefaultStore.persistencestore")

@@ -12,29 +12,28 @@
 /// try await books.persist(Book(title: "Ulysses"))
 /// ```
 ///
-/// Making one touches no file: what is not there reads as empty, and the first write creates what it needs. One process
-/// writes at a time, any number read, and all see what is durable. Two persistences of one location within a process
-/// share the store.
+/// Making one touches no file: a store that does not exist reads as empty, and the first write creates it. One process writes at a time,
+/// any number read, and all see the durable state. Two persistences of one location within a process share the store.
 public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   /// The store behind the persistence.
   public nonisolated let _store: _StoreHandle
 
   /// A persistence that reads and writes.
   ///
-  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the
-  ///   original library wrote, with a word on how to convert it.
+  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the original library
+  ///   wrote, with a hint on how to convert it.
   public init(readWriteURL: URL) throws where AccessMode == ReadWrite {
     try self.init(readWriteURL: readWriteURL, configuration: StoreConfiguration())
   }
 
-  /// A persistence that reads and writes, with a say in how its store is kept.
+  /// A persistence that reads and writes, with a configuration of its store.
   ///
   /// - Parameters:
-  ///   - readWriteURL: Where the store lies, or is made by the first write.
-  ///   - configuration: How the store is kept. Where the location is in use in this process already, it takes effect when
-  ///     the store is opened next.
-  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the
-  ///   original library wrote, with a word on how to convert it.
+  ///   - readWriteURL: The location of the store, which the first write creates.
+  ///   - configuration: How the store is kept. If the location is in use in this process already, it takes effect when the store is opened
+  ///     next.
+  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the original library
+  ///   wrote, with a hint on how to convert it.
   public init(readWriteURL: URL, configuration: StoreConfiguration) throws where AccessMode == ReadWrite {
     guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
     if !configuration.oldFolders.converts { try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path) }
@@ -43,7 +42,7 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     _store = _StoreHandle(connection: connection, isReadOnly: false)
   }
 
-  /// On a clock of its own, which no other persistence of the location has; for tests and measurements.
+  /// A persistence with a clock of its own, which no other persistence of the location has; for tests and measurements.
   package init(
     readWriteURL: URL, configuration: StoreConfiguration = StoreConfiguration(), slices: TimeSlices,
     clock: any Clock<Duration> = ContinuousClock()
@@ -53,18 +52,17 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     _store = _StoreHandle(connection: connection, isReadOnly: false)
   }
 
-  /// A persistence that only reads. It creates and changes nothing, and follows what is written here and by other
-  /// processes.
+  /// A persistence that only reads. It creates and changes nothing, and follows the writes of this process and of others.
   public init(readOnlyURL: URL) where AccessMode == ReadOnly {
     _store = _StoreHandle(connection: .to(readOnlyURL), isReadOnly: true)
   }
 
-  /// A persistence that only reads, with a say in how the store's file is read.
+  /// A persistence that only reads, with a choice of how the store's file is read.
   ///
   /// - Parameters:
-  ///   - readOnlyURL: Where the store lies.
-  ///   - readsThroughMapping: As ``StoreConfiguration/readsThroughMapping``. Where the location is in use in this process already, it
-  ///     takes effect when the store is opened next.
+  ///   - readOnlyURL: The location of the store.
+  ///   - readsThroughMapping: As ``StoreConfiguration/readsThroughMapping``. If the location is in use in this process already, it takes
+  ///     effect when the store is opened next.
   public init(readOnlyURL: URL, readsThroughMapping: Bool) where AccessMode == ReadOnly {
     let connection = StoreConnection.to(readOnlyURL)
     connection.configuration.readsThroughMapping = readsThroughMapping
@@ -73,7 +71,7 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
 
   /// Runs a transaction; programs call `perform` instead.
   ///
-  /// - Throws: What the closure throws, unchanged.
+  /// - Throws: The error that the closure throws, unchanged.
   public func _withTransaction<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
     transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
@@ -85,19 +83,28 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     }
   }
 
-  /// Lets the store go: writes its durable end and gives up the writer's lock. Everything that was reported as persisted
-  /// is durable before, so calling it is a courtesy to other processes, not a duty. Later use throws ``StoreError``.
+  /// Closes the store: writes its durable end and releases the writer's lock. Everything that was reported as persisted is durable before
+  /// that, so calling it is a courtesy to other processes, not a duty. Later use throws ``StoreError``.
   ///
-  /// It waits for the transactions that have begun or asked before, and holds no thread meanwhile.
+  /// It waits for the transactions that have begun or queued before, and blocks no thread meanwhile.
   ///
-  /// - Throws: ``StoreError`` of kind `refused` within a transaction, of which the rest would find the store closed.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, because the rest of the transaction would find the store closed.
   public nonisolated func close() async throws { try await _store.close() }
 }
 
 extension DiskPersistence where AccessMode == ReadWrite {
-  /// The store of this program, at the usual place for data: `DefaultStore.persistencestore` in a folder named after the
-  /// bundle identifier or, where there is none, after the program; on Linux within `$XDG_DATA_HOME` or
-  /// `~/.local/share`. On Apple's platforms that is where the original library has it.
+  /// Releases the writer's lock when the transactions that have begun have ended. Everything is durable then, and another process can
+  /// write. The next write of this process acquires the lock again.
+  ///
+  /// Call it before the system suspends the process: on Apple's platforms it ends a suspended process that holds a lock in a shared
+  /// folder.
+  ///
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, which would wait for itself.
+  public nonisolated func releaseWriter() async throws { try await _store.releaseWriter() }
+
+  /// The store of this program, at the usual place for data: `DefaultStore.persistencestore` in a folder named after the bundle identifier
+  /// or, if there is none, after the program; on Linux within `$XDG_DATA_HOME` or `~/.local/share`. On Apple's platforms it is the place
+  /// that the original library uses.
   ///
   /// - Parameter configuration: How the store is kept.
   /// - Throws: ``DiskPersistenceError/missingAppSupportDirectory``; ``StoreError`` for a folder that the original library wrote,
@@ -108,9 +115,9 @@ extension DiskPersistence where AccessMode == ReadWrite {
     try DiskPersistence(readWriteURL: DefaultLocation.url(), configuration: configuration)
   }
 
-  /// Creates an empty store where there is none. It need not be called: the first write does the same.
+  /// Creates an empty store if there is none. It need not be called: the first write does the same.
   ///
-  /// - Throws: ``StoreError`` where it cannot be made.
+  /// - Throws: ``StoreError`` if it cannot be made.
   public func createPersistenceIfNecessary() async throws {
     try await _store.prepare()
     try _store.createIfNecessary()
@@ -127,10 +134,10 @@ extension DiskPersistence where AccessMode == ReadOnly {
 }
 
 extension DiskPersistence where AccessMode == ReadWrite {
-  /// Names the current state, so that it stays reachable whatever the history keeps. In the original library it copied
-  /// the store's files; ours needs no copy.
+  /// Names the current state, so that it stays reachable however the history is shortened. In the original library this copied the store's
+  /// files; here no copy is needed.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be written.
+  /// - Throws: ``StoreError`` if the store cannot be written.
   public func _takeSnapshot() async throws {
     try await createPersistenceIfNecessary()
     guard let head = try await head else { return }

@@ -1,4 +1,4 @@
-/// A store in memory: the same in every respect, and gone with its last reference. For tests and previews.
+/// A store in memory. It behaves like a store on disk, and is gone with its last reference. For tests and previews.
 public actor MemoryPersistence: Persistence {
   /// It reads and writes.
   public typealias AccessMode = ReadWrite
@@ -15,7 +15,7 @@ public actor MemoryPersistence: Persistence {
 
   /// Runs a transaction; programs call `perform` instead.
   ///
-  /// - Throws: What the closure throws, unchanged.
+  /// - Throws: The error that the closure throws, unchanged.
   public func _withTransaction<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
     transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T

@@ -1,4 +1,4 @@
-/// Where datastores are kept: on disk or in memory.
+/// A place that keeps datastores: on disk or in memory.
 ///
 /// Use ``DiskPersistence`` and ``MemoryPersistence``; a type of your own cannot conform.
 public protocol Persistence<AccessMode>: Sendable {
@@ -15,22 +15,22 @@ public protocol Persistence<AccessMode>: Sendable {
   ) async throws -> T
 }
 
-/// A transaction, as a persistence hands it out. It has no public members.
+/// A transaction, as a persistence passes it to a closure. It has no public members.
 public protocol DatastoreInterfaceProtocol: Sendable {}
 
 extension Persistence {
-  /// Runs several reads and writes as one: all of them are kept, or none.
+  /// Runs several reads and writes as one: all writes are kept, or none.
   ///
-  /// What the closure calls joins the transaction, in child tasks and in plain `Task {}` too; a detached task does not.
-  /// A transaction within another becomes part of it: it can fail alone, and is durable with the outermost one.
+  /// Calls in the closure join the transaction, in child tasks and in plain `Task {}` too; a detached task does not. A transaction within
+  /// another becomes part of it: it can fail alone, and is durable with the outermost one.
   ///
   /// - Parameters:
   ///   - actor: The actor that the closure runs on: the caller's.
-  ///   - actionName: What is done, for the history of the store.
+  ///   - actionName: The name of the action, for the history of the store.
   ///   - options: How the transaction behaves.
-  ///   - transaction: What to do. It is given the persistence, and whether everything is durable when `perform` returns.
-  /// - Returns: What the closure returns, once it is durable.
-  /// - Throws: What the closure throws, unchanged; then nothing was written.
+  ///   - transaction: The closure. It receives the persistence, and whether everything is durable when `perform` returns.
+  /// - Returns: The value that the closure returns, once the writes are durable, or at once with ``TransactionOptions/collateWrites``.
+  /// - Throws: The error that the closure throws, unchanged; then nothing was written.
   @discardableResult
   public func perform<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],
@@ -43,11 +43,11 @@ extension Persistence {
     }
   }
 
-  /// Runs several reads and writes as one: all of them are kept, or none.
+  /// Runs several reads and writes as one: all writes are kept, or none.
   ///
   /// See ``perform(isolation:actionName:options:transaction:)-(_,_,_,(Self,Bool)->T)``.
   ///
-  /// - Throws: What the closure throws, unchanged; then nothing was written.
+  /// - Throws: The error that the closure throws, unchanged; then nothing was written.
   @discardableResult
   public func perform<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],

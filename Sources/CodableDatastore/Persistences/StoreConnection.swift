@@ -7,23 +7,25 @@ import DatastoreModel
 import Locks
 import StorageEngine
 
-/// One store as this process uses it: opened when first needed, shared by all persistences of its location.
+/// One store as this process uses it: opened at its first use, shared by all persistences of its location.
 final class StoreConnection: Sendable {
-  /// Where the store lies; nil in memory and on a server.
+  /// The path of the store; nil in memory and on a server.
   let path: String?
-  /// Opens the store on a server; nil where it is none.
+  /// Opens the store on a server; nil if the store is not on one.
   private let opening: ServedOpening?
-  /// Who may make a long change on a server.
+  /// The queue in which long changes on a server wait for each other.
   let servedChanges = TurnQueue()
   /// The transaction of a program's closure that has the writer's turn.
   let held = Mutex<HeldTurn?>(nil)
-  /// What the silence of such a transaction is measured by.
+  /// Whether the process is about to be suspended.
+  let suspension = Suspension()
+  /// The clock that measures how long such a transaction does nothing.
   let clock: any Clock<Duration>
-  /// Who hears of changes.
+  /// Reports changes to observers.
   let publication = Publication()
-  /// When who calls in a loop gives way.
+  /// Decides when a caller that reads or writes in a loop yields.
   let slices: TimeSlices
-  /// Whether other processes' commits are told.
+  /// Whether other processes' commits are reported to observers.
   let isFollowing = Atomic(false)
   /// Commits on a server whose numbers are not known here yet.
   let underWay = Atomic(0)
@@ -34,7 +36,7 @@ final class StoreConnection: Sendable {
     var writer: (any Engine)?
     /// Opened by one that only reads, while none writes.
     var reader: (any Engine)?
-    /// What the conversion of a folder came to.
+    /// The report on the conversion of a folder.
     var conversion: FolderConversion?
     var handles = 0
     var configuration = StoreConfiguration()
@@ -54,19 +56,19 @@ final class StoreConnection: Sendable {
     state = Mutex(State(writer: writer))
   }
 
-  /// Held while a folder of the original library is converted, so that nobody who looks at the state waits for it.
+  /// Held while a folder of the original library is converted, instead of `state`, so that no reader of the state waits for it.
   private let converting = Mutex(())
 
-  /// What the conversion of a folder came to, if one was converted here.
+  /// The report on the conversion of a folder, if one was converted here.
   var folderConversion: FolderConversion? { state.withLock { $0.conversion } }
 
-  /// Whether a folder of the original library lies where a store that is not open yet shall be.
+  /// Whether a folder of the original library lies at the location of a store that is not open yet.
   func hasOldFolder(forWriter: Bool) -> Bool {
     guard let path, state.withLock({ $0.writer == nil && (forWriter || $0.reader == nil) }) else { return false }
     return FolderReplacement(at: path).state != .none
   }
 
-  /// Puts a store in the place of a folder of the original library, where the configuration says so.
+  /// Replaces a folder of the original library with a store if the configuration says so, and refuses it otherwise.
   private func convertOldFolder(at path: String) throws {
     try converting.withLock { _ in
       let replacement = FolderReplacement(at: path)
@@ -74,7 +76,7 @@ final class StoreConnection: Sendable {
       switch replacement.state {
       case .none: return
       case .folder: if !policy.converts { try Self.refuseFolderOfOriginalLibrary(at: path) }
-      // The folder is no longer there to be refused; what is left to do costs nothing.
+      // The folder was moved aside already and need not be refused; the remaining steps cost nothing.
       case .movedAside: break
       }
       let conversion = try replacement.run(policy)
@@ -88,7 +90,7 @@ final class StoreConnection: Sendable {
     set { state.withLock { $0.configuration = newValue } }
   }
 
-  /// The connection to a location; the same one for as long as somebody uses it.
+  /// The connection to a location; the same one for as long as it is in use.
   static func to(_ url: URL) -> StoreConnection {
     let trimmed = path(of: url)
     return openConnections.withLock { connections in
@@ -100,9 +102,9 @@ final class StoreConnection: Sendable {
     }
   }
 
-  /// The path of a location without symbolic links, also where nothing lies there yet: then those are resolved that lead to the
-  /// innermost folder that is there.
-  private static func path(of url: URL) -> String {
+  /// The path of a location without symbolic links. If nothing lies there yet, the links in the path of the innermost existing folder are
+  /// resolved.
+  static func path(of url: URL) -> String {
     var (folder, names) = (url.standardizedFileURL, [String]())
     func path(_ url: URL) -> String {
       let path = url.path(percentEncoded: false)
@@ -116,9 +118,9 @@ final class StoreConnection: Sendable {
     return names.reversed().reduce(resolved) { $0 == "/" ? "/\($1)" : "\($0)/\($1)" }
   }
 
-  /// The connection to a store on a server; the same one for as long as somebody uses it.
+  /// The connection to a store on a server; the same one for as long as it is in use.
   ///
-  /// - Parameter location: tells it from others.
+  /// - Parameter location: distinguishes the store from others.
   static func toServer(_ location: String, _ opening: @escaping ServedOpening) -> StoreConnection {
     openConnections.withLock { connections in
       if let connection = connections[location]?.connection { return connection }
@@ -129,10 +131,10 @@ final class StoreConnection: Sendable {
     }
   }
 
-  /// Whether the store is on a server: its calls wait for the network, and its transactions not for each other.
+  /// Whether the store is on a server: its calls wait for the network, and its transactions do not wait for each other.
   var isServed: Bool { opening != nil }
 
-  /// Whether the store was removed while it was open here. Who asks for the location then means another store.
+  /// Whether the store was removed while it was open here. A caller that asks for the location then means another store.
   private var isOrphaned: Bool {
     guard let path, state.withLock({ $0.writer != nil || $0.reader != nil }) else { return false }
     return !FileStore.exists(at: path, disk: Self.disk)
@@ -140,7 +142,7 @@ final class StoreConnection: Sendable {
 
   /// A connection to a new store in memory.
   static func inMemory(slices: TimeSlices, clock: any Clock<Duration> = ContinuousClock()) -> StoreConnection {
-    // Nobody else can write to memory, so its lock is never let go of.
+    // No other process can write to memory, so the lock is never released.
     var configuration = StoreConfiguration()
     configuration.writerIdleTime = .seconds(1_000_000_000)
     return StoreConnection(
@@ -148,9 +150,9 @@ final class StoreConnection: Sendable {
       clock: clock)
   }
 
-  /// The newest durable state, here or of another process; nil where there is no store.
+  /// The newest durable state, of this process or another; nil if there is no store.
   ///
-  /// - Parameter foresight: what will be read of it, for a server.
+  /// - Parameter foresight: the keys or pages that will be read of it, for a server.
   func currentView(forWriter: Bool, foreseeing foresight: Foresight? = nil) throws -> View? {
     guard let store = try storeForReading(forWriter: forWriter) else { return nil }
     return try throwingStoreErrors { () throws(StorageError) in
@@ -159,8 +161,8 @@ final class StoreConnection: Sendable {
     }
   }
 
-  /// A number that stays the same for as long as a read outside of transactions sees the same state; nil where only
-  /// a look at the store can tell.
+  /// A number that stays the same for as long as reads outside of transactions see the same state. Returns nil if only reading the store
+  /// can tell.
   func visibleState(forWriter: Bool) -> UInt64? {
     let store = state.withLock { $0.writer ?? (forWriter ? nil : $0.reader) }
     return store?.visibleState
@@ -196,11 +198,12 @@ final class StoreConnection: Sendable {
       }
     }
     return try throwingStoreErrors { () throws(StorageError) in
-      try FileStore.open(at: place, options: Self.options(isReadOnly: !forWriter, configuration), disk: Self.disk)
+      try FileStore.open(
+        at: place, options: Self.options(isReadOnly: !forWriter, configuration), disk: configuration.disk)
     }
   }
 
-  /// Fails where what lies at a location is something else than a store: it must not read as empty.
+  /// Throws if something other than a store lies at a location: it must not read as an empty store.
   private func requireNothingElse(at path: String) throws {
     let status = (try? Self.disk.status(path)) ?? nil
     if let status, !status.isDirectory { throw StoreError(.notAStore, "\(path) is a file, not a store.") }
@@ -210,7 +213,7 @@ final class StoreConnection: Sendable {
     try Self.refuseFolderOfOriginalLibrary(at: path)
   }
 
-  /// Throws where a folder of the original library lies at a path, and says how to make a store of it.
+  /// Throws if a folder of the original library lies at a path, and says how to make a store of it.
   static func refuseFolderOfOriginalLibrary(at path: String) throws {
     if OriginalFolder.exists(at: path) {
       throw StoreError(
@@ -219,20 +222,21 @@ final class StoreConnection: Sendable {
     }
   }
 
-  /// The store where it is open for writing, and no server's.
+  /// The store if it is a file, not on a server, and open for writing.
   var openFile: FileStore? { state.withLock { $0.writer as? FileStore } }
 
-  /// Whether the store is there and open for writing, so that to ask for it touches no disk.
+  /// Whether the store exists and is open for writing, so that getting it touches no disk.
   var isOpenForWriting: Bool { state.withLock { $0.writer != nil } }
 
-  /// The store for writing; it is created where there is none, which takes two syncs.
+  /// The store for writing; it is created if there is none, which takes two syncs.
   func storeForWriting() throws -> any Engine {
     if let store = try storeForReading(forWriter: true) { return store }
     return try state.withLock { state in
       if let store = state.writer { return store }
       guard let path else { throw StoreError.closed }
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try FileStore.openOrCreate(at: path, options: Self.options(state.configuration), disk: Self.disk)
+        try FileStore.openOrCreate(
+          at: path, options: Self.options(state.configuration), disk: state.configuration.disk)
       }
       state.writer = store
       return store
@@ -263,7 +267,7 @@ final class StoreConnection: Sendable {
 
   private static let disk = SystemDisk()
 
-  /// What commits say who made them.
+  /// The program and the user that commits record as their makers.
   static var programName: String { ProcessInfo.processInfo.processName }
   static var userName: String { currentUserName() }
 

@@ -9,8 +9,10 @@ public final class _StoreHandle: Sendable {
   let isReadOnly: Bool
   /// The datastores in use through this persistence.
   let registry = DatastoreRegistry()
+  /// Applies the letters of other programs.
+  let inbox = InboxApplier()
   private let isClosed = Atomic(false)
-  /// Whether the location was looked at for what must be converted.
+  /// Whether the location was checked for a folder that must be converted.
   private let isPrepared = Atomic(false)
 
   /// A hold on a store on a server.
@@ -30,23 +32,35 @@ public final class _StoreHandle: Sendable {
     if !isClosed.load(ordering: .acquiring) { connection.removeHandle() }
   }
 
-  /// Fails once the persistence was closed.
+  /// Throws once the persistence was closed.
   func requireOpen() throws {
     if isClosed.load(ordering: .acquiring) { throw StoreError.closed }
   }
 
-  /// Waits for the transactions that have begun, on no thread, then closes; the store too, with its last handle.
+  /// Waits for the transactions that have begun, without blocking a thread, then closes; the last handle also closes the store.
   ///
-  /// A cancelled task closes as well: what is to be let go must not stay held.
+  /// The persistence is closed even if the task is cancelled: otherwise the lock would stay held.
   package func close() async throws {
     if Transactions.scope(for: self) != nil {
       throw StoreError.withinTransaction("The persistence cannot be closed")
     }
-    let store = connection.openFile
-    try await Task { try await store?.takeTurn() }.value
+    // A process that is prepared for suspension already has the turn.
+    let store = connection.suspension.isComplete ? nil : connection.openFile
+    try await Task { try await store?.writing.takeTurn() }.value
     let isFirst = isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
-    store?.passTurn()
-    if isFirst, connection.removeHandle() { try await onThread { [connection] in try connection.close() } }
+    store?.writing.passTurn()
+    guard isFirst, connection.removeHandle() else { return }
+    await connection.resume()
+    try await onThread { [connection] in try connection.close() }
+  }
+
+  /// Releases the writer's lock when the transactions that have begun have ended.
+  func releaseWriter() async throws {
+    if Transactions.scope(for: self) != nil {
+      throw StoreError.withinTransaction("The writer's lock cannot be released")
+    }
+    guard !connection.suspension.isComplete, let store = connection.openFile else { return }
+    try await onThread { store.releaseLock() }
   }
 
   /// The engine's store, opened for writing.
@@ -56,7 +70,7 @@ public final class _StoreHandle: Sendable {
       ? connection.storeForReading(forWriter: false) ?? connection.storeForWriting() : connection.storeForWriting()
   }
 
-  /// Opens the store now, on a thread that may wait, so that what is wrong with it is told here.
+  /// Opens the store now, on a thread that may block, so that its errors are thrown here.
   package func open() async throws {
     try await onThread { [connection, isReadOnly] in _ = try connection.storeForReading(forWriter: !isReadOnly) }
   }
@@ -72,19 +86,22 @@ public final class _StoreHandle: Sendable {
     }
   }
 
-  /// Lets others run where the current task has called in a loop for a while.
+  /// Lets other tasks run if the current task has called in a loop for a while.
   func giveWay() async {
     if connection.slices.isUsedUp() { await connection.slices.giveWay() }
   }
 
-  /// Converts a folder of the original library that lies where the store shall be, on a thread of no actor; see
-  /// ``StoreConfiguration/oldFolders``. What is read without it does the same on the caller's thread.
+  /// Converts a folder of the original library at the location of the store, on a thread of no actor; see
+  /// ``StoreConfiguration/oldFolders``. A read without this call converts the folder on the caller's thread.
   func prepare() async throws {
     guard !isPrepared.load(ordering: .acquiring) else { return }
     if needsPreparing {
       try await onThread { [connection, isReadOnly] in _ = try connection.storeForReading(forWriter: !isReadOnly) }
     }
     isPrepared.store(true, ordering: .releasing)
+    if !isReadOnly, connection.configuration.appliesInbox, let path = connection.path {
+      inbox.start(for: self, at: path)
+    }
   }
 
   /// Whether a folder must be converted before anything is read.

@@ -24,7 +24,7 @@ enum PropertyPlace {
   /// Through optionals, by name: `.place?.city`.
   case chain(String)
 
-  /// `.place?.city`; nil where a computed property is on the way.
+  /// `.place?.city`; nil if the path leads through a computed property.
   func name<Instance>(from type: Instance.Type) -> String? {
     switch self {
     case .path(let path): KeyPathName.path(of: path, from: type)
@@ -36,7 +36,7 @@ enum PropertyPlace {
 /// The properties that the indexes of a format are over, by number.
 struct IndexedProperties {
   private var numbers: [AnyKeyPath: Int] = [:]
-  /// The keys of the elements, where a property is a list.
+  /// The keys of the elements, if a property is a list.
   private var elementKeys: [Int: KeyMaking] = [:]
   private let name: (AnyKeyPath) -> String?
   /// The property that holds the identifier by which records lie, and how that is keyed.
@@ -60,18 +60,25 @@ struct IndexedProperties {
     return .property(number)
   }
 
-  /// Adds what an index is over; nil where it does not say.
+  /// Adds a property, and returns its number.
+  mutating func add(_ path: AnyKeyPath) -> Int {
+    let number = numbers[path] ?? numbers.count
+    numbers[path] = number
+    return number
+  }
+
+  /// Adds the properties of an index and returns them; nil if the index does not name its key paths.
   mutating func subjects(of index: Any, coder: any Sendable) -> [QuerySubject]? {
     guard let paths = (index as? any IndexValues)?.keyPaths else { return nil }
     return paths.map { path in
-      let number = known(path) ?? numbers.count
+      let number = known(path) ?? add(path)
       numbers[path] = number
       if let coder = coder as? any AnyKeyCoder, paths.count == 1 { elementKeys[number] = coder.making }
       return .property(number)
     }
   }
 
-  /// The number of a property, also where an index turns its order around; and how it is keyed.
+  /// The number of a property, also if an index reverses its order, and how it is keyed.
   func property(at path: AnyKeyPath) -> (number: Int, keys: KeyMaking)? {
     if let identifier, type(of: path).valueType == identifier.type, path == identifier.path || name(path) == ".id" {
       return (identifier.number, identifier.keys)
@@ -109,6 +116,12 @@ struct IndexedProperties {
     }
   }
 
+  /// The numbers of a property that is an optional, and of what is within it.
+  func numbers(within place: PropertyPlace) -> Set<Int> {
+    guard let outer = place.name else { return [] }
+    return Set(numbers.filter { name($0.key).map { $0 == outer || $0.hasPrefix("\(outer)?") } ?? false }.values)
+  }
+
   /// The number of a property that is a list, and how its elements are keyed.
   func elements(at path: AnyKeyPath) -> (number: Int, keys: KeyMaking)? {
     guard let number = numbers[path], let keys = elementKeys[number] else { return nil }
@@ -126,11 +139,22 @@ struct IndexedProperties {
   func name(of path: AnyKeyPath) -> String { name(path).map { String($0.dropFirst()) } ?? "a computed property" }
 }
 
-private protocol AnyKeyCoder {
+protocol AnyKeyCoder {
   var making: KeyMaking { get }
+  /// The value of a property whose key this is; nil if the type cannot make it of the key.
+  func anyValue(of key: [UInt8]) -> Any?
 }
 
 extension KeyCoder: AnyKeyCoder {
+  func anyValue(of key: [UInt8]) -> Any? {
+    guard let value = value(of: key) else { return nil }
+    return switch value {
+    case let boolean as IndexedBool: boolean.value
+    case let boolean as IndexedBool? where Value.self == IndexedBool?.self: boolean?.value as Any
+    default: value
+    }
+  }
+
   var making: KeyMaking {
     KeyMaking(encoding: encoding) { value in
       guard let value = value as? Value else { return nil }

@@ -26,5 +26,7 @@ enum PredicateConstant {
 }
 
 /// The instance, or an element of a list that a closure looks at.
-protocol VariableNode {}
+protocol VariableNode {
+  var key: PredicateExpressions.VariableID { get }
+}
 extension PredicateExpressions.Variable: VariableNode {}

@@ -7,14 +7,17 @@
 /// The properties that a predicate names, for a message.
 enum PredicateProperties {
   static func names<Instance>(in predicate: Predicate<Instance>, _ type: Instance.Type) -> [String] {
-    places(in: predicate.expression).compactMap { $0.name(from: type).map { String($0.dropFirst()) } }
+    places(in: predicate.expression).compactMap {
+      $0.name(from: type).map { String($0.dropFirst()) }
+    }
   }
 
   /// Nodes hold their parts as stored properties.
-  private static func places(in node: Any) -> [PropertyPlace] {
-    if let place = PredicateReading.property(node) { return [place] }
+  static func places(in node: Any, _ unwrapped: UnwrappedVariables = UnwrappedVariables()) -> [PropertyPlace] {
+    if let place = (node as? any PropertyNode)?.place(unwrapped) { return [place] }
+    let unwrapped = (node as? any UnwrappingNode)?.binding(unwrapped) ?? unwrapped
     return Mirror(reflecting: node).children.flatMap { child in
-      child.value is any PredicateExpression ? places(in: child.value) : []
+      child.value is any PredicateExpression ? places(in: child.value, unwrapped) : []
     }
   }
 }

@@ -5,17 +5,17 @@ import DatastoreModel
   import Foundation
 #endif
 
-// What of a `#Predicate` an index can answer. The expression's nodes are asked for their part; what a node does not know
-// is no error: it is evaluated on each candidate.
+// Finds the part of a `#Predicate` that an index can answer. Each node of the expression returns its part. A node that is not
+// known here is not an error: it is evaluated on each candidate.
 
 /// A node that is a condition.
-private protocol ConditionNode {
+protocol ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition?
 }
 
 /// A node that is a property of the instance.
-private protocol PropertyNode {
-  var place: PropertyPlace? { get }
+protocol PropertyNode {
+  func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace?
 }
 
 /// A node that is a range of constants.
@@ -26,6 +26,8 @@ private protocol RangeNode {
 /// Reads a predicate for the planner, by the properties that the indexes of a format are over.
 struct PredicateReading {
   let properties: IndexedProperties
+  /// The variables of the closures that are being read.
+  var unwrapped = UnwrappedVariables()
 
   func condition(of expression: Any) -> QueryCondition {
     if PredicateConstant.value(of: expression) as? Bool == true { return .all([]) }
@@ -33,14 +35,13 @@ struct PredicateReading {
   }
 
   /// The property that a node is, or nil.
-  static func property(_ node: Any) -> PropertyPlace? { (node as? any PropertyNode)?.place }
+  func property(_ node: Any) -> PropertyPlace? { (node as? any PropertyNode)?.place(unwrapped) }
 
-  fileprivate func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition
-  {
-    let place = Self.property(node)
+  func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition {
+    let place = property(node)
     let whole = "\(place.map { properties.name(of: $0) } ?? "predicate")\(text)"
     guard let place, let (number, keys) = properties.property(at: place),
-      let intervals = try? intervals(keys)
+      let intervals = try? unwrapped.intervals(of: node, keys, intervals(keys))
     else { return .test(text: whole) }
     return .term(
       IndexableTerm(.property(number), .keys(intervals, keys.encoding, isExact: true)), text: whole)
@@ -63,8 +64,8 @@ struct PredicateReading {
     }
   }
 
-  /// The intervals of `(property ?? absent) < constant`: nil where the other value meets the comparison, and what is not nil.
-  private static func intervals(
+  /// The intervals of `(property ?? absent) < constant`: that of the values, and that of nil if `absent` meets the comparison.
+  static func intervals(
     _ keys: KeyMaking, _ constant: Any, absent: Any, _ interval: (KeyValue) -> KeyInterval
   ) throws -> [KeyInterval]? {
     guard case .optional(let encoding) = keys.encoding, encoding.isByteOrdered, !isNaN(constant),
@@ -89,37 +90,42 @@ struct PredicateReading {
 // MARK: - Conditions
 
 extension PredicateExpressions.Conjunction: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
     .all([reading.condition(of: lhs), reading.condition(of: rhs)])
   }
 }
 
 extension PredicateExpressions.Disjunction: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
     .any([reading.condition(of: lhs), reading.condition(of: rhs)])
   }
 }
 
 extension PredicateExpressions.Negation: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? { .not(reading.condition(of: wrapped)) }
+  func condition(_ reading: PredicateReading) -> QueryCondition? { .not(reading.condition(of: wrapped)) }
+}
+
+extension PredicateReading {
+  fileprivate func equality(_ left: Any, _ right: Any) -> QueryCondition? {
+    equality(ofClosure: left, right) ?? equality(ofClosure: right, left) ?? comparison(left, right, "==", Self.one)
+      ?? comparison(right, left, "==", Self.one)
+  }
+
+  static func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
 }
 
 extension PredicateExpressions.Equal: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
-    return reading.comparison(lhs, rhs, "==", one) ?? reading.comparison(rhs, lhs, "==", one)
-  }
+  func condition(_ reading: PredicateReading) -> QueryCondition? { reading.equality(lhs, rhs) }
 }
 
 extension PredicateExpressions.NotEqual: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
-    return (reading.comparison(lhs, rhs, "==", one) ?? reading.comparison(rhs, lhs, "==", one)).map { .not($0) }
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    reading.equality(lhs, rhs).map { .not($0) }
   }
 }
 
 extension PredicateExpressions.Comparison: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
     let (symbol, mirrored) =
       switch op {
       case .lessThan: ("<", ">")
@@ -143,7 +149,7 @@ extension PredicateExpressions.Comparison: ConditionNode {
 }
 
 extension PredicateExpressions.RangeExpressionContains: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
     guard let bounds = (range as? any RangeNode)?.bounds else { return nil }
     let symbol = bounds.includesUpper ? "..." : "..<"
     let text = " in \(PredicateReading.shown(bounds.lower))\(symbol)\(PredicateReading.shown(bounds.upper))"
@@ -157,8 +163,8 @@ extension PredicateExpressions.RangeExpressionContains: ConditionNode {
 }
 
 extension PredicateExpressions.SequenceContains: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    if case .path(let path)? = PredicateReading.property(sequence),
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    if case .path(let path)? = reading.property(sequence),
       let constant = PredicateConstant.value(of: element)
     {
       return reading.elementTerm(path, constant)
@@ -170,8 +176,7 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
       var intervals: [KeyInterval] = []
       for value in values {
         guard let key = try keys.key(value) else { return nil }
-        let interval = KeyInterval(lower: .including(key), upper: .including(key))
-        if !intervals.contains(interval) { intervals.append(interval) }
+        if !intervals.contains(PredicateReading.one(key)) { intervals.append(PredicateReading.one(key)) }
       }
       return intervals
     }
@@ -179,8 +184,9 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
 }
 
 extension PredicateExpressions.SequenceStartsWith: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    guard let place = PredicateReading.property(base), let text = PredicateConstant.value(of: prefix) as? String,
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    let constant = PredicateConstant.value(of: prefix)
+    guard let place = reading.property(base), let text = constant as? String ?? (constant as? FoldedText)?.text,
       !text.isEmpty, let (number, _) = reading.properties.property(at: place)
     else { return nil }
     return .term(
@@ -195,9 +201,9 @@ extension PredicateReading {
     guard let (number, keys) = properties.elements(at: path), let key = try? keys.key(constant) else {
       return .test(text: text)
     }
-    let interval = KeyInterval(lower: .including(key), upper: .including(key))
     return .term(
-      IndexableTerm(.property(number), isElement: true, .keys([interval], keys.encoding, isExact: true)), text: text)
+      IndexableTerm(.property(number), isElement: true, .keys([Self.one(key)], keys.encoding, isExact: true)),
+      text: text)
   }
 }
 
@@ -208,51 +214,36 @@ extension [Any] {
 // MARK: - Operands
 
 extension PredicateExpressions.KeyPath: PropertyNode {
-  fileprivate var place: PropertyPlace? {
-    if root is any VariableNode { return .path(keyPath) }
-    guard case .path(let outer)? = (root as? any PropertyNode)?.place else { return nil }
-    return outer.appending(path: keyPath).map { .path($0) }
+  func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? {
+    if let variable = root as? any VariableNode {
+      guard let outer = unwrapped[variable] else { return .path(keyPath) }
+      guard let outer = outer.name, let inner = PropertyPlace.path(keyPath).name else { return nil }
+      return .chain("\(outer)?\(inner)")
+    }
+    switch (root as? any PropertyNode)?.place(unwrapped) {
+    case .path(let outer)?: return outer.appending(path: keyPath).map { .path($0) }
+    case .chain(let outer)?: return PropertyPlace.path(keyPath).name.map { .chain(outer + $0) }
+    case nil: return nil
+    }
   }
 }
 
 /// `$0.isOpen`: true for itself.
 extension PredicateExpressions.KeyPath: ConditionNode {
-  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    reading.term(self, text: "") { keys in
-      try keys.key(true).map { [KeyInterval(lower: .including($0), upper: .including($0))] }
-    }
-  }
-}
-
-/// `$0.place?.city`.
-extension PredicateExpressions.OptionalFlatMap: PropertyNode {
-  fileprivate var place: PropertyPlace? {
-    guard let outer = (wrapped as? any PropertyNode)?.place?.name,
-      let inner = (transform as? any PropertyNode)?.place?.name
-    else { return nil }
-    return .chain("\(outer)?\(inner)")
-  }
-}
-
-extension PropertyPlace {
-  /// As spelled from wherever it begins.
-  fileprivate var name: String? {
-    switch self {
-    case .path(let path): KeyPathName.path(of: path, from: type(of: path).rootType)
-    case .chain(let chain): chain
-    }
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    reading.term(self, text: "") { keys in try keys.key(true).map { [PredicateReading.one($0)] } }
   }
 }
 
 /// `$0.due ?? other`.
-private protocol CoalescedNode {
+protocol CoalescedNode {
   var wrapped: Any { get }
   var absent: Any { get }
 }
 
 extension PredicateExpressions.NilCoalesce: CoalescedNode {
-  fileprivate var wrapped: Any { lhs }
-  fileprivate var absent: Any { rhs }
+  var wrapped: Any { lhs }
+  var absent: Any { rhs }
 }
 
 extension PredicateExpressions.Value: RangeNode {

@@ -4,10 +4,10 @@
   import Foundation
 #endif
 
-/// A predicate as closures, made once for many instances: it answers what `Predicate.evaluate` answers.
+/// A predicate as closures, made once for many instances. It has the same result as `Predicate.evaluate`.
 ///
-/// That one makes a dictionary of the variables for each instance, and copies the instance out of it at each property: about a
-/// microsecond, beside which the comparisons are nothing. A node that is not known here is evaluated in that way.
+/// `evaluate` makes a dictionary of the variables for each instance, and copies the instance out of it at each property. That takes
+/// about a microsecond, far more than the comparisons. A node that is not known here is still evaluated in that way.
 struct PredicateTest<Instance> {
   private let test: NodeClosure<Instance, Bool>
 
@@ -24,7 +24,7 @@ private struct NodeClosure<Instance, Output> {
 
 /// A node that can be made a closure.
 private protocol ClosureNode: PredicateExpression {
-  /// Nil where it is evaluated as it stands.
+  /// Nil if it is evaluated as it stands.
   func closure<Instance>(over variable: PredicateExpressions.Variable<Instance>) -> NodeClosure<Instance, Output>?
 }
 
@@ -35,7 +35,7 @@ private func nodeClosure<Node: PredicateExpression, Instance>(
   if let node = node as? any ClosureNode, let closure = known(node) as? NodeClosure<Instance, Node.Output> {
     return closure
   }
-  // Two steps: nil is no value, and a value of an optional type may be nil.
+  // Two steps: nil means that there is no constant, but a constant of an optional type may itself be nil.
   if let value = PredicateConstant.value(of: node), let constant = value as? Node.Output {
     return NodeClosure { _ in constant }
   }

@@ -7,36 +7,50 @@ import DatastoreModel
 import StorageEngine
 
 extension Query {
-  /// A walk over the answer in the state that is to be read now; nil where there is no datastore yet.
+  /// A walk over the answer in the state that is to be read now; nil if there is no datastore yet.
   func run() async throws -> TypedQueryRun<Format>? {
     try check()
     return try await core.reading { try run(in: $0) }
   }
 
-  /// A walk over the answer in a state; nil where there is no datastore yet.
+  /// A walk over the answer in a state; nil if there is no datastore yet.
   ///
-  /// - Parameter sortsItself: whether the caller sorts what comes where no index does, so that each instance is read once.
+  /// - Parameter sortsItself: whether the caller sorts the instances if no index has the order, so that each is read once.
   func run(in state: ReadState, sortsItself: Bool = false) throws -> TypedQueryRun<Format>? {
     try check()
     var (plan, records, trees) = try prepared(state)
-    // Also where there is nothing yet, so that an app does not fail only once it has instances.
-    try requireServed(plan)
+    // Checked even if there is no datastore yet; otherwise an app would fail only once it has instances.
+    if records != nil || range == nil { try requireServed(plan) }
     guard let records else { return nil }
     if sortsItself, plan.order == .sort {
       plan.order = plan.way == .scan ? .along(index: "", isDescending: false) : .identifiers
     }
     return TypedQueryRun(
       core, PlannedQuery(plan: plan, records: records, trees: trees), predicates: predicates, sorts: sorts,
-      page: .init(most: most ?? .max, offset: offset, after: cursor?.place))
+      page: .init(most: most ?? .max, offset: offset, after: cursor?.place), unreadable: unreadable)
+  }
+
+  /// All instances that meet the condition, whatever the sort and the limit.
+  var everything: Self {
+    var query = self
+    query.leaveWholeRange()
+    (query.most, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
+    return query
+  }
+
+  /// Computes a result of the whole answer, once more for each property of which an `init(from:)` is found to change stored values.
+  func whole<Result>(_ body: () async throws -> Result) async throws -> Result {
+    while true { do { return try await body() } catch is DecodedOtherwise {} }
   }
 
   /// Throws for what can never be asked.
   func check() throws {
     if let most, most < 1 { throw InvalidQueryError(reason: "A limit is 1 or more, not \(most).") }
     if offset < 0 { throw InvalidQueryError(reason: "An offset is 0 or more, not \(offset).") }
-    if let cursor, cursor.query != fingerprint {
-      throw InvalidQueryError(reason: "The cursor is one of another query.")
-    }
+    guard let cursor else { return }
+    if cursor.query != fingerprint { throw InvalidQueryError(reason: "The cursor is one of another query.") }
+    // Places are those of the sort.
+    if range != nil, sorts.isEmpty { throw InvalidQueryError(reason: "A cursor in a range needs a sort of the range.") }
   }
 
   private func requireServed(_ plan: QueryPlan) throws {
@@ -52,31 +66,34 @@ extension Query {
       properties: properties.filter { seen.insert($0).inserted })
   }
 
-  /// The plan for a state, and the trees that it is about; no records where there are none yet.
+  /// The plan for a state, and the trees that it uses; the tree of records is nil if there is none yet.
   func prepared(_ state: ReadState) throws -> (plan: QueryPlan, records: Tree?, trees: [String: TypedEntries]) {
     let state = try state.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
     let records = try core.recent.tree(core.recordsTree, of: state)
     var properties = IndexedProperties(Format.Instance.self)
     var trees: [String: TypedEntries] = [:]
     if let records { trees[""] = TypedEntries(tree: records, order: nil, identifiers: core.identifiers.order) }
+    let entryRange = try range.flatMap { try $0.entries(state) }
+    if let entryRange { trees[entryRange.index] = entryRange.entries }
     var known: [QueryIndex] = []
     let declared = Format().generateIndexRepresentations(assertIdentifiable: true).values
     for index in core.indexes {
       guard let representation = declared.first(where: { $0.indexName.rawValue == index.name })?.index,
         let subjects = properties.subjects(of: representation, coder: index.coder)
       else { continue }
-      let entries = try records.flatMap { try self.entries(of: index, of: $0, in: state) }
+      let entries = try trees[index.name] ?? records.flatMap { try self.entries(of: index, of: $0, in: state) }
       if records != nil, entries == nil { continue }
-      let encodings = index.descriptor.tierEncodings(count: subjects.count)
-      // Tiers can be told apart in byte order alone.
-      guard encodings.count == subjects.count, subjects.count == 1 || index.order.isBytes else { continue }
+      let encodings = index.tiers?.encodings ?? [index.descriptor.encoding]
+      guard encodings.count == subjects.count else { continue }
       trees[index.name] = entries
       let encoding = index.descriptor.encoding
       known.append(
         QueryIndex(
           name: index.name, subjects: subjects, encodings: encodings, isCompound: subjects.count > 1,
           hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: try entries?.count ?? 0,
-          rank: { bound throws(ModelError) in try entries?.rank(of: bound, encoding: encoding) ?? 0 }))
+          rank: { bound throws(ModelError) in
+            try entries?.rank(of: bound, encoding: encoding, tiers: index.tiers) ?? 0
+          }))
     }
     if try records.map({ try core.hasOwnIdentifiers($0) }) ?? core.isIdentifiable {
       let (own, encoding) = (trees[""], core.identifiers.encoding)
@@ -95,7 +112,7 @@ extension Query {
     }
     let planner = QueryPlanner(indexes: known, rows: try trees[""]?.count ?? 0, mayScan: false)
     let plan = try planner.plan(
-      conditions.isEmpty ? nil : .all(conditions), sort: sort,
+      conditions.isEmpty ? nil : .all(conditions), sort: sort, along: try entryRange?.lead(),
       need: takesAnyTie ? .end : most.map { .first($0.addingReportingOverflow(offset).partialValue) } ?? .all,
       mustFollowIndex: sorts.contains { !$0.order.isBytes },
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
@@ -112,11 +129,5 @@ extension Query {
       return nil
     }
     return TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
-  }
-}
-
-extension IndexDescriptor {
-  fileprivate func tierEncodings(count: Int) -> [KeyEncoding] {
-    if count > 1, case .compound(let encodings) = encoding { encodings } else { [encoding] }
   }
 }

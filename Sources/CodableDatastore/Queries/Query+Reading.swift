@@ -7,23 +7,23 @@ import DatastoreModel
 import StorageEngine
 
 extension Query {
-  /// How many instances meet the condition, whatever the limit. None is read where indexes tell.
+  /// The number of instances that meet the condition, whatever the limit. None is read if the indexes know the number.
   ///
-  /// - Throws: ``UnindexedQueryError`` where no index serves and the query is not ``Query/scanning()``; ``StoreError`` where the store
-  ///   cannot be read; what a decoder throws.
+  /// - Throws: ``UnindexedQueryError`` if no index serves and the query is not ``Query/scanning()``; ``StoreError`` if the store
+  ///   cannot be read; the error of a decoder.
   public var count: Int {
     get async throws {
-      var query = self
-      (query.most, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
-      var run = try await query.run()
-      return try await run?.count() ?? 0
+      try await whole {
+        var run = try await everything.run()
+        return try await run?.count() ?? 0
+      }
     }
   }
 
   /// The first instance of the answer, or nil.
   ///
-  /// - Throws: ``UnindexedQueryError`` where no index serves and the query is not ``Query/scanning()``; ``StoreError`` where the store
-  ///   cannot be read; what a decoder throws.
+  /// - Throws: ``UnindexedQueryError`` if no index serves and the query is not ``Query/scanning()``; ``StoreError`` if the store
+  ///   cannot be read; the error of a decoder.
   public var first: Format.Instance? {
     get async throws {
       var query = self
@@ -35,22 +35,22 @@ extension Query {
 
   /// Whether any instance meets the condition.
   ///
-  /// - Throws: ``UnindexedQueryError`` where no index serves and the query is not ``Query/scanning()``; ``StoreError`` where the store
-  ///   cannot be read; what a decoder throws.
+  /// - Throws: ``UnindexedQueryError`` if no index serves and the query is not ``Query/scanning()``; ``StoreError`` if the store
+  ///   cannot be read; the error of a decoder.
   public var exists: Bool { get async throws { try await first != nil } }
 
-  /// The least value of a property among the instances that meet the condition; one look where an index has it.
+  /// The least value of a property among the instances that meet the condition; one look-up if an index has it.
   ///
-  /// - Throws: ``UnindexedQueryError`` where no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
-  ///   where the store cannot be read; what evaluating the predicate throws.
+  /// - Throws: ``UnindexedQueryError`` if no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
+  ///   if the store cannot be read; the error of evaluating the predicate.
   public func min<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) async throws -> Value? {
     try await end(of: property, .ascending)
   }
 
-  /// The greatest value of a property among the instances that meet the condition; one look where an index has it.
+  /// The greatest value of a property among the instances that meet the condition; one look-up if an index has it.
   ///
-  /// - Throws: ``UnindexedQueryError`` where no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
-  ///   where the store cannot be read; what evaluating the predicate throws.
+  /// - Throws: ``UnindexedQueryError`` if no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
+  ///   if the store cannot be read; the error of evaluating the predicate.
   public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) async throws -> Value? {
     try await end(of: property, .descending)
   }
@@ -64,53 +64,61 @@ extension Query {
   }
 
   /// How the query is answered, as one line: the index with its range and entries, what is tested on each instance, and
-  /// whether there is something to sort. Its first word is INDEX, UNION, INTERSECT or SCAN. Reads no instance.
+  /// whether there is something to sort. Its first word is INDEX, UNION, INTERSECT or SCAN. `DECODE` names members whose values an
+  /// `init(from:)` changes, so that conditions on them are tested on instances alone. Reads no instance.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read. A query that no index serves is explained as the scan that it would be.
+  /// - Throws: ``StoreError`` if the store cannot be read. A query that no index serves is explained as the scan that it would be.
   public func explain() async throws -> String {
-    try prepared(try await core.ready()).plan.text
+    let (text, changed) = (try prepared(try await core.ready()).plan.text, core.changedMembers(in: predicates))
+    return changed.isEmpty ? text : "\(text) · DECODE \(changed.joined(separator: ", "))"
   }
 
   /// The whole answer, and again after each commit that changes it.
   ///
-  /// The answer is read as the query reads it, and no more than it is held. Then each changed instance is decoded once and put
-  /// in its place; the query is asked again only where something that is not held may have come into a limited answer, or
-  /// what is left out before it may have changed. Reading runs on no actor. Begun within a transaction it shows what is
-  /// committed.
+  /// The answer is read as the query reads it, and only the answer is held. After that, each changed instance is decoded once and
+  /// put in its place. The query runs again only if an instance that is not held may belong to a limited answer now, or if the
+  /// skipped instances before the answer may have changed. Reading runs on no actor. If it begins within a transaction, it shows
+  /// the committed state.
   ///
-  /// - Parameter policy: How many answers wait for a reader that is slower than the writers. One where nothing is said: who is
-  ///   slow gets the newest. Whatever is said, no change is lost: what is too much for an answer of its own is part of the next.
-  /// - Throws: What a query throws when it is read, ``UnindexedQueryError`` among it; what a condition throws for a changed
+  /// - Parameter policy: How many answers wait for a reader that is slower than the writers; by default one, so that a slow reader
+  ///   gets the newest. No policy loses a change: changes that get no answer of their own are part of the next answer.
+  /// - Throws: The errors of reading a query, ``UnindexedQueryError`` among them; the error of a condition for a changed
   ///   instance. The next step after an error reads the whole answer again.
   public func live(
     bufferingPolicy policy: ObservationBufferingPolicy = .bufferingNewest(1)
   ) -> some AsyncInstances<[Format.Instance]> {
-    LiveQuery(query: self, policy: policy)
+    var query = self
+    query.leaveWholeRange(sortedAlike: true)
+    return LiveQuery(query: query, policy: policy)
   }
 }
 
 extension Query where AccessMode == ReadWrite {
-  /// Deletes the instances of the answer, in one transaction.
+  /// Deletes the instances of the answer, all that meet a condition, in one transaction.
   ///
+  /// - Parameter condition: Is asked for each instance; a predicate of the query is asked by indexes instead.
   /// - Returns: How many were deleted.
-  /// - Throws: ``UnindexedQueryError`` where no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
-  ///   where the store cannot be written; what evaluating the predicate throws. Then none is deleted.
+  /// - Throws: ``UnindexedQueryError`` if no index serves the query and it is not ``Query/scanning()``; ``StoreError``, and the errors
+  ///   of the decoder and of the conditions. Then none is deleted.
   @discardableResult
-  public func delete() async throws -> Int {
-    try await write(named: "delete \(core.key)") { found, scope in
+  public func delete(
+    where condition: (Format.Instance) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await write(named: "delete \(core.key)", runsOwnCode: false) { found, scope in
+      guard try await condition(found.instance) else { return false }
       try await scope.turns.take()
       defer { scope.turns.pass() }
       return try await core.delete(core.identifiers.value(of: found.key), key: found.key, in: scope) != nil
     }
   }
 
-  /// Changes the instances of the answer, in one transaction. Where the closure throws, nothing is changed.
+  /// Changes the instances of the answer, in one transaction. If the closure throws, nothing is changed.
   ///
   /// - Parameter change: Changes an instance. Its identifier stays.
-  /// - Returns: How many instances were changed; one that is equal afterwards is not written, and counts.
+  /// - Returns: The number of instances that `change` was called for; one that is equal afterwards counts, but is not written.
   @discardableResult
   public func update(_ change: (inout Format.Instance) async throws -> Void) async throws -> Int {
-    try await write(named: "update \(core.key)") { found, scope in
+    try await write(named: "update \(core.key)", runsOwnCode: true) { found, scope in
       guard let identifier = core.identifiers.value(of: found.key) else {
         throw DatastoreInterfaceError.instanceNotFound
       }
@@ -125,10 +133,20 @@ extension Query where AccessMode == ReadWrite {
   }
 
   private func write(
-    named action: String, _ body: (TypedQueryRun<Format>.Found, TransactionScope) async throws -> Bool
+    named action: String, runsOwnCode: Bool,
+    _ body: (TypedQueryRun<Format>.Found, TransactionScope) async throws -> Bool
   ) async throws -> Int {
     try await core.readyForWriting()
-    return try await Transactions.run(store: core.store, actionName: action, options: []) { scope, _ in
+    return try await whole { try await writeOnce(named: action, runsOwnCode: runsOwnCode, body) }
+  }
+
+  private func writeOnce(
+    named action: String, runsOwnCode: Bool,
+    _ body: (TypedQueryRun<Format>.Found, TransactionScope) async throws -> Bool
+  ) async throws -> Int {
+    try await Transactions.run(
+      store: core.store, actionName: action, options: [], runsOwnCode: runsOwnCode
+    ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       var changed = 0
       // The answer is that of the beginning, whatever the writing does to it.

@@ -4,8 +4,9 @@ import DatastoreModel
 #else
   public import Foundation
 #endif
+import Locks
 
-/// Which instances are asked for, in which order, and how many of them: one value that every call below reads by.
+/// Which instances are asked for, in which order, and how many of them: each `load` of several instances returns one.
 ///
 /// ```swift
 /// let big = cities.load(where: #Predicate { $0.countrycode == "CH" && $0.population > 100_000 })
@@ -13,41 +14,60 @@ import DatastoreModel
 /// for try await city in big { print(city.name) }
 /// ```
 ///
-/// Making one reads nothing. Each iteration and each call shows the state at its beginning. Instances that are equal in
-/// the sort come by identifier, and so do all without a sort. A query that no index serves throws
-/// ``UnindexedQueryError`` before it reads, unless ``scanning()`` allows it.
+/// Each iteration and each call shows the state at its beginning. Only a load of a range that is iterated as it is shows the state at its
+/// making. Instances that are equal in the sort come by identifier, and so do all without a sort; those of an index's range come in the
+/// order of the index. A query that no index serves throws ``UnindexedQueryError`` before it reads, unless ``scanning()`` allows it.
 public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstances {
-  /// What comes.
+  /// The type of the instances that the query returns.
   public typealias Element = Format.Instance
 
   let core: DatastoreCore<Format>
-  var predicates: [Predicate<Format.Instance>]
+  /// The range that was loaded; nil for all instances.
+  var range: StoredRange<Format>?
+  var predicates: [Predicate<Format.Instance>] = []
   var sorts: [QuerySortKey<Format.Instance>] = []
   var most: Int?
   var offset = 0
   var cursor: QueryCursor?
   var mayScan = false
+  /// Called with the error of each instance that is left out because it does not decode; nil if such an instance is an error.
+  var unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
   /// Whether of instances that are equal in the sort any may come first.
   var takesAnyTie = false
 
   /// Only instances that meet this condition too. Say it again rather than write one long predicate, which the compiler
   /// may give up on.
-  public func `where`(_ predicate: Predicate<Format.Instance>) -> Self { changed { $0.predicates.append(predicate) } }
+  public func `where`(_ predicate: Predicate<Format.Instance>) -> Self {
+    changed {
+      $0.leaveWholeRange(sortedAlike: true)
+      $0.predicates.append(predicate)
+    }
+  }
 
-  /// In the order of a property; said again, of the next one where the first is equal.
+  /// Sorts by a property. A further call sorts instances that are equal in the first property by another.
   ///
-  /// Free where an index that serves the query has that order; else keys are gathered and sorted. A type that only its
-  /// own `<` can order is sorted by an index alone: the first read throws ``InvalidQueryError`` where there is none.
+  /// Free if an index that serves the query has that order; otherwise keys are gathered and sorted. A type that only its
+  /// own `<` can order is sorted by an index alone: the first read throws ``InvalidQueryError`` if there is none.
   public func sorted<Value: Indexable>(
     by property: KeyPath<Format.Instance, Value>, _ order: RangeOrder = .ascending
   ) -> Self {
     let property = property as any KeyPath<Format.Instance, Value> & Sendable
-    // What is equal in a property stays equal in it.
+    // A second sort by the same property changes nothing: instances that are equal in it stay equal.
     guard !sorts.contains(where: { ($0.path as AnyKeyPath) == (property as AnyKeyPath) }) else { return self }
-    return changed { $0.sorts.append(QuerySortKey(property, isDescending: order == .descending)) }
+    return changed {
+      $0.leaveWholeRange()
+      $0.sorts.append(QuerySortKey(property, isDescending: order == .descending, in: core.key))
+    }
   }
 
-  /// At most so many instances, after leaving out some. Where an index covers the query, what is left out is not read.
+  /// Takes all instances for a range that has them all, so that any index may serve.
+  mutating func leaveWholeRange(sortedAlike: Bool = false) {
+    guard let whole = range?.whole else { return }
+    range = nil
+    if sortedAlike { sorts = whole }
+  }
+
+  /// Limits the answer to `count` instances, after skipping `offset`. If an index covers the query, skipped instances are not read.
   ///
   /// - Parameters:
   ///   - count: 1 or more.
@@ -62,13 +82,30 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   /// Only what comes after a place of this same query: see ``cursor(after:)``.
   public func after(_ cursor: QueryCursor) -> Self { changed { $0.cursor = cursor } }
 
-  /// Reads every instance where no index serves the query.
+  /// Reads every instance if no index serves the query.
   public func scanning() -> Self { changed { $0.mayScan = true } }
+
+  /// Leaves out instances that do not decode, instead of throwing the error of the first one.
+  ///
+  /// A count, a group or a sum that is read from an index or from stored texts includes them.
+  ///
+  /// - Parameter report: Is called with the error of each such instance, on any thread; perhaps more than once for an instance.
+  public func skippingUnreadable(
+    _ report: @escaping @Sendable (UnreadableInstanceError) -> Void = { _ in }
+  ) -> Self {
+    changed { $0.unreadable = report }
+  }
 
   private func changed(_ change: (inout Self) -> Void) -> Self {
     var copy = self
     change(&copy)
     return copy
+  }
+
+  /// Whether it is a range as it was loaded.
+  private var isPlainRange: Bool {
+    range != nil && predicates.isEmpty && sorts.isEmpty && most == nil && offset == 0 && cursor == nil
+      && unreadable == nil
   }
 
   /// The instances, one after the other.
@@ -77,31 +114,44 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   /// Reads a query's answer.
   public struct Iterator: AsyncIteratorProtocol {
     private let query: Query
+    /// If the query is a range as it was loaded.
+    private let range: StoredRange<Format>?
     private var run: TypedQueryRun<Format>?
+    /// In its place for a range on a server.
+    private var served: ServedRun<Format>?
     private var isOpened = false
 
-    init(query: Query) { self.query = query }
+    init(query: Query) { (self.query, range) = (query, query.isPlainRange ? query.range : nil) }
 
-    /// The next instance. On the caller's own executor.
+    /// The next instance. On the caller's own executor: a change of threads takes longer than to read and decode an instance.
     ///
-    /// - Throws: ``UnindexedQueryError`` before the first, where no index serves the condition and ``Query/scanning()`` was not
-    ///   called; what decoding an instance or evaluating the predicate throws; `CancellationError`.
+    /// - Throws: ``UnindexedQueryError`` before the first, if no index serves the condition and ``Query/scanning()`` was not
+    ///   called; the error of decoding an instance or evaluating the predicate; `CancellationError`.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Format.Instance? {
       try Task.checkCancellation()
-      if !isOpened {
-        isOpened = true
-        run = try await query.run()
-      }
+      if !isOpened { try await open() }
+      range?.scope?.work?.uses.add(1, ordering: .relaxed)
       do {
+        if let served { return try await served.next()?.instance }
         return try await run?.next()?.instance
       } catch {
-        run = nil
+        (run, served) = (nil, nil)
         throw error
       }
     }
 
-    /// How the query is answered, as ``Query/explain()`` tells it, and how many instances were read and kept so far; nil before
-    /// the first is asked for.
+    private mutating func open() async throws {
+      isOpened = true
+      guard let range else { return run = try await query.run() }
+      if query.core.store.connection.isServed {
+        served = try await range.runServed()
+      } else {
+        run = try await range.run()
+      }
+    }
+
+    /// How the query is answered, as ``Query/explain()`` returns it, and how many instances were read and kept so far; nil
+    /// before the first is read.
     public var explanation: String? {
       run.map { "\($0.plan.text) · READ \($0.readCount) · KEPT \($0.keptCount)" }
     }
@@ -110,6 +160,9 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
     public mutating func next() async throws -> Format.Instance? { try await next(isolation: nil) }
   }
 }
+
+/// The type of each `load` of several instances: see ``Query``.
+public typealias Selection<Format: DatastoreFormat, AccessMode: _AccessMode> = Query<Format, AccessMode>
 
 extension Datastore {
   /// The instances that meet a condition.
@@ -141,14 +194,14 @@ public struct QueryCursor: Codable, Hashable, Sendable {
 extension Query where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
   /// The place behind an instance of the answer. Reads nothing.
   ///
-  /// - Throws: ``InvalidKeyError`` where the identifier, or a property that is sorted by, cannot be ordered.
+  /// - Throws: ``InvalidKeyError`` if the identifier, or a property that is sorted by, cannot be ordered.
   public func cursor(after instance: Format.Instance) throws -> QueryCursor {
     QueryCursor(query: fingerprint, place: try place(of: instance, key: try core.key(of: instance.id)))
   }
 }
 
 extension Query {
-  /// What tells the query from others whose places are none of its own.
+  /// A text that identifies the query, so that a cursor of another query is refused.
   var fingerprint: String {
     ([core.key] + predicates.map { "\($0)" } + sorts.map { "\($0.name)\($0.isDescending ? " descending" : "")" })
       .joined(separator: "\n")
@@ -157,7 +210,7 @@ extension Query {
   /// The order of the answer.
   var order: QueryOrder<Format.Instance> { QueryOrder(sorts: sorts, identifiers: core.identifiers.order) }
 
-  /// Where an instance stands in the order of the answer.
+  /// The place of an instance in the order of the answer.
   func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
     try core.place(of: instance, key: key, in: order)
   }
@@ -167,7 +220,7 @@ extension Query {
 public struct UnindexedQueryError: LocalizedError, Hashable, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
-  /// What was asked for.
+  /// The condition of the query.
   public var condition: String
   /// The properties that the query compares or sorts by.
   public var properties: [String]
@@ -182,7 +235,7 @@ public struct UnindexedQueryError: LocalizedError, Hashable, Sendable {
 
 /// A query that makes no sense; nothing was read.
 public struct InvalidQueryError: LocalizedError, Hashable, Sendable {
-  /// What is wrong, as a sentence.
+  /// The reason, as a sentence.
   public var reason: String
 
   /// One sentence for a person.

@@ -1,32 +1,39 @@
 import DatastoreModel
 
 /// A property that a query is sorted by.
-struct QuerySortKey<Instance>: Sendable {
+struct QuerySortKey<Instance: Sendable>: Sendable {
   let path: any PartialKeyPath<Instance> & Sendable
   let isDescending: Bool
   let name: String
   let order: KeyOrder
-  let key: @Sendable (Instance) throws -> [UInt8]
+  let column: Column<Instance, [UInt8]>
 
-  init<Value: Indexable>(_ path: any KeyPath<Instance, Value> & Sendable, isDescending: Bool) {
+  init<Value: Indexable>(_ path: any KeyPath<Instance, Value> & Sendable, isDescending: Bool, in datastore: String) {
     let coder = KeyCoder<Value>.make()
     self.path = path
     self.isDescending = isDescending
     order = coder.order
     name = KeyPathName.path(of: path, from: Instance.self).map { String($0.dropFirst()) } ?? "a computed property"
-    key = { try coder.key(of: $0[keyPath: path]) }
+    column = Column(path).map { [name] value in
+      do {
+        return try coder.key(of: value)
+      } catch let error as NotOrdered {
+        throw InvalidQueryError(
+          reason: "The property \(name) of an instance of \(datastore) has no place in an order: \(error.description).")
+      }
+    }
   }
 }
 
-/// Where an instance stands in the order of a query.
+/// The place of an instance in the order of a query.
 struct QueryPlace: Codable, Hashable, Sendable {
   /// The key of each property that the query is sorted by.
   var sortKeys: [[UInt8]]
   var identifier: [UInt8]
 }
 
-/// The order in which a query answers: by its sorts, then by identifier.
-struct QueryOrder<Instance>: Sendable {
+/// The order of a query's answer: by its sorts, then by identifier.
+struct QueryOrder<Instance: Sendable>: Sendable {
   let sorts: [QuerySortKey<Instance>]
   let identifiers: KeyOrder
 
@@ -40,8 +47,18 @@ struct QueryOrder<Instance>: Sendable {
     return try left.identifier.withUnsafeBytes { try comparison.place($0) } < 0
   }
 
-  /// Bytes whose order is that of the sorts, where each is in byte order.
-  func sortBytes(of place: QueryPlace) -> [UInt8] {
-    zip(sorts, place.sortKeys).flatMap { sort, key in sort.isDescending ? key.map { ~$0 } + [0xFF] : key }
+  /// Bytes whose order is that of the sorts, if each sort is in byte order.
+  func sortBytes(of keys: [[UInt8]]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for (sort, key) in zip(sorts, keys) {
+      guard sort.isDescending else {
+        bytes += key
+        continue
+      }
+      bytes.reserveCapacity(bytes.count + key.count + 1)
+      for byte in key { bytes.append(~byte) }
+      bytes.append(0xFF)
+    }
+    return bytes
   }
 }

@@ -1,15 +1,15 @@
 import DatastoreModel
 import StorageEngine
 
-/// Finds records of identifiers that mostly come in their order: it goes some steps along the records from the one before, and looks
-/// from the root only where that does not lead there.
+/// Finds records of identifiers that mostly come in their order: it goes some steps along the records from the last one, and searches
+/// from the root only if those steps do not reach the record.
 struct RecordFinger {
   let tree: Tree
   private let order: KeyOrder
   private var cursor: Cursor
   /// The key that the cursor stands at.
   private var key: [UInt8] = []
-  /// How many steps are worth trying: few where identifiers come in another order, or far apart.
+  /// How many steps are worth trying: few if identifiers come in another order, or far apart.
   private var reach = 1
 
   private static let farthest = 16
@@ -20,7 +20,7 @@ struct RecordFinger {
     cursor = tree.cursor()
   }
 
-  /// The record of an entry, or nil where there is none.
+  /// The record of an entry, or nil if there is none.
   mutating func record(of candidate: QueryCandidate) throws -> Bytes? {
     if let reference = candidate.record { return try value(of: reference) }
     let identifier = candidate.key.bytes

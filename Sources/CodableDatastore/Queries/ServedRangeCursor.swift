@@ -1,15 +1,15 @@
 import DatastoreModel
 import StorageEngine
 
-/// Goes along a range of a tree on a server, whose entries nobody counted: a page at a time, with their records.
+/// A cursor over a range of a tree on a server, whose entries are not counted: it reads a page at a time, with the records.
 struct ServedRangeCursor: EntryCursor {
   private let tree: Tree
-  /// The page that is asked for next.
+  /// The next page to request.
   private var request: PageRequest
   private var page: ArraySlice<PageRow> = []
   private var isAtEnd = false
 
-  /// Entries of the first page; who goes on reading gets longer ones.
+  /// The number of entries of the first page; further pages are longer.
   static let firstPage = 100
   private static let longestPage = 1_600
 

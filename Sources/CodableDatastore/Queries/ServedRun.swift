@@ -1,7 +1,7 @@
-/// A walk over an answer whose entries are on a server: what must be asked for is waited for on threads that may wait, and what is at hand is
-/// decoded where it is wanted, like that of a file.
+/// A walk over an answer whose entries are on a server. Requests wait on threads that may block. Entries that have arrived are decoded
+/// on the caller's executor, like those of a file.
 final class ServedRun<Format: DatastoreFormat>: @unchecked Sendable {
-  // `@unchecked`: who iterates is suspended while more is asked for, so the two never touch it at the same time.
+  // `@unchecked`: the iterating task is suspended while another thread requests more, so the two never use it at the same time.
   private var run: TypedQueryRun<Format>
   private var found: TypedQueryRun<Format>.Found?
   private var isBegun: Bool

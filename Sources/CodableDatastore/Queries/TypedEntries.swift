@@ -4,12 +4,12 @@ import StorageEngine
 /// The entries of a tree of the typed library, as a run of a query walks over them.
 struct TypedEntries: QueryEntries {
   let tree: Tree
-  /// Nil where the tree holds the records themselves.
+  /// Nil if the tree holds the records themselves.
   let order: EntryOrder?
   let identifiers: KeyOrder
-  /// The records that entries of an index lead to: on a server they are asked for along with the entries.
+  /// The records that entries of an index refer to: on a server they are requested along with the entries.
   var records: Tree? = nil
-  /// What a server is asked for first, where the entries are those of a range that nobody counted.
+  /// The first request to a server, if the entries are those of a range whose entries are not counted.
   var page: PageRequest?
 
   var hasBytesAsOrder: Bool { order.map { $0.treeOrder == .bytes } ?? identifiers.isBytes }
@@ -36,6 +36,38 @@ struct TypedEntries: QueryEntries {
     return try place { try order.bound(of: value, after: false) }..<place { try order.bound(of: value, after: true) }
   }
 
+  /// Goes through the distinct values of a run of entries, in order. A value of many entries costs a search, others a step for each.
+  ///
+  /// - Parameter body: Called with a value and the number of its entries; returns false to end the walk.
+  func forEachValue(in ranks: Range<Int>, _ body: ([UInt8], Int) -> Bool) throws(ModelError) {
+    guard let order else { return }
+    var (cursor, isPlaced) = (tree.cursor(), false)
+    var (entry, value): ([UInt8], [UInt8]) = ([], [])
+    var (rank, start) = (ranks.lowerBound, ranks.lowerBound)
+    while rank < ranks.upperBound {
+      try onStorage { () throws(StorageError) in
+        if isPlaced { try cursor.next() } else { try cursor.seek(rank: UInt64(rank)) }
+        try cursor.copyKey(into: &entry)
+      }
+      isPlaced = true
+      guard let identifier = entry.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
+        throw .unreadable(what: "an entry of an index", where: "its key cannot be taken apart")
+      }
+      if rank == start || entry[..<identifier.lowerBound] != value[...] {
+        if rank > start, !body(value, rank - start) { return }
+        (value, start) = (Array(entry[..<identifier.lowerBound]), rank)
+      }
+      rank += 1
+      guard rank - start == Self.steps, rank < ranks.upperBound else { continue }
+      let end = try place { try order.bound(of: value, after: true) }
+      if end > rank { (rank, isPlaced) = (min(end, ranks.upperBound), false) }
+    }
+    if rank > start { _ = body(value, rank - start) }
+  }
+
+  /// Entries of one value that are stepped over before its end is searched.
+  private static let steps = 16
+
   func place(of identifier: StoredKey) throws(ModelError) -> Int? {
     try place { try identifiers.place(of: identifier.bytes) }
   }
@@ -45,19 +77,26 @@ struct TypedEntries: QueryEntries {
   }
 
   /// How many entries lie before a bound.
-  func rank(of bound: KeyBound, encoding: KeyEncoding) throws(ModelError) -> Int {
+  ///
+  /// - Parameter tiers: the order of the first tiers, of an index that has several.
+  func rank(of bound: KeyBound, encoding: KeyEncoding, tiers: TierOrder? = nil) throws(ModelError) -> Int {
     switch bound {
     case .start: 0
     case .end: try count
-    case .before(let value): try rank(of: value, encoding, after: false)
-    case .after(let value): try rank(of: value, encoding, after: true)
+    case .before(let value): try rank(of: value, encoding, tiers, after: false)
+    case .after(let value): try rank(of: value, encoding, tiers, after: true)
     }
   }
 
-  private func rank(of value: KeyValue, _ encoding: KeyEncoding, after: Bool) throws(ModelError) -> Int {
+  private func rank(
+    of value: KeyValue, _ encoding: KeyEncoding, _ tiers: TierOrder?, after: Bool
+  ) throws(ModelError) -> Int {
     if encoding.isByteOrdered, order?.treeOrder == .bytes {
       let bytes = after ? try encoding.bound(after: value) : try encoding.bound(before: value)
       return try place { .bytes(bytes) }
+    }
+    if let tiers, case .compound(let keys) = value {
+      return try place { EntryOrder.bound(of: try tiers.comparison(keys), after: after) }
     }
     let bytes = try encoding.encode(value)
     return try place { try order?.bound(of: bytes, after: after) ?? identifiers.bound(of: bytes, after: after) }
@@ -102,8 +141,7 @@ private struct TypedCursor: EntryCursor {
   private mutating func record(of identifier: [UInt8]) throws(ModelError) -> RecordReference? {
     guard let records else { return nil }
     if let known = fetched[identifier] { return known }
-    var keys = cursor.keysAtHand
-    if isBackward { keys = cursor.keysBefore + keys.prefix(1) }
+    let keys = cursor.keysAtHand(before: isBackward)
     // Not beyond the end of the range.
     let left = ranks.count - passed + 1
     let near = isBackward ? keys.suffix(left) : keys.prefix(left)

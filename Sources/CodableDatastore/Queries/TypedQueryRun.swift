@@ -6,7 +6,7 @@ import DatastoreModel
 #endif
 import StorageEngine
 
-/// What a read of one state needs: how it is answered, and the trees of that state.
+/// The plan of a query and the trees of the state that it reads.
 struct PlannedQuery: Sendable {
   var plan: QueryPlan
   var records: Tree
@@ -14,7 +14,7 @@ struct PlannedQuery: Sendable {
   var trees: [String: TypedEntries]
 }
 
-/// A walk over the answer of a typed query, by its plan: the one way in which the library reads instances, be it for a query or for a
+/// A walk over the answer of a typed query, by its plan: the one way in which the library reads instances, for a query and for a
 /// load of a range. Instances are decoded on the caller's executor.
 struct TypedQueryRun<Format: DatastoreFormat> {
   typealias Instance = Format.Instance
@@ -31,85 +31,181 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     var after: QueryPlace?
   }
 
-  let plan: QueryPlan
-  private let core: DatastoreCore<Format>
+  let core: DatastoreCore<Format>
+  let planned: PlannedQuery
+  let predicates: [Predicate<Instance>]
+  private let order: QueryOrder<Instance>
+  private let page: Page
+  /// Called with the error of each instance that is left out because it does not decode; nil if such an instance is an error.
+  let unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
   private let slices: TimeSlices
   private var records: RecordFinger
   private let tests: [PredicateTest<Instance>]
-  private let order: QueryOrder<Instance>
-  private let cursor: QueryPlace?
   private var candidates: QueryCandidates
   private var offset: Int
   private var remaining: Int
   private var isOpened = false
-  /// The answer's keys, where they had to be sorted.
+  private var bytes: StoredReading<Instance>
+  /// The answer's keys, if they had to be sorted.
   private var sorted: (walk: SortedKeyWalk, tie: SortTie)?
   /// Instances that were read, and those of them that were answered.
   private(set) var readCount = 0
   private(set) var keptCount = 0
+  private var lastKey: [UInt8]?
 
+  var plan: QueryPlan { planned.plan }
+
+  /// - Parameter expectsMany: Whether many records are tested.
   init(
     _ core: DatastoreCore<Format>, _ planned: PlannedQuery, predicates: [Predicate<Instance>] = [],
-    sorts: [QuerySortKey<Instance>] = [], page: Page = Page()
+    sorts: [QuerySortKey<Instance>] = [], page: Page = Page(), expectsMany: Bool = false,
+    unreadable: (@Sendable (UnreadableInstanceError) -> Void)? = nil
   ) {
-    plan = planned.plan
-    self.core = core
+    (self.core, self.planned, self.predicates, self.page) = (core, planned, predicates, page)
+    self.unreadable = unreadable
     slices = core.store.connection.slices
     records = RecordFinger(planned.records, order: core.identifiers.order)
     tests = predicates.map { PredicateTest($0) }
     order = QueryOrder(sorts: sorts, identifiers: core.identifiers.order)
-    (offset, remaining, cursor) = (page.offset, page.most, page.after)
+    (offset, remaining) = (page.offset, page.most)
+    bytes = StoredReading(planned.plan.isTested ? predicates : [], expectsMany: expectsMany)
     let trees = planned.trees
     candidates = QueryCandidates(
-      plan, after: page.after.map { StoredKey(bytes: $0.identifier, value: .null) }
+      planned.plan, after: page.after.map { StoredKey(bytes: $0.identifier, value: .null) }
     ) { name in
       guard let entries = trees[name] else { throw DatastoreError.missingIndex }
       return entries
     }
   }
 
+  /// The next instance of the answer; nil at the end.
   mutating func next() async throws -> Found? {
+    guard let (key, match) = try await nextMatch(needsInstance: true), let instance = match.instance else { return nil }
+    return Found(key: key, instance: instance)
+  }
+
+  /// The next row of the answer; nil at the end. Decodes few instances if the texts have what the conditions and the row need.
+  ///
+  /// - Throws: ``DecodedOtherwise`` if an `init(from:)` makes something else of a value that earlier rows have from texts.
+  mutating func next<Row>(_ reading: inout RowReading<Instance, Row>) async throws -> Row? {
+    while let (key, match) = try await nextMatch(needsInstance: false) {
+      do {
+        return try await row(of: match, key: key, &reading)
+      } catch let error as UnreadableInstanceError {
+        try leaveOut(error)
+        remaining += 1
+      }
+    }
+    return nil
+  }
+
+  private mutating func nextMatch(needsInstance: Bool) async throws -> (key: [UInt8], match: Match)? {
     if !isOpened {
       isOpened = true
       try await open()
     }
     while remaining > 0, let candidate = try nextCandidate() {
-      // Without a call that may suspend: each costs a look at the caller's actor.
-      if slices.isUsedUp() { await slices.giveWay() }
-      let record = try record(of: candidate)
-      let instance: Instance
-      if let decoded = try core.coder.decodedNow(record) {
-        instance = decoded.instance
-      } else {
-        instance = try await core.coder.decode(record).instance
-      }
-      if sorted == nil, plan.isTested, try !matches(instance) { continue }
-      if offset > 0 {
+      if sorted != nil, offset > 0 {
         offset -= 1
         continue
       }
-      remaining -= 1
-      keptCount += 1
-      return Found(key: candidate.key.bytes, instance: instance)
+      do {
+        let (key, record) = (candidate.key.bytes, try record(of: candidate))
+        guard let match = try await match(record, key: key, needsInstance: needsInstance) else { continue }
+        if offset > 0 {
+          offset -= 1
+          continue
+        }
+        remaining -= 1
+        keptCount += 1
+        lastKey = key
+        return (key, match)
+      } catch is DecodedOtherwise {
+        try await beginAgain()
+      } catch let error as UnreadableInstanceError {
+        try leaveOut(error)
+      }
     }
     return nil
+  }
+
+  /// Reports an instance that does not decode; throws the error if such instances are not left out.
+  func leaveOut(_ error: UnreadableInstanceError) throws {
+    guard let unreadable else { throw error }
+    unreadable(error)
+  }
+
+  /// A record that meets the conditions, with its instance if that was decoded.
+  struct Match {
+    var record: Bytes
+    var instance: Instance?
+  }
+
+  /// Tests a record; nil if it does not meet the conditions.
+  ///
+  /// - Throws: ``DecodedOtherwise`` if its text has other values than its instance.
+  @inline(__always)
+  mutating func match(
+    _ record: Bytes, key: @autoclosure () -> [UInt8], needsInstance: Bool = false
+  ) async throws -> Match? {
+    readCount += 1
+    // Without a call that may suspend: each costs a look at the caller's actor. A record of which only the text is read takes little.
+    if !bytes.isUsed || readCount & 15 == 0, slices.isUsedUp() { await slices.giveWay() }
+    let isTested = plan.isTested && sorted == nil
+    let told = isTested ? bytes.told(record, of: core) : true
+    if told == false { return nil }
+    // An instance that is wanted anyway is tested as well.
+    guard told == nil || needsInstance else { return Match(record: record) }
+    let instance: Instance
+    if let decoded = try core.instanceNow(of: record, key: key()) {
+      instance = decoded
+    } else {
+      instance = try await core.instance(of: record, key: key())
+    }
+    guard isTested else { return Match(record: record, instance: instance) }
+    if bytes.differs(instance, from: record, of: core) { throw DecodedOtherwise(datastore: core.key) }
+    return try matches(instance) ? Match(record: record, instance: instance) : nil
+  }
+
+  /// The row of a record: of its text, or else of its instance.
+  @inline(__always)
+  func row<Row>(
+    of match: Match, key: @autoclosure () -> [UInt8], _ reading: inout RowReading<Instance, Row>
+  ) async throws -> Row {
+    if match.instance == nil, let row = reading.row(of: match.record, in: core) { return row }
+    let instance: Instance
+    if let decoded = try match.instance ?? core.instanceNow(of: match.record, key: key()) {
+      instance = decoded
+    } else {
+      instance = try await core.instance(of: match.record, key: key())
+    }
+    return try reading.row(of: instance, match.record, in: core)
+  }
+
+  /// Starts over after the text of a record had other values than its instance, and continues behind the last instance that was returned.
+  private mutating func beginAgain() async throws {
+    var again = TypedQueryRun(
+      core, planned, predicates: predicates, sorts: order.sorts, page: page, unreadable: unreadable)
+    var last: Found?
+    for _ in 0..<keptCount { last = try await again.next() }
+    // An instance that comes before it now should have been answered before it.
+    guard last?.key == lastKey else { throw DecodedOtherwise(datastore: core.key) }
+    self = again
+    guard !isOpened else { return }
+    isOpened = true
+    try await open()
   }
 
   /// Whether the next candidate is here already, so that no server need be asked for it.
   var isAtHand: Bool { candidates.isAtHand }
 
-  /// How many instances meet the condition; decodes none of them where the indexes tell.
+  /// The number of instances that meet the condition; decodes few of them if the indexes or the texts of the records suffice.
   mutating func count() async throws -> Int {
     if !plan.isTested { return try throwingEntryErrors { try candidates.recordCount() } }
-    var count = 0
-    while let candidate = try nextCandidate() {
-      try Task.checkCancellation()
-      if try matches(await instance(of: candidate)) { count += 1 }
-    }
-    return count
+    return try await folded(Rows(Column(constant: ())), into: _CountFigure()).output
   }
 
-  private mutating func nextCandidate() throws -> QueryCandidate? {
+  mutating func nextCandidate() throws -> QueryCandidate? {
     guard let tie = sorted?.tie else { return try throwingEntryErrors { try candidates.next() } }
     return try throwingModelErrors { () throws(ModelError) in try sorted?.walk.next() }
       .map { QueryCandidate(key: StoredKey(bytes: tie.identifier(of: $0), value: .null)) }
@@ -117,7 +213,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
 
   private mutating func open() async throws {
     if plan.order == .sort { return try await sort() }
-    if let cursor, !plan.order.isByIdentifier { try await goBehind(cursor) }
+    if let cursor = page.after, !plan.order.isByIdentifier { try await goBehind(cursor) }
     if !plan.isTested, offset > 0 {
       try throwingEntryErrors { try candidates.skip(offset) }
       offset = 0
@@ -139,32 +235,40 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private mutating func sort() async throws {
     let tie = SortTie(TypedEntries(tree: records.tree, order: nil, identifiers: core.identifiers.order))
     let behind = try throwingModelErrors { () throws(ModelError) -> SortedKey? in
-      guard let cursor else { return nil }
+      guard let cursor = page.after else { return nil }
       return try tie.key(
-        behind: QueryPosition(query: "", sortKey: order.sortBytes(of: cursor), identifier: cursor.identifier))
+        behind: QueryPosition(query: "", sortKey: order.sortBytes(of: cursor.sortKeys), identifier: cursor.identifier))
     }
     var kept = SortedKeys(limit: remaining, offset: offset, after: behind)
-    while let candidate = try nextCandidate() {
-      try Task.checkCancellation()
-      let instance = try await instance(of: candidate)
-      if plan.isTested, try !matches(instance) { continue }
-      let bytes = order.sortBytes(of: try core.place(of: instance, key: candidate.key.bytes, in: order))
-      guard kept.takes(bytes) else { continue }
-      try throwingModelErrors { () throws(ModelError) in
-        try kept.add(SortedKey(key: bytes, identifier: try tie.bytes(of: candidate.key)))
+    var reading = RowReading(Rows(list: order.sorts.map(\.column)))
+    do {
+      while let candidate = try nextCandidate() {
+        try Task.checkCancellation()
+        let (identifier, record) = (candidate.key.bytes, try record(of: candidate))
+        do {
+          guard let match = try await match(record, key: identifier) else { continue }
+          let key = order.sortBytes(of: try await row(of: match, key: identifier, &reading))
+          guard kept.takes(key) else { continue }
+          try throwingModelErrors { () throws(ModelError) in
+            try kept.add(SortedKey(key: key, identifier: try tie.bytes(of: candidate.key)))
+          }
+        } catch let error as UnreadableInstanceError {
+          try leaveOut(error)
+        }
       }
+    } catch is DecodedOtherwise {
+      return try await beginAgain()
     }
     sorted = (try throwingModelErrors { () throws(ModelError) in try kept.walk() }, tie)
   }
 
   private mutating func instance(of candidate: QueryCandidate) async throws -> Instance {
     if slices.isUsedUp() { await slices.giveWay() }
-    return try await core.coder.decode(record(of: candidate)).instance
+    return try await core.instance(of: record(of: candidate), key: candidate.key.bytes)
   }
 
-  /// Along the entry where that leads straight to the record, else by its identifier.
-  private mutating func record(of candidate: QueryCandidate) throws -> Bytes {
-    readCount += 1
+  /// By the entry if that refers directly to the record, otherwise by its identifier.
+  mutating func record(of candidate: QueryCandidate) throws -> Bytes {
     guard let record = try records.record(of: candidate) else {
       throw StoreError(.damaged, "An entry of an index leads to no record.")
     }
@@ -177,8 +281,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 }
 
-/// Runs a walk along entries; what goes wrong in the store comes out as an error of this library.
-private func throwingEntryErrors<Value>(_ body: () throws -> Value) throws -> Value {
+/// Runs a walk along entries, and rethrows the store's errors as errors of this library.
+func throwingEntryErrors<Value>(_ body: () throws -> Value) throws -> Value {
   do {
     return try body()
   } catch let error as ModelError {
@@ -187,17 +291,8 @@ private func throwingEntryErrors<Value>(_ body: () throws -> Value) throws -> Va
 }
 
 extension DatastoreCore {
-  /// Where an instance stands in an order.
+  /// The place of an instance in an order.
   func place(of instance: Instance, key: [UInt8], in order: QueryOrder<Instance>) throws -> QueryPlace {
-    QueryPlace(
-      sortKeys: try order.sorts.map { sort in
-        do {
-          return try sort.key(instance)
-        } catch let error as NotOrdered {
-          throw InvalidQueryError(
-            reason:
-              "The property \(sort.name) of an instance of \(self.key) has no place in an order: \(error.description).")
-        }
-      }, identifier: key)
+    QueryPlace(sortKeys: try order.sorts.map { try $0.column.value(instance) }, identifier: key)
   }
 }

@@ -17,11 +17,11 @@ public enum RangeOrder: Equatable, Sendable {
   /// The exact reverse of `ascending`, identifiers included.
   case descending
 
-  /// The order in which `self`, applied to something ordered by `other`, comes out.
+  /// The resulting order if `self` is applied to elements that are ordered by `other`.
   package func combined(with other: RangeOrder) -> RangeOrder { self == other ? .ascending : .descending }
 }
 
-/// Where a value lies relative to a range.
+/// The position of a value relative to a range.
 public enum RangePosition: Equatable, Sendable {
   /// Before its lower end.
   case before
@@ -31,17 +31,17 @@ public enum RangePosition: Equatable, Sendable {
   case after
 }
 
-/// Anything that can say which values of an index it means, and in which order.
+/// A type that selects a range of values of an index, and the order in which they are read.
 ///
 /// Swift's own ranges conform, and so does ``IndexRange``; a type of your own may.
 public protocol IndexRangeExpression<Bound>: Sendable {
   /// The type of the values.
   associatedtype Bound: Comparable & Sendable
-  /// Where it begins.
+  /// The lower end.
   var lowerBoundExpression: RangeBoundExpression<Bound> { get }
-  /// Where it ends.
+  /// The upper end.
   var upperBoundExpression: RangeBoundExpression<Bound> { get }
-  /// In which direction it is read; a load's own `order` multiplies with it.
+  /// The direction in which it is read; it is combined with a load's own `order`.
   var order: RangeOrder { get }
 }
 
@@ -49,14 +49,14 @@ public protocol IndexRangeExpression<Bound>: Sendable {
 ///
 /// Bounds that are out of order are not an error; such a range is empty.
 public struct IndexRange<Bound: Comparable> {
-  /// Where it begins.
+  /// The lower end.
   public var lowerBoundExpression: RangeBoundExpression<Bound>
-  /// Where it ends.
+  /// The upper end.
   public var upperBoundExpression: RangeBoundExpression<Bound>
-  /// In which direction it is read.
+  /// The direction in which it is read.
   public var order: RangeOrder
 
-  /// Makes a range from its ends; without any it is everything.
+  /// Makes a range from its ends; without any, the range contains everything.
   public init(
     lower: RangeBoundExpression<Bound> = .extent,
     upper: RangeBoundExpression<Bound> = .extent,

@@ -2,14 +2,14 @@ infix operator ..>
 postfix operator ..>
 
 extension Comparable {
-  /// A range without its lower bound and with its upper one: (minimum, maximum]. Traps where they are out of order; a
-  /// range of two equal bounds is empty.
+  /// A range without its lower bound and with its upper one: (minimum, maximum]. Traps if they are out of order; a range of two equal
+  /// bounds is empty.
   public static func ..> (minimum: Self, maximum: Self) -> IndexRange<Self> {
     precondition(minimum <= maximum, "Range requires lowerBound <= upperBound")
     return IndexRange(lower: .excluding(minimum), upper: .including(maximum))
   }
 
-  /// Everything above a value, without it.
+  /// All values above a value, without it.
   public static postfix func ..> (minimum: Self) -> IndexRange<Self> {
     IndexRange(lower: .excluding(minimum), upper: .extent)
   }
@@ -34,7 +34,7 @@ extension ClosedRange: IndexRangeExpression {
 }
 
 extension PartialRangeUpTo: IndexRangeExpression {
-  /// Nothing: the range begins with the least value.
+  /// No bound: the range begins with the least value.
   public var lowerBoundExpression: RangeBoundExpression<Bound> { .extent }
   /// The range's upper bound, excluded.
   public var upperBoundExpression: RangeBoundExpression<Bound> { .excluding(upperBound) }
@@ -43,7 +43,7 @@ extension PartialRangeUpTo: IndexRangeExpression {
 }
 
 extension PartialRangeThrough: IndexRangeExpression {
-  /// Nothing: the range begins with the least value.
+  /// No bound: the range begins with the least value.
   public var lowerBoundExpression: RangeBoundExpression<Bound> { .extent }
   /// The range's upper bound, included.
   public var upperBoundExpression: RangeBoundExpression<Bound> { .including(upperBound) }
@@ -54,13 +54,13 @@ extension PartialRangeThrough: IndexRangeExpression {
 extension PartialRangeFrom: IndexRangeExpression {
   /// The range's lower bound, included.
   public var lowerBoundExpression: RangeBoundExpression<Bound> { .including(lowerBound) }
-  /// Nothing: the range ends with the greatest value.
+  /// No bound: the range ends with the greatest value.
   public var upperBoundExpression: RangeBoundExpression<Bound> { .extent }
   /// Always ascending.
   public var order: RangeOrder { .ascending }
 }
 
-/// Everything, for calls that take `...`.
+/// All values, for calls that take `...`.
 struct WholeRange<Bound: Comparable & Sendable>: IndexRangeExpression {
   var lowerBoundExpression: RangeBoundExpression<Bound> { .extent }
   var upperBoundExpression: RangeBoundExpression<Bound> { .extent }

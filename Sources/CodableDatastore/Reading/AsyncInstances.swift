@@ -1,18 +1,18 @@
 /// Instances that come one after the other.
 ///
-/// What ``Datastore`` loads and observes is of this kind, and so is what `map`, `filter` and `compactMap` make of it.
+/// Loads and observations of ``Datastore`` are of this kind, and so are the results of `map`, `filter` and `compactMap` on them.
 public protocol AsyncInstances<Element>: AsyncSequence, Sendable {}
 
-/// How many instances are collected.
+/// A limit for the number of collected instances.
 public enum AsyncInstancesLimit {
   /// All of them, however many there are.
   case infinity
 }
 
 extension AsyncInstances {
-  /// The first instance, or nil where there is none.
+  /// The first instance, or nil if there is none.
   ///
-  /// - Throws: What reading the first instance throws.
+  /// - Throws: Any error from reading the first instance.
   public var firstInstance: Element? {
     get async throws {
       for try await instance in self { return instance }
@@ -20,9 +20,9 @@ extension AsyncInstances {
     }
   }
 
-  /// The first instances, at most so many.
+  /// The first instances, at most `collectionLimit`.
   ///
-  /// - Throws: What the iteration throws.
+  /// - Throws: Any error of the iteration.
   public func collectInstances(upTo collectionLimit: Int) async throws -> [Element] {
     guard collectionLimit > 0 else { return [] }
     var instances: [Element] = []
@@ -35,7 +35,7 @@ extension AsyncInstances {
 
   /// All instances.
   ///
-  /// - Throws: What the iteration throws.
+  /// - Throws: Any error of the iteration.
   public func collectInstances(upTo collectionLimit: AsyncInstancesLimit) async throws -> [Element] {
     var instances: [Element] = []
     for try await instance in self { instances.append(instance) }

@@ -27,14 +27,14 @@ extension Datastore {
   /// The sequence shows what was there when it was made, whatever is written meanwhile.
   public nonisolated func load(
     range identifierRange: some IndexRangeExpression<IdentifierType>, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+  ) -> Selection<Format, AccessMode> where IdentifierType: RangedIndexable {
     core.instances(identifierRange, order: order)
   }
 
   /// The instances of a range of identifiers, in the order of these.
   public nonisolated func load(
     _ identifierRange: some IndexRangeExpression<IdentifierType>, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+  ) -> Selection<Format, AccessMode> where IdentifierType: RangedIndexable {
     core.instances(identifierRange, order: order)
   }
 
@@ -42,7 +42,7 @@ extension Datastore {
   @_disfavoredOverload
   public nonisolated func load(
     range identifierRange: IndexRange<IdentifierType>, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+  ) -> Selection<Format, AccessMode> where IdentifierType: RangedIndexable {
     core.instances(identifierRange, order: order)
   }
 
@@ -50,21 +50,21 @@ extension Datastore {
   @_disfavoredOverload
   public nonisolated func load(
     _ identifierRange: IndexRange<IdentifierType>, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+  ) -> Selection<Format, AccessMode> where IdentifierType: RangedIndexable {
     core.instances(identifierRange, order: order)
   }
 
   /// All instances, in the order of their identifiers.
   public nonisolated func load(
     range unboundedRange: Swift.UnboundedRange, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(WholeRange<IdentifierType>(), order: order)
   }
 
   /// All instances, in the order of their identifiers.
   public nonisolated func load(
     _ unboundedRange: Swift.UnboundedRange, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(WholeRange<IdentifierType>(), order: order)
   }
 }

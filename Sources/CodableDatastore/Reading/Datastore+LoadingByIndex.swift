@@ -6,7 +6,7 @@ extension Datastore {
     Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
   >(
     index: KeyPath<Format, Index>, value: Value, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(IndexRange(only: value), order: order, from: index)
   }
 
@@ -15,14 +15,14 @@ extension Datastore {
     Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
   >(
     _ value: Value, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(IndexRange(only: value), order: order, from: index)
   }
 
-  /// The one instance of a value, or nil. Where there are several, that of the lowest identifier.
+  /// The one instance of a value, or nil. If there are several, the one with the lowest identifier.
   ///
-  /// - Throws: ``DatastoreError/missingIndex``; ``StoreError`` where the store cannot be read; what a decoder throws; what is
-  ///   wrong with the declaration, see <doc:Errors>.
+  /// - Throws: ``DatastoreError/missingIndex``; ``StoreError`` if the store cannot be read; the error of a decoder; an error in
+  ///   the declaration, see <doc:Errors>.
   public nonisolated func load<
     Value: DiscreteIndexable, Index: SingleInstanceIndexRepresentation<InstanceType, Value>
   >(
@@ -31,10 +31,10 @@ extension Datastore {
     try await core.first(value, from: index)
   }
 
-  /// The one instance of a value, or nil. Where there are several, that of the lowest identifier.
+  /// The one instance of a value, or nil. If there are several, the one with the lowest identifier.
   ///
-  /// - Throws: ``DatastoreError/missingIndex``; ``StoreError`` where the store cannot be read; what a decoder throws; what is
-  ///   wrong with the declaration, see <doc:Errors>.
+  /// - Throws: ``DatastoreError/missingIndex``; ``StoreError`` if the store cannot be read; the error of a decoder; an error in
+  ///   the declaration, see <doc:Errors>.
   public nonisolated func load<
     Value: DiscreteIndexable, Index: SingleInstanceIndexRepresentation<InstanceType, Value>
   >(
@@ -53,7 +53,7 @@ extension Datastore {
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
   >(
     index: KeyPath<Format, Index>, range: some IndexRangeExpression<Value>, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(range, order: order, from: index)
   }
 
@@ -63,7 +63,7 @@ extension Datastore {
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
   >(
     _ range: some IndexRangeExpression<Value>, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(range, order: order, from: index)
   }
 
@@ -73,7 +73,7 @@ extension Datastore {
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
   >(
     index: KeyPath<Format, Index>, range: IndexRange<Value>, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(range, order: order, from: index)
   }
 
@@ -83,21 +83,21 @@ extension Datastore {
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
   >(
     _ range: IndexRange<Value>, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(range, order: order, from: index)
   }
 
   /// All instances in the order of an index: by value, then by identifier.
   public nonisolated func load<Index: IndexRepresentation<InstanceType>>(
     index: KeyPath<Format, Index>, range: Swift.UnboundedRange, order: RangeOrder = .ascending
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(order: order, from: index)
   }
 
   /// All instances in the order of an index: by value, then by identifier.
   public nonisolated func load<Index: IndexRepresentation<InstanceType>>(
     _ unboundedRange: Swift.UnboundedRange, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(order: order, from: index)
   }
 }

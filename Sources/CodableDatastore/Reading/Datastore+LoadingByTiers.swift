@@ -1,6 +1,5 @@
-// The tiers of a compound index are told to the compiler one by one, in every shape that an index of two to four tiers has:
-// what is
-// asked for is inferred from the index, and checked against it.
+// The functions below declare the tiers of a compound index one by one, in every shape that an index of two to four tiers
+// has. So the compiler infers the types of the arguments from the index, and checks the arguments against it.
 
 // First tiers that have given values.
 
@@ -12,13 +11,12 @@ extension Datastore {
   /// ```
   ///
   /// The compiler knows the tiers' types, so that `.queued` needs no name of its type, and a value of another type is refused.
-  /// The iteration throws
-  /// ``InvalidKeyError`` for a value that has no place in the order.
+  /// The iteration throws ``InvalidKeyError`` for a value that has no place in the order.
   public nonisolated func load<
     First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
   >(
     prefix first: First, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
   }
 
@@ -27,7 +25,7 @@ extension Datastore {
     First: Indexable, Second: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Second>>
   >(
     prefix first: First, _ second: Second, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
   }
 
@@ -37,7 +35,7 @@ extension Datastore {
     Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Rest>>>
   >(
     prefix first: First, _ second: Second, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
   }
 
@@ -48,7 +46,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, _ third: Third, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 
@@ -61,7 +59,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, _ third: Third, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 
@@ -74,7 +72,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, _ third: Third, _ fourth: Fourth, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second), TierKey(third), TierKey(fourth)], range: nil, order: order, from: index)
   }
@@ -89,14 +87,14 @@ extension Datastore {
   /// cities.load(prefix: "CH", range: 100_000..., from: \.largest)
   /// ```
   ///
-  /// The range is one of plain values, also where the tier is descending.
+  /// The range is one of plain values, even if the tier is descending.
   public nonisolated func load<
     First: Indexable, Bound: RangedIndexable,
     Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Bound>>
   >(
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
   }
@@ -108,7 +106,7 @@ extension Datastore {
   >(
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
   }
@@ -120,7 +118,7 @@ extension Datastore {
   >(
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
   }
@@ -132,7 +130,7 @@ extension Datastore {
   >(
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
   }
@@ -144,7 +142,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
       from: index)
@@ -157,7 +155,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
       from: index)
@@ -172,7 +170,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
       from: index)
@@ -187,7 +185,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
       from: index)
@@ -202,7 +200,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, _ third: Third, range: some IndexRangeExpression<Bound>,
     order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
       order: range.order.combined(with: order), from: index)
@@ -217,7 +215,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, _ third: Third, range: some IndexRangeExpression<Bound>,
     order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(
       prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
       order: range.order.combined(with: order), from: index)
@@ -232,7 +230,7 @@ extension Datastore {
     First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
   >(
     prefix first: First, range: Swift.UnboundedRange, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
   }
 
@@ -243,7 +241,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, range: Swift.UnboundedRange, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
   }
 
@@ -256,7 +254,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, _ third: Third, range: Swift.UnboundedRange, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 }

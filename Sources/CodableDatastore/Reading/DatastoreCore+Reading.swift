@@ -35,18 +35,18 @@ extension DatastoreCore {
 
   /// The newest state and the record come together.
   private func loadServed(_ key: [UInt8], _ foresight: Foresight) async throws -> Instance? {
-    let state = try await ready(foreseeing: foresight)
+    let state = try await ready(foreseeing: foresight, takesAsItIs: true)
     guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key))
     else { return nil }
-    return try await coder.decode(record).instance
+    return try await instance(of: record, key: key)
   }
 
   private func loadHere(_ key: [UInt8]) async throws -> Instance? {
     let tree: Tree?
     if let known = try recordsAtHand() { tree = known } else { tree = try await records() }
     guard let tree, let record = try tree.record(at: identifiers.order.place(of: key)) else { return nil }
-    if let decoded = try coder.decodedNow(record) { return decoded.instance }
-    return try await coder.decode(record).instance
+    if let instance = try instanceNow(of: record, key: key) { return instance }
+    return try await instance(of: record, key: key)
   }
 
   /// The records as a read that begins now sees them, where an earlier read of the same state has looked them up.
@@ -69,44 +69,51 @@ extension DatastoreCore {
   }
 
   /// The instances of a range of identifiers.
-  func instances(
+  func instances<Mode: _AccessMode>(
     _ range: some IndexRangeExpression<Identifier>, order: RangeOrder
-  ) -> StoredInstances<Format> {
+  ) -> Selection<Format, Mode> {
     let order = range.order.combined(with: order)
-    return StoredInstances(self, isDescending: order == .descending) { core in
+    let isWhole = range is WholeRange<Identifier>
+    let stored = StoredRange(self, isWhole: isWhole, isDescending: order == .descending) { core in
       try EntryBounds(of: range, key: { try core.key(of: $0) }) { key, after in
         try core.identifiers.order.bound(of: key, after: after)
       }
     }
+    return Selection(core: self, range: stored)
   }
 
   /// The instances of a range of an index's values.
-  func instances<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>>(
+  func instances<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>, Mode: _AccessMode>(
     _ range: some IndexRangeExpression<Value>, order: RangeOrder, from path: KeyPath<Format, Index>
-  ) -> StoredInstances<Format> {
+  ) -> Selection<Format, Mode> {
     let order = range.order.combined(with: order)
-    return StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, index in
-      guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
-      return try EntryBounds(
-        of: range, key: { value in try core.ordering(index: index.name) { try coder.key(of: value) } }
-      ) { key, after in
-        try index.order.bound(of: key, after: after)
-      }
-    }
+    return Selection(
+      core: self,
+      range: StoredRange(self, indexAt: path, isDescending: order == .descending) { core, index in
+        guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
+        return try EntryBounds(
+          of: range, key: { value in try core.ordering(index: index.name) { try coder.key(of: value) } }
+        ) { key, after in
+          try index.order.bound(of: key, after: after)
+        }
+      })
   }
 
   /// All instances in the order of an index.
-  func instances<Index: IndexRepresentation<Instance>>(
+  func instances<Index: IndexRepresentation<Instance>, Mode: _AccessMode>(
     order: RangeOrder, from path: KeyPath<Format, Index>
-  ) -> StoredInstances<Format> {
-    StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, _ in EntryBounds() }
+  ) -> Selection<Format, Mode> {
+    Selection(
+      core: self,
+      range: StoredRange(self, indexAt: path, isWhole: true, isDescending: order == .descending) { _, _ in EntryBounds()
+      })
   }
 
   /// The first instance of a value, by identifier.
   func first<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>>(
     _ value: Value, from path: KeyPath<Format, Index>
   ) async throws -> Instance? {
-    var iterator = instances(IndexRange(only: value), order: .ascending, from: path).makeAsyncIterator()
-    return try await iterator.next(isolation: #isolation)
+    let selection: Selection<Format, ReadOnly> = instances(IndexRange(only: value), order: .ascending, from: path)
+    return try await selection.firstInstance
   }
 }

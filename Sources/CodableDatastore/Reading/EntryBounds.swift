@@ -1,8 +1,8 @@
 import DatastoreModel
 import StorageEngine
 
-/// The ends of a range of entries: the place that its first entry does not lie before, and the one that its last does. Nil: there is no
-/// end.
+/// The ends of a range of entries: the first entry does not lie before `lower`, and the last one lies before `upper`. If an end is nil, the
+/// range is open there.
 struct EntryBounds {
   var lower: SoughtPlace?
   var upper: SoughtPlace?
@@ -39,7 +39,7 @@ struct EntryBounds {
     return first..<max(first, try upper.map { try tree.rank(of: $0) } ?? tree.entryCount)
   }
 
-  /// The entries as the first page that a server is asked for; nil where only the app knows their order.
+  /// The entries as the first page that a server is asked for; nil if only the app knows their order.
   func page(of tree: TreeName, isDescending: Bool, records: TreeName?) -> PageRequest? {
     func key(_ place: SoughtPlace?) -> [UInt8]?? {
       switch place {

@@ -4,22 +4,22 @@ import StorageEngine
 /// The trees of the newest commit that was read, so that a run of reads looks each up once.
 final class RecentTrees: Sendable {
   private let state = Mutex<(commit: Place, trees: [TreeName: Tree?])?>(nil)
-  /// What was visible last and fits the declaration, by its number: see `StoreConnection.visibleState(forWriter:)`.
+  /// The last visible state that fits the declaration, by its number: see `StoreConnection.visibleState(forWriter:)`.
   private let visible = Mutex<Visible?>(nil)
 
   private struct Visible: Sendable {
     var number: UInt64
     var state: ReadState
-    /// Nil where it was not looked up yet.
+    /// Nil if it was not looked up yet.
     var records: Tree??
   }
 
-  /// What is visible under a number, where it is known.
+  /// The state that is visible under a number, if it is known.
   func state(_ number: UInt64) -> ReadState? {
     visible.withLock { visible in visible?.number == number ? visible?.state : nil }
   }
 
-  /// The records of what is visible under a number, where they are known.
+  /// The records' tree of the state that is visible under a number, if it is known.
   func records(_ number: UInt64) -> Tree?? {
     visible.withLock { visible in visible?.number == number ? visible?.records : nil }
   }
@@ -47,7 +47,7 @@ final class RecentTrees: Sendable {
     }
   }
 
-  /// A tree of a state, or nil where there is none.
+  /// A tree of a state, or nil if there is none.
   func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
     guard case .view(let view) = state else { return try state.tree(name) }
     let place = Place(view.commit)

@@ -12,7 +12,7 @@ extension Tree {
     }
   }
 
-  /// How many entries lie before a place.
+  /// The number of entries before a place.
   func rank(of place: SoughtPlace) throws -> UInt64 {
     try place.withProbe { probe in
       try throwingStoreErrors { () throws(StorageError) in try rank(of: probe) }
@@ -20,7 +20,7 @@ extension Tree {
   }
 }
 
-/// A walk along all entries of a tree, for who looks at the trees themselves: warm-ups and rehearsals.
+/// A walk along all entries of a tree, for code that reads the trees themselves: warm-ups and rehearsals.
 struct TreeWalk {
   private let tree: Tree
   private var cursor: Cursor

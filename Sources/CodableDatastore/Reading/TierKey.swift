@@ -60,10 +60,10 @@ struct TierRange: Sendable {
 
 extension DatastoreCore {
   /// The instances of an index whose first tiers have given values, and whose next one lies in a range.
-  func instances<Index: IndexRepresentation<Instance>>(
+  func instances<Index: IndexRepresentation<Instance>, Mode: _AccessMode>(
     prefix: [TierKey], range: TierRange?, order: RangeOrder, from path: KeyPath<Format, Index>
-  ) -> StoredInstances<Format> {
-    StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, index in
+  ) -> Selection<Format, Mode> {
+    let stored = StoredRange(self, indexAt: path, isDescending: order == .descending) { core, index in
       try core.ordering(index: index.name) {
         guard case .compound(let tiers) = index.descriptor.encoding, index.order.treeOrder == .bytes,
           prefix.count + (range == nil ? 0 : 1) <= tiers.count
@@ -90,6 +90,7 @@ extension DatastoreCore {
         return EntryBounds(from: from, to: to)
       }
     }
+    return Selection(core: self, range: stored)
   }
 }
 

@@ -2,7 +2,7 @@ import DatastoreModel
 import StorageEngine
 
 extension DatastoreCore {
-  /// Goes along the index of a reference and the identifiers of its target together.
+  /// Walks along the index of a reference and the identifiers of its target together.
   func dangling<Target: DatastoreFormat, Value: Indexable>(
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>, in target: DatastoreCore<Target>
   ) async throws -> [DanglingReference<Identifier, Target.Identifier>] {
@@ -14,11 +14,11 @@ extension DatastoreCore {
     let (records, tree) = try trees(of: index, in: state)
     guard let records else { return [] }
     guard let tree, try canRead(index, in: records) else { throw missing(index) }
-    // Two datastores of the present are looked at in one moment.
+    // Two datastores of the present are read as of one moment.
     let isOneMoment = view == nil && target.view == nil
     let targets = try (isOneMoment ? state : seen).tree(target.recordsTree)
 
-    // Where both are kept as bytes alike, a value is the key that it names.
+    // If both are kept as bytes in the same encoding, a value is the key of the target.
     let isKey =
       index.order.value.isBytes && target.identifiers.order.isBytes
       && index.descriptor.encoding.unwrapped == target.identifiers.encoding

@@ -2,15 +2,15 @@ import DatastoreModel
 import StorageEngine
 
 extension Datastore {
-  /// Whom an instance refers to, in the order in which it names them; nil where one is not there.
+  /// Loads the instances that an instance refers to, in the order in which it names them; nil for each that does not exist.
   ///
   /// The cost is that of loading each by its identifier.
   ///
   /// - Parameters:
   ///   - reference: The reference of the format.
-  ///   - instance: Who refers; it need not be stored.
-  ///   - datastore: Where the reference leads.
-  /// - Throws: ``ReferenceError`` where it does not lead there.
+  ///   - instance: The referring instance; it need not be stored.
+  ///   - datastore: The datastore of the referenced instances.
+  /// - Throws: ``ReferenceError`` if the reference does not lead to the given datastore.
   public nonisolated func follow<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>, from instance: InstanceType,
     in datastore: Datastore<Target, Mode>
@@ -18,11 +18,11 @@ extension Datastore {
     try await follow(reference, from: [instance], in: datastore)[0]
   }
 
-  /// Whom each of several instances refers to, in their order; nil where one is not there. Who is referred to repeatedly is
-  /// read once.
+  /// Loads the instances that each of several instances refers to, in their order; nil for each that does not exist. An
+  /// instance that several refer to is read once.
   ///
-  /// - Throws: ``ReferenceError`` where the reference does not lead there; ``StoreError`` where the store cannot be read,
-  ///   and what decoding an instance throws.
+  /// - Throws: ``ReferenceError`` if the reference does not lead to the given datastore; ``StoreError`` if the store cannot be
+  ///   read; the error of decoding an instance.
   public nonisolated func follow<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>, from instances: [InstanceType],
     in datastore: Datastore<Target, Mode>
@@ -47,7 +47,7 @@ extension Datastore {
     return followed
   }
 
-  /// Who refers to an instance of another datastore, by their identifiers: a range of the index.
+  /// The instances that refer to an instance of another datastore, by identifier: a range of the index.
   ///
   /// ```swift
   /// for try await book in books.load(referringTo: author.id, through: \.author) { … }
@@ -55,16 +55,16 @@ extension Datastore {
   public nonisolated func load<Target: DatastoreFormat, Value: Indexable>(
     referringTo identifier: Target.Identifier, order: RangeOrder = .ascending,
     through reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>
-  ) -> some AsyncInstances<InstanceType> {
+  ) -> Selection<Format, AccessMode> {
     core.instances(IndexRange(only: core.declared(reference).value(identifier)), order: order, from: reference)
   }
 
-  /// The references that lead nowhere, by whom they name, then by who names it.
+  /// The references whose target does not exist, ordered by the target's identifier, then by the referring instance's.
   ///
   /// One merge of the index with the identifiers of the target; no record is read.
   ///
-  /// - Returns: Pairs of who refers and whom it names.
-  /// - Throws: ``ReferenceError`` where the reference does not lead to the given datastore.
+  /// - Returns: Pairs of the referring instance's identifier and the missing target's.
+  /// - Throws: ``ReferenceError`` if the reference does not lead to the given datastore.
   public nonisolated func dangling<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>,
     in datastore: Datastore<Target, Mode>
@@ -74,14 +74,14 @@ extension Datastore {
   }
 }
 
-/// A reference that leads nowhere.
+/// A reference whose target does not exist.
 public struct DanglingReference<Identifier: Sendable, Target: Sendable>: Sendable {
-  /// Who refers.
+  /// The identifier of the referring instance.
   public var id: Identifier
-  /// Whom it names, who is not there.
+  /// The identifier that it names; no instance has it.
   public var target: Target
 
-  /// A reference that leads nowhere.
+  /// Makes a reference whose target does not exist.
   public init(id: Identifier, target: Target) {
     self.id = id
     self.target = target
@@ -97,7 +97,7 @@ extension DatastoreCore {
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>
   ) -> ReferenceRepresentation<Instance, Target, Value> { format[keyPath: path] }
 
-  /// The same, once it is seen to lead to a datastore.
+  /// The same, after a check that it leads to the given datastore, in the same store.
   func reference<Target: DatastoreFormat, Value: Indexable>(
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>, to target: DatastoreCore<Target>
   ) throws -> ReferenceRepresentation<Instance, Target, Value> {

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// How an instance is meant that may be there already.
+/// A way to find an instance that may exist already.
 public struct InstanceMatch<Format: DatastoreFormat>: Sendable {
   let find: @Sendable (DatastoreCore<Format>) async throws -> Format.Instance?
 
@@ -13,7 +13,7 @@ public struct InstanceMatch<Format: DatastoreFormat>: Sendable {
     Self { core in try await core.load(identifier) }
   }
 
-  /// By a value of an index; of several instances the one of the lowest identifier.
+  /// By a value of an index; of several instances, the one with the lowest identifier.
   public static func matching<Value: Indexable, Index: RetrievableIndexRepresentation<Format.Instance, Value>>(
     _ index: KeyPath<Format, Index>, _ value: Value
   ) -> Self {
@@ -22,15 +22,15 @@ public struct InstanceMatch<Format: DatastoreFormat>: Sendable {
     return Self { core in try await core.first(value, from: path) }
   }
 
-  /// By a condition; of several instances the first that the query gives: in the order that `sorted` says, or by identifier.
+  /// By a condition; of several instances, the first that the query gives: in the order that `sorted` sets, or by identifier.
   ///
   /// ```swift
   /// try await cities.resolve(.matching(#Predicate { $0.name == "Bern" && $0.countrycode == "CH" }))
   /// ```
   ///
   /// - Parameters:
-  ///   - condition: The condition; one that no index serves makes the call throw ``UnindexedQueryError``.
-  ///   - sorted: Puts those that meet it in an order.
+  ///   - condition: The condition. If no index serves it, the call throws ``UnindexedQueryError``.
+  ///   - sorted: Orders the instances that meet it.
   public static func matching(
     _ condition: Predicate<Format.Instance>,
     sorted: (@Sendable (Query<Format, ReadOnly>) -> Query<Format, ReadOnly>)? = nil
@@ -42,24 +42,24 @@ public struct InstanceMatch<Format: DatastoreFormat>: Sendable {
   }
 }
 
-/// An instance that was asked for by what is known of it.
+/// The result of resolving an instance.
 public struct Resolved<Instance: Sendable>: Sendable {
   /// The instance.
   public var instance: Instance
-  /// Whether it had to be made.
+  /// Whether it was created.
   public var isCreated: Bool
 }
 
 extension Datastore {
-  /// The instance that is meant, or nil: the first that one of the matches finds, tried in their order.
+  /// The instance that the first successful match finds, tried in their order, or nil.
   ///
   /// ```swift
   /// let lem = try await authors.resolve(.identifier(id), .matching(\.name, "Lem"))
   /// ```
   ///
-  /// Each match costs one look where an index serves it, and a scan where none does.
+  /// Each match costs one look-up if an index serves it, and a scan otherwise.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read, and what decoding an instance throws.
+  /// - Throws: ``StoreError`` if the store cannot be read, and any error from decoding an instance.
   public nonisolated func resolve(_ matches: InstanceMatch<Format>...) async throws -> Resolved<InstanceType>? {
     try await resolve(matches)
   }
@@ -73,16 +73,16 @@ extension Datastore {
 }
 
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-  /// The instance that is meant, made and kept where there is none; in one transaction.
+  /// Finds an instance, or creates and stores it if there is none; in one transaction.
   ///
   /// ```swift
   /// let lem = try await authors.resolve(.matching(\.name, "Lem"), orCreate: { Author(name: "Lem") })
   /// ```
   ///
   /// - Parameters:
-  ///   - matches: How it may be known; tried in their order.
+  ///   - matches: The ways to find it; tried in their order.
   ///   - create: Makes one.
-  /// - Throws: What the closure throws, and as ``persist(_:)``; then nothing is kept.
+  /// - Throws: The errors of the closure, and those of ``persist(_:)``; then nothing is stored.
   public nonisolated func resolve(
     _ matches: InstanceMatch<Format>..., orCreate create: @Sendable () async throws -> InstanceType
   ) async throws -> Resolved<InstanceType> {
@@ -102,14 +102,14 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     }
   }
 
-  /// The instances that are meant, in the order of what is asked for, each made where there is none; in one transaction. What
-  /// one item made, the next ones find.
+  /// Finds the instance of each item, in the order of the items, or creates and stores it if there is none; in one transaction. An instance
+  /// that was created for one item is found for later ones.
   ///
   /// - Parameters:
-  ///   - items: What is asked for.
-  ///   - matches: How an item may be known; tried in their order.
+  ///   - items: The items.
+  ///   - matches: The ways to find an item's instance; tried in their order.
   ///   - create: Makes the instance of an item.
-  /// - Throws: What the closures throw, and as ``persist(_:)``; then nothing is kept.
+  /// - Throws: The errors of the closures, and those of ``persist(_:)``; then nothing is stored.
   public nonisolated func resolve<Item: Sendable>(
     _ items: [Item], by matches: @Sendable (Item) -> [InstanceMatch<Format>],
     orCreate create: @Sendable (Item) async throws -> InstanceType

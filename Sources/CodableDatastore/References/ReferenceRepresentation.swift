@@ -14,32 +14,32 @@ import DatastoreModel
 /// }
 /// ```
 ///
-/// It is an index like any other, which also says where it leads: over one identifier it is of the kind of `Index`, over
-/// several of the kind of `ManyToManyIndex`. A store that had such an index on the same property before needs no rebuild. The
-/// store keeps the target's key, so that tools can follow. Nothing happens by itself: what is deleted leaves references
-/// that dangle, unless `delete(_:references:)` is told otherwise.
+/// It is an index like any other that also names its target: over one identifier it is of the kind of `Index`, over several of the kind of
+/// `ManyToManyIndex`. A store that had such an index on the same property before needs no rebuild. The store keeps the target's key, so
+/// that tools can follow references. Nothing is deleted automatically: a deleted instance leaves dangling references, unless
+/// `delete(_:references:)` is called with another rule.
 public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreFormat, Value: Indexable>:
   RetrievableIndexRepresentation
 {
   let kind: IndexKind
   let keyPath: any PartialKeyPath<Instance> & Sendable
-  /// The datastore that the identifiers are of. Where a format refers to itself by its default key, they are of the datastore
-  /// that it is used for, whatever that one's key is.
+  /// The datastore that the identifiers belong to. If a format refers to itself by its default key, this is the datastore that the format
+  /// is used for, whatever its key is.
   public let target: DatastoreKey
   let values: @Sendable (Instance) -> [Value]
-  /// The value under which a reference to an identifier stands.
+  /// The index value of a reference to an identifier.
   let value: @Sendable (Target.Identifier) -> Value
-  /// Whom a value refers to.
+  /// The identifier that a value refers to.
   let identifier: @Sendable (Value) -> Target.Identifier?
-  /// Takes a reference out of an instance; false where the property cannot be without it.
+  /// Removes a reference from an instance. Returns false if the property cannot be without it.
   let clear: @Sendable (inout Instance, Target.Identifier) -> Bool
 
   /// A reference to one instance.
   ///
   /// - Parameters:
   ///   - keypath: The property that holds the identifier.
-  ///   - format: The format of the datastore that it is of.
-  ///   - target: The key of that datastore.
+  ///   - format: The format of the target datastore.
+  ///   - target: The key of the target datastore.
   public init(
     _ keypath: KeyPath<Instance, Value>, to format: Target.Type, key target: DatastoreKey = Target.defaultKey
   ) where Value == Target.Identifier {
@@ -53,8 +53,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   ///
   /// - Parameters:
   ///   - keypath: The property that holds the identifier.
-  ///   - format: The format of the datastore that it is of.
-  ///   - target: The key of that datastore.
+  ///   - format: The format of the target datastore.
+  ///   - target: The key of the target datastore.
   public init(
     _ keypath: KeyPath<Instance, Target.Identifier?>, to format: Target.Type,
     key target: DatastoreKey = Target.defaultKey
@@ -74,8 +74,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   ///
   /// - Parameters:
   ///   - keypath: The property that holds the identifiers; repeated ones count once.
-  ///   - format: The format of the datastore that they are of.
-  ///   - target: The key of that datastore.
+  ///   - format: The format of the target datastore.
+  ///   - target: The key of the target datastore.
   public init<Identifiers: Sequence<Target.Identifier> & Sendable>(
     _ keypath: KeyPath<Instance, Identifiers>, to format: Target.Type, key target: DatastoreKey = Target.defaultKey
   ) where Value == Target.Identifier {
@@ -93,8 +93,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   ///
   /// - Parameters:
   ///   - keypath: The property that holds the identifiers; repeated ones count once.
-  ///   - format: The format of the datastore that they are of.
-  ///   - target: The key of that datastore.
+  ///   - format: The format of the target datastore.
+  ///   - target: The key of the target datastore.
   public init<Identifiers: Sequence<Target.Identifier> & Sendable>(
     _ keypath: KeyPath<Instance, Identifiers?>, to format: Target.Type, key target: DatastoreKey = Target.defaultKey
   ) where Value == Target.Identifier {
@@ -176,7 +176,7 @@ extension ReferenceRepresentation: IndexValues {
 
 /// An index that leads to another datastore.
 protocol TargetedIndex {
-  /// Where it leads in a datastore of a format.
+  /// The target of the index in a datastore of a format.
   func target(in datastore: String, of format: any DatastoreFormat.Type) -> DatastoreKey
 }
 
@@ -192,7 +192,7 @@ extension DatastoreFormat {
     ReferenceRepresentation<Instance, Target, Value>
 }
 
-/// A reference that is used with a datastore that it does not lead to, or that cannot do what is asked of it.
+/// An error of a reference: it does not lead to the given datastore, or cannot do what was requested.
 public enum ReferenceError: LocalizedError, Hashable, Sendable {
   /// The reference leads to another datastore than the one that was given.
   case otherTarget(declared: DatastoreKey, given: DatastoreKey)
@@ -200,7 +200,7 @@ public enum ReferenceError: LocalizedError, Hashable, Sendable {
   case otherStore(DatastoreKey)
   /// The instance is referred to, and was to be deleted only if it is not.
   case isReferredTo(datastore: DatastoreKey, by: DatastoreKey, count: Int)
-  /// A property cannot be without its reference: it is no optional and no list, or cannot be written.
+  /// A property cannot be without its reference: it is neither optional nor a list, or cannot be written.
   case cannotBeCleared(datastore: DatastoreKey, index: IndexName)
   /// The values of a reference are of another type than the identifiers of the datastore that it leads to. Nothing was written.
   case otherIdentifiers(

@@ -1,11 +1,11 @@
 import DatastoreModel
 import StorageEngine
 
-/// What is to happen to those who refer to an instance that is deleted.
+/// A rule for the instances that refer to an instance that is deleted.
 public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
   let apply: @Sendable (Target.Identifier, DatastoreCore<Target>, inout Cascade) async throws -> Void
 
-  /// Nothing is deleted where somebody refers to it: ``ReferenceError/isReferredTo(datastore:by:count:)`` is thrown.
+  /// Deletes nothing if an instance refers to it: ``ReferenceError/isReferredTo(datastore:by:count:)`` is thrown.
   public static func refuse<Format: DatastoreFormat, Value: Indexable>(
     _ datastore: Datastore<Format, ReadWrite>,
     _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>
@@ -42,8 +42,8 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
     }
   }
 
-  /// Those who refer to it are deleted too, and of those who refer to them becomes what the rules for them say. Each is
-  /// deleted once, also where references go in a circle.
+  /// Deletes the referring instances too, and applies `rules` to the instances that refer to those. Each instance is
+  /// deleted once, even if references form a cycle.
   public static func delete<Format: DatastoreFormat, Value: Indexable>(
     _ datastore: Datastore<Format, ReadWrite>,
     _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>,
@@ -58,20 +58,21 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
   }
 }
 
-/// What one call deletes, so that circles of references end.
+/// The instances that one call deletes, so that cycles of references end.
 struct Cascade: Sendable {
   /// Datastore and key of each.
   var deleted: Set<RecordPlace> = []
 }
 
 extension DatastoreCore {
-  /// Who refers to an instance, but for those who are deleted in the same call.
+  /// The instances that refer to an instance, except those that the same call deletes.
   func referring<Target: DatastoreFormat, Value: Indexable>(
     to identifier: Target.Identifier, through path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>,
     of target: DatastoreCore<Target>, besides cascade: Cascade
   ) async throws -> [Identifier] {
     let reference = try reference(path, to: target)
-    let instances = instances(IndexRange(only: reference.value(identifier)), order: .ascending, from: path)
+    let instances: Selection<Format, ReadOnly> = instances(
+      IndexRange(only: reference.value(identifier)), order: .ascending, from: path)
     var referring: [Identifier] = []
     var run = try await instances.run()
     while let key = try await run?.next()?.key {
@@ -81,7 +82,7 @@ extension DatastoreCore {
     return referring
   }
 
-  /// Deletes an instance as rules say; nothing where it is not there, or is being deleted already.
+  /// Applies the rules and deletes an instance. Returns nil if it does not exist or is being deleted already.
   @discardableResult
   func delete(
     _ identifier: Identifier, references rules: [ReferenceRule<Format>], cascade: inout Cascade
@@ -97,14 +98,14 @@ extension DatastoreCore {
 }
 
 extension Datastore where AccessMode == ReadWrite {
-  /// Deletes the instance of an identifier, and does with those who refer to it what is said; in one transaction.
+  /// Deletes the instance of an identifier, and applies the rules to the instances that refer to it, in one transaction.
   ///
   /// ```swift
   /// try await authors.delete(lem.id, references: .refuse(books, \.author), .clear(books, \.translators))
   /// ```
   ///
-  /// - Returns: What was there.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was, ``ReferenceError`` as the rules say; then
+  /// - Returns: The deleted instance.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none; ``ReferenceError`` as the rules say. Then
   ///   nothing is changed.
   @discardableResult
   public nonisolated func delete(

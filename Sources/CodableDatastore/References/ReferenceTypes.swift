@@ -1,11 +1,11 @@
 import DatastoreModel
 import StorageEngine
 
-// A reference and what it leads to are declared apart, and by keys that are only texts: whether the types agree is seen where
-// the second of them comes into the store.
+// A reference and its target are declared separately, and by keys that are only texts. Whether the types agree is checked when the second
+// of them is added to the store.
 
 extension DatastoreCore {
-  /// Fails where a reference of this declaration holds other values than identifiers of the datastore that it leads to.
+  /// Throws if a reference of this declaration holds values other than identifiers of its target datastore.
   func requireFittingTargets(in transaction: any WriteTransaction) throws {
     for index in indexes {
       guard let target = index.descriptor.target, target != key,
@@ -16,7 +16,7 @@ extension DatastoreCore {
     }
   }
 
-  /// Fails where another datastore refers to this one, which is made now, by other values than its identifiers.
+  /// Throws if another datastore refers to this one, which is being created, by values other than its identifiers.
   func requireFittingReferrers(in transaction: any WriteTransaction) throws {
     let trees = try throwingStoreErrors { () throws(StorageError) in
       try transaction.trees(prefix: TreeName.records(of: "").bytes)

@@ -1,7 +1,7 @@
 import Dispatch
 import StorageEngine
 
-/// Where what asks a server runs: threads that may wait for the network, so that neither an actor nor a thread of the cooperative pool
+/// Runs calls that ask a server, on threads that may wait for the network, so that neither an actor nor a thread of the cooperative pool
 /// does.
 final class ServerThreads: TaskExecutor {
   static let shared = ServerThreads()
@@ -13,16 +13,16 @@ final class ServerThreads: TaskExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 
-  /// Whether the current task runs there already.
+  /// Whether the current task already runs on such a thread.
   @TaskLocal private static var isHere = false
 
-  /// Runs a call there, and answers what it does. The caller is suspended meanwhile.
+  /// Runs a call on such a thread, and returns its result. The caller is suspended meanwhile.
   static func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
     if isHere { return try await body() }
     return try await withTaskExecutorPreference(shared) { try await leave(body) }
   }
 
-  /// Runs what waits for the network: where the caller is, if that is such a thread, and on one otherwise.
+  /// Runs a closure that waits for the network: on the caller's thread, if that is such a thread, and otherwise on one.
   static func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     if isHere { return try body() }
     return try await onThread(body)
@@ -37,13 +37,13 @@ final class ServerThreads: TaskExecutor {
 }
 
 extension _StoreHandle {
-  /// Runs what asks the store: where the caller is for a file or memory, and on threads that may wait for one on a server.
+  /// Runs a closure that asks the store: on the caller's thread for a file or memory, and on threads that may wait for one on a server.
   func asking<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
     connection.isServed ? try await ServerThreads.run(body) : try await body()
   }
 
-  /// Does long work that one program does for all, such as a warm-up; waits while another one is at it. `body` gets what its transaction
-  /// requires; nil where nobody else can be at it.
+  /// Does long work that one program does for all, such as a warm-up; waits while another program does it. `body` receives the lease that
+  /// its transaction requires, or nil if no other program can do this work.
   func leased<Value>(_ what: String, _ body: ((any HeldWork)?) async throws -> Value) async throws -> Value {
     guard connection.isServed else { return try await body(nil) }
     while true {

@@ -6,15 +6,15 @@ import StorageEngine
 final class OpenWork: Sendable {
   let connection: StoreConnection
   let transaction: any WriteTransaction
-  /// Steps exclude each other, so that nobody in the transaction reads a record without its index entries.
+  /// Steps exclude each other, so that no task in the transaction reads a record without its index entries.
   let step = Mutex(())
-  /// How often something was read or written in it, and how much of the library's own work in it, such as a warm-up, is under way.
+  /// The number of reads and writes in it, and of the library's own jobs that are under way in it, such as a warm-up.
   let uses = Atomic<UInt64>(0)
   let libraryWork = Atomic(0)
-  /// What was found out about datastores in this transaction, by their numbers.
+  /// Facts about datastores that this transaction has looked up, by the datastores' numbers.
   private let known = Mutex<[UInt64: KnownDatastore]>([:])
 
-  /// One in a file or in memory; see ``StoreConnection/begin(_:isKept:waits:)``.
+  /// A transaction in a file or in memory; see ``StoreConnection/begin(_:isKept:waits:)``.
   init(connection: StoreConnection, isKept: Bool, waits: Bool) async throws {
     self.connection = connection
     let store =
@@ -25,9 +25,9 @@ final class OpenWork: Sendable {
     connection.noticeBase(of: store)
   }
 
-  /// One on a server.
+  /// A transaction on a server.
   ///
-  /// - Parameter foreseen: what the transaction will look at first.
+  /// - Parameter foreseen: the keys that the transaction will look at first.
   init(servedBy connection: StoreConnection, foreseeing foreseen: [ForeseenKey]) async throws {
     self.connection = connection
     transaction = try await ServerThreads.blocking {
@@ -38,8 +38,8 @@ final class OpenWork: Sendable {
     }
   }
 
-  /// One on a server by the guess that what was foreseen is not there; nil where there is no reason for it. Asks nobody; see
-  /// `Engine.beginPresuming`.
+  /// A transaction on a server that begins with the guess that the foreseen keys do not exist. Returns nil if there is no reason for the
+  /// guess. Asks no server; see `Engine.beginPresuming`.
   init?(presumingOn connection: StoreConnection, _ foreseen: [ForeseenKey]) throws {
     guard connection.isServed, connection.isOpenForWriting else { return nil }
     let store = try connection.storeForWriting()
@@ -53,21 +53,23 @@ final class OpenWork: Sendable {
 }
 
 extension OpenWork {
-  /// Whether so much was written that appending it is felt: a few milliseconds' work.
+  /// Whether so much was written that appending it takes a noticeable time: a few milliseconds.
   var isLarge: Bool { transaction.changeCounts.contains { $0.inserted + $0.updated + $0.deleted > 1_000 } }
 
-  /// Whether a write of something new, with its keys, has nothing to ask a server for. The first one of a datastore looks at its trees, too.
+  /// Whether a write of something new, with its keys, need not ask a server. The first write of a datastore looks at its trees, too.
   func asksNobody(writing keys: [ForeseenKey]) -> Bool {
     !keys.isEmpty && transaction.asksNobody(writing: keys) && known.withLock { $0.values.allSatisfy(\.isPrepared) }
   }
 
-  /// What a write needs to know of its datastore, so that a transaction of many looks it up once.
+  /// The facts that a write needs about its datastore, so that a transaction of many writes looks them up once.
   struct KnownDatastore: Sendable {
-    /// Whether its trees are there and as the declaration says.
+    /// Whether its trees exist and match the declaration.
     var isPrepared = false
     /// Whether an instance was kept under another identifier than its own.
     var hasForeign = false
-    /// Who writes its records and entries.
+    /// The names of indexes that do not match the declaration, and are not written.
+    var behind: Set<String> = []
+    /// The writer of its records and entries.
     var writer: DatastoreWriter?
   }
 
@@ -77,10 +79,10 @@ extension OpenWork {
     known.withLock { change(&$0[datastore, default: KnownDatastore()]) }
   }
 
-  /// All that write in this transaction.
+  /// All writers in this transaction.
   var writers: [DatastoreWriter] { known.withLock { $0.values.compactMap(\.writer) } }
 
-  /// Has everything looked up again, because trees may have come, gone or changed.
+  /// Makes the next write look everything up again, because trees may have come, gone or changed.
   func forgetDatastores() {
     known.withLock { known in
       for number in known.keys {

@@ -6,14 +6,14 @@ enum ReadState: Sendable {
   case nothing
   /// A commit.
   case view(View)
-  /// What a transaction has written so far, and whatever it will write.
+  /// An open transaction: its writes so far, and its later ones.
   case open(TransactionScope)
-  /// What a transaction had written at one moment.
+  /// The trees of a transaction at one moment.
   case trees([TreeName: Tree])
 
   init(_ view: View?) { self = view.map { .view($0) } ?? .nothing }
 
-  /// One tree, or nil where there is none. What it shows never changes.
+  /// One tree, or nil if there is none. The returned tree never changes.
   func tree(_ name: TreeName) throws -> Tree? {
     switch self {
     case .nothing: nil
@@ -26,7 +26,7 @@ enum ReadState: Sendable {
     }
   }
 
-  /// The state in which some trees are of one moment, whatever a transaction writes meanwhile.
+  /// The state of some trees at one moment, whatever a transaction writes meanwhile.
   func moment(of names: [TreeName]) throws -> ReadState {
     guard case .open(let scope) = self else { return self }
     return try scope.step { transaction in

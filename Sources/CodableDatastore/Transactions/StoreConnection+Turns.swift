@@ -1,68 +1,68 @@
 import Locks
 import StorageEngine
 
-/// Somebody writes, and is not to be waited for.
+/// Another transaction has the writer's turn, and the caller does not want to wait.
 struct TurnTaken: Error {}
 
 /// Waiting for the writer's turn of a store that is a file or in memory.
 extension StoreConnection {
-  /// Begins a transaction, without holding a thread while it waits for its turn.
+  /// Begins a transaction. Blocks no thread while it waits for its turn.
   ///
   /// - Parameters:
   ///   - isKept: Whether the task may be suspended in its turn: a program's closure, and not a single call.
-  ///   - waits: Whether to wait; else it throws ``TurnTaken`` where somebody writes.
-  /// - Throws: `CancellationError`; ``StoreError``, also where a transaction keeps the turn and does nothing.
+  ///   - waits: Whether to wait; otherwise it throws ``TurnTaken`` if another transaction has the turn.
+  /// - Throws: `CancellationError`; ``StoreError``, also if a transaction keeps the turn and does nothing.
   func begin(_ store: FileStore, isKept: Bool, waits: Bool) async throws -> FileTransaction {
-    if !store.tryTakeTurn() {
+    if !store.writing.tryTakeTurn() {
       guard waits else { throw TurnTaken() }
       if let held = held.withLock({ $0 }) { watch(held, in: store) }
-      try await store.takeTurn(isKept: isKept)
+      try await store.writing.takeTurn(isKept: isKept)
     }
     do { return try await store.beginTaken() } catch { throw StoreError(error) }
   }
 
-  /// Runs a long change on a thread that may wait. In this process nobody else writes meanwhile, on a server nobody else who does the same.
+  /// Runs a long change on a thread that may block. No other write of this process runs meanwhile; on a server, no other long change of it.
   func alone<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     guard let store = try storeForWriting() as? FileStore else {
       try await servedChanges.take()
       defer { servedChanges.pass() }
       return try await onThread(body)
     }
-    try await store.takeTurn()
-    defer { store.passTurn() }
-    return try await onThread { try store.lendingTurn(body) }
+    try await store.writing.takeTurn()
+    defer { store.writing.passTurn() }
+    return try await onThread { try store.writing.lendingTurn(body) }
   }
 
-  /// Notes that a transaction has the turn whose closure is a program's, and may wait for something that never comes: a write, say,
-  /// that it has begun outside of itself and that waits for the turn.
+  /// Notes that a program's closure has the turn. It may wait for something that never comes: for example for a write that it has begun
+  /// outside of the transaction and that waits for the turn.
   func hold(_ work: OpenWork, action: String) {
     guard let store = try? storeForWriting() as? FileStore else { return }
     let new = HeldTurn(work: work, action: action)
     held.withLock { $0 = new }
-    if store.waitingForTurn > 0 { watch(new, in: store) }
+    if store.writing.waitingForTurn > 0 { watch(new, in: store) }
   }
 
-  /// Sends those away who wait for a closure that neither reads nor writes any more.
+  /// Fails the waiters of a closure that no longer reads or writes.
   private func watch(_ held: HeldTurn, in store: FileStore) {
     guard held.isWatched.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     else { return }
     let (limit, clock) = (configuration.longestSilence, clock)
     Task.detached { [weak self, weak store] in
       var (uses, silence) = (held.uses, Duration.zero)
-      // In parts, so that silence that begins meanwhile is not taken for twice as long.
+      // Slept in parts, so that a silence that begins during one part is not waited for up to twice its limit.
       let part = limit / 8
       while self?.held.withLock({ $0 === held }) == true {
         do { try await clock.sleep(for: part) } catch { return }
         let now = held.uses
         (uses, silence) = (now, now == uses && now != nil ? silence + part : .zero)
         guard silence >= limit, self?.held.withLock({ $0 === held }) == true else { continue }
-        store?.refuseTurn(with: StoreError.silentTransaction(held.action, for: limit))
+        store?.writing.refuseTurn(with: StoreError.silentTransaction(held.action, for: limit))
       }
     }
   }
 }
 
-/// A transaction of a program's closure, as long as it has the turn.
+/// A transaction of a program's closure, while it has the turn.
 final class HeldTurn: Sendable {
   private let work: OpenWork
   let action: String
@@ -73,7 +73,7 @@ final class HeldTurn: Sendable {
     self.action = action
   }
 
-  /// How often something was read or written in it; nil while the library itself is at work in it.
+  /// The number of reads and writes in it; nil while the library itself is at work in it.
   var uses: UInt64? {
     work.libraryWork.load(ordering: .acquiring) > 0 ? nil : work.uses.load(ordering: .acquiring)
   }

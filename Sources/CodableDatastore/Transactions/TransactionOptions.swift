@@ -6,23 +6,22 @@ public struct TransactionOptions: OptionSet, Sendable {
   /// Makes options from bits; bits that mean nothing are dropped.
   public init(rawValue: UInt64) { self.rawValue = rawValue & (0b111 | 1 << 32) }
 
-  /// The transaction only reads: it never waits for a writer, nor a writer for it, and sees one state of all
-  /// datastores throughout.
+  /// The transaction only reads: it never waits for a writer, nor a writer for it, and sees one state of all datastores throughout.
   public static let readOnly = Self(rawValue: 1 << 0)
 
-  /// The transaction returns before its changes are durable. They are visible in this process at once, and become
-  /// durable with the next plain commit (or soon, when idle); a failure to write them is thrown by the next write.
+  /// The transaction returns before its changes are durable. They are visible in this process at once, and become durable with the next
+  /// plain commit (or soon, when idle); a failure to write them is thrown by the next write.
   public static let collateWrites = Self(rawValue: 1 << 1)
 
   /// The transaction may be repeated without harm. Kept for programs that say so; it changes nothing.
   public static let idempotent = Self(rawValue: 1 << 2)
 
-  /// Where somebody else changes on a server what the transaction has read, its closure is run again, on what there is then; without
-  /// it ``TransactionConflict`` is thrown. On disk writers wait for each other, and it changes nothing.
+  /// If another transaction on a server changes data that this one has read, the closure is run again, on the new state; without this
+  /// option ``TransactionConflict`` is thrown. On disk writers wait for each other, and the option changes nothing.
   public static let retriesConflicts = Self(rawValue: UInt64(1) << 32)
 }
 
-/// Options of a transaction, those that only a persistence may set included.
+/// Options of a transaction, including those that only a persistence may set.
 public struct UnsafeTransactionOptions: OptionSet, Sendable {
   /// The options as bits.
   public let rawValue: UInt64
@@ -30,7 +29,7 @@ public struct UnsafeTransactionOptions: OptionSet, Sendable {
   /// Makes options from bits.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// Makes options from those that everybody may set.
+  /// Makes options from those that every program may set.
   public init(_ transactionOptions: TransactionOptions) { rawValue = transactionOptions.rawValue }
 
   /// See ``TransactionOptions/readOnly``.
@@ -45,10 +44,10 @@ public struct UnsafeTransactionOptions: OptionSet, Sendable {
   /// See ``TransactionOptions/retriesConflicts``.
   public static let retriesConflicts = Self(.retriesConflicts)
 
-  /// Observers do not hear of the transaction's changes.
+  /// The transaction's changes are not reported to observers.
   public static let skipObservations = Self(rawValue: 1 << 16)
 
-  /// The transaction is durable when it returns, whatever else was asked for.
+  /// The transaction is durable when it returns, whatever other options say.
   public static let enforceDurability = Self(rawValue: 1 << 17)
 }
 

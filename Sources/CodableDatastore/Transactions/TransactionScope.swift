@@ -2,19 +2,19 @@ import DatastoreModel
 import Locks
 import StorageEngine
 
-/// One transaction as its closure, and all tasks that the closure starts, are in it.
+/// One transaction, as seen by its closure and by all tasks that the closure starts.
 ///
-/// Scopes of one outermost transaction share its `OpenWork`; each has a queue of its own in which its writes and its
-/// children wait for their turns.
+/// Scopes of one outermost transaction share its `OpenWork`; each has a queue of its own in which its writes and its children wait for
+/// their turns.
 final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   let connection: StoreConnection
-  /// The scope around this one, of whatever store.
+  /// The scope around this one, of any store.
   let outer: TransactionScope?
-  /// Its writes and its children, one after the other.
+  /// The queue of its writes and its children.
   let turns = TurnQueue()
   /// The task that runs its closure.
   let task = TaskIdentity.current
-  /// The datastore whose records are converted in the scope: it is read as it is, and nothing is written meanwhile.
+  /// The datastore whose records are converted in the scope: it is read as it is, and writes are refused meanwhile.
   let converted: String?
 
   private let kind: Kind
@@ -26,15 +26,15 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   private let state = Mutex(State())
   private struct State {
     var isEnded = false
-    /// Whether what it wrote was taken back.
+    /// Whether its writes were rolled back.
     var isRolledBack = false
-    /// What a reading scope reads, from its first read on.
+    /// The state that a reading scope reads, from its first read on.
     var fixed: ReadState?
-    /// What a scope with a running child shows to its other tasks.
+    /// The state that a scope with a running child shows to its other tasks.
     var frozen: ReadState?
     /// The running child.
     var child: TransactionScope?
-    /// Where a child goes back to when it fails.
+    /// The savepoint to which a failed child rolls back.
     var savepoint: Savepoint?
     var parent: TransactionScope?
     /// A step that failed halfway: nothing of the transaction may be committed.
@@ -42,7 +42,10 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     var changes = NotedChanges()
   }
 
-  /// A scope that reads: the newest commit as of its first read, or what its parent has.
+  /// Whether it is a part of another transaction.
+  var isChild: Bool { state.withLock { $0.parent != nil } }
+
+  /// A scope that reads: the newest commit as of its first read, or the state of its parent.
   init(readingFrom store: _StoreHandle, parent: TransactionScope?, outer: TransactionScope?) throws {
     connection = store.connection
     kind = .reading(store)
@@ -62,7 +65,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     self.outer = outer
   }
 
-  /// A scope for what converts records of a datastore in the middle of a step of another scope.
+  /// A scope for code that converts records of a datastore in the middle of a step of another scope.
   private init(converting datastore: String, in base: TransactionScope, work: OpenWork) {
     connection = work.connection
     kind = .writing(work)
@@ -81,7 +84,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// What the scopes of one outermost transaction share; nil where it only reads.
+  /// The work that the scopes of one outermost transaction share; nil if the transaction only reads.
   var work: OpenWork? {
     if case .writing(let work) = kind { work } else { nil }
   }
@@ -90,8 +93,8 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     if case .reading = kind { true } else { false }
   }
 
-  /// The datastore that is being converted around this scope: writes would come between what the conversion has read and what
-  /// it writes.
+  /// The datastore that is being converted around this scope. Writes are refused then: they would come between the reads of the conversion
+  /// and its writes.
   var conversion: String? { enclosing.lazy.compactMap(\.converted).first }
 
   /// Whether records of a datastore are being converted around this scope, so that it is read as it is.
@@ -102,13 +105,13 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     sequence(first: self, next: \.outer).lazy.filter { $0.connection === self.connection }
   }
 
-  /// Whether what the scope wrote was taken back, so that nobody may go on reading it.
+  /// Whether the scope's writes were rolled back, so that no task may go on reading them.
   var wasRolledBack: Bool { state.withLock { $0.isRolledBack } }
 
   /// Whether a reading scope has not read anything yet.
   var isUnfixed: Bool { state.withLock { $0.fixed == nil } }
 
-  /// What a read in this scope begins with.
+  /// The state that a read in this scope begins with.
   func readState() throws -> ReadState {
     try state.withLock { state in
       if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
@@ -125,7 +128,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// Runs one step of a transaction that writes; nobody else in it reads or writes meanwhile.
+  /// Runs one step of a transaction that writes. No other task in it reads or writes meanwhile.
   func step<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     work.uses.add(1, ordering: .relaxed)
@@ -135,7 +138,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// A step that changes something. Where it fails halfway the transaction can no longer be committed.
+  /// Runs a step that changes something. If it fails halfway, the transaction can no longer be committed.
   func change<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     try step { transaction in
       do {
@@ -147,7 +150,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// Notes a change for observers, who hear of it after the commit.
+  /// Notes a change, which is reported to observers after the commit.
   func note(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
 
   private func requireActive() throws {
@@ -173,7 +176,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 // MARK: Children
 
 extension TransactionScope {
-  /// Begins a child that writes. The caller has the turn.
+  /// Begins a child that writes. The caller must hold the turn.
   func beginChild(outer: TransactionScope?, runsOwnCode: Bool) throws -> TransactionScope {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     let frozen = try snapshot()
@@ -181,7 +184,7 @@ extension TransactionScope {
       try throwingStoreErrors { () throws(StorageError) in try transaction.savepoint() }
     }
     let child = TransactionScope(childOf: self, work: work, outer: outer, savepoint: savepoint)
-    // What this task itself has begun beside it would wait for the child, which may be waiting for that.
+    // Calls that this task itself has begun beside it would wait for the child, which may be waiting for them.
     if runsOwnCode, child.task == task { turns.refuse(with: StoreError.besideNestedTransaction) }
     state.withLock { state in
       state.frozen = frozen
@@ -206,7 +209,7 @@ extension TransactionScope {
     }
   }
 
-  /// Takes a child's writes back.
+  /// Rolls a child's writes back.
   func rollBack() throws {
     guard case .writing(let work) = kind else { return }
     let (wasEnded, parent, savepoint) = state.withLock { state in
@@ -230,9 +233,8 @@ extension TransactionScope {
     }
   }
 
-  /// Runs what converts records of a datastore in the middle of a step of this scope: a program's decoders. They read what the
-  /// scope
-  /// has; a datastore that must be warmed up for that is, as a part of the transaction; and they may not write.
+  /// Runs code that converts records of a datastore in the middle of a step of this scope: a program's decoders. They read the state of the
+  /// scope. If a datastore must be warmed up for that, this is a part of the transaction. They may not write.
   func converting<T>(
     isolation actor: isolated (any Actor)? = #isolation, datastore: String, _ body: () async throws -> T
   ) async throws -> T {
@@ -240,13 +242,13 @@ extension TransactionScope {
     let scope = TransactionScope(converting: datastore, in: self, work: work)
     defer { adopt(scope) }
     return try await Transactions.$current.withValue(scope) {
-      // So that it runs there.
+      // So that the closure runs on it.
       _ = actor
       return try await body()
     }
   }
 
-  /// Takes in what warm-ups within a conversion came to.
+  /// Takes over the changes and the failure of warm-ups within a conversion.
   private func adopt(_ conversion: TransactionScope) {
     conversion.end()
     conversion.endChild()
@@ -257,13 +259,13 @@ extension TransactionScope {
     }
   }
 
-  /// Takes back what a child has written that is still running when its parent ends.
+  /// Rolls back a child that is still running when its parent ends.
   private func endChild() {
     let child = state.withLock { $0.child }
     try? child?.rollBack()
   }
 
-  /// Ends a scope; who is still in it hears `transactionInactive`.
+  /// Ends a scope; later and waiting calls in it throw `transactionInactive`.
   func end() {
     state.withLock { $0.isEnded = true }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
@@ -273,7 +275,7 @@ extension TransactionScope {
 // MARK: The outermost scope
 
 extension TransactionScope {
-  /// Appends the commit, which passes the turn on.
+  /// Appends the commit, which passes the turn to the next writer.
   func commit(
     actionName: String, options: UnsafeTransactionOptions, flags: CommitFlags = []
   ) throws -> AppendedCommit {
@@ -291,7 +293,7 @@ extension TransactionScope {
     return commit
   }
 
-  /// The same on a server, without waiting long for it on the caller's thread. The commit is durable.
+  /// As `commit`, on a server, without blocking the caller's thread for long. The commit is durable when this returns.
   func commitAsync(actionName: String, flags: CommitFlags) async throws -> AppendedCommit {
     let (work, changes) = try end(options: [])
     let base = work.transaction.base.number
@@ -305,7 +307,7 @@ extension TransactionScope {
     return connection.publication.append(changes.all, pending: pending, base: base)
   }
 
-  /// Ends the changes before they are committed: what was noted for observers.
+  /// Ends the scope before its commit. Returns its work and the changes that were noted for observers.
   private func end(options: UnsafeTransactionOptions) throws -> (work: OpenWork, changes: NotedChanges) {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     endChild()
@@ -322,7 +324,7 @@ extension TransactionScope {
     return (work, changes)
   }
 
-  /// Drops everything that was written.
+  /// Drops all of the transaction's writes.
   func cancel() {
     guard case .writing(let work) = kind else { return }
     state.withLock { $0.isRolledBack = true }

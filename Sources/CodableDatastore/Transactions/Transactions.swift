@@ -3,13 +3,13 @@ import StorageEngine
 
 /// Begins and ends transactions.
 ///
-/// Closures here that name the caller's actor run there: one that does not leaves it, though nothing in it suspends.
+/// Closures here that name the caller's actor run on it. A closure that does not name it leaves the actor, even if nothing in it suspends.
 enum Transactions {
   /// The innermost transaction that the current task runs in.
   @TaskLocal static var current: TransactionScope?
 
-  /// The innermost transaction of a store that the current task runs in. A persistence that only reads sees nothing of
-  /// what a writing one has not committed yet.
+  /// The innermost transaction of a store that the current task runs in. A persistence that only reads does not see uncommitted changes of
+  /// one that writes.
   static func scope(for store: _StoreHandle) -> TransactionScope? {
     var scope = current
     while let candidate = scope {
@@ -27,7 +27,7 @@ enum Transactions {
 
   /// Runs a closure as a transaction of its own, or as a child of the one that it is called in.
   ///
-  /// - Parameter runsOwnCode: Whether `body` is a program's, which may wait for what it has begun beside.
+  /// - Parameter runsOwnCode: Whether `body` is a program's closure, which may wait for calls that it has begun beside it.
   static func run<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, runsOwnCode: Bool = true,
@@ -51,9 +51,9 @@ enum Transactions {
   /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
   ///
   /// - Parameters:
-  ///   - foreseen: what it will look at first, for a server.
-  ///   - presumption: whether a server may go by a guess that what was foreseen is not there; then all of that is written.
-  ///   - waits: whether to wait for others that write; else it throws ``TurnTaken`` where somebody does.
+  ///   - foreseen: the keys that it will look at first, for a server.
+  ///   - presumption: whether the write may begin with a guess that the foreseen keys do not exist; then it writes all of them.
+  ///   - waits: whether to wait for other writers; otherwise it throws ``TurnTaken`` if one of them has the turn.
   static func write<T: Sendable>(
     to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [ForeseenKey] = [],
     presumption: Presumption = .none, waits: Bool = true, body: @Sendable (TransactionScope) async throws -> T
@@ -66,7 +66,7 @@ enum Transactions {
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       try await scope.turns.take()
       defer { scope.turns.pass() }
-      // Without a question to the server there is no need to leave for where one may wait.
+      // If the write asks the server nothing, it need not move to a thread that may block.
       if let work = scope.work, work.asksNobody(writing: foreseen) { return try await body(scope) }
       return try await store.asking { try await body(scope) }
     }
@@ -88,16 +88,16 @@ enum Transactions {
     }
   }
 
-  /// Whether a write may go by a guess, see `Engine.beginPresuming`.
+  /// Whether a write may begin with a guess, see `Engine.beginPresuming`.
   enum Presumption {
     case none
-    /// It asks nobody but its commit.
+    /// Only its commit asks the server.
     case thatAsksNobody
-    /// It may ask more, so it runs where one may wait.
+    /// It may ask the server more, so it runs on a thread that may block.
     case thatAsks
   }
 
-  /// Runs a write by a guess; nil where that was wrong, or anything else has failed, which may be due to it.
+  /// Runs a write based on a guess. Returns nil if the guess was wrong, or if anything else failed, which may be due to it.
   private static func runPresuming<T>(
     _ work: OpenWork, actionName: String, flags: CommitFlags, _ body: (TransactionScope) async throws -> T
   ) async throws -> T? {
@@ -128,7 +128,7 @@ enum Transactions {
     }
   }
 
-  /// - Parameter runsOwnCode: Whether `body` is a program's, which may wait for what it has begun beside.
+  /// - Parameter runsOwnCode: Whether `body` is a program's closure, which may wait for calls that it has begun beside it.
   static func runChild<T>(
     isolation actor: isolated (any Actor)? = #isolation, of parent: TransactionScope, runsOwnCode: Bool = false,
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
@@ -177,7 +177,7 @@ enum Transactions {
         }
         : try await body(scope, isDurable)
       connection.held.withLock { $0 = nil }
-      // To append many changes takes a while, in which the caller's executor has other things to do.
+      // Appending many changes takes a while, in which the caller's executor has other work.
       let commit =
         work.isLarge
         ? try await onThread { try scope.commit(actionName: actionName, options: options, flags: flags) }
@@ -192,13 +192,13 @@ enum Transactions {
     }
   }
 
-  /// How often what may be made again is.
+  /// The largest number of attempts at a transaction that may be repeated.
   private static let mostAttempts = 64
 
-  /// A transaction on a server: it waits for nobody, and where somebody else has changed what it read it is made again, if that may
-  /// be: single calls, and closures of which the program says so.
+  /// Runs a transaction on a server. It waits for no other transaction. If another one has changed what this one read, it is repeated, if
+  /// it may be: single calls, and closures for which the program allows that.
   ///
-  /// - Parameter isDurable: what the closure is told. The commit is durable in any case.
+  /// - Parameter isDurable: the value that the closure receives. The commit is durable in any case.
   private static func runServed<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags, isDurable: Bool, isBound: Bool,

@@ -2,7 +2,7 @@ import DatastoreModel
 import StorageEngine
 
 extension DatastoreCore {
-  /// Builds one index anew, if it was built by an older version.
+  /// Rebuilds one index, if it was built by an older version.
   func migrate(
     index: IndexPlan<Instance>, ifLessThan minimumVersion: Format.Version, listener: WarmUpListener
   ) async throws {
@@ -13,14 +13,14 @@ extension DatastoreCore {
     }
   }
 
-  /// Writes all records of older versions anew.
+  /// Rewrites all records of older versions.
   func migrateEntireStore(ifLessThan minimumVersion: Format.Version, listener: WarmUpListener) async throws {
     try await force(listener) { _, plan in
       plan.rewritesOlderThan = VersionTag<Format>.text(of: minimumVersion)
     }
   }
 
-  /// Warms up with more to do than the store needs.
+  /// Warms up with more work than the store needs.
   private func force(
     _ listener: WarmUpListener, _ add: (DatastoreDescriptor, inout WarmUpPlan) -> Void
   ) async throws {

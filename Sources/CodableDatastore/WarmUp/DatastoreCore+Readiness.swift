@@ -3,12 +3,12 @@ import Locks
 import StorageEngine
 
 extension DatastoreCore {
-  /// The state to read from, after the store was made to fit the declaration where it does not.
+  /// The state to read from. If the store does not fit the declaration, it is warmed up first.
   ///
   /// - Parameters:
-  ///   - foresight: what will be read of it: a server answers that along with its newest state.
-  ///   - takesAsItIs: whether a state will do that does not fit, where the warm-up would wait for somebody who writes. Records
-  ///     are decoded by their versions then, and indexes that are not as the declaration says cannot be read.
+  ///   - foresight: the entries that will be read: a server returns them along with its newest state.
+  ///   - takesAsItIs: whether to accept a state that does not fit if the warm-up would have to wait for another writer. Its
+  ///     records are decoded by their versions then, and indexes that differ from the declaration cannot be read.
   func ready(
     foreseeing foresight: Foresight? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
     mending: [RecordEdit] = []
@@ -16,11 +16,16 @@ extension DatastoreCore {
     try await store.prepare()
     if mending.isEmpty, let state = try readyNow(foreseeing: foresight) { return state }
     if takesAsItIs, let state = try await warmUpIfFree() { return state }
-    try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
+    do {
+      try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
+    } catch let error as UnreadableInstanceError {
+      guard takesAsItIs, let state = try stateAsItIs() else { throw error }
+      return state
+    }
     return try Transactions.readState(for: store)
   }
 
-  /// Reads a state, which may be one that does not fit; where that has not what `body` needs, it waits for the warm-up.
+  /// Reads a state, which may be one that does not fit. If `body` fails on such a state, waits for the warm-up and tries again.
   func reading<R>(foreseeing foresight: Foresight? = nil, _ body: (ReadState) throws -> R) async throws -> R {
     let state = try await ready(foreseeing: foresight, takesAsItIs: true)
     do {
@@ -31,16 +36,22 @@ extension DatastoreCore {
     }
   }
 
-  /// The state after a warm-up, or as it is where that would wait. Nil where it is to be waited for: within a transaction that writes,
-  /// which has the turn, on a server, and where identifiers are kept in another way.
+  /// The state after a warm-up, or as it is if the warm-up would have to wait. Nil if the caller must wait: in a transaction that
+  /// writes, which has the turn; on a server; and if identifiers are kept in another way.
   private func warmUpIfFree() async throws -> ReadState? {
     let connection = store.connection
     guard !connection.isServed, Transactions.scope(for: store)?.isReading ?? true else { return nil }
     if try connection.storeForReading(forWriter: true)?.writer == nil {
       do {
         try await warmUp(waits: false)
-      } catch is TurnTaken {}
+      } catch is TurnTaken {
+      } catch is UnreadableInstanceError {}
     }
+    return try stateAsItIs()
+  }
+
+  /// The state without a warm-up; nil if its identifiers are kept in another way.
+  private func stateAsItIs() throws -> ReadState? {
     let state = try Transactions.readState(for: store)
     guard let tree = try state.tree(recordsTree) else { return state }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
@@ -50,9 +61,9 @@ extension DatastoreCore {
   /// The newest state outside of transactions, or the one that is looked at.
   func currentView() throws -> View? { if let view { view } else { try store.currentView() } }
 
-  /// The state to read from; nil where the store must be warmed up first.
+  /// The state to read from. Nil if the store must be warmed up first.
   ///
-  /// A transaction that reads and has fixed its view already goes on with that, whatever indexes it lacks.
+  /// A read transaction that has already fixed its view goes on with that view, even if it lacks indexes.
   func readyNow(foreseeing foresight: Foresight? = nil) throws -> ReadState? {
     try requireSoundDeclaration()
     if let view { return .view(view) }
@@ -67,8 +78,8 @@ extension DatastoreCore {
     return try fits(state) ? state : nil
   }
 
-  /// What is visible outside of transactions; nil where it does not fit. As long as it stays the same it is neither
-  /// taken nor compared again.
+  /// The state that is visible outside of transactions. Nil if it does not fit the declaration. While the store does not
+  /// change, the view is neither taken nor compared again.
   private func visibleState(foreseeing foresight: Foresight?) throws -> ReadState? {
     try store.requireOpen()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
@@ -80,22 +91,26 @@ extension DatastoreCore {
     return state
   }
 
-  /// Sees that the store fits before a write begins. Within a transaction that writes each write sees to it by itself.
+  /// Makes the store fit before a write begins. In a transaction that writes, each write does so for itself.
   func readyForWriting() async throws {
     if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
     if let scope = Transactions.scope(for: store) {
       if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
       if !scope.isReading { return try requireSoundDeclaration() }
     }
-    guard store.connection.isServed, Transactions.current == nil else {
-      return try await store.asking { _ = try await ready() }
+    do {
+      guard store.connection.isServed, Transactions.current == nil else {
+        return try await store.asking { _ = try await ready() }
+      }
+      // A server reports a newer state when the transaction begins, which checks again. A state that has fitted is compared here, as bytes.
+      if fitting.withLock({ $0 != nil }), try fitsAsKnown() { return }
+      try await store.asking { if try !fitsAsKnown() { _ = try await ready() } }
+    } catch is UnreadableInstanceError {
+      // The write goes on without the indexes that cannot be built.
     }
-    // A server says what is new as the transaction begins, which looks again. What has fitted before is compared here, as bytes.
-    if fitting.withLock({ $0 != nil }), try fitsAsKnown() { return }
-    try await store.asking { if try !fitsAsKnown() { _ = try await ready() } }
   }
 
-  /// Whether the store fits the declaration as far as this process has heard of it.
+  /// Whether the newest state that this process knows fits the declaration. Does not ask the disk or a server for a newer one.
   private func fitsAsKnown() throws -> Bool {
     try requireSoundDeclaration()
     guard let view = try store.connection.storeForReading(forWriter: true)?.head else { return false }
@@ -125,7 +140,7 @@ extension DatastoreCore {
     return (try tree(recordsTree, of: state), try tree(index.tree, of: state))
   }
 
-  /// A tree of a state. One on a server knows what was foreseen of it, so it is none of an earlier read.
+  /// A tree of a state. On a server it is not taken from an earlier read, because it holds the entries that were foreseen for this one.
   func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
     store.connection.isServed ? try state.tree(name) : try recent.tree(name, of: state)
   }
@@ -139,7 +154,7 @@ extension DatastoreCore {
       let stored = try DatastoreDescriptor(bytes: attributes.array)
       let fitting = indexes.filter { index in
         guard let found = stored.index(index.name), Self.fits(found, index.descriptor) else { return false }
-        // What older code has put into it may be otherwise now; a program that only reads can do no better.
+        // Today's code may compute other values than the older code that built the index. A read-only program cannot rebuild it.
         return isReadOnly || !VersionTag<Format>.isOlder(found.version, than: coder.version)
       }
       let names = Set(fitting.map(\.name))
@@ -161,7 +176,7 @@ extension DatastoreCore {
 
   /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
   ///
-  /// - Parameter waits: whether to wait for who writes; else it throws ``TurnTaken`` where somebody does.
+  /// - Parameter waits: whether to wait for other writers; otherwise it throws ``TurnTaken`` if another transaction has the turn.
   func warmUp(forced: WarmUpPlan = WarmUpPlan(), waits: Bool = true) async throws {
     if let scope = Transactions.scope(for: store), !scope.isReading {
       return try await Transactions.runChild(of: scope) { scope, _ in
@@ -171,20 +186,26 @@ extension DatastoreCore {
     try await Transactions.$current.withValue(nil) {
       let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
       try await store.leased("warm up \(key)") { lease in
-        try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance, waits: waits) {
-          scope in
-          if let lease {
-            try scope.step { transaction in
-              try throwingStoreErrors { () throws(StorageError) in try transaction.require(lease) }
+        while true {
+          do {
+            try await Transactions.write(
+              to: store, actionName: "\(action) \(key)", flags: .maintenance, waits: waits
+            ) { scope in
+              if let lease {
+                try scope.step { transaction in
+                  try throwingStoreErrors { () throws(StorageError) in try transaction.require(lease) }
+                }
+              }
+              try await WarmUp(core: self, scope: scope, forced: forced).run()
             }
-          }
-          try await WarmUp(core: self, scope: scope, forced: forced).run()
+            return
+          } catch is WarmUpSuspended {}
         }
       }
     }
   }
 
-  /// Warms up for a caller who wants to hear of it.
+  /// Warms the store up and reports the progress to a listener.
   func warm(
     listener: WarmUpListener, leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []
   ) async throws {
@@ -211,7 +232,7 @@ extension DatastoreCore {
   }
 }
 
-/// Which indexes of a store a declaration can read, by the store's description of itself.
+/// The indexes of a store that a declaration can read, and the stored descriptor (`attributes`) for which this holds.
 struct ReadableIndexes: Sendable {
   var attributes: Bytes
   var names: Set<String>

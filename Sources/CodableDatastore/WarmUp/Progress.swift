@@ -1,4 +1,6 @@
-/// Hears how far a warm-up or a migration is.
+package import DatastoreModel
+
+/// Called with the progress of a warm-up or a migration.
 public typealias ProgressHandler = @Sendable (_ progress: Progress) async -> Void
 
 /// How far a warm-up or a migration is.
@@ -17,7 +19,7 @@ public enum Progress: Sendable {
 public struct WarmUpProgress: Hashable, Sendable {
   /// A part of the work.
   public struct Step: Hashable, Sendable {
-    /// What is done, as `index population`.
+    /// The name of the step, as `decode and migrate` or `write index population`.
     public var title: String
     /// Instances, or entries, that are done.
     public var done: Int
@@ -33,9 +35,9 @@ public struct WarmUpProgress: Hashable, Sendable {
     public var identifier: String
     /// The version under which it was written.
     public var version: String
-    /// Where in it decoding failed, as `address.city`; empty where that is not known.
+    /// The path in it at which decoding failed, as `address.city`; empty if it is not known.
     public var decodingPath: String
-    /// What is wrong.
+    /// The reason of the failure.
     public var reason: String
     /// The stored key of its identifier.
     package var key: [UInt8] = []
@@ -43,7 +45,7 @@ public struct WarmUpProgress: Hashable, Sendable {
     package var byteCount = 0
   }
 
-  /// The parts of the work, in their order.
+  /// The parts of the work, in their order: what is done, what goes on, and what follows. Records are read and decoded in turns.
   public var steps: [Step]
   /// Instances a second, since the work began.
   public var rate: Double
@@ -54,7 +56,9 @@ public struct WarmUpProgress: Hashable, Sendable {
   public var failures: [Failure]
   /// Whether the work is done.
   public var isComplete: Bool
+  /// The same with all that a pane shows of it.
+  package var activity: Activity?
 }
 
-/// Hears how far a warm-up is, step by step, at most 20 times a second and at the end of each step.
+/// Called with the progress of a warm-up, step by step, at most 20 times a second and at the end of each step.
 public typealias WarmUpHandler = @Sendable (_ progress: WarmUpProgress) async -> Void

@@ -1,7 +1,7 @@
 import DatastoreModel
 import StorageEngine
 
-/// What a migration would come to, tried without writing anything.
+/// The result that a migration would have, found without writing anything.
 public struct MigrationRehearsal: Hashable, Sendable {
   /// How many instances there are.
   public var total: Int
@@ -11,7 +11,7 @@ public struct MigrationRehearsal: Hashable, Sendable {
   public var failures: [WarmUpProgress.Failure]
   /// How many entries each index would have.
   public var entries: [IndexName: Int]
-  /// Indexes that would be built anew, and those that would be dropped.
+  /// Indexes that would be built or rebuilt.
   public var rebuiltIndexes: [IndexName]
   /// Indexes that would be dropped.
   public var droppedIndexes: [IndexName]
@@ -21,15 +21,15 @@ public struct MigrationRehearsal: Hashable, Sendable {
 }
 
 extension Datastore {
-  /// Tries what this declaration would make of the store, without writing anything: every instance is decoded by its
-  /// version's migration, and its index values are worked out.
+  /// Tries the migration of the store to this declaration without writing anything: every instance is decoded by its
+  /// version's migration, and its index values are computed.
   ///
   /// Run it in a test against a copy of real data, see ``DiskPersistence/backUp(to:)``, or on a commit of the past.
   ///
   /// - Parameters:
-  ///   - commit: Of which state; nil for the newest.
-  ///   - progressHandler: Hears of each instance.
-  /// - Throws: ``StoreError``; ``DatastoreError/incompatibleVersion(version:)``. What fails to decode is not thrown but told.
+  ///   - commit: The commit whose state is tried; nil for the newest.
+  ///   - progressHandler: Called for each instance.
+  /// - Throws: ``StoreError``; ``DatastoreError/incompatibleVersion(version:)``. Failures to decode are in the result, not thrown.
   public nonisolated func rehearseMigration(
     at commit: Commit.Number? = nil, progressHandler: ProgressHandler? = nil
   ) async throws -> MigrationRehearsal {

@@ -6,11 +6,11 @@ import DatastoreModel
 #endif
 import StorageEngine
 
-/// What a warm-up has worked out.
+/// The results of a warm-up that are to be written.
 struct Gathered: Sendable {
   /// Per index.
   var entries: [EntrySorter]
-  /// Records that were written anew.
+  /// How many records were rewritten.
   var rewritten = 0
   /// Whether records were decoded at all.
   var isDecoded = false
@@ -27,14 +27,14 @@ private struct StoredInstance: Sendable {
   var reference: RecordReference
 }
 
-/// What some records, one after the other, come to.
+/// The results of some consecutive records.
 private struct GatheredPart: Sendable {
   var instances: ArraySlice<StoredInstance>
   /// Per wanted index.
   var entries: [EntryRun]
-  /// Records that are written anew, with their keys, and where they lie now.
+  /// Records to rewrite, with their keys and their references before that.
   var records: [(key: [UInt8], record: [UInt8], old: RecordReference)] = []
-  /// What went wrong, by the record's place in `instances`.
+  /// The errors of records that failed, by the record's place in `instances`.
   var failures: [Int: any Error] = [:]
 }
 
@@ -44,25 +44,28 @@ private let processors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1
 private let batch = 128 * processors
 
 extension WarmUp {
-  /// Reads all records and works out what is to be written. Several are decoded at once, and told in their order.
+  /// Reads all records and computes the entries and records to write. Several are decoded at once, and reported in their order.
   func gather(_ plan: WarmUpPlan, from tree: Tree, _ report: inout WarmUpReport<Format>) async throws -> Gathered {
     var gathered = Gathered(indexCount: core.indexes.count)
     guard plan.needsInstances, try needsDecoding(plan, tree) else { return gathered }
     gathered.isDecoded = true
     let known = try keysLeftOut()
     if plan.rekeys { try makeEmptyRecords() }
-    await report.begin(reportTitle(plan), total: Int(clamping: try tree.entryCount))
+    await report.plan(steps(of: plan, count: Int(clamping: try tree.entryCount)))
     var walk = TreeWalk(tree)
     while true {
-      try Task.checkCancellation()
+      try requireGoingOn()
+      report.enter(WorkStep.read)
       let instances = try nextInstances(&walk, of: tree)
       if instances.isEmpty { break }
+      report.advance(by: instances.count)
+      report.enter(WorkStep.migrate)
       for part in try await evaluate(instances, plan) {
         for place in part.instances.indices {
           try await report.willWork()
           guard let error = part.failures[place] else { continue }
           let instance = part.instances[place]
-          // Where all identifiers change there is no place for a record that tells none.
+          // If all identifiers change, a record that does not decode has no new identifier, so it cannot be kept.
           if !plan.rekeys, plan.leavingOut.contains(instance.key) || known.contains(instance.key),
             !(error is CancellationError)
           {
@@ -78,7 +81,7 @@ extension WarmUp {
     return gathered
   }
 
-  /// What is wanted of each record.
+  /// The indexes whose values are needed of each record.
   private func wantedIndexes(_ plan: WarmUpPlan) -> [Int] {
     plan.rekeys || plan.rewritesOlderThan != nil
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
@@ -95,7 +98,7 @@ extension WarmUp {
     return instances
   }
 
-  /// Decodes records, on all processors where there are many.
+  /// Decodes records, on all processors if there are many.
   private func evaluate(_ instances: [StoredInstance], _ plan: WarmUpPlan) async throws -> [GatheredPart] {
     let length = max((instances.count + processors - 1) / processors, 16)
     let wanted = wantedIndexes(plan)
@@ -130,7 +133,13 @@ extension WarmUp {
   private func evaluate(
     _ stored: StoredInstance, _ wanted: [Int], _ plan: WarmUpPlan, into part: inout GatheredPart
   ) async throws {
-    let (identifier, instance) = try await core.coder.decode(stored.record)
+    let identifier: Format.Identifier
+    let instance: Format.Instance
+    do {
+      (identifier, instance) = try await core.coder.decode(stored.record)
+    } catch let error as DecodingError {
+      throw core.unreadable(error, key: stored.key, record: stored.record)
+    }
     let key = plan.rekeys ? try core.key(of: identifier) : stored.key
     let values = try wanted.map { place in
       let index = core.indexes[place]
@@ -140,7 +149,7 @@ extension WarmUp {
     }
     let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: stored.record), than: $0) } ?? false
     if plan.rekeys || isRewritten {
-      let record = isRewritten ? try await core.coder.record(of: instance) : stored.record.array
+      let record = isRewritten ? try await core.coder.record(of: instance)?.bytes : stored.record.array
       guard let record else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
       part.records.append((key, record, stored.reference))
     }
@@ -149,7 +158,7 @@ extension WarmUp {
     }
   }
 
-  /// Writes the records that are to be, and takes the entries in.
+  /// Rewrites the records of a part that need it, and adds the part's entries.
   private func take(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
     try scope.step { transaction in
       try throwingWriterErrors {
@@ -165,7 +174,7 @@ extension WarmUp {
     }
   }
 
-  /// Writes records anew; answers where they lie now, by the offset at which they lay, where a direct index must know.
+  /// Rewrites records. Returns their new references by the offset of the old ones, if a direct index needs them; otherwise nothing.
   private func rewrite(
     _ part: GatheredPart, _ plan: WarmUpPlan, in transaction: any WriteTransaction
   ) throws -> [UInt64: RecordReference] {
@@ -212,10 +221,12 @@ extension WarmUp {
     return VersionTag<Format>.isOlder(tag, than: version)
   }
 
-  private func reportTitle(_ plan: WarmUpPlan) -> String {
-    let names = plan.rebuilt.union(plan.evaluated).sorted().map { core.indexes[$0].name }
-    return names.isEmpty
-      ? "records" : names.count == 1 ? "index \(names[0])" : "indexes \(names.joined(separator: ", "))"
+  /// The steps as far as they are known; an index that is only evaluated may turn out to be as it should be.
+  private func steps(of plan: WarmUpPlan, count: Int) -> [Activity.Step] {
+    let movesRecords = plan.rekeys || plan.rewritesOlderThan != nil
+    let written = core.indexes.indices.filter { movesRecords || plan.rebuilt.contains($0) }
+    return WorkAccount.build(
+      decoding: WorkStep.migrate, indexes: written.map { core.indexes[$0].name }, count: count)
   }
 
   /// The records that an earlier warm-up left out.

@@ -16,7 +16,7 @@ extension WarmUp {
     guard current == edit.old.map({ RecordBytes.make(version: $0.version, content: $0.bytes) }) else {
       throw StoreError(.refused, "\(edit.identifier) of \(core.key) was changed meanwhile; look at it again.")
     }
-    // The indexes are built anew afterwards.
+    // The indexes are rebuilt afterwards, so only the record is written here.
     if let new = edit.new {
       try writer.putRecord(key, RecordBytes.make(version: new.version, content: new.bytes))
     } else if current != nil {

@@ -2,8 +2,8 @@ import DatastoreModel
 import StorageEngine
 
 extension DatastoreCore {
-  /// The stored index that a declared one was before its property, or only its label, was renamed; nil where there is none, or where
-  /// more than the name has changed.
+  /// The name that a declared index had in the store before its property, or only its label, was renamed. Nil if there is no such
+  /// index, or if more than the name has changed.
   func renamedIndex(_ index: IndexPlan<Instance>, in stored: DatastoreDescriptor) -> String? {
     guard stored.index(index.name) == nil, let path = index.descriptor.keyPathName else { return nil }
     let declared = Set(indexes.map(\.name))

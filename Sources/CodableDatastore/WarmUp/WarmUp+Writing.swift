@@ -11,7 +11,7 @@ extension WarmUp {
     scope.work?.forgetDatastores()
     let movesRecords = plan.rekeys || gathered.rewritten > 0
     var hasChanged = movesRecords || !plan.rebuilt.isEmpty || !plan.moved.isEmpty
-    try Task.checkCancellation()
+    try requireGoingOn()
     try scope.step { transaction in
       for name in plan.dropped { try drop(.index(name, of: core.key), in: transaction) }
     }
@@ -33,8 +33,8 @@ extension WarmUp {
         continue
       }
       if !isKept {
-        try Task.checkCancellation()
-        await report.begin("write index \(index.name)", total: gathered.entries[place].count)
+        try requireGoingOn()
+        await report.begin(WorkStep.writing(index.name), total: gathered.entries[place].count)
         try scope.step { transaction in
           try throwingWriterErrors {
             try writer.create(in: transaction)

@@ -10,7 +10,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
 
   let core: Core
   let scope: TransactionScope
-  /// What is to be done beyond what the store needs.
+  /// The work that the caller asked for, in addition to the work that the store needs.
   let forced: WarmUpPlan
 
   /// Runs on no actor: decoding everything would hold up the caller's.
@@ -20,12 +20,22 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     }
     do {
       try await makeFit()
+      scope.work?.note(core.number) { known in
+        if !known.behind.isEmpty { (known.behind, known.writer) = ([], nil) }
+      }
     } catch {
+      if let error = error as? UnreadableInstanceError { core.note(error, in: try? recordsTree()) }
       // A transaction that goes on has nothing of it.
       try? scope.step { try $0.rollback(to: savepoint) }
       scope.work?.forgetDatastores()
       throw error
     }
+  }
+
+  /// Throws if the task was cancelled, and if the process is about to be suspended: a transaction of the warm-up's own can be begun again.
+  func requireGoingOn() throws {
+    try Task.checkCancellation()
+    if !scope.isChild, core.store.connection.suspension.endsWork { throw WarmUpSuspended() }
   }
 
   private func makeFit() async throws {
@@ -34,23 +44,35 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
     var plan = try core.plan(for: stored, isEmpty: tree.isWithoutEntries)
     plan.rebuilt.formUnion(forced.rebuilt)
-    // What a mended record had in indexes before is told by no decoder.
+    // A mended record did not decode before, so its old index entries are unknown: all indexes are rebuilt.
     if !forced.mending.isEmpty { plan.rebuilt.formUnion(core.indexes.indices) }
     plan.evaluated.subtract(plan.rebuilt)
     plan.rewritesOlderThan = forced.rewritesOlderThan
     if plan.rewritesOlderThan != nil || !forced.mending.isEmpty { plan.rebuildMoved() }
     plan.leavingOut = forced.leavingOut
     if plan.isEmpty { return }
+    if forced.isEmpty, forced.mending.isEmpty, forced.leavingOut.isEmpty, plan.needsInstances,
+      !core.listeners.collectFailures,
+      let failure = try core.knownFailure(in: tree)
+    {
+      throw failure
+    }
     if !plan.rebuilt.isEmpty || plan.redescribes { try scope.step { try core.requireFittingTargets(in: $0) } }
 
     await core.listeners.tell(.evaluating)
     let total = Int(clamping: try tree.entryCount)
     var report = WarmUpReport(core: core, total: total, tellsInstances: plan.changesInstances)
-    defer { report.end() }
-    var gathered = try await scope.converting(datastore: core.key) { try await gather(plan, from: tree, &report) }
-    await sort(&gathered)
-    try await write(plan, &gathered, stored: stored, &report)
-    await report.complete()
+    do {
+      var gathered = try await scope.converting(datastore: core.key) { try await gather(plan, from: tree, &report) }
+      if gathered.isDecoded { await report.begin(WorkStep.sort, total: gathered.entries.reduce(0) { $0 + $1.count }) }
+      await sort(&gathered)
+      try await write(plan, &gathered, stored: stored, &report)
+      await report.complete()
+    } catch {
+      report.end(error)
+      throw error
+    }
+    report.end(nil)
     await core.listeners.tell(.complete(total: total))
   }
 
@@ -60,7 +82,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     }
   }
 
-  /// Sorts the entries of all indexes, each on a processor of its own where there are as many.
+  /// Sorts the entries of all indexes, each on a processor of its own if there are as many.
   private func sort(_ gathered: inout Gathered) async {
     let entries = gathered.entries
     gathered.entries = await withTaskGroup(of: (Int, EntrySorter).self) { group in

@@ -1,6 +1,6 @@
 import Locks
 
-/// Who hears of a warm-up: the callers that wait for it.
+/// The listeners of a warm-up: one for each caller that waits for it.
 final class WarmUpListeners: Sendable {
   private let entries = Mutex<[WarmUpListener]>([])
 
@@ -9,6 +9,9 @@ final class WarmUpListeners: Sendable {
   func remove(_ listener: WarmUpListener) { entries.withLock { $0.removeAll { $0 === listener } } }
 
   var current: [WarmUpListener] { entries.withLock { $0 } }
+
+  /// Whether a listener collects all failures.
+  var collectFailures: Bool { current.contains { $0.detailed != nil } }
 
   func tell(_ progress: Progress) async {
     for listener in current { await listener.hear(progress) }
@@ -19,7 +22,7 @@ final class WarmUpListeners: Sendable {
   }
 }
 
-/// One caller's handlers. It hears that work begins before anything else, and that it ends, once each.
+/// One caller's handlers. The plain one gets the beginning of the work before anything else, and the end, once each.
 final class WarmUpListener: Sendable {
   private let plain: ProgressHandler?
   let detailed: WarmUpHandler?

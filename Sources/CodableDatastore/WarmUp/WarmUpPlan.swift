@@ -1,6 +1,6 @@
 import DatastoreModel
 
-/// What a store needs so that it fits a declaration.
+/// The work that makes a store fit a declaration.
 struct WarmUpPlan: Sendable {
   /// Indexes to build, by their place in the declaration.
   var rebuilt: Set<Int> = []
@@ -12,16 +12,16 @@ struct WarmUpPlan: Sendable {
   var moved: [Int: String] = [:]
   /// Whether identifiers are kept in another way, so that every record moves.
   var rekeys = false
-  /// Records of versions before this one are written anew.
+  /// Records of versions before this one are rewritten.
   var rewritesOlderThan: String?
-  /// Records that may be left out of the indexes where they cannot be converted, by their keys.
+  /// The keys of records that may be left out of the indexes if they cannot be converted.
   var leavingOut: Set<[UInt8]> = []
   /// Changes of records that do not decode, made before anything is read.
   var mending: [RecordEdit] = []
   /// Members of the descriptor that change without any work, such as uniqueness that is switched off.
   var redescribes = false
 
-  /// Has indexes of another name built anew: their records are written anew too, and entries may lead to them.
+  /// Rebuilds renamed indexes instead of moving them: the records are rewritten too, and entries may refer to the old ones.
   mutating func rebuildMoved() {
     rebuilt.formUnion(moved.keys)
     dropped += moved.values
@@ -36,15 +36,15 @@ struct WarmUpPlan: Sendable {
   /// Whether instances have to be decoded.
   var needsInstances: Bool { !evaluated.isEmpty || changesInstances }
 
-  /// Whether instances, or what is found by them, are written anew in any case.
+  /// Whether records, or the entries made from them, are rewritten in any case.
   var changesInstances: Bool { !rebuilt.isEmpty || rekeys || rewritesOlderThan != nil }
 }
 
 extension DatastoreCore {
-  /// Compares the declaration with what the store says of itself.
+  /// Compares the declaration with the stored descriptor.
   ///
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` where the store is newer; a decoding error where its version
-  ///   is none that the format knows.
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` if the store is newer; a decoding error if the format does
+  ///   not know the store's version.
   func plan(for stored: DatastoreDescriptor, isEmpty: Bool) throws -> WarmUpPlan {
     if !isEmpty { try requireKnownVersion(stored.version) }
     var plan = WarmUpPlan()
@@ -77,7 +77,7 @@ extension DatastoreCore {
     return plan
   }
 
-  /// Whether a stored index is the declared one. Names of key paths count where both are known.
+  /// Whether a stored index is the declared one. Names of key paths are compared if both are known.
   static func fits(_ stored: IndexDescriptor, _ declared: IndexDescriptor) -> Bool {
     let differs = zip(names(stored), names(declared)).contains { stored, declared in
       if let stored, let declared { stored != declared && renamed(stored) != declared } else { false }

@@ -7,125 +7,165 @@ import DatastoreModel
 #endif
 import StorageEngine
 
-/// What those hear who wait for a warm-up.
+/// Reports the progress of a warm-up to the callers that wait for it.
 struct WarmUpReport<Format: DatastoreFormat> {
   private let core: DatastoreCore<Format>
   private var progress: WarmUpProgress
+  private var account: WorkAccount
   private let total: Int
   /// Instances that were worked on.
   private var position = 0
-  private let clock = ContinuousClock()
+  private var lastDetail: Int64?
   private let startedAt = LocalTime.now
-  private let begin: ContinuousClock.Instant
-  private var lastDetail: ContinuousClock.Instant?
   private var firstFailure: (any Error)?
-  /// Whether somebody wants to hear of every failure; otherwise the first ends the work.
+  /// Whether a listener collects every failure; otherwise the first failure ends the work.
   private let collectsFailures: Bool
-  /// Whether plain listeners hear of each instance. Where old ones are only evaluated again, that is a part of
-  /// evaluating.
+  /// Whether each instance is reported to plain listeners. If old instances are only evaluated again, that is a part
+  /// of evaluating.
   private let tellsInstances: Bool
 
   init(core: DatastoreCore<Format>, total: Int, tellsInstances: Bool) {
     self.core = core
     self.total = total
     self.tellsInstances = tellsInstances
-    begin = clock.now
-    collectsFailures = core.listeners.current.contains { $0.detailed != nil }
+    collectsFailures = core.listeners.collectFailures
     progress = WarmUpProgress(steps: [], rate: 0, remainingSeconds: nil, failures: [], isComplete: false)
+    account = WorkAccount("warm up \(core.key)", [], startedAt: startedAt, at: startedAt)
+  }
+
+  /// Sets the planned steps, as far as they are known before the instances are decoded.
+  mutating func plan(_ steps: [Activity.Step]) async {
+    let store = try? core.store.connection.storeForReading(forWriter: true) as? FileStore
+    account = WorkAccount(
+      "warm up \(core.key)", steps, startedAt: startedAt, at: LocalTime.now, storeBefore: store?.fileBytes)
+    await tell()
   }
 
   /// Begins a step.
   mutating func begin(_ title: String, total: Int) async {
-    progress.steps.append(WarmUpProgress.Step(title: title, done: 0, total: total))
-    await tell(done: 0)
+    account.begin(title, total: total, at: LocalTime.now)
+    await tell()
   }
+
+  /// Continues a step that alternates with others.
+  mutating func enter(_ title: String) { account.enter(title, at: LocalTime.now) }
+
+  mutating func advance(by count: Int) { account.advance(by: count) }
 
   /// Ends the step.
   mutating func finishStep() async {
-    await tell(done: progress.steps.last?.total ?? 0)
+    account.finish(at: LocalTime.now)
+    await tell()
   }
 
-  /// Tells of the next instance.
+  /// Reports the next instance.
   mutating func willWork() async throws {
     let position = position
     self.position += 1
+    account.advance(by: 1)
     if position & 63 == 0 { try Task.checkCancellation() }
     if tellsInstances { await core.listeners.tell(.working(current: position, total: total)) }
     guard position & 15 == 0 else { return }
-    let now = clock.now
-    if let lastDetail, now - lastDetail < .milliseconds(50) { return }
+    let now = LocalTime.now
+    if let lastDetail, now - lastDetail < 50_000_000 { return }
     lastDetail = now
-    measure(position, now)
-    await tell(done: position)
+    await tell()
   }
 
-  /// Notes a failure; without anybody who collects them it is thrown.
+  /// Notes a failure. If no listener collects failures, or it is a cancellation, throws it.
   mutating func failed(_ error: any Error, key: [UInt8], record: Bytes) async throws {
     if error is CancellationError || !collectsFailures { throw error }
     firstFailure = firstFailure ?? error
+    account.fail(Activity.Failure(datastore: core.key, identifier: key, reason: DecodingPath.sentence(for: error)))
     guard progress.failures.count < 100 else { return }
     progress.failures.append(
       WarmUpProgress.Failure(
-        identifier: (try? core.identifiers.encoding.decode(key).description) ?? "\(key)",
+        identifier: core.shown(key),
         version: core.coder.tag(of: record) ?? "", decodingPath: DecodingPath.text(of: error),
         reason: DecodingPath.reason(of: error), key: key, byteCount: record.count))
   }
 
   /// Ends the reading; throws the first failure.
   mutating func finishReading() async throws {
-    measure(total, clock.now)
-    await tell(done: total)
+    if firstFailure == nil { account.finish(at: LocalTime.now) }
+    await tell()
     if let firstFailure { throw firstFailure }
   }
 
   /// Ends the work.
   mutating func complete() async {
+    account.end(at: LocalTime.now)
     progress.isComplete = true
-    progress.remainingSeconds = 0
-    await core.listeners.tell(progress)
+    await tell()
   }
 
-  private mutating func measure(_ done: Int, _ now: ContinuousClock.Instant) {
-    let seconds = (now - begin) / .seconds(1)
-    progress.rate = seconds > 0 ? Double(done) / seconds : 0
-    progress.remainingSeconds = progress.rate > 0 ? Double(total - done) / progress.rate : nil
-  }
-
-  private mutating func tell(done: Int) async {
-    if !progress.steps.isEmpty { progress.steps[progress.steps.count - 1].done = done }
+  private mutating func tell() async {
+    let now = LocalTime.now
+    account.update(at: now)
+    let seconds = Double(now - startedAt) / 1e9
+    progress.rate = seconds > 0 ? Double(position) / seconds : 0
+    progress.remainingSeconds = progress.isComplete ? 0 : account.activity.secondsLeft?.upperBound
+    progress.steps = account.activity.steps.map { .init(title: $0.title, done: $0.done, total: $0.total) }
+    progress.activity = account.activity
     await core.listeners.tell(progress)
     tellOtherProcesses()
   }
 
+  // MARK: Other processes
+
+  private var engine: (any Engine)? { try? core.store.connection.storeForReading(forWriter: true) }
+
   /// Leaves word for the panes of other processes.
-  private func tellOtherProcesses() {
-    let activity = Activity(progress, of: core.key, startedAt: startedAt)
-    (try? core.store.connection.storeForReading(forWriter: true))?.setActivity(activity.bytes)
+  private mutating func tellOtherProcesses() { engine?.setActivity(told.bytes) }
+
+  private var told: Activity {
+    var activity = account.activity
+    activity.worker = .current(StoreConnection.programName)
+    activity.figures = engine.map { WorkFigures(of: $0) }
+    activity.failures = activity.failures.map { Array($0.prefix(3)) }
+    return activity
   }
 
-  /// Takes the word back.
-  func end() { (try? core.store.connection.storeForReading(forWriter: true))?.setActivity(nil) }
+  /// Takes the word back, or leaves why the work failed.
+  func end(_ error: (any Error)?) {
+    guard let error, !(error is CancellationError), !(error is WarmUpSuspended) else {
+      engine?.setActivity(nil)
+      return
+    }
+    var activity = told
+    (activity.failures, activity.failureCount) = (nil, nil)
+    activity.ending = Activity.Ending(
+      processIdentifier: activity.worker?.processIdentifier ?? 0, at: LocalTime.now,
+      reason: account.activity.failureCount.map { "\(counted($0, "record")) \($0 == 1 ? "does" : "do") not decode" }
+        ?? DecodingPath.sentence(for: error),
+      failures: account.activity.failures ?? [], failureCount: account.activity.failureCount ?? 0)
+    engine?.leaveActivity(activity.bytes)
+  }
 }
 
 /// Where and why decoding failed.
 enum DecodingPath {
   static func text(of error: any Error) -> String {
-    guard let error = error as? DecodingError else { return "" }
+    guard let error = decoding(error) else { return "" }
     var path = context(of: error).codingPath
     if case .keyNotFound(let key, _) = error { path.append(key) }
     return path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
   }
 
-  /// What is wrong and where, in one line.
+  /// The reason of an error and the decoding path at which it occurred, in one line.
   static func sentence(for error: any Error) -> String {
     let path = text(of: error)
     return path.isEmpty ? reason(of: error) : "\(reason(of: error)) at \(path)"
   }
 
   static func reason(of error: any Error) -> String {
-    if let error = error as? DecodingError { return context(of: error).debugDescription }
+    if let error = decoding(error) { return context(of: error).debugDescription }
     if let error = error as? any LocalizedError, let description = error.errorDescription { return description }
     return "\(error)"
+  }
+
+  private static func decoding(_ error: any Error) -> DecodingError? {
+    (error as? UnreadableInstanceError)?.underlying ?? error as? DecodingError
   }
 
   private static func context(of error: DecodingError) -> DecodingError.Context {

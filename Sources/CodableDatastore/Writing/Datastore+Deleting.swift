@@ -1,36 +1,32 @@
-import StorageEngine
-
 extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction. The range is scanned.
   ///
   /// - Parameters:
   ///   - range: The identifiers.
   ///   - condition: Which of them; all by default.
-  /// - Returns: How many were deleted.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: ``StoreError`` if the store cannot be written; the error of a decoder or the condition. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete(
     range: some IndexRangeExpression<IdentifierType>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int where IdentifierType: RangedIndexable {
-    try await core.delete(where: condition) { core in core.instances(range, order: .ascending) }
+    try await load(range).delete(where: condition)
   }
 
-  /// Deletes all instances that meet a condition, in one transaction. A scan, for a closure tells no index what it asks:
+  /// Deletes all instances that meet a condition, in one transaction. It scans, because no index can look into a closure:
   /// ``Query/delete()`` reads by indexes.
   ///
   /// - Parameters:
   ///   - range: `...`
   ///   - condition: Which; all by default.
-  /// - Returns: How many were deleted.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: ``StoreError`` if the store cannot be written; the error of a decoder or the condition. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete(
     range: Swift.UnboundedRange, where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
-    try await core.delete(where: condition) { core in
-      core.instances(WholeRange<IdentifierType>(), order: .ascending)
-    }
+    try await load(range).delete(where: condition)
   }
 
   /// Deletes the instances of a range of an index, all that meet a condition, in one transaction.
@@ -43,8 +39,8 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - range: The values.
   ///   - index: The index that they are values of.
   ///   - condition: Which of the instances; all by default.
-  /// - Returns: How many were deleted.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: ``StoreError`` if the store cannot be written; the error of a decoder or the condition. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete<
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
@@ -52,13 +48,13 @@ extension Datastore where AccessMode == ReadWrite {
     range: some IndexRangeExpression<Value>, of index: KeyPath<Format, Index>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
-    try await core.delete(where: condition) { core in core.instances(range, order: .ascending, from: index) }
+    try await load(range, from: index).delete(where: condition)
   }
 
   /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: ``StoreError`` if the store cannot be written; the error of a decoder or the condition. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete<
     Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
@@ -66,9 +62,7 @@ extension Datastore where AccessMode == ReadWrite {
     value: Value, of index: KeyPath<Format, Index>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
-    try await core.delete(where: condition) { core in
-      core.instances(IndexRange(only: value), order: .ascending, from: index)
-    }
+    try await load(value, order: .ascending, from: index).delete(where: condition)
   }
 }
 
@@ -77,8 +71,8 @@ extension Datastore where AccessMode == ReadWrite {
 extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction. The range is scanned.
   ///
-  /// - Returns: How many were deleted.
-  /// - Throws: What the condition throws; then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: The error of the condition; then nothing is deleted.
   @discardableResult
   public nonisolated func delete(
     _ range: some IndexRangeExpression<IdentifierType>,
@@ -93,8 +87,8 @@ extension Datastore where AccessMode == ReadWrite {
   /// try await logs.delete(..<lastMonth, from: \.date)
   /// ```
   ///
-  /// - Returns: How many were deleted.
-  /// - Throws: What the condition throws; then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: The error of the condition; then nothing is deleted.
   @discardableResult
   public nonisolated func delete<
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
@@ -107,8 +101,8 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
-  /// - Throws: What the condition throws; then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: The error of the condition; then nothing is deleted.
   @discardableResult
   public nonisolated func delete<
     Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
@@ -121,37 +115,13 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instances that are in an index, all that meet a condition, in one transaction.
   ///
-  /// - Returns: How many were deleted.
-  /// - Throws: What the condition throws; then nothing is deleted.
+  /// - Returns: How many instances were deleted.
+  /// - Throws: The error of the condition; then nothing is deleted.
   @discardableResult
   public nonisolated func delete<Index: IndexRepresentation<InstanceType>>(
     _ range: Swift.UnboundedRange, from index: KeyPath<Format, Index>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
-    try await core.delete(where: condition) { core in core.instances(order: .ascending, from: index) }
-  }
-}
-
-extension DatastoreCore {
-  /// Deletes what a run of records holds and a condition chooses.
-  func delete(
-    where condition: (Instance) async throws -> Bool, _ instances: (DatastoreCore) -> StoredInstances<Format>
-  ) async throws -> Int {
-    try await readyForWriting()
-    return try await Transactions.run(
-      store: store, actionName: "delete \(key)", options: [], runsOwnCode: false
-    ) { scope, _ in
-      if scope.isReading { throw DiskPersistenceError.cannotWrite }
-      var deleted = 0
-      var run = try await instances(self).run()
-      while let found = try await run?.next() {
-        try Task.checkCancellation()
-        guard try await condition(found.instance) else { continue }
-        try await scope.turns.take()
-        defer { scope.turns.pass() }
-        if try await delete(identifiers.value(of: found.key), key: found.key, in: scope) != nil { deleted += 1 }
-      }
-      return deleted
-    }
+    try await load(range, from: index).delete(where: condition)
   }
 }

@@ -3,8 +3,8 @@ import Documents
 import StorageEngine
 
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-  /// Keeps an instance that was made of what a commit had: where the stored one has changed since, both changes are put together, field
-  /// by field, as a merge of two copies of a store does it.
+  /// Stores an instance that was made from its state at a commit. If the stored instance has changed since, both changes are combined,
+  /// field by field, as in a merge of two copies of a store.
   ///
   /// ```swift
   /// let read = try await persistence.head
@@ -12,10 +12,10 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// try await cities.persist(edited, readAt: read.id)
   /// ```
   ///
-  /// - Parameter commit: The commit that the instance was read at.
-  /// - Returns: What is there now.
-  /// - Throws: ``StoreError`` of kind `refused` where both changed the same field, or where it was deleted meanwhile: a save of old does not
-  ///   bring it back. Then nothing is written.
+  /// - Parameter commit: The commit at which the instance was read.
+  /// - Returns: The instance that is stored now.
+  /// - Throws: ``StoreError`` of kind `refused` if both changed the same field, or if the instance was deleted meanwhile: saving an old
+  ///   instance does not bring it back. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
     _ instance: InstanceType, readAt commit: Commit.Number
@@ -31,7 +31,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
 }
 
 extension DatastoreCore {
-  /// An instance with what came since a commit; within a transaction.
+  /// Merges an instance with the changes made since a commit; within a transaction.
   func merged(_ instance: Instance, identifier: Identifier, readAt commit: Commit.Number) async throws -> Instance {
     let prepared = try await prepare(instance, identifier: identifier)
     guard try store.model(forWriting: true) != nil, let scope = Transactions.scope(for: store) else { return instance }
@@ -50,9 +50,10 @@ extension DatastoreCore {
     case .mine: return instance
     case .theirs:
       guard let present else { throw Self.changedMeanwhile(key, []) }
-      return try await coder.decode(present).instance
+      return try await self.instance(of: present, key: prepared.key)
     case .merged(let content):
-      return try await coder.decode(Bytes(RecordBytes.make(version: content.version, content: content.bytes))).instance
+      let record = Bytes(RecordBytes.make(version: content.version, content: content.bytes))
+      return try await self.instance(of: record, key: prepared.key)
     case .conflict(let fields): throw Self.changedMeanwhile(key, fields)
     }
   }

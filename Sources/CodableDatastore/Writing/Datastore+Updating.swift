@@ -1,12 +1,12 @@
 extension Datastore where AccessMode == ReadWrite {
-  /// Changes the instance of an identifier, in one transaction. Where the closure throws, nothing is changed.
+  /// Changes the instance of an identifier, in one transaction. If the closure throws, nothing is changed.
   ///
   /// ```swift
   /// try await cities.update(2643743) { $0.population += 1 }
   /// ```
   ///
-  /// - Returns: What was there, and what is there now.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  /// - Returns: The instance before and after the change.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
   @discardableResult
   public nonisolated func update(
     _ identifier: IdentifierType, _ change: (inout InstanceType) async throws -> Void
@@ -24,9 +24,9 @@ extension Datastore where AccessMode == ReadWrite {
 }
 
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-  /// Inserts or replaces instances, in one transaction: all of them or, where one fails, none.
+  /// Inserts or replaces instances, in one transaction: all of them or, if one fails, none.
   ///
-  /// - Throws: What persisting one of them throws, and `CancellationError`; then none is kept.
+  /// - Throws: Any error from persisting one of them, and `CancellationError`; then none is stored.
   public nonisolated func persist(contentsOf instances: some Sequence<InstanceType>) async throws {
     try await core.readyForWriting()
     try await Transactions.run(store: core.store, actionName: "persist \(core.key)", options: []) { scope, _ in

@@ -1,17 +1,16 @@
 extension Datastore where AccessMode == ReadWrite {
   /// Inserts an instance, or replaces the one of the same identifier.
   ///
-  /// A call is a transaction of its own, durable when it returns, or a part of the one that it is made in. An instance
-  /// that is stored just so already is not written again.
+  /// A call is a transaction of its own, durable when it returns, or a part of the one that it is made in. An instance that equals the
+  /// stored one is not written again.
   ///
   /// - Parameters:
-  ///   - instance: What to keep.
+  ///   - instance: The instance to store.
   ///   - identifier: Its identifier, which need not be a part of it.
-  ///   - touch: Whether an instance that is stored just so already becomes a version of its own, with its date and action.
-  /// - Returns: What was there, converted where it was of an older version; or nil.
-  /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
-  ///   ``InvalidKeyError``;
-  ///   ``UniquenessError``. Then nothing is written.
+  ///   - touch: Whether an instance that equals the stored one is written again, as a new version with its own date and action.
+  /// - Returns: The instance that was stored before, converted if it was of an older version; nil if there was none.
+  /// - Throws: ``StoreError`` if the store cannot be written; any error of the encoder, or of the decoder of the replaced instance;
+  ///   ``InvalidKeyError``; ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
     _ instance: InstanceType, to identifier: IdentifierType, touch: Bool = false
@@ -22,12 +21,11 @@ extension Datastore where AccessMode == ReadWrite {
   /// Inserts an instance, or replaces the one of the same identifier, which a property of the instance holds.
   ///
   /// - Parameters:
-  ///   - instance: What to keep.
+  ///   - instance: The instance to store.
   ///   - keypath: The property.
-  ///   - touch: Whether an instance that is stored just so already becomes a version of its own, with its date and action.
-  /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
-  ///   ``InvalidKeyError``;
-  ///   ``UniquenessError``. Then nothing is written.
+  ///   - touch: Whether an instance that equals the stored one is written again, as a new version with its own date and action.
+  /// - Throws: ``StoreError`` if the store cannot be written; any error of the encoder, or of the decoder of the replaced instance;
+  ///   ``InvalidKeyError``; ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
     _ instance: InstanceType, id keypath: KeyPath<InstanceType, IdentifierType>, touch: Bool = false
@@ -37,8 +35,8 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier.
   ///
-  /// - Returns: What was there, converted where it was of an older version.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  /// - Returns: The deleted instance, converted if it was of an older version.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
   @discardableResult
   public nonisolated func delete(id identifier: IdentifierType) async throws -> InstanceType {
     try await deleteExisting(identifier)
@@ -46,8 +44,8 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier.
   ///
-  /// - Returns: What was there, converted where it was of an older version.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  /// - Returns: The deleted instance, converted if it was of an older version.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
   @discardableResult
   public nonisolated func delete(_ identifier: IdentifierType) async throws -> InstanceType {
     try await deleteExisting(identifier)
@@ -55,8 +53,8 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier, if there is one.
   ///
-  /// - Returns: What was there, or nil.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
+  /// - Returns: The instance that was stored before, or nil if there was none.
+  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(id identifier: IdentifierType) async throws -> InstanceType? {
     try await core.delete(identifier)
@@ -64,8 +62,8 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier, if there is one.
   ///
-  /// - Returns: What was there, or nil.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
+  /// - Returns: The instance that was stored before, or nil if there was none.
+  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(_ identifier: IdentifierType) async throws -> InstanceType? {
     try await core.delete(identifier)
@@ -81,12 +79,11 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// Inserts an instance, or replaces the one of the same identifier.
   ///
   /// - Parameters:
-  ///   - instance: What to keep.
-  ///   - touch: Whether an instance that is stored just so already becomes a version of its own, with its date and action.
-  /// - Returns: What was there, converted where it was of an older version; or nil.
-  /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
-  ///   ``InvalidKeyError``;
-  ///   ``UniquenessError``. Then nothing is written.
+  ///   - instance: The instance to store.
+  ///   - touch: Whether an instance that equals the stored one is written again, as a new version with its own date and action.
+  /// - Returns: The instance that was stored before, converted if it was of an older version; nil if there was none.
+  /// - Throws: ``StoreError`` if the store cannot be written; any error of the encoder, or of the decoder of the replaced instance;
+  ///   ``InvalidKeyError``; ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(_ instance: InstanceType, touch: Bool = false) async throws -> InstanceType?
   where AccessMode == ReadWrite {
@@ -95,8 +92,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
 
   /// Deletes the stored instance with the identifier of this one.
   ///
-  /// - Returns: What was there, not what was passed.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  /// - Returns: The instance that was stored, not the one that was passed.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
   @discardableResult
   public nonisolated func delete(instance: InstanceType) async throws -> InstanceType
   where AccessMode == ReadWrite {
@@ -105,8 +102,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
 
   /// Deletes the stored instance with the identifier of this one.
   ///
-  /// - Returns: What was there, not what was passed.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  /// - Returns: The instance that was stored, not the one that was passed.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
   @_disfavoredOverload
   @discardableResult
   public nonisolated func delete(_ instance: InstanceType) async throws -> InstanceType
@@ -116,8 +113,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
 
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
-  /// - Returns: What was there, or nil.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
+  /// - Returns: The instance that was stored before, or nil if there was none.
+  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(instance: InstanceType) async throws -> InstanceType?
   where AccessMode == ReadWrite {
@@ -126,8 +123,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
 
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
-  /// - Returns: What was there, or nil.
-  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
+  /// - Returns: The instance that was stored before, or nil if there was none.
+  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
   @_disfavoredOverload
   @discardableResult
   public nonisolated func deleteIfPresent(_ instance: InstanceType) async throws -> InstanceType?

@@ -4,7 +4,7 @@ import Locks
 import StorageEngine
 
 extension DatastoreCore {
-  /// Sees that the trees are there and that the descriptor says which version writes.
+  /// Ensures that the trees exist and that the descriptor names the version that writes.
   func prepareTrees(for prepared: PreparedRecord<Identifier>?, in transaction: any WriteTransaction) throws {
     let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
     guard let tree else { return try createTrees(for: prepared, in: transaction) }
@@ -53,7 +53,7 @@ extension DatastoreCore {
     remember(attributes)
   }
 
-  /// `.id`, where that is what holds the identifier.
+  /// Returns `.id` if that path holds the identifier.
   private func identifierPath(in content: [UInt8], of coding: RecordCoding, key: [UInt8]) -> String? {
     guard let path = try? DocumentPath(parsing: ".id"), let document = try? coding.document(of: content),
       let value = document[path].flatMap({ identifiers.encoding.keyValue(from: $0) }),
@@ -62,8 +62,8 @@ extension DatastoreCore {
     return path.description
   }
 
-  /// Moves the store's version to the declaration's, and says of indexes that a newer version evaluated that an older
-  /// one has written since.
+  /// Sets the descriptor's version to the declaration's. An index that a newer version evaluated gets this older version, too, because
+  /// this version has written since.
   private func stamp(
     _ tree: Tree, in transaction: any WriteTransaction, _ change: (inout DatastoreDescriptor) -> Void
   ) throws {
@@ -85,7 +85,7 @@ extension DatastoreCore {
         try transaction.setAttributes(attributes, of: recordsTree)
       }
     }
-    remember(attributes)
+    if try plan(for: descriptor, isEmpty: false).isEmpty { remember(attributes) }
   }
 
   private func remember(_ attributes: [UInt8]) {

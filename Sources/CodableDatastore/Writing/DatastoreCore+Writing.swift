@@ -4,7 +4,7 @@ import Locks
 import StorageEngine
 
 extension DatastoreCore {
-  /// Inserts or replaces an instance; answers what was there. With `touch` one that is there just so is written again.
+  /// Inserts or replaces an instance and returns the previous one. If `touch` is true, an equal instance is written again as a new version.
   func persist(_ instance: Instance, identifier: Identifier, touch: Bool = false) async throws -> Instance? {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
@@ -16,20 +16,23 @@ extension DatastoreCore {
     }
   }
 
-  /// Whether a commit must look for other records with the same values.
+  /// Whether any index enforces uniqueness, so that a commit must check for duplicates.
   private var hasUniqueIndex: Bool { indexes.contains { $0.isUnique } }
 
-  /// What a server is asked for as a write begins: the record, and its entries of some values.
+  /// The keys that a server is asked for as a write begins: that of the record, and those of its entries of some values.
   private func foreseen(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [ForeseenKey] {
     guard store.connection.isServed else { return [] }
     var keys = [ForeseenKey(tree: recordsTree, key: identifier)]
-    for (index, values) in zip(indexes, values) {
-      keys += values.map { ForeseenKey(tree: index.tree, key: EntryKey.make(value: $0, identifier: identifier)) }
+    for position in values.indices {
+      for value in values[position] {
+        let key = EntryKey.make(value: value, identifier: identifier)
+        keys.append(ForeseenKey(tree: indexes[position].tree, key: key))
+      }
     }
     return keys
   }
 
-  /// Deletes an instance; answers what was there, or nil.
+  /// Deletes an instance and returns it; returns nil if there was none.
   func delete(_ identifier: Identifier) async throws -> Instance? {
     let key = try key(of: identifier)
     try await readyForWriting()
@@ -40,20 +43,39 @@ extension DatastoreCore {
     }
   }
 
-  /// Encodes an instance and its keys. Nothing is locked meanwhile, and a failure changes nothing.
+  /// Encodes an instance and its keys. No lock is held meanwhile, and a failure changes nothing.
   func prepare(_ instance: Instance, identifier: Identifier) async throws -> PreparedRecord<Identifier> {
     let key = try key(of: identifier)
-    let values = try values(of: instance, identifier: key)
-    guard let record = try await coder.record(of: instance) else {
-      throw EmptyContentError(datastore: DatastoreKey(self.key))
+    let encoded: (bytes: [UInt8], decoded: Instance?)?
+    do {
+      encoded = try await coder.record(of: instance, decodes: !indexes.isEmpty)
+    } catch {
+      // A value that has no place in an index is reported as that, even if the encoder refuses it too.
+      _ = try values(of: instance, identifier: key)
+      throw error
     }
+    guard let (record, decoded) = encoded else { throw EmptyContentError(datastore: DatastoreKey(self.key)) }
     noteUnorderedProperties(of: instance)
+    let stored = if let decoded { decoded } else { try await stored(instance, as: record) }
     return PreparedRecord(
-      identifier: identifier, key: key, record: record, values: values,
-      isForeign: ownIdentifier.map { instance[keyPath: $0] != identifier } ?? false)
+      identifier: identifier, key: key, record: record, values: try values(of: stored, identifier: key),
+      isForeign: ownIdentifier.map { stored[keyPath: $0] != identifier } ?? false)
   }
 
-  /// Finds out once which properties are written in any order, so that the next write tells it to the descriptor.
+  /// Returns the instance as a reader decodes it from its record: a value that the coder rounds or changes is indexed as it is loaded.
+  ///
+  /// If the record does not decode, returns the instance that it was made of, whose values are indexed instead.
+  private func stored(_ instance: Instance, as record: [UInt8]) async throws -> Instance {
+    guard !indexes.isEmpty else { return instance }
+    do {
+      return try await coder.decode(Bytes(record)).instance
+    } catch {
+      try Task.checkCancellation()
+      return instance
+    }
+  }
+
+  /// Finds out once which properties are written in any order, so that the next write notes them in the descriptor.
   private func noteUnorderedProperties(of instance: Instance) {
     guard unordered.withLock({ $0 == nil }) else { return }
     let found = UnorderedProperties(of: instance)
@@ -61,7 +83,7 @@ extension DatastoreCore {
     written.withLock { $0 = nil }
   }
 
-  /// Writes a prepared record. The caller has the turn of the scope.
+  /// Writes a prepared record. The caller must hold the scope's turn.
   func persist(
     _ prepared: PreparedRecord<Identifier>, touch: Bool = false, in scope: TransactionScope
   ) async throws -> Instance? {
@@ -88,7 +110,7 @@ extension DatastoreCore {
     return try? old.instance.get()
   }
 
-  /// Deletes a record. The caller has the turn of the scope.
+  /// Deletes a record. The caller must hold the scope's turn.
   func delete(_ identifier: Identifier?, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
     try await makeFit(in: scope)
     let writer = try writer(in: scope)
@@ -101,21 +123,27 @@ extension DatastoreCore {
     return instance
   }
 
-  /// Who writes this datastore's records and entries in a transaction; with the scope's step held.
-  func makeWriter(in transaction: any WriteTransaction) -> DatastoreWriter {
-    DatastoreWriter(descriptor(coding: coder.coding ?? .opaque), in: transaction, format: self)
+  /// Makes the writer of this datastore's records and entries in a transaction. The caller must hold the scope's step.
+  ///
+  /// - Parameter behind: the names of indexes that are left behind.
+  func makeWriter(in transaction: any WriteTransaction, leaving behind: Set<String> = []) -> DatastoreWriter {
+    var descriptor = descriptor(coding: coder.coding ?? .opaque)
+    for place in descriptor.indexes.indices where behind.contains(descriptor.indexes[place].name) {
+      descriptor.indexes[place].isStale = true
+    }
+    return DatastoreWriter(descriptor, in: transaction, format: self)
   }
 
   private func writer(in scope: TransactionScope) throws -> DatastoreWriter {
     guard let work = scope.work else { throw DiskPersistenceError.cannotWrite }
-    if let writer = work.known(number).writer { return writer }
-    let writer = makeWriter(in: work.transaction)
+    let known = work.known(number)
+    if let writer = known.writer { return writer }
+    let writer = makeWriter(in: work.transaction, leaving: known.behind)
     work.note(number) { $0.writer = writer }
     return writer
   }
 
-  /// Sees once a transaction that the trees are there, as the declaration says, and that the descriptor says which
-  /// version writes.
+  /// Ensures once per transaction that the trees exist as the declaration says, and that the descriptor names the version that writes.
   private func prepareTrees(for prepared: PreparedRecord<Identifier>?, in scope: TransactionScope) async throws {
     guard let work = scope.work else { throw DiskPersistenceError.cannotWrite }
     let known = work.known(number)
@@ -128,27 +156,32 @@ extension DatastoreCore {
     }
   }
 
-  /// Warms up where somebody changed the store between the look at it and this transaction (a restore, another process),
-  /// or where the transaction is the first to use it.
+  /// Warms up if the store was changed between the first check and this transaction (by a restore or another process), or if the
+  /// transaction is the first to use it.
   private func makeFit(in scope: TransactionScope) async throws {
     if scope.work?.known(number).isPrepared == true { return }
     let isFit = try scope.step { transaction in
       let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
       return try tree.map { try fits($0) } ?? true
     }
-    if !isFit { try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run() }
+    if isFit { return }
+    do {
+      try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run()
+    } catch let error as UnreadableInstanceError {
+      try leaveIndexesBehind(in: scope, because: error)
+    }
   }
 
-  /// What is there under an identifier, decoded.
+  /// Decodes the stored record of an identifier.
   private func decoded(
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance> {
     do {
-      let instance = try await scope.converting(datastore: self.key) { try await coder.decode(record).instance }
+      let instance = try await scope.converting(datastore: self.key) { try await self.instance(of: record, key: key) }
       let values = try values(of: instance, identifier: key)
       return StoredRecord(record: record, instance: .success(instance), values: values)
     } catch {
-      // What no program can read any more may be replaced, once somebody has said that it is to be left out.
+      // A record that no program can read any more may be replaced once the app or a user has marked it as left out.
       let writer = try writer(in: scope)
       let isLeftOut = try scope.step { _ in try throwingWriterErrors { try writer.isLeftOut(key) } }
       guard isLeftOut else { throw error }

@@ -1,6 +1,6 @@
 import StorageEngine
 
-/// All that an instance comes to, worked out before anything is written.
+/// The record and the keys of an instance, computed before anything is written.
 struct PreparedRecord<Identifier: Sendable>: Sendable {
   var identifier: Identifier
   var key: [UInt8]
@@ -11,11 +11,11 @@ struct PreparedRecord<Identifier: Sendable>: Sendable {
   var isForeign = false
 }
 
-/// A record that is there.
+/// A stored record.
 struct StoredRecord<Instance: Sendable>: Sendable {
   var record: Bytes
   /// The error is that of a record that a warm-up left out.
   var instance: Result<Instance, any Error>
-  /// The keys of its values, per index; nil where they cannot be told.
+  /// The keys of its values, per index; nil if they are unknown.
   var values: [[[UInt8]]]?
 }

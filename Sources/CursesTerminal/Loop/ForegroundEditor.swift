@@ -7,14 +7,14 @@ import TerminalKit
   import Glibc
 #endif
 
-/// The person's editor, in the foreground of this terminal.
+/// The user's editor, in the foreground of this terminal.
 enum ForegroundEditor {
   /// Runs `$VISUAL`, `$EDITOR` or the first common editor on a file and waits for its end.
   static func edit(_ path: String, line: Int?, column: Int?) -> EditorEnd {
     run(command(for: path, editor: preferred, line: line, column: column))
   }
 
-  /// The same without a terminal: only an editor that the person named, which then must not need one.
+  /// The same without a terminal: runs only an editor that the user chose, which then must not need one.
   static func editWithoutTerminal(_ path: String) -> EditorEnd {
     guard let chosen else { return .failed("without a terminal there is no editor but $VISUAL or $EDITOR") }
     return run(command(for: path, editor: chosen, line: nil, column: nil))

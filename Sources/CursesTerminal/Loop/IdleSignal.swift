@@ -14,14 +14,13 @@ import TerminalKit
 ///
 ///     ESC ] 7777 ; idle ; BYTES ; COLUMNSxROWS BEL
 ///
-/// BYTES is how many bytes of input were read so far, so that a message from before a key is not taken for the answer to
-/// it. Terminals skip the message; with descriptor 1 it comes in the stream of the picture itself, so that a reader that
-/// has met it has the whole picture.
+/// BYTES is the number of input bytes read so far, so that a test does not take a message from before a key for the reply to it. Terminals
+/// skip the message. With descriptor 1 it comes in the stream of the picture itself: a reader that has met it has the whole picture.
 struct IdleSignal {
   private let file: Int32
   private var last = ""
 
-  /// Nil where the environment does not ask for it.
+  /// Returns nil if the environment does not ask for it.
   init?() {
     guard let file = Environment["STRATA_IDLE_FD"].flatMap({ Int32($0) }), file >= 0 else { return nil }
     self.file = file
@@ -30,7 +29,7 @@ struct IdleSignal {
   /// The loop has something to do.
   mutating func interrupt() { last = "" }
 
-  /// The loop is idle; told once.
+  /// Reports that the loop is idle, once.
   mutating func tell(inputBytes: Int, size: Size) {
     let message = "\u{1B}]7777;idle;\(inputBytes);\(size)\u{7}"
     guard message != last else { return }

@@ -9,10 +9,10 @@ package import TerminalKit
 
 /// Runs a program on the terminal of this process.
 ///
-/// One turn: wait for anything; tell the program of every key, signal and result that is there; draw once; paint the
-/// difference. While nothing happens it waits in `poll` without a timer: no processor, no bytes.
+/// One turn: wait for any event; pass every key, signal and result to the program; draw once; paint the difference. While nothing happens
+/// it waits in `poll` without a timer: no processor, no bytes.
 ///
-/// It is used by one thread, which it blocks: the main one.
+/// One thread uses it, which it blocks: the main one.
 package struct TerminalLoop {
   private let program: any TerminalProgram
   private let screen: CursesScreen
@@ -26,7 +26,7 @@ package struct TerminalLoop {
   private var screenshots: [String] = []
   private var asked: ArraySlice<TerminalAction> = []
   private var isCarryingOut = false
-  /// What was typed ahead, while the program waits for something that it builds on.
+  /// Events typed ahead, while the program waits for a result that it depends on.
   private var waiting: ArraySlice<TerminalEvent> = []
 
   package enum Ending: Hashable, Sendable {
@@ -63,21 +63,20 @@ package struct TerminalLoop {
     let found = Int(strata_wait(STDIN_FILENO, patience))
     if found == 0, patience >= 0 { deliver(input.giveUpWaiting()) }
     handle(found)
-    awaitQuickAnswers()
+    awaitAnswers()
   }
 
-  /// What a key asks for mostly comes within a millisecond: to wait that long for it makes one picture of two.
-  private mutating func awaitQuickAnswers() {
-    let end = ContinuousClock.now + Self.quickAnswer
-    while ending == nil, program.answersSoon, ContinuousClock.now < end {
-      let found = Int(strata_wait(STDIN_FILENO, Self.quickAnswerMilliseconds))
+  /// Waits for answers as long as the program asks for, so that one picture is painted instead of two.
+  private mutating func awaitAnswers() {
+    let start = ContinuousClock.now
+    while ending == nil {
+      let patience = program.picturePatience
+      guard ContinuousClock.now < start + .milliseconds(patience) else { return }
+      let found = Int(strata_wait(STDIN_FILENO, Int32(patience)))
       guard found != 0 else { return }
       handle(found)
     }
   }
-
-  private static let quickAnswerMilliseconds: Int32 = 4
-  private static let quickAnswer = Duration.milliseconds(Int(quickAnswerMilliseconds))
 
   private mutating func handle(_ found: Int) {
     if found != 0 { idleSignal?.interrupt() }
@@ -95,14 +94,14 @@ package struct TerminalLoop {
     if found & STRATA_HANGUP != 0 || input.hasEnded { end(.hangup, by: SIGHUP) }
   }
 
-  /// Hands on what a person did, in its order, as long as the program is ready for the next.
+  /// Hands on the user's events in their order, as long as the program is ready for the next.
   private mutating func deliver(_ events: [TerminalEvent]) {
     waiting += events
     while ending == nil, let event = waiting.first, !program.awaitsAnswer {
       waiting = waiting.dropFirst()
       tell(event)
     }
-    // What takes back does not wait, and takes back what was typed ahead before it.
+    // A cancelling event does not wait, and it drops the events typed ahead before it.
     guard ending == nil, let last = waiting.lastIndex(where: Self.takesBack) else { return }
     let event = waiting[last]
     waiting = waiting[(last + 1)...]
@@ -122,7 +121,7 @@ package struct TerminalLoop {
     carryOut(program.respond(to: event))
   }
 
-  /// Lets the program say goodbye; a second time, or when the terminal is gone, there is nobody to wait for.
+  /// Lets the program end itself. The second time, or when the terminal is gone, it does not wait for the program.
   private mutating func end(_ interruption: Interruption, by signal: Int32) {
     if isToldToEnd == nil {
       isToldToEnd = signal
@@ -146,10 +145,10 @@ package struct TerminalLoop {
     idleSignal?.tell(inputBytes: input.count, size: size)
   }
 
-  // MARK: What the program asks for
+  // MARK: Requests of the program
 
-  /// Does what the program asks, and what it asks when it hears how that went: one after the other, however often an
-  /// editor is opened again.
+  /// Carries out the program's requests, and those that it makes in response to their results: one after the other, however often an editor
+  /// is opened again.
   private mutating func carryOut(_ actions: [TerminalAction]) {
     asked += actions
     guard !isCarryingOut else { return }
@@ -186,7 +185,7 @@ package struct TerminalLoop {
     resume()
   }
 
-  /// Somebody stopped the process without our help, and the shell has changed the terminal since.
+  /// Another process stopped this one without the program's help, and the shell has changed the terminal since.
   private mutating func comeBack() {
     if expectsOwnContinuation {
       expectsOwnContinuation = false
@@ -201,7 +200,7 @@ package struct TerminalLoop {
     resume(after: .editorEnded(end))
   }
 
-  /// The terminal may have got another size meanwhile.
+  /// The terminal may have another size by now.
   private mutating func resume(after event: TerminalEvent = .resumed) {
     if screen.size != size { adoptSize() }
     tell(event)

@@ -1,7 +1,7 @@
 import CCurses
 import TerminalKit
 
-/// Puts what differs between two pictures on the terminal.
+/// Puts the differences between two pictures on the terminal.
 struct CursesPainter {
   private let colors: Int
   private var shown: CellGrid?
@@ -14,10 +14,10 @@ struct CursesPainter {
     self.colors = colors
   }
 
-  /// The next picture is painted whole.
+  /// Paints the next picture whole.
   mutating func forget() { shown = nil }
 
-  /// Paints `grid`. Sends nothing at all where it is the picture before.
+  /// Paints `grid`. Sends nothing at all if it equals the picture before.
   mutating func paint(_ grid: CellGrid) {
     guard paintDifference(grid) else { return }
     if let cursor = grid.cursor, grid.bounds.contains(cursor) {
@@ -28,8 +28,8 @@ struct CursesPainter {
     strata_flush()
   }
 
-  /// Answers whether anything differs. Only the rows that do are kept anew, so that who draws the next picture over this one has it
-  /// alone and copies nothing.
+  /// Returns whether anything differs. Copies only the changed rows, so that the caller, which draws the next picture over this one, is the
+  /// only owner of it and copies nothing.
   private mutating func paintDifference(_ grid: CellGrid) -> Bool {
     guard var former = shown.take(), former.size == grid.size else {
       for row in 0..<grid.size.rows { _ = paintRow(grid.row(row), over: nil, at: row) }
@@ -46,7 +46,7 @@ struct CursesPainter {
     return differs
   }
 
-  /// Answers whether anything differs.
+  /// Returns whether anything differs.
   private mutating func paintRow(_ cells: ArraySlice<Cell>, over former: ArraySlice<Cell>?, at row: Int) -> Bool {
     if let former, Cell.areSame(cells, former) { return false }
     var differs = false
@@ -70,7 +70,7 @@ struct CursesPainter {
     let background = style.background.number(among: colors)
     var attributes = style.attributes
     if foreground.isBright { attributes.insert(.bold) }
-    // A bar is a blank on that colour: one byte instead of three, less where a terminal clears in a colour, and no seams.
+    // A bar is a blank on that colour: one byte instead of three, fewer if a terminal clears in a colour, and no seams.
     if scalars == [Self.fullBlock], foreground.number >= 0, background.number < 0, attributes.isEmpty {
       return strata_put(Int32(row), Int32(column), [Self.blank], 1, 0, -1, Int32(foreground.number))
     }

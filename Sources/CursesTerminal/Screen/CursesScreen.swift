@@ -7,18 +7,18 @@ package import TerminalKit
   import Glibc
 #endif
 
-/// The terminal while it is ours. One at a time, used by one thread.
+/// The terminal while this process controls it. There is one at a time, and one thread uses it.
 ///
-/// From `init` to `close()` keys are raw, the alternate screen is on, what is written to standard error waits in memory,
-/// and whatever kills the process gives the terminal back first.
+/// From `init` to `close()` keys are raw, the alternate screen is on, output to standard error waits in memory, and a crash or a deadly
+/// signal gives the terminal back first.
 package final class CursesScreen {
   private var painter = CursesPainter(colors: 0)
 
   /// Takes the terminal.
   ///
   /// - Parameters:
-  ///   - usesColor: false for none, whatever the terminal can do; `NO_COLOR` says the same.
-  ///   - isASCII: whether to show ASCII only; a locale without UTF-8 says the same.
+  ///   - usesColor: False for none, whatever the terminal can do; `NO_COLOR` has the same effect.
+  ///   - isASCII: Whether to show ASCII only; a locale without UTF-8 has the same effect.
   package init(usesColor: Bool = true, isASCII: Bool = false) throws(TerminalProblem) {
     guard isatty(STDIN_FILENO) == 1 else { throw .notATerminal(input: true) }
     guard isatty(STDOUT_FILENO) == 1 else { throw .notATerminal(input: false) }
@@ -45,7 +45,7 @@ package final class CursesScreen {
     return Size(columns: Int(columns), rows: Int(rows))
   }
 
-  /// What a program may want to know about it.
+  /// The facts about the terminal that a program may need.
   package var surroundings: TerminalSurroundings {
     var surroundings = TerminalSurroundings(size: size, colors: Int(strata_screen_colours()), isASCII: isASCII)
     surroundings.clipboard = clipboard
@@ -59,12 +59,12 @@ package final class CursesScreen {
     return (Environment["TERM"] ?? "").hasPrefix("screen") ? .screen : .terminal
   }
 
-  /// Shows a picture: sends what differs from the one before.
+  /// Shows a picture: sends the differences from the one before.
   package func show(_ grid: CellGrid) {
     painter.paint(isASCII ? grid.asciiOnly() : grid)
   }
 
-  /// Takes a new size over from the terminal.
+  /// Adopts a new size of the terminal.
   package func adoptSize() -> Size {
     let size = size
     strata_screen_resize(Int32(size.columns), Int32(size.rows))
@@ -81,7 +81,7 @@ package final class CursesScreen {
   /// Sends each picture between marks, so that the terminal shows it at once.
   package func synchronizeUpdates() { strata_synchronize_updates(true) }
 
-  /// Sends runs of one character as one and how often.
+  /// Sends a run of one character as the character and a count.
   package func repeatCharacters() { strata_repeat_characters() }
 
   package func ring() { strata_bell() }
@@ -89,7 +89,7 @@ package final class CursesScreen {
   /// Reports the mouse, or leaves it to the terminal.
   package func reportMouse(_ isOn: Bool) { strata_mouse(isOn) }
 
-  /// Puts text on the clipboard of the terminal's machine. False where it is too long to arrive for sure.
+  /// Puts text on the clipboard of the terminal's machine. Returns false if it is too long to arrive for sure.
   package func copy(_ text: String) -> Bool {
     guard let bytes = Clipboard.sequence(text, by: clipboard) else { return false }
     return strata_send(bytes, bytes.count)

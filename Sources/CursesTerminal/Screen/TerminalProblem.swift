@@ -1,12 +1,12 @@
-/// Why a terminal cannot be used, in one sentence for a person.
+/// The reason that a terminal cannot be used, in one sentence for a person.
 package enum TerminalProblem: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Standard input or output is no terminal.
+  /// Standard input or output is not a terminal.
   case notATerminal(input: Bool)
   /// `TERM` names a terminal without a description on this machine.
   case unknownTerminal(String)
   /// The terminal cannot move its cursor.
   case noCursor(String)
-  /// The system refused; its words.
+  /// A system call failed; its message.
   case system(String)
   /// A script cannot be read or played.
   case script(String)

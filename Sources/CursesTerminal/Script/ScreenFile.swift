@@ -8,8 +8,8 @@ import TerminalKit
 
 /// Pictures as files.
 enum ScreenFile {
-  /// Writes a picture: SVG where the name ends so, looks where it ends with `.styles`, otherwise text; `-` is standard
-  /// output. False: it could not be written, and errno says why.
+  /// Writes a picture: as SVG or as styles if the name ends with `.svg` or `.styles`, otherwise as text; `-` is standard output. Returns
+  /// false if it could not be written; then `errno` has the reason.
   @discardableResult
   static func save(_ grid: CellGrid, to path: String) -> Bool {
     PlainFile.save(content(grid, path), to: path)
@@ -26,7 +26,7 @@ enum ScreenFile {
 
 /// Whole files, without Foundation.
 enum PlainFile {
-  /// The text of a file, `-` being standard input; nil: errno says why.
+  /// The text of a file; `-` is standard input. If it is nil, `errno` has the reason.
   static func text(of path: String) -> String? {
     let file = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -42,7 +42,7 @@ enum PlainFile {
     }
   }
 
-  /// Replaces or appends to a file, `-` being standard output. False: errno says why.
+  /// Replaces a file or appends to it; `-` is standard output. If it returns false, `errno` has the reason.
   static func save(_ text: String, to path: String, appending: Bool = false) -> Bool {
     let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
     let file = path == "-" ? STDOUT_FILENO : open(path, flags, 0o644)

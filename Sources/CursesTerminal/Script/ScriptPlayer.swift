@@ -18,9 +18,9 @@ package struct ScriptPlayer {
   /// A player for `program`.
   ///
   /// - Parameters:
-  ///   - program: what scripts are played to.
-  ///   - size: columns and rows at the start.
-  ///   - isASCII: whether pictures are saved in ASCII.
+  ///   - program: The program that gets the scripts' events.
+  ///   - size: Columns and rows at the start.
+  ///   - isASCII: Whether pictures are saved in ASCII.
   package init(_ program: any TerminalProgram, size: Size, isASCII: Bool = false) {
     self.program = program
     self.size = size
@@ -29,7 +29,7 @@ package struct ScriptPlayer {
 
   /// Plays a whole script.
   ///
-  /// - Returns: the last picture, and the exit status that the program quit with, 0 where it did not.
+  /// - Returns: The last picture, and the exit status that the program quit with, or 0 if it did not quit.
   package mutating func play(_ script: Script) throws(TerminalProblem) -> (picture: CellGrid, status: Int32) {
     var picture = try start()
     for step in script.steps where status == nil { picture = try play(step, after: picture) }

@@ -1,6 +1,6 @@
 import TerminalKit
 
-/// Writes what a person does to a script file, event by event, so that the file is whole even after a crash.
+/// Writes the user's input to a script file, event by event, so that the file is whole even after a crash.
 struct SessionRecorder {
   private let path: String
   private var recorder = ScriptRecorder()

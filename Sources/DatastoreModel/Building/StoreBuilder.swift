@@ -1,10 +1,10 @@
 package import StorageEngine
 
-/// Builds a new store commit by commit from what another kind of store holds: records and index entries as they are,
-/// with the dates and names of their commits.
+/// Builds a new store commit by commit from another kind of store: records and index entries unchanged, with the dates and names of their
+/// commits.
 ///
-/// The store lies under another name until `finish()`, so a build that fails or is interrupted leaves nothing that looks
-/// like a store. Everything is written in turn by one owner.
+/// The store has another name until `finish()`, so a build that fails or is interrupted leaves nothing that looks like a store. One owner
+/// writes everything in turn.
 ///
 ///     let builder = try StoreBuilder(at: path, program: "strata convert")
 ///     try builder.begin()
@@ -13,7 +13,7 @@ package import StorageEngine
 ///     try builder.commit("import", date: date)
 ///     try builder.finish()
 package final class StoreBuilder {
-  /// The longest keys and commit names that a store takes, in bytes.
+  /// The longest keys and commit names that a store accepts, in bytes.
   package static let keyLimit = Limits.key
   package static let textLimit = Limits.text
 
@@ -23,7 +23,7 @@ package final class StoreBuilder {
   private var transaction: (any WriteTransaction)?
   private var last: PendingCommit?
 
-  /// Makes an empty store where `path` shall lead; throws if something lies there already.
+  /// Makes an empty store for `path`; throws if something exists there already.
   package init(
     at path: String, program: String, author: String = "", disk: any Disk = SystemDisk()
   ) throws(ModelError) {
@@ -38,13 +38,13 @@ package final class StoreBuilder {
     }
   }
 
-  /// Builds a store in memory, which is `store` once it is finished.
+  /// Builds a store in memory; `store` returns it once it is finished.
   package init(inMemoryFor program: String) {
     draft = nil
     engine = FileStore.memory(options: StoreOptions(program: program))
   }
 
-  /// What was built so far.
+  /// The store as built so far.
   package var store: FileStore { engine }
 
   // MARK: Commits
@@ -54,12 +54,12 @@ package final class StoreBuilder {
     transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
   }
 
-  /// Ends the commit; answers its number.
+  /// Ends the commit. Returns its number.
   ///
   /// - Parameters:
   ///   - action: its name; one that is too long is shortened.
   ///   - date: nanoseconds since 1970.
-  ///   - isMaintenance: no record's content changed for a user, and the history shows it all the same.
+  ///   - isMaintenance: whether the commit changes no record's content for a user; the history shows it nevertheless.
   @discardableResult
   package func commit(_ action: String, date: Int64, isMaintenance: Bool = false) throws(ModelError) -> CommitNumber {
     let transaction = try current()
@@ -83,7 +83,7 @@ package final class StoreBuilder {
     }
   }
 
-  /// Takes away what was built. Harmless after `finish()`.
+  /// Removes the unfinished store. Does nothing after `finish()`.
   package func cancel() {
     transaction?.cancel()
     transaction = nil
@@ -105,7 +105,7 @@ extension StoreBuilder {
     try DatastoreWriter.create(descriptor, in: current())
   }
 
-  /// Takes a datastore away, with its indexes; older commits keep it.
+  /// Removes a datastore with its indexes; older commits keep it.
   package func dropDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
     let transaction = try current()
     try onStorage { () throws(StorageError) in
@@ -114,7 +114,7 @@ extension StoreBuilder {
     }
   }
 
-  /// Makes an index, in place of the one of that name if there is one.
+  /// Makes an index, and replaces the one of that name if there is one.
   package func createIndex(_ index: IndexDescriptor, of descriptor: DatastoreDescriptor) throws(ModelError) {
     try DatastoreWriter.createIndex(index, of: descriptor, in: current())
   }
@@ -124,7 +124,7 @@ extension StoreBuilder {
     try onStorage { () throws(StorageError) in try transaction.dropTree(.index(name, of: datastore)) }
   }
 
-  /// Stores a changed descriptor; writes nothing where it is the stored one.
+  /// Stores a changed descriptor; writes nothing if it equals the stored one.
   package func store(_ descriptor: DatastoreDescriptor) throws(ModelError) {
     try DatastoreWriter.store(descriptor, in: current())
   }
@@ -133,9 +133,9 @@ extension StoreBuilder {
 // MARK: - Records and entries
 
 extension StoreBuilder {
-  /// Writes what the commit holds of a datastore: records and entries as they are.
+  /// Returns the writer for a datastore's records and entries in this commit; it stores them unchanged.
   ///
-  /// - Parameter identifiers: the order of the records. Values of indexes lie in the order of their bytes.
+  /// - Parameter identifiers: the order of the records. Values of indexes are ordered by their bytes.
   package func writer(of descriptor: DatastoreDescriptor, identifiers: KeyOrder) throws(ModelError) -> DatastoreWriter {
     DatastoreWriter(descriptor, in: try current(), identifiers: identifiers) { _ in
       EntryOrder(value: .bytes, identifier: identifiers)

@@ -1,8 +1,8 @@
-/// Changes of records: what is staged, reviewed, committed, taken back, and later what another store sends.
+/// Changes of records: staged, reviewed, committed, undone, or received from another store.
 ///
-/// At most one edit per record; `ChangeSet.add` keeps that.
+/// It has at most one edit per record; `ChangeSet.add` guarantees that.
 package struct ChangeSet: Hashable, Sendable {
-  /// The commit that the old contents were read at.
+  /// The commit at which the old contents were read.
   package var base: CommitNumber?
   package var changes: [RecordEdit]
 
@@ -21,7 +21,7 @@ package struct ChangeSet: Hashable, Sendable {
     return tally.counts
   }
 
-  /// As `counts`, of all changes of a reader.
+  /// Returns the same counts for all changes of a reader.
   static func counts(reading reader: any ChangeReader) throws(ModelError) -> [ChangeCount] {
     var tally = ChangeTally()
     while true {
@@ -55,9 +55,9 @@ package struct ChangeTally {
 package struct RecordEdit: Hashable, Sendable {
   package var datastore: String
   package var identifier: StoredKey
-  /// What the record was when it was read; nil where there was none.
+  /// The record's content when it was read; nil if it did not exist.
   package var old: RecordContent?
-  /// What it becomes; nil deletes it.
+  /// The record's new content; nil deletes it.
   package var new: RecordContent?
 
   package init(datastore: String, identifier: StoredKey, old: RecordContent?, new: RecordContent?) {
@@ -75,14 +75,14 @@ package struct RecordEdit: Hashable, Sendable {
     }
   }
 
-  /// Which record this is, as a key for dictionaries.
+  /// The record's place, as a key for dictionaries.
   package var place: RecordPlace { RecordPlace(datastore: datastore, identifier: identifier) }
 }
 
-/// What happens to a record.
+/// The kind of a record's change.
 package enum ChangeKind: String, Hashable, Sendable { case insert, update, delete }
 
-/// Which record of a store.
+/// A record's place in a store.
 package struct RecordPlace: Hashable, Sendable {
   package var datastore: String
   package var identifier: StoredKey
@@ -106,6 +106,6 @@ package struct RecordContent: Hashable, Sendable {
 }
 
 extension Record {
-  /// What an edit takes as the record's old state.
+  /// The record's content, as an edit expects it as the old state.
   package var stored: RecordContent { RecordContent(version: version, bytes: content) }
 }

@@ -1,12 +1,13 @@
 import Documents
 package import StorageEngine
 
-// The names of a datastore's trees in the store's catalog. The first byte says what a tree is, so a prefix scan of the
+// The names of a datastore's trees in the store's catalog. The first byte is the kind of a tree, so a prefix scan of the
 // catalog lists the datastores without touching their indexes:
 //
 //   44 'D'  KEY            the records; attributes are the descriptor
 //   49 'I'  KEY 00 INDEX   one secondary index
 //   4C 'L'  KEY            records left out of rebuilt indexes: identifier → the reason
+//   4D 'M'                 letters of the inbox that are done: sender → the last number, and its date
 //
 // Keys and names of indexes are UTF-8 of their NFC: texts that are equal name one tree, however their accents are written.
 
@@ -14,6 +15,9 @@ extension TreeName {
   private static let recordsMark: UInt8 = 0x44
   private static let indexMark: UInt8 = 0x49
   private static let leftOutMark: UInt8 = 0x4C
+
+  /// The tree of the letters that were applied or refused; see `LetterNumbers`.
+  package static let letters = TreeName([0x4D])
 
   /// The tree of a datastore's records.
   package static func records(of datastore: String) -> TreeName { TreeName([recordsMark] + bytes(of: datastore)) }
@@ -23,8 +27,8 @@ extension TreeName {
     TreeName([indexMark] + bytes(of: datastore) + [0] + bytes(of: name))
   }
 
-  /// The tree of the records that a warm-up left out: identifier → reason (UTF-8, at most 256 bytes). There is one only
-  /// while records are left out.
+  /// The tree of the records that a warm-up left out: identifier → reason (UTF-8, at most 256 bytes). It exists only while records are left
+  /// out.
   package static func leftOut(of datastore: String) -> TreeName { TreeName([leftOutMark] + bytes(of: datastore)) }
 
   private static func bytes(of text: String) -> [UInt8] {
@@ -45,14 +49,14 @@ extension TreeName {
     return String(decoding: bytes.dropFirst(), as: UTF8.self)
   }
 
-  /// The tree and the key of the record whose identifier ends the key of an entry of this tree; nil where this is no index.
+  /// Returns the tree and the key of an entry's record: the entry's key ends with its identifier. Returns nil if this is not an index.
   package func recordOfEntry(_ key: [UInt8]) -> (tree: TreeName, key: [UInt8])? {
     guard let (datastore, _) = indexName, let identifier = key.withUnsafeBytes({ EntryKey.identifier($0) })
     else { return nil }
     return (.records(of: datastore), identifier)
   }
 
-  /// The datastore and the name of the index that this tree is; nil for other trees.
+  /// The datastore and the name of the index of this tree; nil for other trees.
   package var indexName: (datastore: String, index: String)? {
     guard bytes.first == Self.indexMark, let end = bytes.firstIndex(of: 0) else { return nil }
     return (

@@ -1,6 +1,6 @@
 package import Documents
 
-/// What a store knows of a datastore without the app's types: its key, version, type names, coding and indexes.
+/// The description of a datastore without the app's types: its key, version, type names, coding and indexes.
 ///
 /// It is kept as JSON with sorted keys in the attributes of the datastore's tree, so equal descriptors have equal
 /// bytes. Members that this version does not know are kept and written back.
@@ -11,21 +11,21 @@ package struct DatastoreDescriptor: Hashable, Sendable {
   package var version: String
   /// Whether the version's raw value is a string; otherwise it is a number.
   package var versionIsString: Bool
-  /// The name of the app's type; empty where the datastore was made by an import.
+  /// The name of the app's type; empty if an import made the datastore.
   package var instanceType: String
   /// The Swift name of the identifier's type.
   package var identifierType: String
-  /// How identifiers are kept as keys.
+  /// How identifiers are encoded as keys.
   package var identifierEncoding: KeyEncoding
   /// How records are written.
   package var coding: RecordCoding
-  /// The document path of the identifier, as `.geonameid`; declared at import, or by the typed layer where it knows it.
+  /// The document path of the identifier, as `.geonameid`; declared at import, or by the typed layer if it knows it.
   package var identifierPath: String?
   /// The secondary indexes, in the order of their names.
   package var indexes: [IndexDescriptor]
   /// The kinds of indexes that only later programs know, by their names. This program does not keep them, so it writes no record.
   package var unknownIndexes: [String: String] = [:]
-  /// Members of a later version's descriptor, kept as they are.
+  /// Members of a later version's descriptor, kept unchanged.
   package var unknown: [String: DescriptorValue]
 
   package init(
@@ -53,10 +53,10 @@ package struct DatastoreDescriptor: Hashable, Sendable {
         "index \(name) of \(key) is of a kind that this program does not know (\(kind)), so \(key) can only be read")
   }
 
-  /// The descriptor of an index, or nil where there is none of that name.
+  /// Returns the descriptor of an index, or nil if there is none of that name.
   package func index(_ name: String) -> IndexDescriptor? { indexes.first { $0.name == name } }
 
-  /// Replaces, adds (in the order of names), or with nil removes the descriptor of an index.
+  /// Replaces, adds (in the order of names), or (with nil) removes the descriptor of an index.
   package mutating func setIndex(_ name: String, to index: IndexDescriptor?) {
     indexes.removeAll { $0.name == name }
     guard let index else { return }

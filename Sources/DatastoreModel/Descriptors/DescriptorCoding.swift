@@ -5,11 +5,11 @@ import Documents
   import Foundation
 #endif
 
-// Descriptors as JSON. Members are sorted, absent ones have their plain meaning, and members of a later version are
-// kept and written back, so that an older program never takes away what a newer one wrote.
+// Descriptors as JSON. Members are sorted, absent ones have their default meaning, and members of a later version are kept and written
+// back, so that an older program never removes data that a newer one wrote.
 //
-// They are read by the parser that records are read by: each program does so at its start, and `JSONDecoder` is half a millisecond of
-// making types before the first.
+// They are read by the parser for records, because each program reads them at its start, and `JSONDecoder` spends half a millisecond on
+// making types before the first one.
 
 extension DatastoreDescriptor: Encodable {
   /// Reads the attributes of a datastore's tree.
@@ -21,7 +21,7 @@ extension DatastoreDescriptor: Encodable {
     }
   }
 
-  /// The JSON that is kept, the same for equal descriptors. Throws `readOnly` if an index is of an unknown kind.
+  /// The stored JSON, which is the same for equal descriptors. Throws `readOnly` if an index is of an unknown kind.
   package var bytes: [UInt8] {
     get throws(ModelError) {
       try requireKnownIndexes()
@@ -135,7 +135,7 @@ extension IndexTier {
 extension IndexKind: Encodable {}
 extension IndexStorageKind: Encodable {}
 
-/// The members of one JSON object, known by their names and unknown. One that is null is as if it were not there.
+/// The members of one JSON object, with known and unknown names. A null member counts as absent.
 private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> {
   private let members: [Document.Member]
 
@@ -154,19 +154,19 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
     try required(name, valueIfThere(name, make))
   }
 
-  /// What a member's text stands for.
+  /// Returns the value that a member's text stands for.
   func valueIfThere<Value>(_ name: Name, _ make: (String) -> Value?) throws(DocumentError) -> Value? {
     try read(name) { if case .string(let text) = $0 { make(text) } else { nil } }
   }
 
-  /// False where there is none.
+  /// Returns false if the member is absent.
   func flag(_ name: Name) throws(DocumentError) -> Bool { try flagIfThere(name) ?? false }
 
   func flagIfThere(_ name: Name) throws(DocumentError) -> Bool? {
     try read(name) { if case .bool(let flag) = $0 { flag } else { nil } }
   }
 
-  /// The elements of a list; none where there is no such member.
+  /// Returns the elements of a list; none if there is no such member.
   func list<Element>(
     _ name: Name, _ make: (Document) throws(DocumentError) -> Element
   ) throws(DocumentError) -> [Element] {
@@ -178,7 +178,7 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
     return made
   }
 
-  /// Those of a later version.
+  /// The members of a later version.
   var others: [String: DescriptorValue] {
     var others: [String: DescriptorValue] = [:]
     for member in members where Name(rawValue: member.name) == nil {
@@ -249,7 +249,7 @@ extension DescriptorValue: Encodable {
     case .object(let members):
       self = .object(
         Dictionary(uniqueKeysWithValues: members.lastOfEachName.map { ($0.name, DescriptorValue($0.value)) }))
-    // JSON has neither.
+    // JSON has no dates and no data.
     case .date, .data: self = .null
     }
   }

@@ -1,30 +1,29 @@
-/// What a store knows of one index.
+/// The description of one index in a store.
 package struct IndexDescriptor: Hashable, Sendable {
   package var name: String
   package var kind: IndexKind
-  /// Kind and value type as the typed layer names them, `OneToManyIndex(Int)`: where code and store differ in it, the
-  /// index is rebuilt.
+  /// Kind and value type as the typed layer names them, `OneToManyIndex(Int)`. If code and store differ in it, the index is rebuilt.
   package var type: String
   package var storage: IndexStorageKind
-  /// How values are kept as keys.
+  /// How values are encoded as keys.
   package var encoding: KeyEncoding
   /// The Swift name of the value's type: `Int`, `Optional<String>`.
   package var valueType: String
-  /// The name of the key path as the app's code spells it, `.population`; nil where it is computed or unknown.
+  /// The name of the key path as the app's code spells it, `.population`; nil if it is computed or unknown.
   package var keyPathName: String?
-  /// The document path of the values, where it was declared (by an import) and needs no proof.
+  /// The document path of the values, if it was declared (by an import) and needs no proof.
   package var rule: String?
-  /// Whether a value may belong to one record only; checked when a transaction commits.
+  /// Whether only one record may have a value; checked when a transaction commits.
   package var isUnique: Bool
   /// The app's version when the index was built.
   package var version: String
-  /// Whether an edit left the index behind; it is rebuilt at the app's next warm-up and answers nothing until then.
+  /// Whether an edit did not update the index. The app's next warm-up rebuilds it; until then no read uses it.
   package var isStale: Bool
   /// The parts of a compound index, first to last; empty for others.
   package var tiers: [IndexTier]
-  /// The key of the datastore whose identifiers the values are; nil where they are no references.
+  /// The key of the datastore whose identifiers the values are; nil if they are not references.
   package var target: String?
-  /// Members of a later version's descriptor, kept as they are.
+  /// Members of a later version's descriptor, kept unchanged.
   package var unknown: [String: DescriptorValue]
 
   package init(
@@ -53,7 +52,7 @@ package struct IndexDescriptor: Hashable, Sendable {
 package struct IndexTier: Encodable, Hashable, Sendable {
   package var valueType: String
   package var keyPathName: String?
-  /// The document path, where it was declared.
+  /// The document path, if it was declared.
   package var rule: String?
   package var isDescending: Bool
 
@@ -74,9 +73,9 @@ package enum IndexKind: String, Hashable, Sendable, CaseIterable {
   case manyToOne = "many-to-one"
   case manyToMany = "many-to-many"
 
-  /// Whether a record may stand under several values.
+  /// Whether a record may have several values.
   package var hasManyValues: Bool { self == .manyToOne || self == .manyToMany }
-  /// Whether a value is meant for one record only (enforced only where the descriptor says `isUnique`).
+  /// Whether only one record should have a value (enforced only if the descriptor says `isUnique`).
   package var meansOneRecord: Bool { self == .primary || self == .oneToOne || self == .manyToOne }
   /// The name in an index type: `OneToManyIndex`.
   package var typeName: String {
@@ -90,7 +89,7 @@ package enum IndexKind: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What an index entry holds beside value and identifier.
+/// The contents of an index entry beside value and identifier.
 package enum IndexStorageKind: String, Hashable, Sendable {
   /// Nothing: a read looks the record up by its identifier.
   case reference

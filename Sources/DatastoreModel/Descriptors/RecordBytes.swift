@@ -1,6 +1,6 @@
 package import StorageEngine
 
-/// A record as it lies in the store: the app's version that wrote it, then the content as its coder made it.
+/// A stored record: the app's version that wrote it, then the content as its coder produced it.
 ///
 ///     05 61 6c 70 68 61  7b 22 6e 22 3a 31 7d      version "alpha", content {"n":1}
 ///     └┬┘└─────┬──────┘ └──────────┬─────────┘
@@ -8,7 +8,7 @@ package import StorageEngine
 ///
 /// The length is a varint (7 bits a byte, least first, the high bit set on all but the last).
 package enum RecordBytes {
-  /// The bytes before the content; the same for all records of a version, so a bulk writer makes them once.
+  /// Returns the bytes before the content. They are the same for all records of a version, so a bulk writer makes them once.
   package static func head(version: String) -> [UInt8] {
     let tag = Array(version.utf8)
     var head: [UInt8] = []
@@ -24,7 +24,7 @@ package enum RecordBytes {
 
   package static func make(version: String, content: [UInt8]) -> [UInt8] { head(version: version) + content }
 
-  /// Where the version lies and where the content begins; nil where the bytes are no record.
+  /// Returns the range of the version and the start of the content, or nil if the bytes are not a record.
   package static func layout(_ bytes: UnsafeRawBufferPointer) -> (version: Range<Int>, content: Int)? {
     var length = 0
     var shift = 0
@@ -39,7 +39,7 @@ package enum RecordBytes {
     return nil
   }
 
-  /// The version and the content, which shares the record's memory.
+  /// Returns the version and the content, which shares the record's memory.
   package static func split(_ bytes: Bytes) throws(ModelError) -> (version: String, content: Bytes) {
     guard let (version, content) = bytes.withUnsafeBytes({ layout($0) }) else {
       throw .unreadable(what: "a record", where: "its version tag is longer than the record")

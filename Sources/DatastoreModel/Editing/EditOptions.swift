@@ -1,29 +1,29 @@
 /// How a change set is committed or previewed.
 package struct EditOptions: Sendable {
-  /// Where an index has no proven rule: mark it stale (to be rebuilt at the app's next warm-up) instead of refusing.
+  /// If an index has no proven rule: mark it stale (to be rebuilt at the app's next warm-up) instead of refusing.
   package var marksIndexesStale: Bool
-  /// Where a record changed since it was read: put both changes together where no field overlaps, instead of refusing.
+  /// If a record changed since it was read: merge both changes if no field overlaps, instead of refusing.
   package var mergesFields: Bool
-  /// The contents are such as the records had before, whatever they say of their identifiers: an app may keep an instance
-  /// under another identifier than its own.
+  /// The records had these contents before, so their own identifier fields are not checked: an app may store an instance under another
+  /// identifier.
   package var bringsBackContents: Bool
-  /// While an index is built: leave the records out that it cannot take, and list them with the datastore, instead of
-  /// throwing `ModelError.failures`.
+  /// While an index is built: leave out the records that it cannot take, and list them with the datastore, instead of throwing
+  /// `ModelError.failures`.
   package var leavesFailuresOut: Bool
-  /// While an index is built: these records are left out where it cannot take them.
+  /// While an index is built: leave out these records if it cannot take them.
   package var leavingOut: Set<StoredKey>
-  /// While an index is built: changes of records that are made first, in the same transaction.
+  /// While an index is built: changes of records to make first, in the same transaction.
   package var mending: ChangeSet
-  /// While an index is added: give it the type that its values have in all records, whatever its descriptor says.
+  /// While an index is added: give it the type of its values in all records, whatever its descriptor says.
   package var learnsType = false
   /// How many records a preview describes one by one.
   package var detailLimit: Int
-  /// Hears how far the work is; answers whether to go on.
+  /// Receives the progress of the work, and returns whether to continue.
   package var progress: WorkProgress?
-  /// Hears how many records were read of those that prove which fields the indexes are made from, which is needed once
-  /// per state of a store without declared rules; answers whether to go on.
+  /// Receives the number of records read to prove which fields the indexes are made from. A store without declared rules needs that proof
+  /// once per state. Returns whether to continue.
   package var proving: WorkProgress?
-  /// Hears of the work with all its steps; answers whether to go on.
+  /// Receives the progress of the work with all its steps, and returns whether to continue.
   package var activity: ActivityProgress?
 
   package init(
@@ -45,10 +45,15 @@ package struct EditOptions: Sendable {
   }
 }
 
-/// Hears how much of a long work is done, from the working thread, and answers whether to go on; `false` ends the work
-/// with `ModelError.cancelled` and leaves everything as it was.
+/// Receives the progress of long work, on the working thread, and returns whether to continue. `false` ends the work with
+/// `ModelError.cancelled` and leaves everything unchanged.
 package typealias WorkProgress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
-/// Hears of a long work with all its steps, from the working thread, and answers whether to go on; `false` ends the work
-/// as cancelled.
+/// Returns the progress of one pass (from 0) of work that reads the same records several times. The listener gets one percentage, which
+/// never goes back.
+package func pass(_ pass: Int, of passes: Int, _ progress: @escaping WorkProgress) -> WorkProgress {
+  { done, total in progress((pass * total + done) / passes, total) }
+}
+
+/// Receives the progress of long work with all its steps, on the working thread, and returns whether to continue. `false` cancels the work.
 package typealias ActivityProgress = @Sendable (Activity) -> Bool

@@ -7,7 +7,7 @@ extension OwnStore {
     try commit(changes, CommitInfo(action: action), options: options)
   }
 
-  /// - Parameter info: name, flags and what else the commit says of itself.
+  /// - Parameter info: the name, the flags and the other metadata of the commit.
   func commit(_ changes: ChangeSet, _ info: CommitInfo, options: EditOptions) throws(ModelError) -> CommitNumber {
     try prepareRules(of: Set(changes.changes.map(\.datastore)), options)
     let step = Activity.Step(title: info.action, done: 0, total: changes.count, isComplete: false)
@@ -15,14 +15,15 @@ extension OwnStore {
       meter throws(ModelError) in
       try transact(info) { transaction throws(ModelError) in
         try EditApplication(store: self, transaction: transaction, options: options).apply(changes, meter)
+        try meter.finish()
       }
     }
   }
 
-  /// Deletes all records that a query keeps, read one by one: memory does not grow with their number.
+  /// Deletes all records that match a query, read one by one: memory does not grow with their number.
   ///
-  /// - Parameter action: the commit's name; nil names their number.
-  /// - Throws: `ModelError.refused` if the query keeps none.
+  /// - Parameter action: the commit's name; nil makes a name with their number.
+  /// - Throws: `ModelError.refused` if no record matches.
   package func delete(
     _ query: RecordQuery, from datastore: String, named action: String?, options: EditOptions
   ) throws(ModelError) -> CommitNumber {
@@ -42,7 +43,7 @@ extension OwnStore {
       let commit = try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
         meter throws(ModelError) in
         try transact(info) { transaction throws(ModelError) in
-          // Counts again what another process committed meanwhile.
+          // Counts again if another process has committed meanwhile.
           isMoved = transaction.base.number != view.commit.rawValue
           if isMoved { return }
           try EditApplication(store: self, transaction: transaction, options: options)
@@ -53,8 +54,8 @@ extension OwnStore {
     }
   }
 
-  /// Proves the rules before the lock is taken, so that the transaction only has to carry the proof over what other
-  /// writers commit meanwhile.
+  /// Proves the rules before the lock is taken, so that the transaction must only carry the proof over the commits of other writers
+  /// meanwhile.
   private func prepareRules(of datastores: Set<String>, _ options: EditOptions) throws(ModelError) {
     let view = view(engine.head)
     for key in datastores.sorted() {
@@ -65,7 +66,7 @@ extension OwnStore {
 }
 
 extension EditOptions {
-  /// What hears of a proof: without a listener for it the other one is asked, with nothing done yet, whether to go on.
+  /// The listener of a proof. Without `proving`, `progress` is called with nothing done yet, so that it can cancel.
   var proofProgress: WorkProgress? {
     if let proving { return proving }
     guard let progress else { return nil }
@@ -80,17 +81,15 @@ struct EditApplication {
   let options: EditOptions
 
   func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws(ModelError) {
-    let base = try store.baseView(of: transaction)
     var conflicts: [EditConflict] = []
     for key in Set(changes.changes.map(\.datastore)).sorted() {
       let edits = changes.changes.filter { $0.datastore == key }
-      conflicts += try apply(edits, to: base.requiredDatastore(key), meter)
+      conflicts += try apply(edits, to: store.datastore(key, in: transaction), meter)
     }
     if !conflicts.isEmpty { throw .conflict(conflicts) }
-    try meter.finish()
   }
 
-  /// Deletes the records of a view that a query keeps, some at a time.
+  /// Deletes the matching records of a view, some at a time.
   func delete(_ query: RecordQuery, from view: OwnView, _ key: String, _ meter: WorkMeter) throws(ModelError) {
     let indexing = try permitted(RecordIndexing(view.requiredDatastore(key), progress: options.proofProgress))
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
@@ -135,7 +134,7 @@ struct EditApplication {
     return conflicts
   }
 
-  /// So many edits are looked up at once on a server.
+  /// The number of edits that are looked up at once on a server.
   private static let foreseenCount = 256
 
   private func foresee(
@@ -150,7 +149,7 @@ struct EditApplication {
     }
   }
 
-  /// Refuses, or marks the indexes without a rule stale where that was asked for.
+  /// Refuses indexes without a rule, or marks them stale if the options allow it.
   private func permitted(_ indexing: RecordIndexing) throws(ModelError) -> RecordIndexing {
     let refusals = indexing.refusals
     guard !refusals.isEmpty else { return indexing }
@@ -175,14 +174,13 @@ struct EditApplication {
     case .merged(let merged) where options.mergesFields: new = merged
     case .merged, .conflict: throw .conflict([outcome.conflict(of: edit, theirs: theirs)])
     }
-    // A record that no longer decodes (left out by a warm-up) has no values that could be told: it is searched for.
+    // The values of a record that no longer decodes (left out by a warm-up) are unknown, so its entries are searched for.
     let oldValues = theirs.flatMap { try? indexing.values(of: $0) }
     if let new {
-      if !options.bringsBackContents { try indexing.check(new, of: edit.identifier, insteadOf: theirs) }
       let values: [[[UInt8]]]
       do {
-        values = try indexing.values(of: new)
-        try indexing.checkLengths(values, of: edit.identifier.bytes)
+        values = try indexing.values(
+          of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)
       } catch .refused(let reason) {
         throw .refused(reason: "\(edit.datastore) \(edit.identifier): \(reason)")
       }

@@ -1,4 +1,5 @@
 import Documents
+import Locks
 import StorageEngine
 
 extension OwnStore {
@@ -22,7 +23,7 @@ extension OwnStore {
       throw .noSuchIndex(name, datastore: datastore, known: present.descriptor.indexes.map(\.name))
     }
     if formats[datastore] == nil, index.declaredRule == nil {
-      // An index that is wrong reproduces no rule; what the app calls its key path is the only other word for one.
+      // No rule reproduces an index that has wrong entries. Only the stored key-path name could name one then.
       guard case .proven? = try proofs.rules(of: present, progress: options.proofProgress)[name] else {
         throw .refused(
           reason:
@@ -61,38 +62,71 @@ extension OwnStore {
     return OwnDatastore(view: base.view, descriptor: base.descriptor, tree: tree)
   }
 
-  private static let (learning, evaluating) = ("learn the types", "evaluate")
-
   private func build(
     _ index: IndexDescriptor, of datastore: String, action: String, _ options: EditOptions
   ) throws(ModelError) -> CommitNumber {
-    let count = try view(engine.head).requiredDatastore(datastore).count
-    let writing = IndexFill.writing(index.name)
-    // To read a record costs about twice what it costs to write its entry.
-    let steps = [
-      ("mend records", options.mending.count, 4), (Self.learning, options.learnsType ? count : 0, 2),
-      (Self.evaluating, count, 2), (writing, count, 1),
-    ].filter { $0.1 > 0 || $0.0 == Self.evaluating || $0.0 == writing }
+    let kept = takeKeptFill(of: datastore, index)
+    let count = if let kept { kept.open.count } else { try view(engine.head).requiredDatastore(datastore).count }
+    let learnsType = options.learnsType && kept == nil
     return try whileBusy(
-      action, steps.map { Activity.Step(title: $0.0, done: 0, total: $0.1, isComplete: false, cost: $0.2) },
+      action, Self.steps(of: index, count: count, learnsType: learnsType, mending: options.mending.count),
       of: datastore, progress: options.progress, activity: options.activity
     ) { meter throws(ModelError) in
       try transact(CommitInfo(action: action, flags: .maintenance)) { transaction throws(ModelError) in
         let base = try mended(datastore, in: transaction, options, meter)
-        var index = index
-        if options.learnsType { index = try learnt(index, from: base, meter) }
+        let filled = if learnsType { try learnt(index, from: base, meter) } else { kept?.index ?? index }
         var descriptor = base.descriptor
-        descriptor.setIndex(index.name, to: index)
-        try DatastoreWriter.createIndex(index, of: descriptor, in: transaction)
+        descriptor.setIndex(filled.name, to: filled)
+        try DatastoreWriter.createIndex(filled, of: descriptor, in: transaction)
         try DatastoreWriter.store(descriptor, in: transaction)
-        try meter.begin(Self.evaluating, total: try base.count)
-        let values = try IndexValueSource(index, of: base, descriptor)
-        var fill = IndexFill(datastore: base, index: index, transaction: transaction)
+        let source = try IndexValueSource(filled, of: base, descriptor)
+        func values(_ record: Record) throws(ModelError) -> [[UInt8]] { try source.values(of: record) }
+        var fill = IndexFill(datastore: base, index: filled, transaction: transaction)
         fill.leavesFailuresOut = options.leavesFailuresOut
         fill.leavingOut = options.leavingOut
-        try fill.run(meter) { record throws(ModelError) in try values.values(of: record) }
+        if let kept { fill.kept = try bring(kept, to: base, mending: options.mending, in: transaction, values: values) }
+        do throws(ModelError) { try fill.run(meter, values: values) } catch {
+          if case .failures = error { try keep(fill, asked: index, options.mending, values: values) }
+          throw error
+        }
+        try meter.begin(WorkStep.commit, total: 1)
       }
     }
+  }
+
+  /// Keeps what a build that failed has worked out, unless most of it failed. Records that were mended for it stay open: the next build
+  /// may mend them otherwise.
+  private func keep(
+    _ fill: IndexFill, asked: IndexDescriptor, _ mending: ChangeSet,
+    values: (Record) throws(ModelError) -> [[UInt8]]
+  ) throws(ModelError) {
+    guard fill.open.count <= KeptFill.openLimit, try fill.open.count * 2 < fill.datastore.count else { return }
+    var (sorter, open) = (fill.sorterToKeep, fill.open)
+    let mended = mending.changes.filter { $0.datastore == fill.datastore.descriptor.key }.map(\.identifier)
+    for key in mended where !open.contains(key) {
+      if let record = try fill.datastore.record(key) {
+        try sorter.remove(values(record), of: key, in: fill.transaction)
+      }
+      open.insert(key)
+    }
+    let kept = KeptFill(
+      datastore: fill.datastore.descriptor.key, asked: asked, index: fill.indexDescriptor,
+      commit: fill.datastore.view.commit, generation: engine.identity.generation, sorter: sorter, open: open)
+    keptFill.withLock { $0 = kept }
+  }
+
+  /// The steps of a build, with what a unit of each costs by experience, until it is measured.
+  private static func steps(
+    of index: IndexDescriptor, count: Int, learnsType: Bool, mending: Int
+  ) -> [Activity.Step] {
+    func step(_ title: String, _ total: Int, _ cost: Int) -> Activity.Step {
+      Activity.Step(title: title, done: 0, total: total, isComplete: false, cost: cost)
+    }
+    var steps: [Activity.Step] = []
+    if mending > 0 { steps.append(step(WorkStep.mend, mending, 40)) }
+    if learnsType, count > 0 { steps.append(step(WorkStep.learn, count, 20)) }
+    return steps + WorkAccount.build(decoding: WorkStep.decode, indexes: [index.name], count: count)
+      + [step(WorkStep.commit, 1, 1_000)]
   }
 
   /// An index with the type that its values have in all records, so that none of them is left out.
@@ -102,9 +136,9 @@ extension OwnStore {
     guard let path = index.rule.flatMap({ try? DocumentPath(parsing: $0) }) else { return index }
     let hasManyValues = index.kind.hasManyValues
     var guess = TypeGuess()
-    try meter.begin(Self.learning, total: try datastore.count)
+    try meter.begin(WorkStep.learn, total: try datastore.count)
     try datastore.forEachRecord { key, reference throws(ModelError) in
-      // What cannot be read is told when it is evaluated.
+      // A record that cannot be read is reported later, when it is evaluated.
       let value = try? datastore.record(datastore.descriptor.storedKey(key), at: reference).document()[path]
       if hasManyValues, case .array(let elements)? = value {
         for element in elements { guess.see(element) }
@@ -119,7 +153,7 @@ extension OwnStore {
   }
 }
 
-/// Where the values of an index that is being filled come from.
+/// The source of the values of an index that is being filled.
 private struct IndexValueSource {
   let index: IndexDescriptor
   let rule: IndexRule?

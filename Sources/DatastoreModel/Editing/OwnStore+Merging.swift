@@ -1,17 +1,17 @@
 package import StorageEngine
 
-/// What a merge makes of the state of its first parent: nothing of it is asked for anew.
+/// The changes that a merge makes to the state of its first parent. They are final: committing them decides nothing again.
 package struct MergedChanges: Sendable {
   /// Head, on which the merge is made, and the commit that is merged into it.
   package var first: CommitNumber
   package var second: CommitNumber
-  /// Datastores that only the second side changed: they are taken as they are there, with their indexes.
+  /// Datastores that only the second side changed: they are taken over with their indexes.
   package var whole: [String]
-  /// Records that only the second side changed, of datastores that both did.
+  /// Records that only the second side changed, in datastores that both sides changed.
   package var adopted: [String: Set<StoredKey>]
-  /// Records that both sides changed, as they come out: old content that of the first side.
+  /// The results for records that both sides changed; the old content is that of the first side.
   package var edits: ChangeSet
-  /// Descriptors that only the second side changed, or both, as they come out. Indexes that they define anew are marked stale.
+  /// The resulting descriptors that only the second side changed, or both. Indexes that they define differently are marked stale.
   package var descriptors: [DatastoreDescriptor]
 
   package init(
@@ -28,14 +28,14 @@ package struct MergedChanges: Sendable {
 }
 
 extension OwnStore {
-  /// Commits a merge, with both parents; nil where `head` is another commit by now, and nothing was written.
+  /// Commits a merge, with both parents. Returns nil, and writes nothing, if `head` has moved to another commit.
   ///
-  /// - Parameter info: what the commit says of itself; its parents are set here.
+  /// - Parameter info: the description of the commit; its parents are set here.
   package func commit(
     _ merge: MergedChanges, _ info: CommitInfo, options: EditOptions
   ) throws(ModelError) -> CommitNumber? {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
-    // What proves the rules is read before the lock is taken, and only where records are written and not just taken over.
+    // The records that prove the rules are read before the lock is taken, and only if records are written and not just taken over.
     let (first, second) = (try ownView(at: merge.first), try ownView(at: merge.second))
     for key in Set(merge.edits.changes.map(\.datastore)).union(merge.adopted.keys).sorted() {
       guard let ours = try first.ownDatastore(key) else { continue }
@@ -72,7 +72,7 @@ extension OwnStore {
     return pending.map { CommitNumber($0.number) }
   }
 
-  /// Whether a datastore is in two commits the same: records, descriptor, indexes. Costs a few node reads where it is.
+  /// Whether a datastore is the same in two commits: records, descriptor, indexes. Costs a few node reads if it is.
   package func isSame(_ datastore: String, in first: CommitNumber, and second: CommitNumber) throws(ModelError) -> Bool
   {
     let (left, right) = (try ownView(at: first), try ownView(at: second))
@@ -91,7 +91,7 @@ extension OwnStore {
     return true
   }
 
-  /// The descriptor of a datastore as of a commit; nil where there is none.
+  /// Returns the descriptor of a datastore as of a commit, or nil if the datastore does not exist there.
   package func descriptor(of datastore: String, at commit: CommitNumber) throws(ModelError) -> DatastoreDescriptor? {
     try ownView(at: commit).ownDatastore(datastore)?.descriptor
   }
@@ -116,7 +116,7 @@ private struct MergeApplication {
       let identifiers = merge.adopted[key] ?? []
       let (ours, theirs) = (try first.requiredDatastore(key), try second.ownDatastore(key))
       guard let theirs, Self.hasSameIndexes(ours.descriptor, theirs.descriptor) else {
-        // The rules say what stands in the indexes of this side.
+        // The rules give the entries of this side's indexes.
         for identifier in identifiers.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
           edits.changes.append(
             RecordEdit(
@@ -132,18 +132,19 @@ private struct MergeApplication {
     let application = EditApplication(store: store, transaction: transaction, options: options)
     try meter.expect(edits.count)
     try application.apply(edits, meter)
-    // A value that a record takes over may be one that an edit takes from another: uniqueness is checked when all are made.
+    // A record may take over a value that an edit removes from another record, so uniqueness is checked after all changes.
     for writer in writers { try onWriter { try writer.finish() } }
     for descriptor in merge.descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
   }
 
-  /// Stores a merged descriptor: indexes that it has no more are dropped, those that it defines anew are empty and stale.
+  /// Stores a merged descriptor. Indexes that it no longer has are dropped. Indexes that it defines differently, or that are stale, are
+  /// created empty and marked stale.
   private func store(_ merged: DatastoreDescriptor, insteadOf old: OwnDatastore) throws(ModelError) {
     var merged = merged
     for index in old.descriptor.indexes where merged.index(index.name) == nil {
       try onStorage { () throws(StorageError) in try transaction.dropTree(.index(index.name, of: merged.key)) }
     }
-    for var index in merged.indexes where old.descriptor.index(index.name) != index {
+    for var index in merged.indexes where index.isStale || old.descriptor.index(index.name) != index {
       index.isStale = true
       merged.setIndex(index.name, to: index)
       try DatastoreWriter.createIndex(index, of: merged, in: transaction)
@@ -152,7 +153,7 @@ private struct MergeApplication {
   }
 
   static func hasSameIndexes(_ left: DatastoreDescriptor, _ right: DatastoreDescriptor) -> Bool {
-    // Neither the version of the app that evaluated an index nor uniqueness, which the writer checks, changes an entry.
+    // An entry depends neither on the app's version that evaluated the index nor on uniqueness, which the writer checks.
     func shape(_ index: IndexDescriptor) -> IndexDescriptor {
       var shape = index
       (shape.version, shape.isUnique) = ("", false)
@@ -161,7 +162,7 @@ private struct MergeApplication {
     return left.indexes.map(shape) == right.indexes.map(shape) && left.identifierEncoding == right.identifierEncoding
   }
 
-  /// Takes records as they lie in the other parent, with the entries that they have in its indexes: no rule is asked.
+  /// Takes over records from the other parent, with their entries in its indexes, without evaluating a rule.
   ///
   /// - Returns: The writer, which is not finished yet.
   private func adopt(
@@ -175,7 +176,7 @@ private struct MergeApplication {
         try writer.recordOrder.place(of: bytes).withProbe { probe in
           let place = writer.recordOrder.isBytes ? nil : probe
           if try !transaction.adopt(bytes, in: .records(of: key), from: theirs.view.view, probe: place) {
-            // A commit that came whole, or that another store had compacted, has no trace of what was deleted before it.
+            // A commit that arrived as a whole, or that another store had compacted, has no trace of records deleted before it.
             try transaction.delete(bytes, in: .records(of: key), probe: place)
           }
         }

@@ -7,12 +7,12 @@ extension OwnStore {
   }
 }
 
-/// Finds what a commit would do on a view, without a transaction and without the lock.
+/// Computes the effects of a commit on a view, without a transaction and without the lock.
 private struct PreviewWork {
   let view: OwnView
   let options: EditOptions
   var preview: ChangePreview
-  /// What records become, where references are declared.
+  /// The new contents of records, if references are declared.
   private var becoming: [RecordPlace: RecordContent?] = [:]
   private var asksReferences = false
 
@@ -37,7 +37,7 @@ private struct PreviewWork {
   }
 
   private static let mostDangling = 20
-  /// More changed records than this are not asked for their references.
+  /// With more changed records than this, references are not checked.
   private static let mostAsked = 10_000
 
   private mutating func preview(_ edits: [RecordEdit], in datastore: OwnDatastore) throws(ModelError) {
@@ -73,9 +73,8 @@ private struct PreviewWork {
     var values: [[[UInt8]]] = []
     if let new {
       do {
-        if !options.bringsBackContents { try indexing.check(new, of: edit.identifier, insteadOf: theirs) }
-        values = try indexing.values(of: new)
-        try indexing.checkLengths(values, of: edit.identifier.bytes)
+        values = try indexing.values(
+          of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)
       } catch .refused(let reason) {
         preview.refusals.append(
           EditRefusal(
@@ -93,11 +92,11 @@ private struct PreviewWork {
     }
   }
 
-  /// Key, references and checks of a change entry.
+  /// The size of a change entry: its key, references and checks.
   private static let changeEntryBytes: UInt64 = 64
 }
 
-/// The index entries that come and go, and who would then share a value.
+/// The index entries that are added and removed, and the records that would then share a value.
 private struct EntryBalance {
   let datastore: OwnDatastore
   let indexes: [IndexDescriptor]
@@ -160,7 +159,7 @@ private struct EntryBalance {
     return conflicts
   }
 
-  /// About how many bytes of new nodes the entries need.
+  /// The approximate number of bytes of new nodes for the entries.
   var nodeBytes: UInt64 {
     var bytes: UInt64 = 0
     for (position, index) in indexes.enumerated() where touched[position] > 0 {
@@ -172,8 +171,8 @@ private struct EntryBalance {
 }
 
 extension Tree {
-  /// About how many bytes of nodes a commit writes anew that touches so many keys: a path of nodes of about 1 KiB for
-  /// each leaf touched, upper nodes shared.
+  /// The approximate number of bytes of nodes that a commit rewrites if it touches `keys` keys: a path of nodes of about 1 KiB for each
+  /// touched leaf, upper nodes shared.
   func nodeBytes(touchedBy keys: Int) -> UInt64 {
     // A server has no nodes.
     guard keys > 0, !isServed, let count = try? count else { return 0 }

@@ -9,10 +9,21 @@ extension OwnStore {
     return try transact(CommitInfo(action: action, flags: .restore)) { transaction throws(ModelError) in
       // Taken inside: before the turn came, compaction may have put another file in place.
       let source = try ownView(at: commit)
-      let names = try datastore.map { key throws(ModelError) in
-        try treeNames(of: key, in: source, and: baseView(of: transaction))
+      if let datastore {
+        let names = try treeNames(of: datastore, in: source, and: baseView(of: transaction))
+        try onStorage { () throws(StorageError) in try transaction.restore(names, from: source.view) }
+      } else {
+        try restoreAll(of: transaction, from: source)
       }
-      try onStorage { () throws(StorageError) in try transaction.restore(names, from: source.view) }
+    }
+  }
+
+  /// Brings everything back to what it was in a view, except which letters of the inbox are done: those must not be applied again.
+  func restoreAll(of transaction: any WriteTransaction, from source: OwnView) throws(ModelError) {
+    try onStorage { () throws(StorageError) in
+      guard try transaction.tree(.letters) != nil else { return try transaction.restore(nil, from: source.view) }
+      let names = try Set(transaction.trees()).union(source.view.trees()).subtracting([.letters])
+      try transaction.restore(names.sorted(), from: source.view)
     }
   }
 

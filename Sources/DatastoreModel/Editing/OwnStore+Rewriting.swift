@@ -21,7 +21,7 @@ extension OwnStore {
     to path: String, at commit: CommitNumber?, progress: WorkProgress?
   ) throws(ModelError) -> RewriteReport {
     let report = try rewriting { () throws(StorageError) in
-      // What is in memory is kept on a disk that outlives it.
+      // The copy of a store in memory goes to the disk, which outlives it.
       try engine.copy(to: path, at: commit?.rawValue, onto: isInMemory ? SystemDisk() : nil) {
         progress?($0.commitsDone, $0.commitsToDo) ?? true
       }

@@ -1,14 +1,14 @@
 package import StorageEngine
 
-/// What a salvage came to.
+/// The result of a salvage.
 package struct SalvageSummary: Sendable {
   package var savedCommits: UInt64
   package var mendedCommits: UInt64
   /// Records in the new store's head.
   package var records: UInt64
-  /// What could not be saved, or not wholly; a sentence each.
+  /// A sentence for each thing that could not be saved, or only in part.
   package var losses: [String]
-  /// What was put right so that the saved records can be used: descriptors, indexes; a sentence each.
+  /// A sentence for each repair that makes the saved records usable: descriptors, indexes.
   package var mendings: [String]
 
   /// Whether everything was saved.
@@ -16,12 +16,11 @@ package struct SalvageSummary: Sendable {
 }
 
 extension OwnStore {
-  /// Writes a new store at `newPath` from what is readable of the one at `path`, which is only read. Indexes that do not agree with the
-  /// saved records are built anew where their rule is known, and marked stale where only the app knows it.
+  /// Writes a new store at `newPath` from the readable parts of the one at `path`, which is only read. An index that does not agree with
+  /// the saved records is rebuilt if its rule is known, and marked stale if only the app knows it.
   ///
-  /// - Parameter progress: hears how much is done; answers whether to go on. What was saved by then stays.
-  /// - Throws: `ModelError` where nothing can be read, where something lies at `newPath`, or where the disk fails. Nothing is left at
-  ///   `newPath` then.
+  /// - Parameter progress: receives how much is done, and returns whether to continue. Records saved by then stay.
+  /// - Throws: `ModelError` if nothing can be read, if `newPath` exists, or if the disk fails. Nothing is left at `newPath` then.
   package static func salvage(
     from path: String, to newPath: String, program: String, author: String, disk: any Disk = SystemDisk(),
     progress: WorkProgress? = nil
@@ -44,7 +43,7 @@ extension OwnStore {
       losses: report.losses.map(words.sentence), mendings: mendings + report.notes)
   }
 
-  /// Gives datastores whose descriptor is lost another one, so that their records can be read; what was done, a sentence each.
+  /// Gives datastores with a lost descriptor a new one, so that their records can be read. Returns a sentence for each.
   private func guessDescriptors() -> [String] {
     var sentences: [String] = []
     let head = view(engine.head)
@@ -81,7 +80,7 @@ extension OwnStore {
     return sentence
   }
 
-  /// Brings indexes into agreement with the records, or marks them stale; what was done, a sentence each.
+  /// Makes indexes agree with the records, or marks them stale. Returns a sentence for each.
   private func mendIndexes() -> [String] {
     var sentences: [String] = []
     for key in (try? view(engine.head).datastoreKeys) ?? [] {

@@ -25,7 +25,7 @@ extension OwnStore {
     let info = CommitInfo(action: action, flags: .undo, undoes: commit.rawValue)
     let head = CommitNumber(try onStorage { () throws(StorageError) in try engine.refresh() }.commit.number)
     if let number = try undoByRoots(commit, info) { return number }
-    let changes = try inverse(of: commit, on: head, options.progress)
+    let changes = try inverse(of: commit, on: head, options.progress.map { pass(0, of: 2, $0) })
     guard !changes.isEmpty else {
       if try self.changes(of: commit).next(1).isEmpty { throw .refused(reason: "\(commit) changed no record") }
       throw .refused(reason: "nothing of \(commit) is left to take back: later commits changed all of it")
@@ -33,10 +33,11 @@ extension OwnStore {
     return try self.commit(
       changes, info,
       options: EditOptions(
-        mergesFields: true, bringsBackContents: true, progress: options.progress, proving: options.proving))
+        mergesFields: true, bringsBackContents: true, progress: options.progress.map { pass(1, of: 2, $0) },
+        proving: options.proving))
   }
 
-  /// Where the head has the state that the commit made, its parent's roots take it back, whatever the types.
+  /// If the head still has the state that the commit made, restores the roots of its parent. This works for every type of record.
   private func undoByRoots(_ commit: CommitNumber, _ info: CommitInfo) throws(ModelError) -> CommitNumber? {
     let head = CommitNumber(engine.head.commit.number)
     guard try parentRestoredByUndo(of: commit, head: head) != nil else { return nil }
@@ -44,17 +45,16 @@ extension OwnStore {
     let number = try transact(info) { transaction throws(ModelError) in
       let base = CommitNumber(transaction.base.number)
       guard let parent = try parentRestoredByUndo(of: commit, head: base) else { return }
-      let view = try ownView(at: parent)
-      try onStorage { () throws(StorageError) in try transaction.restore(nil, from: view.view) }
+      try restoreAll(of: transaction, from: ownView(at: parent))
       isDone = true
     }
     return isDone ? number : nil
   }
 
-  /// The commit whose roots take back `commit`, if the head has still the state that it made. Throws `refused` for a squashed commit.
+  /// The commit whose roots undo `commit`, if the head still has the state that it made. Throws `refused` for a squashed commit.
   private func parentRestoredByUndo(of commit: CommitNumber, head: CommitNumber) throws(ModelError) -> CommitNumber? {
     let target = try commitRecord(commit)
-    // Its changes are those of all commits that were squashed into it, which nobody means by its number.
+    // It holds the changes of all commits that were squashed into it, so its number does not name one user's action.
     guard !target.flags.contains(.squashed) else {
       throw .refused(
         reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
@@ -65,8 +65,8 @@ extension OwnStore {
     return try present.hasSameState(as: then) ? CommitNumber(parent) : nil
   }
 
-  /// What is put in place of each record that the commit changed; later edits of other fields are kept, and so are
-  /// later edits of the same ones.
+  /// Returns the new content for each record that the commit changed. Later edits of other fields are kept, and so are later edits of the
+  /// same fields.
   private func inverse(
     of commit: CommitNumber, on head: CommitNumber, _ progress: WorkProgress?
   ) throws(ModelError) -> ChangeSet {
@@ -74,13 +74,16 @@ extension OwnStore {
     let reader = try changes(of: commit)
     let view = try ownView(at: head)
     var inverse = ChangeSet(base: head)
+    // Changes come datastore by datastore.
+    var known: (key: String, datastore: OwnDatastore?)?
     while true {
       let changes = try reader.next(512)
       if changes.isEmpty { return inverse }
       try meter.read(changes.count)
       for change in changes {
-        guard let datastore = try view.ownDatastore(change.datastore) else {
-          // What the commit inserted went with the datastore; what was there before has no place to come back to.
+        if known?.key != change.datastore { known = (change.datastore, try view.ownDatastore(change.datastore)) }
+        guard let datastore = known?.datastore else {
+          // A record that the commit inserted is gone with its datastore. A record that existed before cannot come back without it.
           if change.old == nil { continue }
           throw .refused(
             reason: "\(commit) changed records of \(change.datastore), a datastore that is gone: restore that first")
@@ -104,7 +107,7 @@ extension OwnStore {
       let new = try? descriptor.coding(of: after.bytes).document(of: after.bytes),
       let now = try? descriptor.coding(of: present.bytes).document(of: present.bytes)
     else { return present }
-    // Where both changed a field, `mine` is kept by a merge: here that is the later edit.
+    // If both changed a field, a merge keeps `mine`: here the later edit.
     let rules = descriptor.mergeRules
     let merge = DocumentMerge(base: new, mine: now, theirs: old, rules: rules)
     guard merge.merged != rules.normalized(now),
@@ -113,10 +116,10 @@ extension OwnStore {
     return RecordContent(version: present.version, bytes: bytes)
   }
 
-  /// How many commits back an undo is still found to be taken back.
+  /// For how many commits back an undo is still offered for redo.
   private static let redoReach = 1_000
 
-  /// Walks back from the head and keeps book of what is taken back by what.
+  /// Walks back from the head and tracks which commits undo which.
   private func undoState() throws(ModelError) -> (undo: CommitNumber?, redo: CommitNumber?) {
     var takenBack: Set<CommitNumber> = []
     var undo: CommitNumber?
@@ -130,7 +133,7 @@ extension OwnStore {
       passed += 1
       let record = try commitRecord(number)
       next = record.parents.first.map { CommitNumber($0) }
-      // What was squashed is no one's action, and what came before it is gone.
+      // A squashed commit is not one user's action, and the commits before it are gone.
       if record.flags.contains(.squashed) { break }
       if record.changesNoRecord || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
       if let target = record.undoes.map({ CommitNumber($0) }) {
@@ -138,7 +141,7 @@ extension OwnStore {
         let isRedo = (try? commitRecord(target))?.undoes != nil
         if !isRedo, redo == nil, redoIsOpen { redo = number }
       } else {
-        // A later edit of one's own closes the way to what was taken back before it.
+        // A later edit by this program rules out a redo of earlier undone commits.
         if record.program == program { redoIsOpen = false }
         if undo == nil { undo = number }
       }
@@ -147,7 +150,7 @@ extension OwnStore {
   }
 }
 
-/// Counts the changes of a commit as they are read; the reading ends where the listener wants no more.
+/// Counts the changes of a commit as they are read, and ends the reading if the listener cancels it.
 private struct ReadingMeter {
   private let total: Int
   private let progress: WorkProgress?
@@ -182,7 +185,7 @@ extension ChangeSet {
 }
 
 extension OwnView {
-  /// Whether every tree is the same in both views. Costs a few node reads a tree: equal roots are not entered.
+  /// Whether every tree is the same in both views. Costs a few node reads per tree: equal roots are not entered.
   func hasSameState(as other: OwnView) throws(ModelError) -> Bool {
     if commit == other.commit { return true }
     return try onStorage { () throws(StorageError) in

@@ -1,7 +1,7 @@
 package import Documents
 
-/// Two changes of one record that know nothing of one another, and what it was before both: the one place that says what becomes of them,
-/// for staged changes, transactions that name the commit they read at, and merges of two stores.
+/// Merges two independent changes of one record, given its content before both. Staged changes, transactions that name the commit they read
+/// at, and merges of two stores all use it.
 ///
 /// | before | mine | theirs | result | conflict |
 /// |---|---|---|---|---|
@@ -12,20 +12,20 @@ package import Documents
 /// | – | x | y | field by field from nothing | fields that differ |
 /// | b | – | y, or the mirror | y: an edit beats a delete | yes |
 ///
-/// Records are equal where their documents are, and their versions.
+/// Records are equal if their documents and their versions are equal.
 package struct RecordMerge {
   package enum Outcome: Hashable, Sendable {
-    /// Nothing but mine: theirs is as it was before.
+    /// Only mine: theirs is unchanged.
     case mine
-    /// Nothing but theirs, or both the same.
+    /// Only theirs, or both are equal.
     case theirs
-    /// Both, put together.
+    /// Both changes, merged.
     case merged(RecordContent)
-    /// Fields that both changed; none where one side deleted the record, or the contents cannot be compared field by field.
+    /// Fields that both changed; none if one side deleted the record, or if the contents cannot be compared field by field.
     case conflict([FieldConflict])
   }
 
-  /// Whether the datastore has indexes whose values belong to one record alone.
+  /// Whether the datastore has indexes whose values may belong to only one record.
   package var hasUniqueIndex: Bool { descriptor.indexes.contains(where: \.isUnique) }
 
   private let descriptor: DatastoreDescriptor
@@ -50,7 +50,7 @@ package struct RecordMerge {
     return encoded(merge).map { .merged($0) } ?? .conflict([])
   }
 
-  /// The merge with each overlap decided, nil leaving the field out; nil where the contents cannot be merged field by field.
+  /// Returns the merge with a side chosen for each overlap (nil removes the field), or nil if the contents cannot be merged field by field.
   package func settled(_ choose: (FieldConflict) -> MergeSide?) -> RecordContent? {
     withValues { field in
       switch choose(field) {
@@ -62,7 +62,7 @@ package struct RecordMerge {
     }
   }
 
-  /// The merge with each overlap decided by a side or by a value; nil where the contents cannot be merged field by field.
+  /// Returns the merge with a side or a value chosen for each overlap, or nil if the contents cannot be merged field by field.
   package func withChoices(_ choose: (FieldConflict) -> FieldChoice) -> RecordContent? {
     withValues { field in
       switch choose(field) {
@@ -74,12 +74,12 @@ package struct RecordMerge {
     }
   }
 
-  /// The merge with a value for each overlap, nil leaving the field out; nil where the contents cannot be merged field by field.
+  /// Returns the merge with a value for each overlap (nil removes the field), or nil if the contents cannot be merged field by field.
   package func withValues(_ value: (FieldConflict) -> Document?) -> RecordContent? {
     guard var merge = documents else { return nil }
     for overlap in merge.overlaps {
       let chosen = value(FieldConflict(overlap))
-      // What is mine stands there already.
+      // The merged document has my value already.
       guard chosen != overlap.mine else { continue }
       guard let next = try? merge.choosing(chosen, at: overlap.path) else { return nil }
       merge = next
@@ -96,7 +96,7 @@ package struct RecordMerge {
     return rules.normalized(left) == rules.normalized(right)
   }
 
-  /// Field by field; nil where one side has no record, where an app's other version wrote one, or where one does not parse.
+  /// The merge field by field; nil if a side has no record, if the app's versions differ, or if a content does not parse.
   private var documents: DocumentMerge? {
     guard let mine, let theirs, (base ?? mine).version == theirs.version, mine.version == theirs.version,
       let wanted = document(mine), let present = document(theirs)
@@ -122,10 +122,10 @@ package struct RecordMerge {
   }
 }
 
-/// What becomes of a field that both sides changed.
+/// A decision about a field that both sides changed.
 package enum FieldChoice: Hashable, Sendable {
   case side(MergeSide)
-  /// A value that somebody gave; nil leaves the field out.
+  /// A value that the caller gives; nil removes the field.
   case value(Document?)
 }
 
@@ -136,15 +136,15 @@ extension FieldConflict {
 }
 
 extension DatastoreDescriptor {
-  /// How fields are merged that both sides changed, as the app declares it.
+  /// The app's declared rules for merging fields that both sides changed.
   package var mergeRules: MergeRules {
     MergeRules(rules(in: "mergeRules"), unordered: unorderedFields)
   }
 
-  /// - Parameter rules: by the paths of fields; none takes the declaration away.
+  /// - Parameter rules: by the paths of fields; an empty dictionary removes the declaration.
   package mutating func setMergeRules(_ rules: [String: String]) { set(rules, in: "mergeRules") }
 
-  /// Fields that are lists in any order, by their paths: `set`, or `pairs` for a dictionary whose keys are no texts.
+  /// Fields that are unordered lists, by their paths: `set`, or `pairs` for a dictionary whose keys are not strings.
   package var unorderedFields: [String: String] {
     get { rules(in: "unordered") }
     set { set(newValue, in: "unordered") }

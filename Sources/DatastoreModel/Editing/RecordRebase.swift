@@ -1,14 +1,14 @@
 import Documents
 
-/// What becomes of one record's edit where the record may have changed since.
+/// The outcome of one record's edit if the record may have changed since it was read.
 enum RecordRebase {
-  /// The record is still what it was when it was read.
+  /// The record is unchanged since it was read.
   case unmoved
-  /// It is already what the edit makes of it.
+  /// The record already has the content that the edit wants.
   case alreadyMade
-  /// It changed in other fields; this is both changes together.
+  /// It changed in other fields; this is the merge of both changes.
   case merged(RecordContent)
-  /// Both changed the same fields (listed where the documents can be compared).
+  /// Both changed the same fields (listed if the documents can be compared).
   case conflict([FieldConflict])
 
   init(_ edit: RecordEdit, theirs: RecordContent?, descriptor: DatastoreDescriptor) {
@@ -20,7 +20,7 @@ enum RecordRebase {
     } else {
       switch merge.outcome {
       case .mine: self = .unmoved
-      // An edit that changes nothing leaves what came meanwhile.
+      // An edit that changes nothing keeps the changes made meanwhile.
       case .theirs: self = .alreadyMade
       case .merged(let content): self = .merged(content)
       case .conflict(let fields): self = .conflict(fields)
@@ -28,7 +28,7 @@ enum RecordRebase {
     }
   }
 
-  /// The conflict for people, also where the fields could have been put together but that was not asked for.
+  /// Returns the conflict for the user, also if the fields could have been merged but the caller did not allow that.
   func conflict(of edit: RecordEdit, theirs: RecordContent?) -> EditConflict {
     var fields: [FieldConflict] = []
     if case .conflict(let found) = self { fields = found }
@@ -37,10 +37,10 @@ enum RecordRebase {
 }
 
 extension RecordEdit {
-  /// The edit as a change of what is stored now: its fields over those. Where the record is gone, or both changed a field, it stays a
-  /// change of what it was begun on, and its content has the field as the edit made it.
+  /// Returns the edit as a change of the stored content: its fields over the stored ones. If the record is gone, or both changed a field,
+  /// it stays a change of its old content, and the new content has the edit's value of the field.
   ///
-  /// - Returns: the edit that stands for this one, and what the record becomes by it.
+  /// - Returns: the resulting edit, and the record's new content.
   package func over(
     _ stored: RecordContent?, _ descriptor: DatastoreDescriptor
   ) -> (edit: RecordEdit, content: RecordContent?) {
@@ -57,11 +57,14 @@ extension RecordEdit {
 }
 
 extension OwnStore {
-  package func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges {
+  package func rebase(
+    _ changes: ChangeSet, onto commit: CommitNumber, progress: WorkProgress?
+  ) throws(ModelError) -> RebasedChanges {
     let view = try ownView(at: commit)
     var rebased = RebasedChanges(changes: ChangeSet(base: commit), from: changes.base, to: commit)
     var datastores: [String: OwnDatastore] = [:]
-    for edit in changes.changes {
+    for (position, edit) in changes.changes.enumerated() {
+      if position % 256 == 0, let progress, !progress(position, changes.count) { throw .cancelled }
       var known = datastores[edit.datastore]
       if known == nil { known = try view.requiredDatastore(edit.datastore) }
       guard let datastore = known else { continue }

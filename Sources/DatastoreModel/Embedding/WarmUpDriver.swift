@@ -1,29 +1,27 @@
-/// Brings a store up to the formats that an app declares. The browser runs it on a thread of its own and goes on
-/// reading the commit before meanwhile.
+/// Converts a store to the formats that an app declares. The browser runs it on a separate thread and meanwhile reads the commit before it.
 package protocol WarmUpDriver: AnyObject, Sendable {
-  /// What there is to do, found without writing: one step a datastore and index, with what it is for
-  /// (`City: index population, new`). Empty where everything is as declared.
+  /// Returns the steps of a warm-up, found without writing: one per datastore and index, with its reason (`City: index population, new`).
+  /// Empty if everything is as declared.
   func plan() throws(ModelError) -> [String]
-  /// Does it. `report` hears how far it is and answers whether to go on; where it answers `false`, nothing is written
-  /// and `ModelError.cancelled` is thrown. Records that cannot be decoded are answered, and leave the store as it was
-  /// unless they are among `leavingOut`. Blocks the calling thread.
+  /// Runs the warm-up on the calling thread. `report` receives the progress; if it returns `false`, nothing is written and this throws
+  /// `ModelError.cancelled`. Records that do not decode are returned; unless all are in `leavingOut`, the store stays unchanged.
   ///
-  /// - Parameter mending: changes of records that are made before anything is decoded, in the same transaction; each
-  ///   record must still have the old content named in it.
+  /// - Parameter mending: changes of records to make before anything is decoded, in the same transaction. Each record must still have the
+  ///   old content named in it.
   func warmUp(
     leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult
-  /// Writes all records of older versions anew, in one commit a datastore. Reports, is cancelled and blocks as a warm-up.
+  /// Rewrites all records of older versions, in one commit per datastore. Reports, can be cancelled and blocks like a warm-up.
   func rewriteOlderRecords(report: @escaping @Sendable (Activity) -> Bool) throws(ModelError) -> WarmUpResult
 }
 
 extension WarmUpDriver {
-  /// Rewrites nothing: for formats that convert no records.
+  /// Rewrites nothing: the default for formats that do not convert records.
   package func rewriteOlderRecords(
     report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult { WarmUpResult(commit: nil) }
 
-  /// The same without changes of records.
+  /// Runs a warm-up without changes of records.
   package func warmUp(
     leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult {
@@ -31,9 +29,9 @@ extension WarmUpDriver {
   }
 }
 
-/// How a warm-up ended.
+/// The result of a warm-up.
 package struct WarmUpResult: Sendable, Hashable {
-  /// The commit that it made; nil where there was nothing to do or records failed.
+  /// The commit that it made; nil if nothing was to be done or records failed.
   package var commit: CommitNumber?
   package var failures: [WarmUpFailure]
 

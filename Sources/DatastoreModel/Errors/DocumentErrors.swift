@@ -1,7 +1,7 @@
 package import Documents
 
 extension ModelError {
-  /// What an error of a document means to a user of the model.
+  /// Converts an error of a document for users of the model.
   package init(_ error: DocumentError) {
     switch error {
     case .invalid(let text, let column, let reason): self = .invalid(text: text, column: column, reason: reason)
@@ -11,7 +11,7 @@ extension ModelError {
   }
 }
 
-/// Runs what reads or changes a document, with its errors told as the model's.
+/// Runs code that reads or changes a document, and throws its errors as those of the model.
 package func onDocument<Value>(_ body: @autoclosure () throws(DocumentError) -> Value) throws(ModelError) -> Value {
   do {
     return try body()

@@ -1,43 +1,43 @@
 import Documents
 import Expressions
 
-/// What went wrong with a store, as one sentence that a user can act on, and the exit status that a verb gives for it.
+/// An error of a store, as one sentence that tells the user what to do, with the exit status that a verb returns for it.
 package enum ModelError: Error, Hashable, Sendable {
-  /// Nothing lies at a path, or what lies there is no store.
+  /// Nothing exists at a path, or it is not a store.
   case noSuchStore(path: String, reason: String)
   case noSuchDatastore(String, known: [String])
   case noSuchIndex(String, datastore: String, known: [String])
-  /// The identifier as a person types it.
+  /// The identifier as the user types it.
   case noSuchRecord(String, datastore: String)
-  /// A number, name or time that means no commit.
+  /// A number, name or time that matches no commit.
   case noSuchCommit(String, reason: String? = nil)
   /// Another process holds the writer's lock.
   case locked(WriterHold)
-  /// The store takes no changes; the reason is a sentence.
+  /// The store accepts no changes; the reason is a sentence.
   case readOnly(reason: String)
   /// Records that changed since they were read.
   case conflict([EditConflict])
-  /// Values that an index with uniqueness switched on would hold twice.
+  /// Values that an index with uniqueness switched on would have twice.
   case notUnique([UniquenessConflict])
-  /// Records that an index cannot take, with the reasons: the first of them, and how many there are.
+  /// Records that an index cannot take, with the reasons: the first of them, and the count of all.
   case failures([LeftOutRecord], total: Int)
-  /// What was asked would break a promise; the reason is a sentence.
+  /// The request would break a promise; the reason is a sentence.
   case refused(reason: String)
-  /// Keys whose order disagrees with the order that their tree is kept in.
+  /// Keys whose order disagrees with the order of their tree.
   case disorder(datastore: String, index: String?, keys: [String])
-  /// Bytes of the store, or of a file, that are not what they should be, and where they lie.
+  /// Invalid bytes of the store, or of a file, and their place.
   case unreadable(what: String, where: String)
   /// An error of the storage below.
   case storage(String, kind: StorageFailure)
-  /// Text that a person typed or a file holds; the column counts characters from 1, nil where there is no one place.
+  /// Text that a user typed or a file holds. The column counts characters from 1; nil if there is no single place.
   case invalid(text: String, column: Int?, reason: String)
   /// The caller asked to stop; nothing was written.
   case cancelled
 }
 
-/// What kind of thing failed below the model.
+/// The kind of a failure below the model.
 package enum StorageFailure: Hashable, Sendable {
-  /// The disk, or something missing.
+  /// The disk failed, or something is missing.
   case failed
   /// The store is damaged, or newer than this program.
   case damaged
@@ -95,7 +95,7 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension WriterHold {
-  /// The local time of day since which the lock is held, with the date where that was not today: `09:14`.
+  /// The local time of day since which the lock is held, with the date if that was not today: `09:14`.
   package var sinceTime: String {
     let since = LocalTime.civil(at: since)
     let today = LocalTime.civil(at: LocalTime.now).dateText

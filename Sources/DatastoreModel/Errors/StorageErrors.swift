@@ -1,7 +1,7 @@
 package import StorageEngine
 
 extension ModelError {
-  /// What an error of the engine means to a user of the model.
+  /// Converts an error of the engine for users of the model.
   package init(_ error: StorageError) {
     switch error {
     case .notFound(let path), .notAStore(let path): self = .noSuchStore(path: path, reason: error.reasonForPath)
@@ -30,7 +30,7 @@ extension WriterHold {
   }
 }
 
-/// Runs what reads or writes the engine, with its errors told as the model's.
+/// Runs code that reads or writes the engine, and throws its errors as those of the model.
 package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(ModelError) -> Value {
   do {
     return try body()
@@ -39,7 +39,7 @@ package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(M
   }
 }
 
-/// Runs what writes through a `DatastoreWriter`, with its errors told as the model's.
+/// Runs code that writes with a `DatastoreWriter`, and throws its errors as those of the model.
 package func onWriter<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
   do {
     return try body()

@@ -6,14 +6,14 @@ import Documents
   import Glibc
 #endif
 
-/// Limits between dates that a calendar and a clock have: full hours, Mondays, firsts of a month, years.
+/// Limits between dates at boundaries of a calendar and a clock: full hours, Mondays, firsts of a month, years.
 package struct CalendarLimits: Hashable, Sendable {
   package enum Unit: Hashable, Sendable { case second, day, month, year }
 
   package var unit: Unit
-  /// So many units a part.
+  /// The number of units in a part.
   package var step: Int
-  /// In seconds since 1970-01-01 00:00 of the zone that is meant, ascending.
+  /// In seconds since 1970-01-01 00:00 of the relevant zone, ascending.
   package var limits: [Int64]
 
   /// The finest steps that cut a span of time into at most `parts` parts.
@@ -37,7 +37,7 @@ package struct CalendarLimits: Hashable, Sendable {
     return nil
   }
 
-  /// With the seconds that a part has at least.
+  /// The steps, each with the smallest number of seconds in a part.
   private static let steps: [(Unit, Int, Int64)] = {
     let day: Int64 = 86_400
     let seconds: [Int] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200]
@@ -60,7 +60,7 @@ package struct CalendarLimits: Hashable, Sendable {
     return nil
   }
 
-  /// The number of the part that a moment lies in.
+  /// The number of the part that contains a moment.
   private static func start(_ unit: Unit, _ step: Int, at second: Int64) -> Int64 {
     let civil = CivilTime(secondsSince1970: second)
     return switch unit {
@@ -72,7 +72,7 @@ package struct CalendarLimits: Hashable, Sendable {
     }
   }
 
-  /// Where a part begins.
+  /// The beginning of a part.
   private static func second(_ unit: Unit, _ step: Int, _ place: Int64) -> Int64? {
     let (year, month): (Int64, Int64)
     switch unit {
@@ -85,7 +85,7 @@ package struct CalendarLimits: Hashable, Sendable {
     return Int64(days) * 86_400
   }
 
-  /// A limit as it is written on an axis: only as much as tells it from its neighbours.
+  /// Returns a limit as an axis shows it: only the parts that distinguish it from its neighbours.
   package func text(of limit: Int64) -> String {
     let civil = CivilTime(secondsSince1970: limit)
     return switch unit {
@@ -100,7 +100,7 @@ package struct CalendarLimits: Hashable, Sendable {
 
 /// A text that is a date, read as the calendar and the clock of its own zone.
 struct CivilText {
-  /// What stands between date and time, and the zone: texts in which both are the same are in the order of the times.
+  /// The separator of date and time, and the zone. Texts in which both are equal have the order of their times.
   let spelling: String
   /// Since 1970-01-01 00:00 of that zone.
   let seconds: Double
@@ -119,7 +119,7 @@ struct CivilText {
     seconds = civil + Double(DateText.referenceSeconds)
   }
 
-  /// The least text of a moment and what comes after it.
+  /// The least text of a moment and of later ones.
   func text(of limit: Int64, _ unit: CalendarLimits.Unit) -> String {
     let civil = CivilTime(secondsSince1970: limit)
     guard unit == .second else { return civil.dateText }

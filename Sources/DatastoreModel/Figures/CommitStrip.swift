@@ -1,14 +1,13 @@
-/// Commits over time, for the strip above a history: in each part how many commits there are and how many records they
-/// changed.
+/// Commits over time, for the strip above a history: in each part the number of commits, and the number of records that they changed.
 package struct CommitStrip: Sendable, Hashable {
   package struct Part: Sendable, Hashable {
-    /// Of the oldest and the newest commit in it; nil where there is none.
+    /// The oldest and the newest commit in it; nil if there is none.
     package var commits: ClosedRange<CommitNumber>?
     package var commitCount = 0
     package var changeCount = 0
   }
 
-  /// What the parts are equal in.
+  /// The dimension in which the parts are equal.
   package enum Axis: Hashable, Sendable { case time, commits }
 
   package var axis: Axis
@@ -16,7 +15,7 @@ package struct CommitStrip: Sendable, Hashable {
   package var parts: [Part]
   /// Nanoseconds since 1970, of the oldest and the newest commit.
   package var span: ClosedRange<Int64>
-  /// Commits looked at; fewer than there are where the reading was limited.
+  /// The number of commits read; fewer than exist if the reading was limited.
   package var commitCount: Int
 
   /// The part of a commit.
@@ -26,14 +25,14 @@ package struct CommitStrip: Sendable, Hashable {
 
   /// - Parameters:
   ///   - commits: newest first.
-  ///   - count: parts.
+  ///   - count: the number of parts.
   ///   - axis: nil takes time unless most commits would fall into one part, or all into a minute.
   package init?(_ commits: [Commit], parts count: Int, axis: Axis? = nil) {
     guard count > 0, let newest = commits.first, let oldest = commits.last else { return nil }
     let start = min(oldest.date, newest.date)
     span = start...max(oldest.date, newest.date)
     commitCount = commits.count
-    // Within a minute the clock tells nothing.
+    // Within a minute the time distinguishes nothing.
     let isBurst = span.upperBound - span.lowerBound < 60_000_000_000
     self.axis = axis ?? (isBurst ? .commits : .time)
     let count = self.axis == .commits ? min(count, commits.count) : count

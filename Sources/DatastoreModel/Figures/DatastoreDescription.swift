@@ -1,25 +1,25 @@
 package import Documents
 
-/// What is in the fields of a datastore: types, nulls, distinct values, least, quartiles, greatest, the commonest values.
+/// The contents of a datastore's fields: types, nulls, distinct values, minimum, quartiles, maximum, the most frequent values.
 package struct DatastoreDescription: Sendable {
   /// In the order in which they were met in records.
   package var fields: [FieldDescription]
-  /// Records read, of how many.
+  /// The number of records read, and of all records.
   package var read: Int
   package var total: Int
-  /// Records that are no document.
+  /// Records that do not parse as documents.
   package var unreadable: Int
 
   package var isComplete: Bool { read == total }
 }
 
-/// What is in one field.
+/// The contents of one field.
 package struct FieldDescription: Sendable {
   package enum Kind: String, Sendable, Hashable, CaseIterable {
     case text, number, bool, date, data, list, object
   }
 
-  /// Of a value that is common.
+  /// A frequent value.
   package struct Common: Sendable {
     package var value: Document
     package var count: Int
@@ -27,42 +27,41 @@ package struct FieldDescription: Sendable {
 
   /// As it is typed in a filter; elements of lists of objects have `[]` in it.
   package var name: String
-  /// Nil within lists, where a field has many values in a record.
+  /// Nil within lists, because the field then has many values in a record.
   package var path: DocumentPath?
   /// Types met with the records (of elements: the elements) that have them, the most frequent first.
   package var kinds: [(kind: Kind, count: Int)]
-  /// Records in which it is null, and in which it is not there.
+  /// Records in which it is null, and in which it is missing.
   package var nulls: Int
   package var missing: Int
-  /// Values met, elements of lists one by one; without nulls.
+  /// The number of values, including each element of lists; without nulls.
   package var count: Int
   package var distinct: Int
   /// Whether `distinct` is estimated and the counts in `commonest` are lower bounds.
   package var isEstimated: Bool
   package var commonest: [Common]
-  /// Of its numbers and dates, or, where it has only texts, of those; nil where it has neither.
+  /// The minimum and maximum of its numbers and dates, or of its texts if it has only texts; nil if it has neither.
   package var least: Document?
   package var greatest: Document?
-  /// Lower quartile, median, upper quartile: a value that is there, at 1/4, 1/2, 3/4 of the sorted values. Nil for texts
-  /// without an index.
+  /// Lower quartile, median, upper quartile: existing values, at 1/4, 1/2, 3/4 of the sorted values. Empty for texts without an index.
   package var quartiles: [Document]
-  /// Whether the quartiles are of a sample of `NumberSample.limit` values.
+  /// Whether the quartiles come from a sample of `NumberSample.limit` values.
   package var areQuartilesSampled: Bool
-  /// Of its numbers, in decimal digits.
+  /// The sum of its numbers, in decimal digits.
   package var sum: NumberText?
   package var mean: NumberText?
   /// Whether sum and mean are rounded, because the exact ones have more than 38 digits.
   package var isRounded: Bool
-  /// Values in equal parts between least and greatest; of texts the counts of the commonest. For a small picture.
+  /// The counts of values in equal parts between minimum and maximum; for texts the counts of the most frequent. For a small chart.
   package var distribution: [Int]
   /// The index over the field.
   package var index: String?
 
-  /// The parts of a distribution.
+  /// The number of parts of a distribution.
   package static let distributionParts = 24
 }
 
-/// Describes records: all of a datastore, or those that a table shows.
+/// Describes records: all records of a datastore, or those that a table shows.
 ///
 ///     var fields = RowDescription()
 ///     try fields.see(recordsOf: datastore)
@@ -76,7 +75,7 @@ package struct RowDescription {
 
   package init() {}
 
-  /// Takes a record into account, nil for one that is no document.
+  /// Takes a record into account. Pass nil for one that does not parse as a document.
   package mutating func see(_ document: Document?) {
     count += 1
     if let document { root.see(document) } else { unreadable += 1 }
@@ -90,13 +89,13 @@ package struct RowDescription {
     while try cursor.next() { see(try cursor.rawRecord().flatMap { try? $0.document() }) }
   }
 
-  /// What is known by now. Costs a sort of the numbers that are kept.
+  /// Returns the description of the records seen so far. Costs a sort of the kept numbers.
   ///
   /// - Parameters:
-  ///   - read: the rows that were read, of how many; nil if these are all.
-  ///   - isDetailed: with quartiles and distributions.
-  ///   - datastore: the datastore of which these are all records: its indexes then know the ends and quartiles of fields exactly,
-  ///     before a record is read, and in the end what had to be estimated, for a walk of the index.
+  ///   - read: the number of rows read, of `total`; nil if these are all.
+  ///   - isDetailed: whether to include quartiles and distributions.
+  ///   - datastore: the datastore of which these are all records. Its indexes give the exact ends and quartiles of fields before a
+  ///     record is read, and at the end also the estimated figures, for a walk of the index.
   ///   - goOn: called during such a walk; throws to end it.
   package func description(
     of read: Int? = nil, _ total: Int? = nil, isDetailed: Bool = true,
@@ -110,7 +109,7 @@ package struct RowDescription {
       for position in fields.indices {
         guard let path = fields[position].path else { continue }
         if read == total, path == datastore.identifierPath, fields[position].isEstimated {
-          // Every identifier is there once.
+          // Every identifier occurs once.
           (fields[position].distinct, fields[position].isEstimated) = (fields[position].count, false)
           fields[position].commonest = []
         }
@@ -131,7 +130,7 @@ extension ReadableDatastore {
 }
 
 extension FieldDescription {
-  /// Takes the ends, the quartiles and, where the counts had to be estimated, the distinct values from an index.
+  /// Takes the ends, the quartiles and, if the counts had to be estimated, the distinct values from an index.
   fileprivate mutating func correct(
     by index: any ReadableIndex, in datastore: any ReadableDatastore, isComplete: Bool,
     _ goOn: () throws(ModelError) -> Void
@@ -159,7 +158,7 @@ extension FieldDescription {
     }
     let known = try values([0] + (1...3).map { NumberSample.quartile($0, of: ranks.count) } + [ranks.count - 1])
     guard known.count == 5 else { return }
-    // Where all records were read, the ends prove that the index is one of these values in this order.
+    // If all records were read, equal ends prove that the index holds these values in this order.
     guard !isComplete || known[0] == least && known[4] == greatest else { return }
     (least, greatest, quartiles, areQuartilesSampled) = (known[0], known[4], Array(known[1...3]), false)
     guard isComplete, isEstimated, !hasManyValues else { return }
@@ -178,7 +177,7 @@ extension FieldDescription {
 }
 
 extension ReadableIndex {
-  /// Goes through the distinct keys of a run of entries, in order. A key with many entries costs a search, others a part of a read.
+  /// Walks the distinct keys of a run of entries, in order. A key with many entries costs a search, others a part of a read.
   ///
   /// - Parameter goOn: called before each read or search; throws to end the walk.
   package func forEachKey(
@@ -196,7 +195,7 @@ extension ReadableIndex {
         try body(entries[start].value, rank + start..<rank + place)
         start = place
       }
-      // The last key may go on behind what was read.
+      // The last key may have more entries after those that were read.
       let end = rank + entries.count
       let behind =
         end == ranks.upperBound ? end : min(ranks.upperBound, max(end, try self.rank(of: .after(last.value))))

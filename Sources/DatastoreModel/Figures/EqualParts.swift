@@ -1,9 +1,9 @@
 extension ClosedRange<Double> {
-  /// Which of so many equal parts of the range a value lies in, from 0; the first or the last where it lies outside. Never traps,
-  /// also where the range is wider than any number, or too narrow to be cut.
+  /// Returns which of `count` equal parts of the range contains a value, from 0; the first or the last part if the value is outside. Never
+  /// traps, even if the range is wider than any number, or too narrow to be divided.
   package func part(of value: Double, among count: Int) -> Int {
     let span = upperBound - lowerBound
-    // The span of numbers at opposite ends of their range is no number; that of their halves is.
+    // The difference of numbers at opposite ends of their range is not finite; that of their halves is.
     let share =
       span.isFinite
       ? (value - lowerBound) / span : (value / 2 - lowerBound / 2) / (upperBound / 2 - lowerBound / 2)

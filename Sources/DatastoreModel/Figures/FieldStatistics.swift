@@ -1,13 +1,13 @@
 import Documents
 
-/// What has been met in one field so far. Used by one thread.
+/// The statistics of one field so far. Used by one thread.
 final class FieldStatistics {
   let name: String
   private let isRoot: Bool
   private var children: [FieldStatistics] = []
   private var kinds = [Int](repeating: 0, count: FieldDescription.Kind.allCases.count)
   private var nulls = 0
-  /// Times that it was there, once in each object that may have it.
+  /// How often it was present, once in each object that may have it.
   private var occurrences = 0
   private var values = 0
   private var tally = ValueTally()
@@ -22,7 +22,7 @@ final class FieldStatistics {
 
   private init(name: String) { (self.name, isRoot) = (name, false) }
 
-  // MARK: Meeting values
+  // MARK: Counting values
 
   func see(_ document: Document) {
     occurrences += 1
@@ -66,7 +66,7 @@ final class FieldStatistics {
     }
   }
 
-  /// Records of a kind have their members in the same order: the first guess is nearly always right.
+  /// Returns the statistics of a member. Records of a kind have their members in the same order, so the first guess is nearly always right.
   private func child(_ name: String, at position: Int) -> FieldStatistics {
     if position < children.count, children[position].name == name { return children[position] }
     if let known = children.first(where: { $0.name == name }) { return known }
@@ -90,7 +90,7 @@ final class FieldStatistics {
     tally.add(hash, .string(text))
   }
 
-  // MARK: Telling
+  // MARK: Results
 
   func describe(
     into fields: inout [FieldDescription], records: Int, isDetailed: Bool, prefix: String, path: DocumentPath?
@@ -122,7 +122,7 @@ final class FieldStatistics {
       sum: nil, mean: nil, isRounded: numbers.isRounded, distribution: [], index: nil)
     if numbers.count > 0 {
       (field.least, field.greatest) = (numbers.least, numbers.greatest)
-      // The sum of dates says nothing.
+      // The sum of dates has no meaning.
       if kinds[.date] == 0 { (field.sum, field.mean) = (numbers.sum, numbers.mean) }
       if isDetailed {
         field.quartiles = kept.quartiles(areDates: kinds[.number] == 0)
@@ -170,7 +170,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension NumberText {
-  /// Equal for equal numbers.
+  /// Returns a hash that is equal for equal numbers.
   fileprivate func hash(_ exact: ExactNumber?, nearest: Double) -> UInt64 {
     if let exact {
       let bits = UInt128(truncatingIfNeeded: exact.coefficient)

@@ -1,9 +1,9 @@
 import Documents
 
-/// How the entries of an index are spread over its values: exact counts, made from ranks.
+/// The distribution of an index's entries over its values: exact counts, computed from ranks.
 ///
-/// A picture of `bins` bins takes a few searches for each of them, whatever the number of entries; no record is read.
-/// Bins are runs of the index, so that a range of bins is a range of the index: see `interval(of:)`.
+/// A histogram of `bins` bins takes a few searches per bin, whatever the number of entries; no record is read. Bins are runs of the index,
+/// so that a range of bins is a range of the index: see `interval(of:)`.
 package struct Histogram: Sendable, Hashable {
   /// How the bins are made.
   package enum Form: Hashable, Sendable {
@@ -15,27 +15,27 @@ package struct Histogram: Sendable, Hashable {
     case calendar(CalendarLimits.Unit)
     /// By the first character in which texts differ.
     case initials
-    /// A bin a key, where there are few.
+    /// One bin per key, if there are few.
     case keys
-    /// About as many entries in each; a key is never cut.
+    /// About as many entries in each; the entries of a key are never divided.
     case equalParts
   }
 
-  /// What a person asks for.
+  /// The form that the user chooses.
   package enum Choice: String, Hashable, Sendable, CaseIterable { case automatic, linear, logarithmic, equalParts }
 
   package struct Bin: Hashable, Sendable {
     /// Its entries, as a run of the index.
     package var ranks: Range<Int>
-    /// Where it begins; in bins by value the limit, otherwise the first key.
+    /// Its lower end: the limit in bins by value, otherwise the first key.
     package var lower: KeyValue
-    /// The limit as an axis has it.
+    /// The limit as it is labelled on an axis.
     package var label: String
 
     package var count: Int { ranks.count }
   }
 
-  /// Entries that have no place on the axis.
+  /// Entries without a place on the axis.
   package struct Aside: Hashable, Sendable {
     /// `null`, `≤ 0`, `nan`, `∞`, `−∞`.
     package var label: String
@@ -46,13 +46,13 @@ package struct Histogram: Sendable, Hashable {
   }
 
   package internal(set) var form: Form
-  /// In ascending order of the values, also where the index runs the other way.
+  /// In ascending order of the values, also if the index is descending.
   package internal(set) var bins: [Bin]
   package internal(set) var asides: [Aside]
-  /// Where the last bin ends: a limit that is not in it, or the last key.
+  /// The end of the last bin: a limit that is not in it, or the last key.
   package internal(set) var end: KeyValue?
   package internal(set) var endLabel: String
-  /// Whether `end` is a limit, and no key.
+  /// Whether `end` is a limit rather than a key.
   var endsWithLimit: Bool
   var isDescending: Bool
   /// All entries of the index.
@@ -61,10 +61,10 @@ package struct Histogram: Sendable, Hashable {
   /// The greatest number of entries in a bin.
   package var largest: Int { bins.map(\.count).max() ?? 0 }
 
-  /// The bin that an entry is in; nil for one beside the axis.
+  /// Returns the bin of an entry, or nil for one beside the axis.
   package func bin(ofRank rank: Int) -> Int? { bins.firstIndex { $0.ranks.contains(rank) } }
 
-  /// The range of the index that holds exactly the entries of some bins; nil for no bins.
+  /// Returns the range of the index that has exactly the entries of some bins; nil for no bins.
   package func interval(of range: Range<Int>) -> KeyInterval? {
     guard let first = range.first, let last = range.last, bins.indices.contains(first), bins.indices.contains(last)
     else { return nil }
@@ -81,7 +81,7 @@ package struct Histogram: Sendable, Hashable {
   /// Counts an index.
   ///
   /// - Parameters:
-  ///   - bins: the most bins that there may be.
+  ///   - bins: the maximum number of bins.
   ///   - goOn: called between searches; throws to end the work.
   package init(
     of index: any ReadableIndex, choice: Choice = .automatic, bins: Int, goOn: () throws(ModelError) -> Void = {}

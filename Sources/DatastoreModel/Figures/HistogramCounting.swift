@@ -1,11 +1,11 @@
 import Documents
 
-/// The searches behind a histogram.
+/// The searches that count a histogram.
 struct HistogramCounting {
   let index: any ReadableIndex
   let shape: KeyShape
   let wanted: Int
-  /// What has a place on the axis.
+  /// The ranks whose values have a place on the axis.
   var ranks: Range<Int>
   var asides: [Histogram.Aside] = []
 
@@ -16,7 +16,7 @@ struct HistogramCounting {
     ranks = 0..<count
   }
 
-  // MARK: Beside the axis
+  // MARK: Entries without a place on the axis
 
   mutating func setAside(_ goOn: () throws(ModelError) -> Void) throws(ModelError) {
     guard shape.isOrdered else { return }
@@ -37,7 +37,7 @@ struct HistogramCounting {
   ) throws(ModelError) {
     try goOn()
     let whole = shape.whole(value)
-    // Not every encoding of dates has these.
+    // Not every encoding of dates has these values.
     guard (try? index.descriptor.encoding.bound(before: whole)) != nil else { return }
     let found = try index.rank(of: .before(whole))..<index.rank(of: .after(whole))
     setAside(found, label, KeyInterval(lower: .including(whole), upper: .including(whole)))
@@ -55,7 +55,7 @@ struct HistogramCounting {
     asides.append(Histogram.Aside(label: label, ranks: found, interval: interval))
   }
 
-  // MARK: On the axis
+  // MARK: Entries on the axis
 
   mutating func count(
     into histogram: inout Histogram, _ choice: Histogram.Choice, _ goOn: () throws(ModelError) -> Void
@@ -71,7 +71,7 @@ struct HistogramCounting {
     try countEqualParts(into: &histogram, goOn)
   }
 
-  /// The value that stands at a rank.
+  /// The value at a rank.
   private func part(at rank: Int) throws(ModelError) -> KeyValue? {
     try index.entries(at: rank..<rank + 1).first.map { shape.part($0.value) }
   }
@@ -98,7 +98,7 @@ struct HistogramCounting {
     return try count(limits, into: &histogram, .linear, goOn)
   }
 
-  /// Sets aside what a logarithm does not know.
+  /// Sets aside the values that have no logarithm.
   private mutating func leastAboveZero() throws(ModelError) -> Double? {
     guard let zero = shape.value(RoundNumber(coefficient: 0, exponent: 0)).map(shape.whole) else { return nil }
     let below: Range<Int>
@@ -122,7 +122,7 @@ struct HistogramCounting {
     _ goOn: () throws(ModelError) -> Void
   ) throws(ModelError) -> Bool {
     let values = limits.map { ($0.text, shape.value($0)) }
-    // A limit beyond the last number of its type is no value; what ends there ends with the index.
+    // A limit beyond the last number of its type is not a value; the bin that ends there ends with the index.
     var places = values.compactMap { text, value in value.map { (text, $0) } }
     guard places.count >= values.count - 2, values.count >= 2, places.count >= 2 || values.last?.1 == nil else {
       return false
@@ -151,7 +151,7 @@ struct HistogramCounting {
     return true
   }
 
-  /// Texts that are dates of one spelling and zone, whose order is that of the times; other texts stand beside the axis.
+  /// Counts texts that are dates of one spelling and zone, whose order is that of the times; other texts are counted beside the axis.
   private mutating func countDateTexts(
     into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
   ) throws(ModelError) -> Bool {
@@ -186,7 +186,7 @@ struct HistogramCounting {
     return true
   }
 
-  /// By their first bits, in powers of two.
+  /// Counts identifiers by their first bits, in powers of two.
   private func countIdentifiers(
     into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
   ) throws(ModelError) -> Bool {
@@ -201,7 +201,7 @@ struct HistogramCounting {
     return true
   }
 
-  /// Bins between values. Without `endLabel` the last of them is where the last bin ends, and otherwise where it begins.
+  /// Counts bins between values. Without `endLabel` the last value is the end of the last bin, otherwise its beginning.
   private func count(
     places: [(label: String, value: KeyValue)], endLabel: String?, into histogram: inout Histogram,
     _ form: Histogram.Form, _ goOn: () throws(ModelError) -> Void
@@ -234,7 +234,7 @@ struct HistogramCounting {
       try endLabel == nil ? places.last.map { shape.whole($0.value) } : part(at: greatest).map(shape.whole)
   }
 
-  /// A bin a key; false where there are more keys than bins.
+  /// Counts one bin per key. Returns false if there are more keys than bins.
   private func countKeys(
     into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
   ) throws(ModelError) -> Bool {
@@ -250,7 +250,7 @@ struct HistogramCounting {
     return true
   }
 
-  /// Texts by the character after what they all begin with; false where there are more such characters than bins.
+  /// Counts texts by the character after their common prefix. Returns false if there are more such characters than bins.
   private func countInitials(
     into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
   ) throws(ModelError) -> Bool {
@@ -271,7 +271,7 @@ struct HistogramCounting {
       } else {
         next = try index.rank(of: .after(shape.whole(.string(text))))
       }
-      // Where composing characters move a limit, the run is not what its initial says.
+      // If combining characters move a limit, the run does not match its initial.
       guard next > rank, try part(at: min(next, ranks.upperBound) - 1)?.starts(with: prefix) == true else {
         return false
       }
@@ -282,7 +282,7 @@ struct HistogramCounting {
     return true
   }
 
-  /// The rank behind the texts that begin so.
+  /// Returns the rank after the texts with a prefix.
   private func end(of prefix: String.UnicodeScalarView) throws(ModelError) -> Int {
     guard let last = prefix.last else { return ranks.upperBound }
     let following = last.value == 0xD7FF ? 0xE000 : last.value + 1
@@ -290,7 +290,7 @@ struct HistogramCounting {
     var limit = prefix
     limit.removeLast()
     if shape.isDescending {
-      // Behind them come the texts that are less than the prefix itself.
+      // After them come the texts that are less than the prefix itself.
       return try index.rank(of: .after(shape.whole(.string(String(prefix)))))
     }
     limit.append(scalar)
@@ -325,7 +325,7 @@ struct HistogramCounting {
       }
       let start = max(ranks.lowerBound, try index.rank(of: .before(shape.whole(value))))
       if starts.last.map({ $0.0 < start }) ?? true { starts.append((starts.isEmpty ? ranks.lowerBound : start, value)) }
-      // A key that fills a part ends it.
+      // A part ends with a key that fills it.
       let end = max(rank + 1, try index.rank(of: .after(shape.whole(value))))
       next = end
       if end - start >= ranks.count / parts, end < ranks.upperBound, let following = try part(at: end) {
@@ -335,7 +335,7 @@ struct HistogramCounting {
     return starts
   }
 
-  /// Bins that begin at ranks with the keys there, in the order of the index.
+  /// Makes bins that begin at ranks with the keys there, in the order of the index.
   private func fill(
     _ histogram: inout Histogram, _ form: Histogram.Form, _ starts: [(rank: Int, value: KeyValue)]
   ) throws(ModelError) {
@@ -348,11 +348,11 @@ struct HistogramCounting {
     histogram.end = try part(at: ranks.upperBound - 1).map(shape.whole)
     histogram.endLabel = histogram.end.map { Self.label(of: shape.part($0)) } ?? ""
     histogram.endsWithLimit = false
-    // A key of an index that runs the other way begins its bin as the greatest value there.
+    // In a descending index, the key at the start of a bin is the greatest value there.
     if shape.isDescending { try turn(&histogram) }
   }
 
-  /// Puts bins that were found from the greatest value on into ascending order, each beginning with its least key.
+  /// Puts bins that were counted from the greatest value down into ascending order; each then begins with its least key.
   private func turn(_ histogram: inout Histogram) throws(ModelError) {
     let greatest = histogram.bins.first?.lower
     var turned: [Histogram.Bin] = []

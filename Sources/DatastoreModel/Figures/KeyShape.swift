@@ -1,15 +1,15 @@
 import Documents
 
-/// What the values of an index are for a picture: the part that is counted by, and which way the index runs.
+/// The shape of an index's values for a chart: the part that is counted, and the direction of the index.
 struct KeyShape {
   /// Without optional, descending and further tiers.
   let encoding: KeyEncoding
-  /// Whether great values come first.
+  /// Whether large values come first.
   let isDescending: Bool
   let hasNull: Bool
   /// Whether the value is the first of several in a key.
   let isTier: Bool
-  /// Whether places of values can be searched.
+  /// Whether the rank of a value can be searched.
   let isOrdered: Bool
 
   init(_ encoding: KeyEncoding) {
@@ -29,15 +29,15 @@ struct KeyShape {
     isOrdered = encoding.isByteOrdered
   }
 
-  /// Of an entry's value the part that is counted by.
+  /// Returns the part of an entry's value that is counted.
   func part(_ value: KeyValue) -> KeyValue {
     if isTier, case .compound(let tiers) = value, let first = tiers.first { first } else { value }
   }
 
-  /// A value of the index that begins with a part.
+  /// Returns a value of the index that begins with a part.
   func whole(_ part: KeyValue) -> KeyValue { isTier ? .compound([part]) : part }
 
-  /// Where a value stands on a scale of numbers; nil where it is no number. Dates are seconds since 1970.
+  /// Returns a value's position on a scale of numbers, or nil if it is not a number. Dates are seconds since 1970.
   func number(_ value: KeyValue) -> Double? {
     switch part(value) {
     case .integer(let number): Double(number)

@@ -1,11 +1,11 @@
 import Documents
 
-/// Numbers that are kept for quartiles: all of them up to `limit`, beyond that a random sample of as many. Whole numbers stay exact.
+/// Numbers kept for quartiles: all of them up to `limit`, beyond that a random sample of as many. Whole numbers stay exact.
 struct NumberSample {
   static let limit = 1 << 20
 
   private var numbers: [Double] = []
-  /// What whole numbers are more than their nearest doubles; empty as long as that is nothing.
+  /// The differences of whole numbers from their nearest doubles; empty as long as all are zero.
   private var rests: [Int64] = []
   private var count = 0
   private var random: UInt64 = 0x2545_F491_4F6C_DD1D
@@ -34,7 +34,7 @@ struct NumberSample {
     if !rests.isEmpty { rests[place] = rest }
   }
 
-  /// Lower quartile, median, upper quartile, each a number that is there. Costs a sort.
+  /// Returns the lower quartile, the median and the upper quartile; each is an existing number. Costs a sort.
   func quartiles(areDates: Bool) -> [Document] {
     guard !numbers.isEmpty else { return [] }
     let places = (1...3).map { Self.quartile($0, of: numbers.count) }
@@ -49,7 +49,7 @@ struct NumberSample {
     return found.map { areDates ? .date($0.number) : .number(Self.text($0.number, $0.rest)) }
   }
 
-  /// The place of a quartile among sorted values.
+  /// The position of a quartile among sorted values.
   static func quartile(_ part: Int, of count: Int) -> Int { max(0, (count * part + 3) / 4 - 1) }
 
   private static func text(_ number: Double, _ rest: Int64) -> NumberText {
@@ -57,7 +57,7 @@ struct NumberSample {
     return NumberText(whole + Int128(rest))
   }
 
-  /// How many numbers are in each of equal parts between the least and the greatest.
+  /// Returns how many numbers are in each of `parts` equal parts between the minimum and the maximum.
   func distribution(_ parts: Int) -> [Int] {
     guard let least = numbers.min(), let greatest = numbers.max(), least < greatest else { return [numbers.count] }
     var counts = [Int](repeating: 0, count: parts)

@@ -1,6 +1,6 @@
 package import Documents
 
-/// The count, the ends and the sum of numbers and dates. Whole and decimal numbers of up to 38 digits never go through a double.
+/// The count, the ends and the sum of numbers and dates. Whole and decimal numbers of up to 38 digits are never converted to doubles.
 package struct NumberSummary: Sendable {
   package private(set) var count = 0
   package private(set) var least: Document?
@@ -10,7 +10,7 @@ package struct NumberSummary: Sendable {
 
   package init() {}
 
-  /// Takes a number or a date into account, `times` times; anything else, and what is not finite, counts nothing.
+  /// Takes a number or a date into account, `times` times. Other values, and values that are not finite, are ignored.
   package mutating func add(_ value: Document, times: Int = 1) {
     switch value {
     case .number(let number):
@@ -29,7 +29,7 @@ package struct NumberSummary: Sendable {
     if precedes(greatest, greatestDouble, value, nearest) { (greatest, greatestDouble) = (value, nearest) }
   }
 
-  /// Takes into account what another summary has met.
+  /// Takes another summary into account.
   mutating func add(_ other: NumberSummary) {
     guard other.count > 0 else { return }
     count += other.count
@@ -42,7 +42,7 @@ package struct NumberSummary: Sendable {
     }
   }
 
-  /// Whether a number is less than another; the digits count where the nearest doubles are the same.
+  /// Whether a number is less than another; the digits decide if the nearest doubles are equal.
   private func precedes(_ left: Document?, _ leftDouble: Double, _ right: Document?, _ rightDouble: Double) -> Bool {
     if leftDouble != rightDouble { return leftDouble < rightDouble }
     guard case .number(let one)? = left, case .number(let other)? = right, one.text != other.text,
@@ -54,7 +54,7 @@ package struct NumberSummary: Sendable {
 
   /// The sum; nil without numbers.
   package var sum: NumberText? { count > 0 ? total.text : nil }
-  /// The mean with all of its digits, or rounded to 17 and at least six behind the point; nil without numbers.
+  /// The mean with all of its digits, or rounded to 17 and at least six after the decimal point; nil without numbers.
   package var mean: NumberText? { count > 0 ? total.quotient(by: count) : nil }
   /// Whether sum and mean are those of rounded numbers.
   package var isRounded: Bool { total.isRounded }
@@ -65,7 +65,7 @@ struct ExactNumber: Hashable {
   var coefficient: Int128
   var scale: Int
 
-  /// Reads a number; nil where it has more digits or is not finite.
+  /// Reads a number. Returns nil if it has more digits or is not finite.
   init?(_ number: NumberText) {
     var text = number.text
     guard let parts = text.withUTF8(Self.parts) else { return nil }
@@ -111,7 +111,7 @@ struct ExactNumber: Hashable {
     return power
   }
 
-  /// The coefficient for a scale that is not greater; nil where that has no room.
+  /// Returns the coefficient for a scale that is not greater, or nil if it does not fit.
   private func coefficient(at other: Int) -> Int128? {
     guard coefficient != 0, other != scale else { return coefficient }
     guard scale - other <= 38 else { return nil }
@@ -119,10 +119,10 @@ struct ExactNumber: Hashable {
     return overflow ? nil : product
   }
 
-  /// The number as an integer, where it is one that 128 bits hold.
+  /// The number as an integer, if it is one that fits into 128 bits.
   var whole: Int128? { scale < 0 ? nil : coefficient(at: 0) }
 
-  /// The sum with a number that is taken `times` times; nil where it has too many digits.
+  /// Returns the sum with a number taken `times` times, or nil if it has too many digits.
   func adding(_ number: ExactNumber, times: Int) -> ExactNumber? {
     let scale = min(scale, number.scale)
     guard let one = coefficient(at: scale), let other = number.coefficient(at: scale) else { return nil }
@@ -131,7 +131,7 @@ struct ExactNumber: Hashable {
     return isTooLarge || overflow ? nil : ExactNumber(coefficient: sum, scale: scale)
   }
 
-  /// A part of the number: all whole digits, and of a fraction six digits or as many as make 17.
+  /// Returns the number divided by `count`: with all whole digits, and six decimal places or as many as make 17 digits.
   func quotient(by count: Int) -> ExactNumber {
     let divisor = UInt128(count)
     let dividend = scale > 0 ? (coefficient(at: 0) ?? coefficient) : coefficient
@@ -152,7 +152,7 @@ struct ExactNumber: Hashable {
   }
 }
 
-/// A sum of decimal numbers that is exact while it has at most 38 digits; then it goes on in doubles and says so.
+/// A sum of decimal numbers that is exact while it has at most 38 digits; beyond that it continues in doubles and reports it.
 private struct DecimalSum: Sendable {
   private var exact = ExactNumber(coefficient: 0, scale: 0)
   private var rough = 0.0

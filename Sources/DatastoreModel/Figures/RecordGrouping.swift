@@ -71,6 +71,13 @@ package struct RecordGrouping: Sendable {
     return tally.groups
   }
 
+  /// The groups of the documents that `read` adds one by one.
+  package func groups(of read: ((Document) -> Void) throws -> Void) rethrows -> [RecordGroup] {
+    var tally = GroupTally(self)
+    try read { tally.add($0) }
+    return tally.groups
+  }
+
   /// How the groups are found, for a person.
   package func explanation(of query: RecordQuery, in datastore: any ReadableDatastore) throws(ModelError) -> String {
     if let index = try countingIndex(for: query, in: datastore) {
@@ -124,12 +131,12 @@ package struct RecordGrouping: Sendable {
     _ query: RecordQuery, _ datastore: any ReadableDatastore, into tally: inout GroupTally, goOn: (Int) throws -> Void
   ) throws {
     let selection = DocumentSelection(keys + figures.compactMap(\.path))
-    let filter = query.filter
+    let test = query.filter.map { RecordTest($0) }
     try datastore.forEachPart(of: 0..<datastore.count) { records, _ throws(ModelError) in
-      var part = GroupTally(self)
+      var (part, test) = (GroupTally(self), test)
       while try records.next() {
         guard let record = try records.rawRecord() else { continue }
-        if let filter, (try? record.meets(filter)) != true { continue }
+        if test != nil, (try? test?.keeps(record)) != true { continue }
         part.add((try? record.document(at: selection)) ?? .null)
       }
       return part

@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// A number that people call round: few digits and a power of ten, exact.
+/// A number that users see as round: few digits and a power of ten, exact.
 package struct RoundNumber: Hashable, Sendable {
   package var coefficient: Int128
   package var exponent: Int
@@ -14,7 +14,7 @@ package struct RoundNumber: Hashable, Sendable {
     self.exponent = exponent
   }
 
-  /// Its digits without an exponent where they are not many: `250000`, `0.25`, `1e30`.
+  /// Its digits, without an exponent if there are few: `250000`, `0.25`, `1e30`.
   package var text: String {
     var magnitude = String(coefficient.magnitude)
     guard coefficient != 0 else { return "0" }
@@ -47,7 +47,7 @@ package enum RoundNumbers {
   ) -> [RoundNumber] {
     guard least.isFinite, greatest.isFinite, least <= greatest else { return [] }
     let parts = min(max(1, parts), partLimit)
-    // The span of numbers at opposite ends of their range is no number.
+    // The difference of numbers at opposite ends of their range is not finite.
     let span = greatest / 2 - least / 2
     let smallest = span * 2 / Double(parts)
     let start =
@@ -85,8 +85,8 @@ package enum RoundNumbers {
     return (first...end).map(limit)
   }
 
-  /// Limits that lie about equally far apart on a logarithmic scale, from one at or below `least` to one above
-  /// `greatest`: the preferred numbers of ISO 3 (1, 1.25, 1.6, 2, …), as many a decade as `parts` allow.
+  /// Limits that are about equally far apart on a logarithmic scale, from one at or below `least` to one above `greatest`: the preferred
+  /// numbers of ISO 3 (1, 1.25, 1.6, 2, …), as many per decade as `parts` allow.
   ///
   /// - Parameter least: above zero.
   package static func logarithmic(
@@ -108,7 +108,7 @@ package enum RoundNumbers {
       } + [RoundNumber(coefficient: 1, exponent: decades.upperBound + stride)], from: least, to: greatest)
   }
 
-  /// Hundredths, the finest series first.
+  /// In hundredths, the finest series first.
   private static let preferred: [[Int128]] = [
     [
       100, 112, 125, 140, 160, 180, 200, 224, 250, 280, 315, 355, 400, 450, 500, 560, 630, 710, 800, 900,
@@ -125,7 +125,7 @@ package enum RoundNumbers {
     return isWhole && number.exponent < 0 ? nil : number
   }
 
-  /// Without the limits that are not needed at either end.
+  /// Removes the limits that are not needed at either end.
   private static func trimmed(_ limits: [RoundNumber], from least: Double, to greatest: Double) -> [RoundNumber] {
     let first = limits.lastIndex { $0.double <= least } ?? 0
     let last = limits.firstIndex { $0.double > greatest } ?? limits.count - 1

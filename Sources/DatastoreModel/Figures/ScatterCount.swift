@@ -1,4 +1,4 @@
-/// Points counted into a grid of dots as they are read: memory is that of the dots, and no point is left out.
+/// Points counted into a grid of dots as they are read: memory depends on the dots only, and no point is left out.
 package struct ScatterCount: Sendable, Hashable {
   /// The part of the plane that is shown.
   package struct Frame: Sendable, Hashable {
@@ -16,7 +16,7 @@ package struct ScatterCount: Sendable, Hashable {
   package let rows: Int
   /// By series, then row by row from the top.
   package private(set) var counts: [[UInt32]]
-  /// Points in the frame, and beside it.
+  /// Points inside the frame, and outside it.
   package private(set) var inside = 0
   package private(set) var outside = 0
 
@@ -30,7 +30,7 @@ package struct ScatterCount: Sendable, Hashable {
     counts = Array(repeating: Array(repeating: 0, count: self.columns * self.rows), count: max(1, series))
   }
 
-  /// Counts a point; false where it lies beside the frame.
+  /// Counts a point. Returns false if it is outside the frame.
   @discardableResult
   package mutating func add(_ x: Double, _ y: Double, series: Int = 0) -> Bool {
     guard let dot = dot(x, y), counts.indices.contains(series) else {
@@ -43,7 +43,7 @@ package struct ScatterCount: Sendable, Hashable {
     return true
   }
 
-  /// The dot of a point, counted from the upper left; nil beside the frame.
+  /// Returns the dot of a point, counted from the upper left, or nil outside the frame.
   package func dot(_ x: Double, _ y: Double) -> (column: Int, row: Int)? {
     guard frame.x.contains(x), frame.y.contains(y) else { return nil }
     return (Self.place(x, in: frame.x, of: columns), rows - 1 - Self.place(y, in: frame.y, of: rows))
@@ -53,7 +53,7 @@ package struct ScatterCount: Sendable, Hashable {
     range.upperBound > range.lowerBound ? range.part(of: value, among: count) : count / 2
   }
 
-  /// The values that a dot stands for.
+  /// Returns the values that a dot stands for.
   package func values(column: Int, row: Int) -> Frame {
     func part(_ range: ClosedRange<Double>, _ place: Int, _ count: Int) -> ClosedRange<Double> {
       let width = (range.upperBound - range.lowerBound) / Double(count)

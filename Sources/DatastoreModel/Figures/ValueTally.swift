@@ -8,10 +8,10 @@ package import Documents
 
 /// Counts how often values occur, in at most 16 MB.
 ///
-/// Up to `exactLimit` distinct values every count is exact. Beyond, the number of distinct values is estimated
-/// (HyperLogLog, P. Flajolet et al. 2007, with 2^14 registers: a standard error of 0.8 %), and counts are lower bounds of
-/// which each misses at most `missed` (after J. Misra and D. Gries 1982). Values are told apart by 64 bits of hash; the
-/// values themselves are kept as long as they take at most `valueBytesLimit`, then those of the most frequent ones.
+/// Up to `exactLimit` distinct values every count is exact. Beyond, the number of distinct values is estimated (HyperLogLog, P. Flajolet et
+/// al. 2007, with 2^14 registers: a standard error of 0.8 %), and counts are lower bounds, each too low by at most `missed` (after J. Misra
+/// and D. Gries 1982). Values are distinguished by a 64-bit hash. The values themselves are kept as long as they take at most
+/// `valueBytesLimit`, then only those of the most frequent ones.
 package struct ValueTally {
   package static let exactLimit = 100_000
   package static let valueBytesLimit = 4 << 20
@@ -20,7 +20,7 @@ package struct ValueTally {
   private struct Slot {
     var hash: UInt64 = 0
     var count: Int32 = 0
-    /// Where the value is kept, or −1.
+    /// The position of the kept value, or −1.
     var value: Int32 = -1
   }
 
@@ -30,12 +30,12 @@ package struct ValueTally {
   private var hasAllValues = true
   private var used = 0
   private var registers: [UInt8] = []
-  /// The most that any count misses.
+  /// The largest error of any count.
   private(set) var missed = 0
 
   package init() {}
 
-  /// The bytes that are held: the table of hashes and counts, the values, and the registers of the estimate.
+  /// The bytes in memory: the table of hashes and counts, the values, and the registers of the estimate.
   package var byteCount: Int {
     table.capacity * MemoryLayout<Slot>.stride + values.capacity * MemoryLayout<Document>.stride + valueBytes
       + registers.count
@@ -43,14 +43,14 @@ package struct ValueTally {
 
   package var isExact: Bool { registers.isEmpty }
 
-  /// The distinct values met, or about as many.
+  /// The number of distinct values, or an estimate of it.
   package var distinct: Int { isExact ? used : max(Self.exactLimit + 1, estimate) }
 
   /// The most frequent values, first the most frequent one.
   package func commonest(_ limit: Int) -> [(value: Document, count: Int)] {
     var best: [Slot] = []
     for slot in table where slot.value >= 0 {
-      // Of a tally that forgets, what is as rare as what was forgotten says nothing.
+      // If the tally has discarded counts, a count up to the largest error says nothing.
       if !isExact, Int(slot.count) <= missed { continue }
       if best.count == limit, let last = best.last, last.count >= slot.count { continue }
       let place = best.firstIndex { $0.count < slot.count } ?? best.count
@@ -60,7 +60,7 @@ package struct ValueTally {
     return best.map { (values[Int($0.value)], Int($0.count)) }
   }
 
-  /// Counts a value that has this hash.
+  /// Counts a value with this hash.
   package mutating func add(_ hash: UInt64, _ value: @autoclosure () -> Document) {
     if table.isEmpty { table = Array(repeating: Slot(), count: 64) }
     if !isExact { register(hash) }
@@ -71,7 +71,7 @@ package struct ValueTally {
       return
     }
     if isExact, used == Self.exactLimit { beginEstimating(with: hash) }
-    // The fullest table has more room than there are values that are counted exactly.
+    // The fullest table has more room than the number of values that are counted exactly.
     if used * 32 >= table.count * 25 {
       if table.count < Self.slots { grow() } else { forget() }
       place = find(hash)
@@ -88,7 +88,7 @@ package struct ValueTally {
     if valueBytes > Self.valueBytesLimit { keepFrequentValues() }
   }
 
-  /// Keeps the most frequent values as far as they take half of the room. One that is met again comes back.
+  /// Keeps the most frequent values in half of the room. A discarded value that occurs again is kept again.
   private mutating func keepFrequentValues() {
     hasAllValues = false
     let kept = table.indices.filter { table[$0].value >= 0 }.sorted { table[$0].count > table[$1].count }
@@ -115,7 +115,7 @@ package struct ValueTally {
 
   private mutating func grow() { rebuild(size: table.count * 4, forgetting: 0) }
 
-  /// Takes the same from every count until half of the table is free.
+  /// Subtracts the same number from every count until half of the table is free.
   private mutating func forget() {
     let counts = table.lazy.map(\.count).filter { $0 > 0 }.sorted()
     let part = max(1, counts[counts.count / 2])
@@ -129,7 +129,7 @@ package struct ValueTally {
     (values, valueBytes) = ([], 0)
     used = 0
     for slot in old where slot.count > part {
-      // A count is a lower bound: what is forgotten of all is known and added to none.
+      // A count is a lower bound: the subtracted number is recorded in `missed` and never added back.
       let place = find(slot.hash)
       table[place] = Slot(hash: slot.hash, count: slot.count - part)
       used += 1
@@ -171,7 +171,7 @@ package struct ValueTally {
 }
 
 extension Document {
-  /// About the bytes that a scalar has allocated beside itself.
+  /// The approximate number of bytes that a scalar has allocated besides itself.
   fileprivate var heapBytes: Int {
     switch self {
     case .string(let text): text.utf8.count > 15 ? text.utf8.count + 32 : 0
@@ -182,9 +182,9 @@ extension Document {
   }
 }
 
-/// 64 bits that tell values apart; two that are equal as documents have the same.
+/// 64-bit hashes that distinguish values; values that are equal as documents have the same hash.
 package enum ValueHash {
-  /// Of a text.
+  /// The hash of a text.
   package static func text(of text: String) -> UInt64 {
     var text = text
     return text.withUTF8 { self.text($0) }

@@ -34,7 +34,7 @@ extension DocumentFile {
   }
 
   /// The bytes of a file of this form with the records as they are now, beside which the file itself is of no account.
-  package func bytes(from store: OwnStore) throws(ModelError) -> [UInt8] {
+  package func bytes(from store: OwnStore, progress: WorkProgress? = nil) throws(ModelError) -> [UInt8] {
     var text: [UInt8] = []
     switch format {
     case .jsonArray: text = Array("[\n]\n".utf8)
@@ -50,8 +50,11 @@ extension DocumentFile {
     }
     var rows = RecordRows(try store.view(store.engine.head).requiredDatastore(datastore), without: rowNumber)
     var documents: [Document] = []
-    while case .document(let document)? = try rows.next()?.content { documents.append(document) }
-    return try write(over: encoding.bytes(of: text, isMarked: false), [:], documents)
+    while case .document(let document)? = try rows.next()?.content {
+      documents.append(document)
+      try note(documents.count, to: progress)
+    }
+    return try write(over: encoding.bytes(of: text, isMarked: false), [:], documents, nil)
   }
 }
 

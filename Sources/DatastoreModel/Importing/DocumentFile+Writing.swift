@@ -1,22 +1,23 @@
 import Documents
 
 extension DocumentFile {
-  /// What a file of documents becomes.
+  /// The result of rewriting a file of documents.
   package enum Rewriting: Sendable {
     case bytes([UInt8])
     /// Another program has changed the file since it was read.
     case changed(FileComparison)
   }
 
-  /// The bytes of the file as the newest commit of its store has it: what was not edited keeps its bytes, also rows that could
-  /// not be read.
+  /// Returns the bytes of the file with the edits of its store's newest commit. Unedited parts keep their bytes, also rows that could not
+  /// be read.
   ///
+  /// - Parameter progress: gets the number of rows that are done.
   /// - Throws: `ModelError.refused` if the file's encoding has no bytes for a character that was typed.
-  package func rewritten(from store: OwnStore) throws(ModelError) -> Rewriting {
+  package func rewritten(from store: OwnStore, progress: WorkProgress? = nil) throws(ModelError) -> Rewriting {
     let bytes = try FileBytes.read(path)
     let mine = try edits(in: store)
     guard FileBytes.digest(of: bytes) == digest else {
-      return .changed(try FileComparison(self, bytes, mine, store))
+      return .changed(try FileComparison(self, bytes, mine, store, progress))
     }
     var numbered: [Int: FileRewriter.Edit] = [:]
     var added: [Document] = []
@@ -27,25 +28,35 @@ extension DocumentFile {
         added.append(new)
       }
     }
-    return .bytes(try write(over: bytes, numbered, added))
+    return .bytes(try write(over: bytes, numbered, added, progress))
   }
 
   func write(
-    over bytes: [UInt8], _ edits: [Int: FileRewriter.Edit], _ added: [Document]
+    over bytes: [UInt8], _ edits: [Int: FileRewriter.Edit], _ added: [Document], _ progress: WorkProgress?
   ) throws(ModelError) -> [UInt8] {
     if edits.isEmpty, added.isEmpty { return bytes }
     let (text, isMarked) = try text(of: bytes)
     var source = try TableSource(bytes: text, name: path, encoding: .utf8)
+    source.keepsRepeatedNames = true
     return try encoding.bytes(
-      of: FileRewriter.text(over: text, read: &source, key: key, edits: edits, added: added), isMarked: isMarked)
+      of: FileRewriter.text(over: text, read: &source, key: key, edits: edits, added: added) {
+        row throws(ModelError) in
+        try note(row, to: progress)
+      }, isMarked: isMarked)
   }
 
-  /// The text of the file in UTF-8; of a file that is in UTF-8 with its byte order mark, otherwise whether it has one.
+  /// Reports a row to the listener, now and then; throws if the listener cancels.
+  func note(_ row: Int, to progress: WorkProgress?) throws(ModelError) {
+    guard row % 1_024 == 0, let progress else { return }
+    if !progress(row, max(row, report.new + report.rejected)) { throw .cancelled }
+  }
+
+  /// Returns the file's text in UTF-8 and whether a byte order mark was removed. If the file is UTF-8, the text includes its mark.
   func text(of bytes: [UInt8]) throws(ModelError) -> (text: [UInt8], isMarked: Bool) {
     encoding == .utf8 ? (bytes, false) : (try encoding.text(of: bytes, of: path), encoding.isMarked(bytes))
   }
 
-  /// What was edited, by the numbers of rows in their order: documents as they are in the file.
+  /// Returns the edits, by the numbers of rows in their order, with documents as they are in the file.
   func edits(
     in store: OwnStore
   ) throws(ModelError) -> [(number: Int, edit: (old: Document?, new: Document?))] {
@@ -69,23 +80,27 @@ extension DocumentFile {
   }
 }
 
-/// A file that another program changed, beside what was edited of it here, row by row.
+/// A file that another program changed, compared with the edits made here, row by row.
 package struct FileComparison: Sendable {
   /// Each row that either side changed, as the file was, as it is now, and as it is here.
   package private(set) var lines: [String] = []
-  /// How many rows the other program changed, how many were edited here, and how many fields both changed differently.
+  /// The numbers of rows that the other program changed and that were edited here, and of fields that both changed differently.
   package private(set) var theirs = 0
   package private(set) var mine = 0
   package private(set) var overlaps = 0
-  /// The file as it is now with the edits from here in it; where both changed a field, that from here.
+  /// The present file with the edits from here; if both changed a field, it has the value from here.
   package private(set) var merged: [UInt8] = []
 
   init(
     _ file: DocumentFile, _ bytes: [UInt8], _ edits: [(number: Int, edit: (old: Document?, new: Document?))],
-    _ store: OwnStore
+    _ store: OwnStore, _ progress: WorkProgress?
   ) throws(ModelError) {
+    let (first, second, third) = (
+      progress.map { pass(0, of: 3, $0) }, progress.map { pass(1, of: 3, $0) }, progress.map { pass(2, of: 3, $0) }
+    )
     let (text, _) = try file.text(of: bytes)
     var source = try TableSource(bytes: text, name: file.path, encoding: .utf8)
+    source.keepsRepeatedNames = true
     for column in file.columns where column.type != .empty {
       source.follow(ColumnRule(column.type, origin: "in the file as it was opened"), at: column.path)
     }
@@ -93,8 +108,9 @@ package struct FileComparison: Sendable {
     var now: [Document] = []
     while let row = try rows.next(.all) {
       if case .document(let document) = row.content { now.append(document) } else { now.append(.null) }
+      try file.note(now.count, to: first)
     }
-    let before = try Self.documents(of: file, in: store)
+    let before = try Self.documents(of: file, in: store, second)
     let origins =
       file.identifier.map { Self.origins(of: now, in: before, by: $0) } ?? Document.origins(of: now, in: before)
     let byNumber = Dictionary(edits.map { ($0.number, $0.edit) }, uniquingKeysWith: { $1 })
@@ -124,7 +140,7 @@ package struct FileComparison: Sendable {
       theirs += 1
       let edit = byNumber[index + 1]
       tell("row \(index + 1) as it was", base, nil, edit == nil ? base : edit?.new)
-      // An edited row outlives its deletion elsewhere.
+      // An edited row stays even if the other program deleted it.
       if let new = edit?.new {
         overlaps += 1
         added.append(new)
@@ -137,7 +153,7 @@ package struct FileComparison: Sendable {
       }
     }
     mine = edits.count
-    merged = try file.write(over: bytes, changed, added)
+    merged = try file.write(over: bytes, changed, added, third)
   }
 
   private mutating func tell(_ name: String, _ base: Document?, _ theirs: Document?, _ mine: Document?) {
@@ -154,8 +170,10 @@ package struct FileComparison: Sendable {
     }
   }
 
-  /// The rows as they were opened; null stands for one that could not be read.
-  private static func documents(of file: DocumentFile, in store: OwnStore) throws(ModelError) -> [Document] {
+  /// The rows as they were opened; null stands for an unreadable one.
+  private static func documents(
+    of file: DocumentFile, in store: OwnStore, _ progress: WorkProgress?
+  ) throws(ModelError) -> [Document] {
     guard let opened = file.report.commit, let rowNumber = file.rowNumber,
       let datastore = try store.view(at: opened).datastore(file.datastore)
     else { return [] }
@@ -168,6 +186,7 @@ package struct FileComparison: Sendable {
       while documents.count < Int(number) - 1 { documents.append(.null) }
       let document = try record.document()
       documents.append(try onDocument(document.removing(rowNumber)))
+      try file.note(documents.count, to: progress)
     }
     return documents
   }

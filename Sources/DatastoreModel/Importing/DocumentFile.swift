@@ -1,31 +1,31 @@
 package import Documents
 
-/// A file of documents (CSV, TSV, JSON, JSON Lines) that is opened as a store in memory, with everything that a store has.
+/// A file of documents (CSV, TSV, JSON, JSON Lines) that is opened as a store in memory, with all features of a store.
 ///
-/// The file itself is only read; `rewritten(from:)` gives its bytes anew from what the store holds. For that the records are the
-/// rows of the file: each has its row's number as its identifier, whatever its cells become.
+/// The file itself is only read; `rewritten(from:)` makes its new bytes from the contents of the store. For that the records are the rows
+/// of the file: each has its row's number as its identifier, whatever its cells become.
 package struct DocumentFile: Sendable {
   package let path: String
   package let format: TableSource.Format
   package let encoding: TextEncoding
-  /// The datastore that the documents are in: the file's name without its ending.
+  /// The datastore of the documents: the file's name without its extension.
   package let datastore: String
-  /// The field that tells the rows apart; nil if none does.
+  /// The field that identifies the rows; nil if there is none.
   package let identifier: DocumentPath?
-  /// The field with the number of the row; nil if the records are known by `identifier` instead.
+  /// The field with the number of the row; nil if `identifier` identifies the records.
   package let rowNumber: DocumentPath?
-  /// The field with the key that a document stands under in its file; nil if it stands under none.
+  /// The field with the key of a document in its file; nil if it has no key.
   let key: DocumentPath?
   /// Columns of a table of cells, in their order.
   package let columns: [TableSource.Column]
-  /// What was made of names other than they say, each in a sentence.
+  /// A sentence for each name that was changed.
   package let notes: [String]
-  /// What was read, and which rows could not be.
+  /// The result of the import, with the rows that could not be read.
   package let report: ImportReport
-  /// Of the file's bytes as they were read.
+  /// The digest of the file's bytes as they were read.
   package let digest: UInt64
 
-  /// Whether a path is named as a file that can be opened so.
+  /// Whether a path has a name of a file that can be opened.
   package static func isNamed(_ path: String) -> Bool {
     let name = path.lowercased()
     return [".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson"].contains {
@@ -36,15 +36,16 @@ package struct DocumentFile: Sendable {
   /// Reads a file into a store in memory.
   ///
   /// - Parameters:
-  ///   - identifier: the name of the field that tells the rows apart; nil finds it by the names.
-  ///   - isEditable: whether the records are the rows, so that the file can be written anew.
-  ///   - progress: hears how many documents were read; the total is 0 while types are learnt.
+  ///   - identifier: the name of the field that identifies the rows; nil finds it by the names.
+  ///   - isEditable: whether the records are the rows, so that the file can be rewritten.
+  ///   - progress: receives the number of documents read; the total is 0 while types are learnt.
   package static func open(
     _ path: String, identifier: String? = nil, encoding: TextEncoding? = nil, isEditable: Bool = true,
     program: String = "strata", author: String = "", progress: WorkProgress? = nil
   ) throws(ModelError) -> (store: OwnStore, file: DocumentFile) {
     let digest = try FileBytes.digest(of: path)
     var source = try TableSource(path: path, encoding: encoding)
+    source.keepsRepeatedNames = true
     let datastore = name(of: path)
     let choice = try IdentifierChoice(&source, name: datastore)
     let named = try identifier.map { name throws(ModelError) in try source.path(named: name) }
@@ -81,7 +82,7 @@ package struct DocumentFile: Sendable {
   }
 }
 
-/// Rows with what they lack set into them: their number, and the key that they stand under.
+/// Rows with added fields: their number, and their key.
 struct NumberedRows: ImportSource {
   private var source: TableSource
   private let rowName: String?

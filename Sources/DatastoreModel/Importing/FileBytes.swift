@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// The bytes of a person's file.
+/// The bytes of a user's file.
 package enum FileBytes {
   private static let chunk = 1 << 18
 
@@ -15,7 +15,7 @@ package enum FileBytes {
     return bytes
   }
 
-  /// A digest that two files share only if their bytes are the same. Reads the file once.
+  /// Returns a digest of a file, which changes with its bytes. Reads the file once.
   package static func digest(of path: String) throws(ModelError) -> UInt64 {
     var digest: UInt64 = 0
     try forEachChunk(of: path) { digest = ValueHash.text($0, seed: digest) }
@@ -38,7 +38,7 @@ package enum FileBytes {
     defer { close(descriptor) }
     var buffer = [UInt8](repeating: 0, count: chunk)
     while true {
-      // A chunk is full, but for the last: digests go by chunks.
+      // Every chunk except the last is full, because the digest depends on the chunks.
       var filled = 0
       while filled < chunk {
         let count = buffer.withUnsafeMutableBytes { bytes in

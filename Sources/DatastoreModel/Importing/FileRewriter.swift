@@ -1,16 +1,16 @@
 import Documents
 
-/// Writes a file of documents over its old text, so that only what was edited has other bytes.
+/// Rewrites a file of documents so that only the edited parts have other bytes.
 ///
-///     id,name⏎      what lies before the first row
-///     1,Bern⏎       a row, and what parts it from the next
+///     id,name⏎      the text before the first row
+///     1,Bern⏎       a row, and its separator from the next
 ///     oops⏎         a row that could not be read: its bytes stay
-///     2,Kobe⏎       the last row, and what lies behind it
+///     2,Kobe⏎       the last row, and the text after it
 ///
-/// The same holds for lists, objects and lines of JSON. Of an edited row the cells, or the values, that are the same keep their
-/// bytes; rows that are new follow the last one.
+/// The same holds for lists, objects and lines of JSON. In an edited row, unchanged cells or values keep their bytes. New rows follow the
+/// last one.
 struct FileRewriter {
-  /// What becomes of a row.
+  /// An edit of a row.
   struct Edit {
     var old: Document
     /// Nil deletes the row.
@@ -21,29 +21,31 @@ struct FileRewriter {
   private let reader: CellReader?
   private let format: TableSource.Format
   private let key: DocumentPath?
-  /// Fields that get a column of their own behind those that are there.
+  /// Fields that get a new column after the existing ones.
   private let addedColumns: [DocumentPath]
   private var bytes: [UInt8] = []
-  /// Where the row that stays, of those so far the last, ends in `bytes`.
+  /// The end in `bytes` of the last row so far that stays.
   private var keptEnd: Int?
-  /// Of the first rows: what stands before the first and between them, and the first itself.
+  /// The text before the first row, the text between the first two rows, and the first row itself.
   private var firstGap: ArraySlice<UInt8> = []
   private var secondGap: ArraySlice<UInt8>?
   private var firstRow: ArraySlice<UInt8> = []
   private var lastCells: [CellReader.Cell]?
 
-  /// Writes the text of a file.
+  /// Returns the new text of a file.
   ///
   /// - Parameters:
-  ///   - text: as it is, in UTF-8; `source` reads it.
-  ///   - key: the field with the key under which a document stands.
+  ///   - text: the present text, in UTF-8; `source` reads it.
+  ///   - key: the field that holds the key of a document.
   ///   - edits: by the number of the row, from 1.
   ///   - added: new rows.
+  ///   - note: gets the number of each row of the file.
   static func text(
-    over text: [UInt8], read source: inout TableSource, key: DocumentPath?, edits: [Int: Edit], added: [Document]
+    over text: [UInt8], read source: inout TableSource, key: DocumentPath?, edits: [Int: Edit], added: [Document],
+    note: (Int) throws(ModelError) -> Void
   ) throws(ModelError) -> [UInt8] {
     var rewriter = Self(text, source, key, edits, added)
-    return try rewriter.run(&source, edits, added)
+    return try rewriter.run(&source, edits, added, note)
   }
 
   private init(
@@ -60,13 +62,14 @@ struct FileRewriter {
   }
 
   private mutating func run(
-    _ source: inout TableSource, _ edits: [Int: Edit], _ added: [Document]
+    _ source: inout TableSource, _ edits: [Int: Edit], _ added: [Document], _ note: (Int) throws(ModelError) -> Void
   ) throws(ModelError) -> [UInt8] {
     var at = appendBeginning()
     let beginning = bytes.count
     var (number, rows, skipsGap) = (0, 0, false)
     while let row = try source.next() {
       number += 1
+      try note(number)
       guard let span = row.span else { continue }
       rows += 1
       let gap = text[at..<span.lowerBound]
@@ -91,7 +94,7 @@ struct FileRewriter {
         lastCells = reader?.cells(of: Array(text[span]))
       }
     }
-    // What parted the last rows from one that stays goes with them.
+    // The separators after the last row that stays are removed with the rows that they preceded.
     if skipsGap, let end = keptEnd ?? (isOfLines ? beginning : nil) { bytes.removeSubrange(end...) }
     var rest = text[at...]
     if isOfLines, bytes.isEmpty { rest = afterLine(rest) }
@@ -100,7 +103,7 @@ struct FileRewriter {
     return bytes + rest
   }
 
-  /// Appends what lies before all rows and is no gap; answers where that ends.
+  /// Appends the text before all rows that is not a gap. Returns where it ends.
   private mutating func appendBeginning() -> Int {
     guard let reader else {
       guard !isOfLines else {
@@ -124,7 +127,7 @@ struct FileRewriter {
 
   private var isOfLines: Bool { format != .jsonArray && format != .jsonObject }
 
-  /// What ends the lines of the file.
+  /// The line break of the file.
   private var lineBreak: [UInt8] {
     guard let end = text.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) else {
       return [UInt8(ascii: "\n")]
@@ -132,7 +135,7 @@ struct FileRewriter {
     return text[end...].starts(with: Array("\r\n".utf8)) ? Array("\r\n".utf8) : [text[end]]
   }
 
-  /// What is left of a gap without the end of the line before it; of what parts elements nothing is left.
+  /// Returns the part of a gap after the end of the previous line; nothing if the gap separates elements.
   private func afterLine(_ gap: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let end = lineBreak
     guard isOfLines, let last = end.last, let position = gap.firstIndex(of: last) else { return [] }
@@ -198,7 +201,7 @@ struct FileRewriter {
     key.flatMap { try? document.removing($0) } ?? document
   }
 
-  /// Appends a new row behind the last one.
+  /// Appends a new row after the last one.
   private mutating func append(_ document: Document) {
     defer { keptEnd = bytes.count }
     if keptEnd != nil {

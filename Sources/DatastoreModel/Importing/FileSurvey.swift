@@ -1,28 +1,28 @@
 package import Documents
 
-/// What a file of documents holds, read before it is imported: its fields with their types, and which of them tells the
-/// documents apart.
+/// The contents of a file of documents, read before it is imported: its fields with their types, and the field that identifies the
+/// documents.
 package struct FileSurvey: Sendable {
   package struct Field: Sendable, Hashable {
     package var path: DocumentPath
-    /// As the library names it; of a list that of its elements.
+    /// The type as the library names it; for a list the type of its elements.
     package var typeName: String
     package var isList: Bool
     /// The first value that is not null.
     package var sample: Document?
-    /// The few cells because of which a column is text.
+    /// The few cells that make a column a text column.
     package var exceptions: ColumnExceptions?
   }
 
   package let format: TableSource.Format
   package let documentCount: Int
-  /// What cannot be read, the first of it, and how much there is.
+  /// The first unreadable rows, and the count of all.
   package let unreadable: [ImportReport.Rejection]
   package let unreadableCount: Int
   package let fields: [Field]
-  /// What was made of names other than they say, each in a sentence.
+  /// A sentence for each name that was changed.
   package let notes: [String]
-  /// The field that tells all documents apart; nil where no field of a fitting name does.
+  /// The field that identifies all documents; nil if no field with a suitable name does.
   package let identifier: DocumentPath?
 
   private static let fieldLimit = 200
@@ -30,9 +30,9 @@ package struct FileSurvey: Sendable {
   /// Reads a file.
   ///
   /// - Parameters:
-  ///   - datastore: the name of the datastore that it would go into.
+  ///   - datastore: the name of the target datastore.
   ///   - known: the field that is the identifier there; nil finds it by the names.
-  ///   - goesOn: hears how many documents were read; false ends it with `ModelError.cancelled`.
+  ///   - goesOn: receives the number of documents read; false ends the survey with `ModelError.cancelled`.
   package init(
     path: String, datastore: String, identifier known: DocumentPath? = nil, encoding: TextEncoding? = nil,
     goesOn: (_ count: Int) -> Bool
@@ -71,7 +71,7 @@ package struct FileSurvey: Sendable {
   }
 }
 
-/// The leaves of documents, and the types that they have.
+/// The leaves of documents with their types.
 private struct FieldSurvey {
   struct Field {
     var guess = TypeGuess()

@@ -1,10 +1,10 @@
 package import Documents
 
-/// What an import makes of its documents.
+/// The options of an import.
 package struct ImportPlan: Sendable, Hashable {
   package struct Index: Sendable, Hashable {
     package var name: String
-    /// Where its values lie in a document.
+    /// The path of its values in a document.
     package var path: DocumentPath
     package var kind: IndexKind
     package var storage: IndexStorageKind
@@ -23,19 +23,19 @@ package struct ImportPlan: Sendable, Hashable {
   }
 
   package var datastore: String
-  /// Where the identifier lies in a document.
+  /// The path of the identifier in a document.
   package var identifier: DocumentPath
-  /// Indexes that are to be there afterwards; those that are there already under these names must have the same rule.
+  /// Indexes that must exist afterwards; existing ones of these names must have the same rule.
   package var indexes: [Index]
-  /// What becomes of a record whose identifier a document has.
+  /// How an existing record is treated if a document has its identifier.
   package var existing: Existing
-  /// Types of columns that a person chose, whatever the datastore or the cells have.
+  /// Types of columns that the user chose, whatever the types of the datastore or of the cells.
   package var types: [DocumentPath: CellType]
-  /// The version of new records; nil: the newest, which they must fit.
+  /// The version of new records; nil stands for the newest, which they must fit.
   package var version: String?
-  /// Finds and counts everything, and writes nothing.
+  /// Whether everything is read and counted, and nothing is written.
   package var isDryRun: Bool
-  /// Whether a datastore is made of a source without documents.
+  /// Whether a source without documents creates a datastore.
   package var createsEmpty: Bool
 
   package enum Existing: Sendable, Hashable, CaseIterable {
@@ -64,24 +64,24 @@ package struct ImportPlan: Sendable, Hashable {
   }
 }
 
-/// What an import did, or would do. An identifier that several rows have is one record in its counts.
+/// The result of an import, or of a dry run. If several rows have one identifier, they count as one record.
 package struct ImportReport: Sendable {
-  /// Nil where nothing was written: after a dry run, where every document was rejected, and where fields would be lost.
+  /// Nil if nothing was written: after a dry run, if every document was rejected, or if fields would be lost.
   package var commit: CommitNumber?
   package var new = 0
   package var changed = 0
   package var unchanged = 0
   package var rejected = 0
-  /// The first of the rejected documents, at most `ImportReport.rejectionLimit`.
+  /// The first rejected documents, at most `ImportReport.rejectionLimit`.
   package var rejections: [Rejection] = []
-  /// The first of the identifiers that several rows have, at most `ImportReport.rejectionLimit`.
+  /// The first identifiers that several rows have, at most `ImportReport.rejectionLimit`.
   package var repeats: [Repeat] = []
   /// Rows whose record a later row of the same identifier replaced.
   package var repeated = 0
-  /// Fields of records that the source has nowhere, by path, with how many records lose them: the reason why nothing was
-  /// written, unless the plan says that records are replaced whole.
+  /// Fields of records that the source nowhere has, by path, with the number of records that lose them. Nothing is written because of them,
+  /// unless the plan says that records are replaced whole.
   package var losses: [Loss] = []
-  /// As the datastore is afterwards, with the types that were guessed.
+  /// The descriptor of the datastore afterwards, with the guessed types.
   package var descriptor: DatastoreDescriptor
 
   package static let rejectionLimit = 1_000
@@ -94,12 +94,12 @@ package struct ImportReport: Sendable {
     package var description: String { "\(place): \(reason)" }
   }
 
-  /// An identifier that several rows have: the record is as the last of them says.
+  /// An identifier that several rows have. The record has the content of the last one.
   package struct Repeat: Sendable, Hashable, CustomStringConvertible {
     package var identifier: StoredKey
-    /// The first of its rows, as `FILE:LINE`.
+    /// The first rows, as `FILE:LINE`.
     package var rows: [String]
-    /// How many rows there are.
+    /// The number of rows.
     package var count: Int
 
     package var description: String {

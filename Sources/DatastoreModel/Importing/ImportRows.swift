@@ -1,19 +1,19 @@
 package import Documents
 import StorageEngine
 
-/// Makes the rows of a source into what is written of them. Needs no transaction, and so runs on a thread beside the writing one.
+/// Prepares the rows of a source for writing. Needs no transaction, and so runs on a thread beside the writing one.
 struct ImportRows: Sendable {
   let plan: ImportPlan
   let indexing: RecordIndexing
-  /// What is read of each document: the fields that are looked at, and the text that is stored.
+  /// The parts that are read of each document: the examined fields, and the text to be stored.
   private let wanted: WantedParts
-  /// What stands before the content of each new record.
+  /// The bytes before the content of each new record.
   private let head: [UInt8]
   /// Whether the rows are lines of `export --versions`.
   let hasVersions: Bool
-  /// The columns of a table of cells; nil of documents.
+  /// The columns of a table of cells; nil for documents.
   let columns: [DocumentPath]?
-  /// What new records are to fit; nil if there is nothing to tell them by.
+  /// The shape that new records must fit; nil if there is no stored record to learn it from.
   private let shape: StoredShape?
 
   init(plan: ImportPlan, indexing: RecordIndexing, survey: ImportSurvey, shape: StoredShape?) {
@@ -41,7 +41,7 @@ struct ImportRows: Sendable {
     var place: SourcePlace
   }
 
-  /// Everything that is written of a document, encoded.
+  /// All encoded parts that are written for a document.
   struct Record: Sendable {
     var identifier: [UInt8]
     /// As in `RecordBytes`.
@@ -50,13 +50,13 @@ struct ImportRows: Sendable {
     var values: [[[UInt8]]]
     /// Without the version tag.
     var content: [UInt8]
-    /// What the row is; of a line of text only the parts that are looked at.
+    /// The row's document; for a line of text only the examined parts.
     var document: Document
     /// The version that the row names.
     var version: String?
     /// Why the import cannot bring it as a new record.
     var refusal: String?
-    /// Why the row by itself has no place in the indexes. Over a stored record it may have one, with the fields of that.
+    /// Why the row alone cannot be indexed. Merged over a stored record it may be, because it then has that record's fields.
     var valueRefusal: String?
   }
 
@@ -72,15 +72,15 @@ struct ImportRows: Sendable {
     var error: ModelError?
   }
 
-  /// How many batches may wait for the writer: enough that neither thread waits for each row of the other, and a few MB with records of
-  /// some kilobytes.
+  /// How many batches may wait for the writer: enough that neither thread waits for each row of the other, and only a few MB if records
+  /// have some kilobytes.
   static let batchesAhead = 4
   private static let batchCount = 256
   /// A batch of large documents is handed over sooner.
   private static let batchBytes = 1 << 20
 
-  /// Reads a source to its end, or until no more is wanted. Prepares what it reads, but where the writer has nothing to do: then that one
-  /// prepares the rows, and this thread reads on.
+  /// Reads a source to its end, or until no more rows are wanted. It also prepares the rows, unless the writer is idle: then the writer
+  /// prepares them, and this thread reads on.
   func prepare(from source: inout some ImportSource, into queue: BoundedQueue<Batch>) {
     var isOver = false
     while !isOver {
@@ -154,7 +154,7 @@ struct ImportRows: Sendable {
     return record
   }
 
-  /// A document with its identifier in it, where the source only has it as the key that the document stands under.
+  /// Adds the identifier to a document if the source has it only as the document's key.
   func document(_ document: Document, underKey key: String?) -> Document {
     plan.document(document, underKey: key, asText: indexing.descriptor.identifierEncoding.isOfText)
   }
@@ -167,8 +167,8 @@ struct ImportRows: Sendable {
     return values
   }
 
-  /// A row over the record that is there: of the record's version, with the values that a table of cells only spells otherwise,
-  /// and where the plan merges, with the fields that the row has not.
+  /// Returns a row merged over the stored record: with that record's version, with its values if a cell only spells them differently, and,
+  /// if the plan merges, with the fields that the row does not have.
   ///
   /// - Parameter losses: gets the fields that the record loses.
   func record(
@@ -184,7 +184,7 @@ struct ImportRows: Sendable {
       } else if plan.existing == .merged {
         new = old.merged(with: new)
       } else {
-        // A line of text was only read in parts.
+        // Only parts of a line of text were read.
         new = try onDocument(indexing.descriptor.coding.document(of: row.content))
         for member in old.members where member.value != .null && new[member: member.name] == nil {
           losses[DocumentPath([.member(member.name)]), default: 0] += 1
@@ -199,14 +199,14 @@ struct ImportRows: Sendable {
     return row
   }
 
-  /// A row of cells over a record. What a cell spells as an export of the record would stays what it is.
+  /// Puts a row of cells over a record. A value stays as it is if an export of the record would write the same cell.
   private func cells(
     _ row: Document, _ columns: [DocumentPath], over old: Document, losses: inout [DocumentPath: Int]
   ) throws(ModelError) -> Document {
     var new = old
     for column in columns {
       let (before, after) = (old[column], row[column] ?? .null)
-      // What is empty in a table says nothing of whether it is no text or an empty one.
+      // An empty cell does not say whether it means an empty text or no text.
       let isSame =
         plan.types[column] == nil
         ? TableWriter.cell(before) ?? "" == TableWriter.cell(after) ?? "" : before == after
@@ -227,16 +227,8 @@ struct ImportRows: Sendable {
 
   /// The encoded identifier of a document.
   func identifier(of document: Document) throws(ModelError) -> [UInt8] {
-    let encoding = indexing.descriptor.identifierEncoding
     let document = hasVersions ? VersionedLine(document, plan.identifier)?.value ?? document : document
-    guard let field = document[plan.identifier], field != .null else {
-      throw .refused(reason: "\(plan.identifier) is missing, which is the identifier")
-    }
-    guard let value = encoding.keyValue(of: field) else {
-      throw .refused(
-        reason: "the identifier \(plan.identifier) is \(field.shownInSentence), which is no \(encoding.name)")
-    }
-    return try encoding.encode(value)
+    return try indexing.descriptor.identifierEncoding.identifier(of: document, at: plan.identifier)
   }
 }
 
@@ -246,7 +238,7 @@ struct VersionedLine {
   let isText: Bool
   let value: Document
 
-  /// Nil of any other document: one whose value has another identifier, too.
+  /// Returns nil for any other document, and for one whose value has another identifier.
   init?(_ document: Document, _ identifier: DocumentPath) {
     guard case .object(let members) = document, members.count == 3, let id = document[member: "id"],
       let value = document[member: "value"], case .object = value, value[identifier] == id
@@ -261,7 +253,7 @@ struct VersionedLine {
 }
 
 extension TableSource {
-  /// The field that is the identifier in lines of `export --versions`; nil if the first hundred documents are no such lines.
+  /// Returns the field that is the identifier in lines of `export --versions`, or nil if the first hundred documents are not such lines.
   package mutating func versionedIdentifier() throws(ModelError) -> DocumentPath? {
     try rewind()
     var names: [String]?
@@ -281,7 +273,7 @@ extension TableSource {
 extension Document {
   fileprivate var members: [Document.Member] { if case .object(let members) = self { members } else { [] } }
 
-  /// The document with the members of another one in the place of its own, objects within objects as well.
+  /// Returns the document with the members of another one replacing its own, including those of nested objects.
   fileprivate func merged(with other: Document) -> Document {
     guard case .object(var members) = self, case .object(let changes) = other else { return other }
     for change in changes.lastOfEachName {

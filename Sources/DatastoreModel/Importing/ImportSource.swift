@@ -1,16 +1,16 @@
 package import Documents
 
-/// Where documents to be imported come from: a file of JSON Lines, a JSON array, an object keyed by identifier, a table.
+/// A source of documents for an import: a file of JSON Lines, a JSON array, an object keyed by identifier, a table.
 ///
-/// A source is read from its start as often as it is asked: once to learn the types, once to write.
+/// A source can be read from its start several times: once to learn the types, once to write.
 package protocol ImportSource {
-  /// Begins anew.
+  /// Returns to the start.
   mutating func rewind() throws(ModelError)
-  /// The next document, or the reason why what stands there is none; nil at the end.
+  /// Returns the next document, or the reason why it cannot be read, or nil at the end.
   mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow?
-  /// The columns, where the source is a table of cells, whose types are guessed; nil where its values say what they are.
+  /// The columns if the source is a table of cells, whose types are guessed; nil if its values have types of their own.
   var guessedColumns: [TableSource.Column]? { get }
-  /// Has the cells of a column read as a rule says; what they cannot be is no row.
+  /// Reads the cells of a column according to a rule. A row with a cell that does not fit is unreadable.
   mutating func follow(_ rule: ColumnRule, at path: DocumentPath)
 }
 
@@ -18,21 +18,21 @@ extension ImportSource {
   package var guessedColumns: [TableSource.Column]? { nil }
   package mutating func follow(_ rule: ColumnRule, at path: DocumentPath) {}
 
-  /// The next document as a whole.
+  /// Returns the next document as a whole.
   package mutating func next() throws(ModelError) -> ImportRow? { try next(.all) }
 }
 
-/// What a reader of a source needs of each document. A source may give more.
+/// The parts of each document that the reader of a source needs. A source may give more.
 package enum WantedParts: Sendable {
   case all
-  /// What lies at some paths.
+  /// The values at some paths.
   case parts(DocumentSelection)
-  /// The same, and the document as JSON: the row has the text where the source has it as it would be written, otherwise all of the
-  /// document.
+  /// The same, and the document as JSON. The row has the text if the source already has it as it would be written; otherwise it has the
+  /// whole document.
   case text(with: DocumentSelection)
 }
 
-/// One document of a source, or what stands in its place.
+/// One document of a source, or the reason why it cannot be read.
 package struct ImportRow: Sendable {
   package enum Content: Sendable {
     case document(Document)
@@ -41,17 +41,16 @@ package struct ImportRow: Sendable {
   }
 
   package var content: Content
-  /// The document as `JSONWriter` writes it compactly, where that was wanted and the source has it so. `content` may be a part of it.
+  /// The document as `JSONWriter` writes it compactly, if that was wanted and the source has it so. `content` may be a part of it.
   package var text: [UInt8]?
-  /// The key that it stands under, where the source is an object keyed by identifier.
+  /// The document's key, if the source is an object keyed by identifier.
   package var key: String?
   package var place: SourcePlace
-  /// About how many bytes it has.
+  /// Its approximate size in bytes.
   package var size: Int
-  /// Where it lies in the text of its file, with the key that it stands under, without what parts it from its neighbours; nil
-  /// of what another row cannot follow.
+  /// The row's range in the text of its file, with its key, without the separators around it; nil if no row can follow it.
   var span: Range<Int>?
-  /// Where the document itself begins, where that is behind a key.
+  /// The offset of the document itself, if it follows a key.
   var bodyStart: Int?
 
   package init(
@@ -72,14 +71,14 @@ package struct ImportRow: Sendable {
   }
 }
 
-/// Where a row, or an error in it, stands in its source: `FILE:LINE`, or `FILE:LINE:COLUMN`.
+/// The place of a row, or of an error in it, in its source: `FILE:LINE`, or `FILE:LINE:COLUMN`.
 ///
-/// Every row has one and hardly any is shown, so its text is made when it is asked for.
+/// Every row has a place but few are shown, so the text is made on request.
 package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
   package var file: String
   /// From 1.
   package var line: Int
-  /// From 1, in characters; nil of what begins its line.
+  /// From 1, in characters; nil at the beginning of a line.
   package var column: Int?
 
   package init(_ file: String, line: Int, column: Int? = nil) {
@@ -91,7 +90,7 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(file):\(line)" + (column.map { ":\($0)" } ?? "") }
 }
 
-/// Documents that are in memory already.
+/// Documents that are already in memory.
 package struct DocumentList: ImportSource {
   private let rows: [ImportRow]
   private var position = 0

@@ -10,9 +10,9 @@ import StorageEngine
 package struct Importer {
   package let store: OwnStore
   package let plan: ImportPlan
-  /// Hears how far it is; the total is 0 while the source is read the first time.
+  /// Called with the progress; the total is 0 while the source is read the first time.
   package var progress: WorkProgress?
-  /// Hears the same with a step for each reading and for each index.
+  /// Called with the same and a step for each reading and for each index.
   package var activity: ActivityProgress?
 
   package init(
@@ -40,10 +40,14 @@ package struct Importer {
     var report: ImportReport?
     do {
       let count = survey.documentCount
-      let steps = [
-        Activity.Step(title: Self.surveyStep, done: count, total: count, isComplete: true),
-        Activity.Step(title: "write the records", done: 0, total: count, isComplete: false),
-      ]
+      let read = Activity.Step(title: Self.surveyStep, done: count, total: count, isComplete: true, cost: 10)
+      let planned =
+        [("write the records", 20)]
+        + plan.indexes.map(\.name).sorted().map {
+          (WorkStep.writing($0), WorkAccount.costOfEntry)
+        }
+      let steps =
+        [read] + planned.map { Activity.Step(title: $0.0, done: 0, total: count, isComplete: false, cost: $0.1) }
       let commit = try store.whileBusy(
         info.action, steps, of: plan.datastore, startedAt: startedAt, progress: progress, activity: activity
       ) { meter throws(ModelError) in
@@ -73,8 +77,8 @@ package struct Importer {
       || !report.losses.isEmpty && plan.existing == .replaced
   }
 
-  /// Has the cells of a table read as what the datastore holds, or a person says, whatever they look like. Identifiers of a new
-  /// datastore are text if one of them is no number in its shortest form, so that `1.1` and `1.10` are two.
+  /// Sets the types of a table's columns: those that the user gives, else those of the datastore's values, whatever the cells look like.
+  /// Identifiers of a new datastore are text if one of them is not a number in its shortest form, so that `1.1` and `1.10` differ.
   private func follow(_ shape: StoredShape?, _ source: inout some ImportSource) {
     for column in source.guessedColumns ?? [] {
       let isIdentifier = column.path == plan.identifier
@@ -89,12 +93,12 @@ package struct Importer {
   }
 }
 
-/// What the first reading of a source tells.
+/// The findings of the first reading of a source.
 struct ImportSurvey {
   private(set) var documentCount = 0
   private(set) var identifier = TypeGuess()
   private(set) var indexes: [TypeGuess]
-  /// The columns of a table of cells; nil of documents.
+  /// The columns of a table of cells; nil for documents.
   let columns: [DocumentPath]?
   /// Whether the rows are lines of `export --versions`, and the greatest version that they name.
   private(set) var hasVersions = false
@@ -123,7 +127,7 @@ struct ImportSurvey {
       }
       let field = plan.document(document, underKey: row.key, asText: false)[plan.identifier]
       identifier.see(field)
-      // Keys are all texts where one is.
+      // If one key is text, all are.
       if row.key != nil, case .string? = field { hasTextKeys = true }
       for (position, index) in plan.indexes.enumerated() {
         let field = document[index.path]
@@ -143,7 +147,7 @@ struct ImportSurvey {
 }
 
 extension ImportPlan {
-  /// A document with its identifier in it, where the source only has it as the key that the document stands under.
+  /// A document with its identifier in it, if the source has the identifier only as the key of the document.
   func document(_ document: Document, underKey key: String?, asText: Bool) -> Document {
     guard let key, document[identifier] == nil else { return document }
     let number = asText ? nil : NumberText(key).flatMap { $0.isInteger && $0.canonicalText == key ? $0 : nil }
@@ -220,7 +224,7 @@ private struct ImportWork {
     try meter.finish()
   }
 
-  /// Which rows have one identifier is only looked for where some have: the source is read once more.
+  /// Finds the rows that share an identifier, if there are any: this reads the source once more.
   private mutating func findRepeats(in source: inout some ImportSource) throws(ModelError) {
     guard !repeats.isEmpty else { return }
     let identifier = rows.hasVersions ? .all : WantedParts.parts(DocumentSelection([plan.identifier]))
@@ -237,7 +241,7 @@ private struct ImportWork {
     report.repeated = repeats.found.reduce(0) { $0 + $1.count - 1 }
   }
 
-  /// A field that records lose is missing on purpose where another document of the source has it.
+  /// Finds fields that records lose. If another document of the source has such a field, it is missing on purpose.
   private mutating func findLosses(in source: inout some ImportSource) throws(ModelError) {
     if rows.columns == nil, !losses.isEmpty {
       try source.rewind()
@@ -322,7 +326,7 @@ private struct ImportWork {
       if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
       return
     }
-    // One record, however many rows it has: it counts as what the last of them made of what was there before.
+    // A record that has several rows counts once: as changed or unchanged between its state before the import and its last row.
     guard let first = try before?.record(indexing.descriptor.storedKey(record.identifier)) else { return }
     func isChanged(_ content: RecordContent) -> Bool { content != first.stored }
     report.changed +=
@@ -354,7 +358,7 @@ private struct ImportWork {
       indexes: zip(plan.indexes, survey.indexes).map { plan.descriptor($0, $1) })
   }
 
-  /// The plan's indexes that the datastore has not got yet; throws where one of the same name has another rule.
+  /// The plan's indexes that the datastore does not have yet; throws if one of the same name has another rule.
   private static func addedIndexes(
     _ plan: ImportPlan, _ survey: ImportSurvey, _ descriptor: DatastoreDescriptor
   ) throws(ModelError) -> [IndexDescriptor] {

@@ -2,12 +2,11 @@ package import Documents
 import StorageEngine
 
 extension OwnStore {
-  /// The changes that put documents into a datastore: each replaces the record of its identifier, whose version it keeps, or is
-  /// a new one; what is there already is no change. The identifier is read from the field that was named at import, or by the
-  /// app's own types.
+  /// Returns the changes that put documents into a datastore. Each document replaces the record of its identifier, and keeps its version,
+  /// or is a new record; an equal record is not changed. The identifier is read from the field named at import, or by the app's own types.
   ///
-  /// - Parameter version: that of new records; nil: the newest.
-  /// - Throws: `ModelError.refused` if a new document has not the members of the newest version.
+  /// - Parameter version: the version of new records; nil for the newest.
+  /// - Throws: `ModelError.refused` if a new document does not have the members of the newest version.
   package func changes(
     putting documents: [Document], into datastore: String, version: String? = nil
   ) throws(ModelError) -> ChangeSet {
@@ -43,7 +42,7 @@ extension OwnStore {
     return changes
   }
 
-  /// The changes that delete records; throws `ModelError.noSuchRecord` for the first that is not there.
+  /// Returns the changes that delete records; throws `ModelError.noSuchRecord` for the first one that does not exist.
   package func changes(
     deleting identifiers: [StoredKey], from datastore: String
   ) throws(ModelError) -> ChangeSet {
@@ -69,13 +68,19 @@ extension OwnStore {
       throw .refused(
         reason: "\(descriptor.key) does not say which field is the identifier; only its app can put records into it")
     }
-    let path = try onDocument(DocumentPath(parsing: text))
-    guard let value = descriptor.identifierEncoding.keyValue(of: document[path]) else {
-      throw .refused(
-        reason: document[path].map {
-          "the identifier \(path) is \($0.shownInSentence), which is no \(descriptor.identifierEncoding.name)"
-        } ?? "\(path) is missing, which is the identifier")
+    return try descriptor.identifierEncoding.identifier(of: document, at: onDocument(DocumentPath(parsing: text)))
+  }
+}
+
+extension KeyEncoding {
+  /// Returns the encoded identifier of a document.
+  func identifier(of document: Document, at path: DocumentPath) throws(ModelError) -> [UInt8] {
+    guard let field = document[path], field != .null else {
+      throw .refused(reason: "\(path) is missing, which is the identifier")
     }
-    return try descriptor.identifierEncoding.encode(value)
+    guard let value = keyValue(of: field) else {
+      throw .refused(reason: "the identifier \(path) is \(field.shownInSentence), which is no \(name)")
+    }
+    return try encode(value)
   }
 }

@@ -1,29 +1,29 @@
 package import Documents
 import StorageEngine
 
-/// What the records of a datastore look like, by all of them or by a sample of some thousand: the types of their fields, and the
-/// members that each version has.
+/// The shape of a datastore's records, learnt from all of them or from a sample of some thousand: the types of their fields, and the
+/// members of each version.
 struct StoredShape: Sendable {
   private static let sampleSize = 4_096
   private static let runs = 64
 
   private struct Version: Sendable {
     var count = 0
-    /// Of each member how many records have it, and of which types its values are.
+    /// For each member, the number of records that have it, and the types of its values.
     var members: [String: (count: Int, types: Set<CellType>)] = [:]
   }
 
-  /// Of fields within objects, too.
+  /// Includes fields within objects.
   private var types: [DocumentPath: Set<CellType>] = [:]
   private var versions: [String: Version] = [:]
-  /// Members that are the identifier in all records that were looked at; nil before the first one.
+  /// Members that are the identifier in all records seen so far; nil before the first one.
   fileprivate var identifierNames: [String]?
   private let descriptor: DatastoreDescriptor
 
   init(_ datastore: OwnDatastore) throws(ModelError) {
     descriptor = datastore.descriptor
     let count = try datastore.count
-    // Neighbours are read in one walk, so a sample is runs of them.
+    // Adjacent records are read in one walk, so a sample consists of runs of them.
     let runs = count <= Self.sampleSize ? 1 : Self.runs
     let width = count <= Self.sampleSize ? count : Self.sampleSize / runs
     for run in 0..<runs {
@@ -65,7 +65,7 @@ struct StoredShape: Sendable {
   /// Whether records of several versions were found.
   var hasVersions: Bool { versions.keys.contains { $0 != descriptor.version } }
 
-  /// What a column of cells must be; nil if the records do not say.
+  /// Returns the rule for a column of cells, or nil if the records do not give one.
   func rule(of path: DocumentPath, isIdentifier: Bool) -> ColumnRule? {
     if isIdentifier {
       return descriptor.identifierEncoding.cellType.map {
@@ -76,8 +76,7 @@ struct StoredShape: Sendable {
     return ColumnRule(type, origin: "in the records of \(descriptor.key)")
   }
 
-  /// Why a document cannot be a record of the newest version, which those of an older one are told from by their members; nil if
-  /// it can be one.
+  /// Why a document cannot be a record of the newest version: its members do not match that version. Nil if it can be one.
   func refusal(of document: Document) -> String? {
     guard hasVersions, case .object(let members) = document, let reason = mismatch(members, descriptor.version) else {
       return nil
@@ -109,8 +108,8 @@ struct StoredShape: Sendable {
 }
 
 extension OwnStore {
-  /// The field of a datastore's records that is their identifier: as its descriptor says, or the only one that is it in all
-  /// records that are looked at; nil if there is none, or no such datastore.
+  /// The field that is the identifier of a datastore's records: the one in its descriptor, or the only field that is it in all examined
+  /// records. Nil if there is none, or no such datastore.
   package func identifierField(of datastore: String) throws(ModelError) -> DocumentPath? {
     guard let present = try view(engine.head).ownDatastore(datastore) else { return nil }
     if let path = present.descriptor.identifierPath { return try onDocument(DocumentPath(parsing: path)) }
@@ -120,7 +119,7 @@ extension OwnStore {
 }
 
 extension CellType {
-  /// The type of a value; nil of null, and of what no cell can be.
+  /// The type of a value; nil for null and for values that a cell cannot have.
   fileprivate init?(_ value: Document) {
     switch value {
     case .string: self = .text
@@ -133,10 +132,10 @@ extension CellType {
 }
 
 extension KeyEncoding {
-  /// Whether identifiers of it are texts.
+  /// Whether identifiers of this encoding are texts.
   var isOfText: Bool { cellType == .text }
 
-  /// What a cell of such keys must be; nil if any may do.
+  /// The type that a cell of such keys must have; nil if any type may do.
   fileprivate var cellType: CellType? {
     switch self {
     case .string, .uuid: .text

@@ -3,22 +3,22 @@ package import StorageEngine
 
 /// Puts and deletes records of one datastore together with their index entries, inside a transaction.
 ///
-/// The typed library, imports, hand edits and undo all write through it. It parses nothing where it can help it: the caller hands over
-/// the record's bytes and the values of its indexes, of the old state and of the new one, already encoded.
+/// The typed library, imports, hand edits and undo all write through it. It avoids parsing: the caller passes the record's bytes and
+/// the values of its indexes, of the old state and of the new one, already encoded.
 ///
 ///     let writer = try DatastoreWriter(descriptor, in: transaction)
 ///     let current = try writer.current(identifier)
 ///     try writer.put(identifier, record, values: new, replacing: current, oldValues: old)
 ///     try writer.finish()          // before the commit
 ///
-/// An index never makes a record immovable: where an old entry is not where the old values say (a key path or a conversion changed),
-/// the index is searched for the identifier and mended in the same transaction.
+/// An index never makes a record immovable. If an old entry is not where the old values say (a key path or a conversion changed),
+/// the writer searches the index for the identifier and mends it in the same transaction.
 ///
 /// A put costs one descent of the primary tree and one per index value that comes or goes; values that stay are only looked up.
 ///
-/// Errors are `StorageError`, `ModelError.disorder` and `.notUnique`, and what a comparator throws of keys that it cannot read. After one
-/// that came halfway the transaction must be cancelled or rolled back. A rollback leaves the writer usable: what it remembers is only
-/// where to look.
+/// Errors are `StorageError`, `ModelError.disorder` and `.notUnique`, and a comparator's errors for keys that it cannot read. After an
+/// error the transaction must be cancelled or rolled back, because a change may be half made. A rollback leaves the writer usable: it
+/// remembers only where to look.
 package final class DatastoreWriter: @unchecked Sendable {
   // `@unchecked`: used by whoever owns the transaction, one call at a time; the typed library calls it with `OpenWork.step` held.
 
@@ -38,12 +38,12 @@ package final class DatastoreWriter: @unchecked Sendable {
   private var indexes: [IndexWriter]
   private let hasDirectIndexes: Bool
   private let rules: MergeRules
-  /// Whether there is a list of left-out records; nil where that was not looked up yet.
+  /// Whether there is a list of left-out records; nil until it was looked up.
   private var hasLeftOut: Bool?
   /// How many index entries were not where the old values said, so far.
   package private(set) var mendedEntries = 0
 
-  /// - Parameter format: what orders keys, where not their bytes.
+  /// - Parameter format: the app's types, which order the keys that are not in byte order.
   package convenience init(
     _ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction, format: (any CompiledFormat)? = nil
   ) {
@@ -68,15 +68,15 @@ package final class DatastoreWriter: @unchecked Sendable {
     rules = descriptor.mergeRules
   }
 
-  /// Holds the entries of empty indexes back until `finish()`, which writes them in order. For bulk work, whose transaction nobody
-  /// else reads before then.
+  /// Holds the entries of empty indexes back until `finish()`, which writes them in order. For bulk work: no reader may use the
+  /// indexes of the transaction before then.
   package func gatherEntries() throws {
     for position in indexes.indices where !indexes[position].isStale {
       try indexes[position].gather(in: transaction, sharing: indexes.count)
     }
   }
 
-  /// Has everything looked up again that others may have changed, as after a rollback.
+  /// Discards everything that others may have changed, for example after a rollback; it is looked up again when it is needed.
   package func forget() {
     hasLeftOut = nil
     for position in indexes.indices { indexes[position].forget() }
@@ -84,15 +84,15 @@ package final class DatastoreWriter: @unchecked Sendable {
 
   // MARK: Records
 
-  /// The record of an identifier, own writes included; nil where there is none.
+  /// The record of an identifier, including this transaction's own writes; nil if there is none.
   package func current(_ identifier: [UInt8]) throws -> Current? {
     guard let tree = try transaction.tree(records) else { return nil }
     let reference = try recordOrder.place(of: identifier).withProbe { try tree.payload($0)?.record }
     return try reference.map { Current(reference: $0, bytes: try tree.value(of: $0)) }
   }
 
-  /// Inserts a record with its entries, in one descent of the records; answers the record that is there already, where there is one, and
-  /// then writes nothing.
+  /// Inserts a record with its entries, in one descent of the records. If there is a record of this identifier already, returns it and
+  /// writes nothing.
   package func insertIfNew(_ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]]) throws -> Current? {
     try descriptor.requireKnownIndexes()
     try foresee(identifier, values)
@@ -113,10 +113,10 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// - Parameters:
   ///   - record: version tag and content, as in `RecordBytes`.
   ///   - values: the encoded values per index, in the order of the descriptor's indexes, distinct within each.
-  ///   - current: what `current(_:)` answered; nil inserts.
-  ///   - oldValues: the values of the current record; nil where they cannot be told (it does not decode), and then
+  ///   - current: the result of `current(_:)`; nil inserts.
+  ///   - oldValues: the values of the current record; nil if they are unknown because it does not decode. Then
   ///     every index is searched for its entries.
-  ///   - touch: whether a record that is there just so is written again, as a version of its own.
+  ///   - touch: whether an equal record is written again, as a new version.
   @discardableResult
   package func put(
     _ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]], replacing current: Current?,
@@ -136,7 +136,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     return .updated
   }
 
-  /// Deletes a record; answers whether there was one.
+  /// Deletes a record and returns whether there was one.
   ///
   /// - Parameter oldValues: as for `put`.
   @discardableResult
@@ -148,7 +148,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     return true
   }
 
-  /// Writes the entries that were held back, and throws `ModelError.notUnique` where an index with uniqueness switched on holds a
+  /// Writes the entries that were held back, and throws `ModelError.notUnique` if an index with uniqueness switched on holds a
   /// value of this transaction's for more than one record. Called before the commit, so that records may swap values.
   package func finish() throws { try finish(nil) }
 
@@ -226,7 +226,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     _ = try indexes[position].remove(key, in: transaction)
   }
 
-  /// Where the record of an identifier lies.
+  /// The reference to the record of an identifier; nil if there is none.
   package func reference(of identifier: [UInt8]) throws -> RecordReference? {
     if recordOrder.isBytes { return try transaction.currentReference(of: identifier, in: records) }
     return try recordOrder.place(of: identifier).withProbe {
@@ -258,17 +258,17 @@ package final class DatastoreWriter: @unchecked Sendable {
     try takeFromLeftOut(identifier)
   }
 
-  /// Has a server asked at once for what a change will look at: the record, and its entries of some values.
+  /// Asks a server in one request for all that a change will look up: the record, and its entries of some values.
   private func foresee(_ identifier: [UInt8], _ values: [[[UInt8]]]) throws {
     if transaction.asksServer { try transaction.foresee(places(identifier, values)) }
   }
 
-  /// Has a server asked at once for what the changes of some hundred records will look at, and once more for the entries of those that are
-  /// there: two round trips instead of two for each. Costs nothing on a file.
+  /// Asks a server in one request for all that the changes of some hundred records will look up, and in a second one for the entries of
+  /// the records that exist: two round trips instead of two for each record. Costs nothing on a file.
   ///
   /// - Parameters:
   ///   - changes: identifiers with the values that they will have.
-  ///   - stored: the values of a record that is there; nil where they cannot be told.
+  ///   - stored: returns the values of a stored record; nil if they are unknown.
   package func foresee(
     _ changes: @autoclosure () -> [(identifier: [UInt8], values: [[[UInt8]]])], stored: (Current) -> [[[UInt8]]]?
   ) throws {
@@ -371,8 +371,8 @@ extension DatastoreWriter {
     for index in descriptor.indexes { try createIndex(index, of: descriptor, in: transaction) }
   }
 
-  /// Makes the empty tree of an index, in place of the one of that name if there is one. The descriptor is the caller's
-  /// to store.
+  /// Creates the empty tree of an index, which replaces an existing tree of that name. The caller must store the
+  /// descriptor.
   package static func createIndex(
     _ index: IndexDescriptor, of descriptor: DatastoreDescriptor, in transaction: any WriteTransaction
   ) throws(ModelError) {
@@ -385,7 +385,7 @@ extension DatastoreWriter {
     }
   }
 
-  /// Stores a changed descriptor; writes nothing where it is the stored one.
+  /// Stores a changed descriptor; writes nothing if it equals the stored one.
   package static func store(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError)
   {
     let attributes = try descriptor.bytes

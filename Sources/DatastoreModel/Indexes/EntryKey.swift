@@ -26,7 +26,7 @@ package enum EntryKey {
   /// How long the key is.
   static func length(value: [UInt8], identifier: [UInt8]) -> Int { value.count + identifier.count + 2 }
 
-  /// Where the identifier lies in a key; nil where the bytes are no entry key.
+  /// The range of the identifier within a key. Nil if the bytes are not an entry key.
   package static func identifierRange(_ key: UnsafeRawBufferPointer) -> Range<Int>? {
     guard key.count >= 2 else { return nil }
     let end = key.count - 2
@@ -35,18 +35,18 @@ package enum EntryKey {
     return (end - length)..<end
   }
 
-  /// The bytes of the identifier; nil where the bytes are no entry key.
+  /// The bytes of the identifier. Nil if the bytes are not an entry key.
   package static func identifier(_ key: UnsafeRawBufferPointer) -> [UInt8]? {
     identifierRange(key).map { Array(key[$0]) }
   }
 
-  /// The bytes of the value; nil where the bytes are no entry key.
+  /// The bytes of the value. Nil if the bytes are not an entry key.
   package static func value(_ key: UnsafeRawBufferPointer) -> [UInt8]? { key.value.map { Array($0) } }
 
-  /// The bytes of value and identifier, where both are wanted; nil where the bytes are no entry key.
+  /// Splits a key into the bytes of its value and of its identifier. Returns nil if the bytes are not an entry key.
   ///
-  /// Of one alone the others above: the optimizer of Swift 6.3 lets go of the half that nobody uses before it has filled it, which the
-  /// address sanitizer found as a write into freed memory.
+  /// A caller that needs only one of them must call `value(_:)` or `identifier(_:)`: the optimizer of Swift 6.3 releases the unused
+  /// array before it has filled it, which the address sanitizer found as a write into freed memory.
   package static func split(_ key: UnsafeRawBufferPointer) -> (value: [UInt8], identifier: [UInt8])? {
     guard let range = identifierRange(key) else { return nil }
     return (Array(key[..<range.lowerBound]), Array(key[range]))
@@ -60,7 +60,7 @@ package enum EntryKey {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The value of an entry's key; nil where the bytes are no entry key.
+  /// The value of an entry's key. Nil if the bytes are not an entry key.
   var value: UnsafeRawBufferPointer? {
     EntryKey.identifierRange(self).map { UnsafeRawBufferPointer(rebasing: self[..<$0.lowerBound]) }
   }

@@ -3,9 +3,9 @@ package import StorageEngine
 /// Index entries in one run of bytes: a warm-up collects hundreds of thousands of them, and an array for each would cost more than
 /// all else.
 package struct EntryRun: Sendable {
-  /// Where the key of an entry lies.
+  /// The place of an entry's key in the bytes.
   private struct Place: Sendable {
-    /// The key's first eight bytes, which mostly tell two keys apart.
+    /// The key's first eight bytes, which are usually enough to compare two keys.
     var beginning: UInt64
     var start: UInt32
     var count: UInt16
@@ -49,8 +49,8 @@ package struct EntryRun: Sendable {
     isSorted = false
   }
 
-  /// Adds all entries of another run; `moved` tells where records lie now that have been written since, by the offset at which they
-  /// lay.
+  /// Adds all entries of another run. `moved` has the new references of records that have been rewritten since, by their old
+  /// offsets.
   mutating func append(_ others: EntryRun, moved: [UInt64: RecordReference]) {
     let offset = UInt32(bytes.count)
     bytes += others.bytes
@@ -93,7 +93,7 @@ package struct EntryRun: Sendable {
     }
   }
 
-  /// Calls `body` with the last entry of each key, where that is no removal.
+  /// Calls `body` with the last entry of each key, unless it is a removal.
   func forEachLast(_ body: (SortedEntry) throws -> Void) rethrows {
     try bytes.withUnsafeBytes { bytes in
       for (position, place) in places.enumerated() where !place.isRemoval {

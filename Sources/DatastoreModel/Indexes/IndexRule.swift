@@ -34,7 +34,7 @@ package struct IndexRule: Hashable, Sendable {
   /// The paths for people: `.population`, `.country, .population`.
   package var text: String { tiers.map(\.path.description).joined(separator: ", ") }
 
-  /// The values of a document, each once; throws `ModelError.refused` where it has none that the index could hold.
+  /// The values of a document, each once; throws `ModelError.refused` if it has none that the index could hold.
   package func values(of document: Document) throws(ModelError) -> [KeyValue] {
     if tiers.count > 1 {
       var parts: [KeyValue] = []
@@ -70,7 +70,7 @@ package struct IndexRule: Hashable, Sendable {
 }
 
 extension Document {
-  /// As JSON, cut where it is long.
+  /// As JSON, cut if it is long.
   var shownInSentence: String {
     let text = compactJSON
     return text.count > 40 ? "\(text.prefix(39))…" : text
@@ -83,10 +83,10 @@ extension IndexDescriptor {
     if case .compound(let encodings) = encoding, tiers.count == encodings.count { encodings } else { [encoding] }
   }
 
-  /// Whether a rule tells the values of the index.
+  /// Whether a declared rule gives the values of the index.
   package var hasDeclaredRule: Bool { declaredRule != nil }
 
-  /// The declared rule, or nil where there is none or its paths cannot be read.
+  /// The declared rule, or nil if there is none or its paths cannot be parsed.
   var declaredRule: IndexRule? {
     let texts = tiers.isEmpty ? [rule] : tiers.map(\.rule)
     let paths = texts.compactMap { $0.flatMap { try? DocumentPath(parsing: $0) } }
@@ -94,8 +94,8 @@ extension IndexDescriptor {
     return IndexRule(self, paths: paths, origin: .declared)
   }
 
-  /// The document paths that the stored key-path names spell, `\City.population` and `population` alike; nil where one
-  /// is not stored.
+  /// The document paths that the stored key-path names spell, `\City.population` and `population` alike; nil if one is
+  /// not stored or cannot be parsed.
   var namedPaths: [DocumentPath]? {
     let names = tiers.isEmpty ? [keyPathName] : tiers.map(\.keyPathName)
     let paths = names.compactMap { $0.flatMap { Self.documentPath(ofKeyPath: $0) } }

@@ -9,7 +9,7 @@ package struct IndexWriter {
   /// As the descriptor says: it is asked of every record, and to read it from there copied the whole of it.
   let isDirect: Bool
   let isStale: Bool
-  /// Values that this transaction gave to a record, where a value may have one only.
+  /// Values that this transaction gave to a record, if the index allows one record a value.
   private var touched: Set<[UInt8]> = []
   /// Entries by identifier, made when the index had to be searched a second time. It may hold some that are gone.
   private var entries: [[UInt8]: [[UInt8]]]?
@@ -39,7 +39,7 @@ package struct IndexWriter {
     }
   }
 
-  /// Changes the entries of a record; answers how many were not where the old values said.
+  /// Changes the entries of a record. Returns how many entries were missing where the old values said they are.
   mutating func replace(
     _ old: [[UInt8]], by new: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference,
     in transaction: any WriteTransaction
@@ -54,7 +54,7 @@ package struct IndexWriter {
       let isNew = try add(value, of: identifier, reference, in: transaction)
       if stays, isNew { missing += 1 }
     }
-    // What is held back was made from the records, and the empty tree tells nothing of it.
+    // Entries that are held back were made from the records; the tree is empty still, so a search of it would find nothing.
     guard missing > 0, gathered == nil else { return 0 }
     return max(missing, try removeStrays(of: identifier, keeping: new, in: transaction))
   }
@@ -69,11 +69,11 @@ package struct IndexWriter {
     return strays
   }
 
-  /// Whether the index has an entry for each of these values (and, where it is direct, one that refers to the record).
+  /// Whether the index has an entry for each of these values (and, if it is direct, one that refers to the record).
   func holds(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
-    // What waits to be written was made from the records.
+    // Entries that are held back were made from the records, so they are right.
     if gathered != nil { return true }
     for value in values {
       let key = EntryKey.make(value: value, identifier: identifier)
@@ -113,7 +113,7 @@ extension IndexWriter {
     _ key: UnsafeRawBufferPointer, _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
     let payload: Payload = isDirect ? .record(reference) : .none
-    if order.isBytes { return try transaction.insert(key, payload, in: tree) }
+    if order.isBytes { return try transaction.insert(key, payload, in: tree, probe: nil) }
     let place = try order.place(of: Array(key))
     let isNew = try place.withProbe { try transaction.insert(key, payload, in: tree, probe: $0) }
     if isNew {
@@ -123,7 +123,7 @@ extension IndexWriter {
     return isNew
   }
 
-  /// Has the value of an entry that was inserted by its key looked at by `duplicates`.
+  /// Marks the value of an entry that was inserted by its key, so that `duplicates` checks it.
   mutating func note(_ key: [UInt8]) {
     guard descriptor.isUnique, let value = key.withUnsafeBytes({ EntryKey.value($0) }) else { return }
     touched.insert(value)
@@ -157,26 +157,26 @@ extension IndexWriter {
 // MARK: - Many entries
 
 extension IndexWriter {
-  /// From now on holds entries back and writes them in order, if the index is empty: several times as fast as one by one. The
-  /// memory is shared by so many indexes.
+  /// From now on holds entries back and writes them in order, if the index is empty: several times as fast as one by one.
+  /// `indexes` is the number of indexes that share the sorter's memory.
   mutating func gather(in transaction: any WriteTransaction, sharing indexes: Int) throws {
     guard gathered == nil, try transaction.tree(tree)?.isEmpty == true else { return }
     gathered = EntrySorter(sharing: indexes)
   }
 
-  /// What was held back, for the caller to write; nil where nothing is. Entries that come later are written one by one.
+  /// Takes the entries that were held back, for the caller to write; nil if entries are not held back. Later ones are written one by one.
   mutating func takeGathered() -> EntrySorter? {
     defer { gathered = nil }
     return gathered
   }
 
-  /// Writes what was held back; a step of `meter` for it, where there is one.
+  /// Writes the entries that were held back, as a step of `meter` if there is one.
   mutating func writeGathered(
     _ sorter: consuming EntrySorter, in transaction: any WriteTransaction, _ meter: WorkMeter?
   )
     throws
   {
-    try meter?.begin("index \(descriptor.name)", total: sorter.count)
+    try meter?.begin(WorkStep.writing(descriptor.name), total: sorter.count)
     try fill(from: &sorter, in: transaction, meter)
   }
 
@@ -288,7 +288,7 @@ extension IndexWriter {
 // MARK: - Uniqueness
 
 extension IndexWriter {
-  /// Has every value that more than one record has told of; for an index that was filled, or that is to be unique from now on.
+  /// Marks values that more than one record has, so that the commit reports them. For an index that was filled or becomes unique.
   package mutating func touchDuplicates(in transaction: any WriteTransaction) throws {
     guard descriptor.isUnique else { return }
     var last: (value: [UInt8], comparison: KeyComparison)?
@@ -323,13 +323,13 @@ extension IndexWriter {
     return conflicts
   }
 
-  /// Conflicts told one by one.
+  /// The most conflicts that are reported one by one.
   private static let conflictLimit = 100
 }
 
 extension Tree {
-  /// The identifiers that stand under a value in an index, lowest first. Where the order is not known (nil, in a tree that is not in that
-  /// of bytes), the whole index is walked.
+  /// The identifiers that an index has for a value, lowest first. If the order is not known (nil, for a tree that is not in byte
+  /// order), the whole index is walked.
   func identifiers(of value: [UInt8], _ order: EntryOrder?, limit: Int) throws -> [[UInt8]] {
     var found: [[UInt8]] = []
     var cursor = cursor()

@@ -13,7 +13,7 @@ package enum KeyOrder: Sendable {
 
   package var treeOrder: TreeOrder { isBytes ? .bytes : .caller }
 
-  /// A function that tells where a stored key lies relative to this one: negative where it lies before.
+  /// Compares stored keys with this one: the result is negative for a key before it.
   package func comparison(to key: [UInt8]) throws -> KeyComparison {
     switch self {
     case .bytes: KeyComparison { stored in key.withUnsafeBytes { compareKeys(stored, $0) } }
@@ -21,7 +21,7 @@ package enum KeyOrder: Sendable {
     }
   }
 
-  /// Whether a stored key comes before another; one that cannot be read comes where its bytes would.
+  /// Whether a stored key comes before another; a key that cannot be read is compared by its bytes.
   package func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.withUnsafeBytes { left in
       let place = (try? comparison(to: right).place(left)) ?? right.withUnsafeBytes { compareKeys(left, $0) }
@@ -46,8 +46,8 @@ package enum KeyOrder: Sendable {
   }
 }
 
-/// Where a stored key lies relative to one that is sought: negative before it, 0 where it is the one. Throws where the stored
-/// key cannot be read.
+/// Compares stored keys with one that is sought: the result is negative for a key before it and 0 for an equal key. Throws if the
+/// stored key cannot be read.
 package struct KeyComparison {
   package let place: (UnsafeRawBufferPointer) throws -> Int
 
@@ -56,7 +56,7 @@ package struct KeyComparison {
 
 /// The order of values whose type only the app knows.
 package protocol KeyComparator: AnyObject, Sendable {
-  /// Throws where the key cannot be read.
+  /// Throws if the key cannot be read.
   func comparison(to key: [UInt8]) throws -> KeyComparison
 }
 
@@ -95,9 +95,13 @@ package struct EntryOrder: Sendable {
   /// The place before all entries of a value and after all of lesser ones; or, with `after`, behind its entries.
   package func bound(of value: [UInt8], after: Bool) throws -> SoughtPlace {
     if isBytes { return .bytes(after ? value + [0xFF] : value) }
-    let values = try self.value.comparison(to: value)
-    return .compare { stored in
-      let place = try values.place(Self.parts(of: stored).value)
+    return Self.bound(of: try self.value.comparison(to: value), after: after)
+  }
+
+  /// The place before all entries whose values are equal in a comparison, or, with `after`, behind them.
+  package static func bound(of values: KeyComparison, after: Bool) -> SoughtPlace {
+    .compare { stored in
+      let place = try values.place(parts(of: stored).value)
       return place != 0 ? place : after ? -1 : 1
     }
   }
@@ -123,7 +127,7 @@ package enum SoughtPlace {
     if case .bytes = self { .bytes } else { .caller }
   }
 
-  /// Where a stored key lies relative to the place.
+  /// Compares a stored key with the place: negative before it, 0 at it.
   package func compares(_ stored: Bytes) throws -> Int {
     try stored.withUnsafeBytes { stored in
       switch self {
@@ -141,7 +145,7 @@ package enum SoughtPlace {
     }
   }
 
-  /// Calls `body` with the engine's form of the place. Where a stored key cannot be read, what that throws comes out.
+  /// Calls `body` with the engine's form of the place. If a stored key cannot be read, rethrows that error.
   package func withProbe<R>(_ body: (KeyProbe) throws -> R) throws -> R {
     switch self {
     case .bytes(let key): return try body(.bytes(key))

@@ -1,7 +1,7 @@
 import StorageEngine
 
-/// Sees that a key that was just inserted lies between its neighbours by the order that the app's types tell now, either way round: a `<`
-/// that contradicts itself, or that has changed, must not scatter keys where nobody finds them.
+/// Checks that a key that was just inserted lies between its neighbours by the current order of the app's types, compared both ways
+/// round. If `<` contradicts itself or has changed, keys could otherwise be stored at places where no search finds them.
 struct NeighbourCheck {
   let datastore: String
   /// Nil for the records.

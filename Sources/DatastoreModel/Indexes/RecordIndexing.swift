@@ -1,7 +1,7 @@
 import Documents
 import StorageEngine
 
-/// Finds the index values of records of one datastore: by the app's own types where they are compiled in, otherwise by
+/// Finds the index values of records of one datastore: by the app's own types if they are compiled in, otherwise by
 /// the proven rules.
 package struct RecordIndexing {
   let descriptor: DatastoreDescriptor
@@ -9,7 +9,7 @@ package struct RecordIndexing {
   let rules: [String: RuleOutcome]
   /// Whether the records are in a store on a server.
   private let isServed: Bool
-  /// The proven rule of each of the descriptor's indexes; nil where it has none, or is stale.
+  /// The proven rule of each of the descriptor's indexes; nil if the index has none or is stale.
   private let valueRules: [IndexRule?]
 
   init(_ datastore: OwnDatastore, progress: WorkProgress? = nil) throws(ModelError) {
@@ -20,7 +20,7 @@ package struct RecordIndexing {
       format == nil ? try store.proofs.rules(of: datastore, progress: progress) : [:], isServed: store.engine.isServed)
   }
 
-  /// As another descriptor says it: where it marks indexes stale, they have no values.
+  /// The same for another descriptor: indexes that it marks stale have no values.
   private init(
     _ descriptor: DatastoreDescriptor, _ format: (any CompiledFormat)?, _ rules: [String: RuleOutcome], isServed: Bool
   ) {
@@ -52,7 +52,7 @@ package struct RecordIndexing {
     return RecordIndexing(descriptor, format, rules, isServed: isServed)
   }
 
-  /// Why records of this datastore cannot be edited, index by index; empty where they can.
+  /// The reasons why records of this datastore cannot be edited, index by index; empty if they can.
   var refusals: [EditRefusal] {
     guard format == nil else { return [] }
     guard descriptor.identifierEncoding.isByteOrdered else {
@@ -71,20 +71,22 @@ package struct RecordIndexing {
   }
 
   /// The encoded values of a record per index, in the order of the descriptor's indexes; throws `ModelError.refused`
-  /// where the record does not decode or has no value that an index could hold.
+  /// if the record does not decode or has no value that an index could hold.
   package func values(of content: RecordContent) throws(ModelError) -> [[[UInt8]]] {
     guard !descriptor.indexes.isEmpty || format != nil else { return [] }
-    if let format {
-      let values = try format.keys(of: content).values
-      return descriptor.indexes.map { $0.isStale ? [] : values[$0.name] ?? [] }
-    }
+    if let format { return inOrder(try format.keys(of: content).values) }
     return try values(of: content, document(of: content))
   }
 
-  /// Where the values lie that `values(of:_:)` looks for.
+  /// The values that a format gives by index name, in the order of the descriptor's indexes.
+  private func inOrder(_ values: [String: [[UInt8]]]) -> [[[UInt8]]] {
+    descriptor.indexes.map { $0.isStale ? [] : values[$0.name] ?? [] }
+  }
+
+  /// The paths of the values that `values(of:_:)` reads.
   var valuePaths: [DocumentPath] { valueRules.flatMap { $0?.tiers.map(\.path) ?? [] } }
 
-  /// As `values(of:)`, where the document is known already, or what lies at `valuePaths`.
+  /// As `values(of:)`, if the document, or at least the part of it at `valuePaths`, is known already.
   func values(of content: RecordContent, _ document: Document) throws(ModelError) -> [[[UInt8]]] {
     if format != nil { return try values(of: content) }
     var values: [[[UInt8]]] = []
@@ -99,7 +101,7 @@ package struct RecordIndexing {
     return values
   }
 
-  /// Throws where an entry would be longer than a key may be, before anything is written.
+  /// Throws if an entry would be longer than a key may be, before anything is written.
   func checkLengths(_ values: [[[UInt8]]], of identifier: [UInt8]) throws(ModelError) {
     let keyLimit = isServed ? Limits.servedKey : Limits.key
     if identifier.count > keyLimit {
@@ -120,31 +122,43 @@ package struct RecordIndexing {
     try onDocument(descriptor.coding(of: content.bytes).document(of: content.bytes))
   }
 
-  /// Throws where content is no record of this identifier: it does not parse, or its identifier field is another. An app
-  /// may keep an instance under another identifier than its own; then its own must stay what it was.
-  func check(
-    _ content: RecordContent, of identifier: StoredKey, insteadOf old: RecordContent?
-  ) throws(ModelError) {
-    if let format {
-      let found = try format.keys(of: content).identifier
-      if found == identifier.bytes { return }
-      guard let old, try found == format.keys(of: old).identifier else { throw otherIdentifier(identifier) }
-      return
+  /// The values of a record that is to be written, as `values(of:)`, after looking whether it can be.
+  ///
+  /// - Parameters:
+  ///   - identifier: the one that it is written under. An app may keep an instance under another identifier than its own; then its own
+  ///     must stay what it was.
+  ///   - old: what is there.
+  ///   - isBroughtBack: whether it was there before; then its own identifier is not looked at.
+  /// - Throws: `ModelError.refused` if it does not decode, if its own identifier is another, or if an entry would be too long.
+  func values(
+    of content: RecordContent, under identifier: StoredKey, insteadOf old: RecordContent?, isBroughtBack: Bool
+  ) throws(ModelError) -> [[[UInt8]]] {
+    let values: [[[UInt8]]]
+    if isBroughtBack {
+      values = try self.values(of: content)
+    } else if let format {
+      let keys = try format.keys(of: content)
+      if keys.identifier != identifier.bytes {
+        guard let old, try keys.identifier == format.keys(of: old).identifier else { throw otherIdentifier(identifier) }
+      }
+      values = inOrder(keys.values)
+    } else {
+      let document: Document
+      do {
+        document = try self.document(of: content)
+      } catch {
+        throw .refused(reason: "the new content does not parse: \(error)")
+      }
+      if let text = descriptor.identifierPath {
+        let path = try onDocument(DocumentPath(parsing: text))
+        guard let value = descriptor.identifierEncoding.keyValue(of: document[path]),
+          try descriptor.identifierEncoding.encode(value) == identifier.bytes
+        else { throw otherIdentifier(identifier) }
+      }
+      values = try self.values(of: content, document)
     }
-    let document: Document
-    do {
-      document = try self.document(of: content)
-    } catch {
-      throw .refused(reason: "\(identifier): the new content does not parse: \(error)")
-    }
-    guard
-      let path = try descriptor.identifierPath.map({ text throws(ModelError) in
-        try onDocument(DocumentPath(parsing: text))
-      })
-    else { return }
-    guard let value = descriptor.identifierEncoding.keyValue(of: document[path]),
-      try descriptor.identifierEncoding.encode(value) == identifier.bytes
-    else { throw otherIdentifier(identifier) }
+    try checkLengths(values, of: identifier.bytes)
+    return values
   }
 
   private func otherIdentifier(_ identifier: StoredKey) -> ModelError {

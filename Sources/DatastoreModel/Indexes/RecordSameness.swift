@@ -1,14 +1,14 @@
 package import Documents
 package import StorageEngine
 
-/// Whether two records say the same: same version tag and same canonical document.
+/// Whether two records are equal: same version tag and same canonical document.
 ///
-/// Equal bytes are the usual case and cost a comparison. Where they differ, both are parsed only if one could be the
-/// other with members in another order or other white space; everything else is told apart by counting bytes.
+/// Equal bytes are the usual case and cost a comparison. If the bytes differ, both are parsed only if one could be the
+/// other with members in another order or other white space. In all other cases counting bytes shows that they differ.
 package enum RecordSameness {
   /// - Parameters:
-  ///   - coding: what both contents are; `.opaque` where only equal bytes say the same.
-  ///   - rules: which lists are written in any order.
+  ///   - coding: the coding of both contents; `.opaque` if only contents of equal bytes are equal.
+  ///   - rules: name the lists whose order does not matter.
   package static func isSame(
     _ old: Bytes, _ new: [UInt8], coding: RecordCoding, rules: MergeRules = MergeRules()
   ) -> Bool {

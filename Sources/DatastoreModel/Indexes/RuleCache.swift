@@ -1,7 +1,7 @@
 import Locks
 import StorageEngine
 
-/// What is known of the rules of a store's indexes, so that a proof is made once and then only carried forward.
+/// The proofs of the rules of a store's indexes: a proof is made once, and after that only checked against changes.
 final class RuleCache: Sendable {
   private struct Known: Sendable {
     var commit: CommitNumber
@@ -13,8 +13,8 @@ final class RuleCache: Sendable {
 
   /// The rules of a datastore's indexes as of its view.
   ///
-  /// The first time each record is read once. Later, a rule that held at an earlier commit is checked against what
-  /// changed since; only where that fails, or nothing was proven, all records are read again.
+  /// The first time, each record is read once. Later, a rule that held at an earlier commit is checked against the changes
+  /// since then; only if that fails, or nothing was proven, all records are read again.
   func rules(
     of datastore: OwnDatastore, progress: WorkProgress? = nil
   ) throws(ModelError) -> [String: RuleOutcome] {
@@ -39,11 +39,34 @@ final class RuleCache: Sendable {
     return outcomes
   }
 
+  /// The outcomes that hold for this state by an earlier proof. Of a small datastore, all records are read for them.
+  func knownRules(of datastore: OwnDatastore) throws(ModelError) -> [String: RuleOutcome] {
+    if try datastore.count <= Self.smallCount, !datastore.view.store.engine.isServed { return try rules(of: datastore) }
+    guard let earlier = known.withLock({ $0[datastore.descriptor.key] }),
+      earlier.indexes == datastore.descriptor.indexes
+    else { return [:] }
+    if earlier.commit == datastore.view.commit { return earlier.outcomes }
+    return try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes)
+  }
+
+  /// The number of records that are read in the time of a keystroke.
+  private static let smallCount = 4_096
+
   func remember(_ outcomes: [String: RuleOutcome], of datastore: OwnDatastore) {
     known.withLock {
       $0[datastore.descriptor.key] = Known(
         commit: datastore.view.commit, indexes: datastore.descriptor.indexes, outcomes: outcomes)
     }
+  }
+}
+
+extension ReadableDatastore {
+  /// The rule of an index that was not declared, if it is known to hold for every record of this state.
+  func knownRule(of index: IndexDescriptor) throws(ModelError) -> IndexRule? {
+    guard let own = self as? OwnDatastore,
+      case .proven(let rule)? = try own.view.store.proofs.knownRules(of: own)[index.name]
+    else { return nil }
+    return rule
   }
 }
 
@@ -75,7 +98,7 @@ private struct CarriedProof {
     return carried
   }
 
-  /// The records that changed, with their new content; nil where they are too many to be worth it.
+  /// The records that changed, with their new content; nil if there are more than `changeLimit`.
   private func changedRecords(since before: OwnView) throws(ModelError) -> [[UInt8]: Record?]? {
     var changed: [[UInt8]: Record?] = [:]
     var cursor = try onStorage { () throws(StorageError) in

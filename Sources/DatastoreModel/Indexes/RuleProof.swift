@@ -2,7 +2,7 @@ import Documents
 
 /// Proves which document path an index is made from, by the records themselves.
 ///
-/// A path is proven where its values reproduce the index exactly for all records: every value of every record has its
+/// A path is proven if its values reproduce the index exactly for all records: every value of every record has its
 /// entry, and there are no other entries. It must also be the stored key-path name, or the only such path of at least
 /// 20 distinct values; otherwise two fields that happen to agree today could be mistaken for each other.
 ///
@@ -11,15 +11,15 @@ import Documents
 struct RuleProof {
   static let distinctValuesNeeded = 20
   private static let sampleSize = 48
-  /// So many records are looked up together, of so many bytes: on a server each look is a round trip.
+  /// The most records, and bytes of records, that are looked up together: on a server each look-up is a round trip.
   private static let groupSize = 512
   private static let groupBytes = 1 << 20
 
   let datastore: any ReadableDatastore
-  /// Hears how many records were read.
+  /// Called with the number of records that were read.
   var progress: WorkProgress?
 
-  /// What is known of each index, by name.
+  /// The outcome of the proof for each index, by name.
   func outcomes(of indexes: [any ReadableIndex]) throws(ModelError) -> [String: RuleOutcome] {
     var outcomes: [String: RuleOutcome] = [:]
     var trials: [Trial] = []
@@ -54,6 +54,9 @@ struct RuleProof {
     if let rule = descriptor.declaredRule { return .proven(rule) }
     guard descriptor.encoding.isByteOrdered else {
       return .unproven(reason: "the order of \(descriptor.valueType) is known only to the app")
+    }
+    guard !descriptor.valueType.contains("FoldedText") else {
+      return .unproven(reason: "only the app folds its texts")
     }
     guard datastore.descriptor.identifierEncoding.isByteOrdered else {
       return .unproven(reason: "the order of \(datastore.descriptor.identifierType) is known only to the app")
@@ -115,8 +118,8 @@ struct RuleProof {
     return paths
   }
 
-  /// The rule that an index most likely has although it does not hold for all records: the stored key-path name, where
-  /// it gives at least nine of ten sampled entries. For telling what is wrong, never for editing.
+  /// The rule that an index most likely has although it does not hold for all records: the stored key-path name, if it
+  /// gives at least nine of ten sampled entries. For reports of wrong entries, never for editing.
   func likelyRule(of index: any ReadableIndex) throws(ModelError) -> IndexRule? {
     let descriptor = index.descriptor
     guard descriptor.encoding.isByteOrdered, let paths = descriptor.namedPaths, try index.count > 0 else { return nil }
@@ -235,6 +238,6 @@ package enum RuleOutcome: Hashable, Sendable {
 }
 
 extension KeyEncoding {
-  /// What nil is as a key.
+  /// The key of nil.
   static let encodedNull: [UInt8] = (try? KeyEncoding.optional(.bool).encode(.null)) ?? []
 }

@@ -1,7 +1,7 @@
 import StorageEngine
 
-/// Writes a sorted run of entries: for each the key's length (2 bytes), whether it is a removal (1), offset, length and check of its record (8,
-/// 4, 4), and the key.
+/// Writes a sorted run of entries: for each the key's length (2 bytes), whether it is a removal (1), offset, length and check of its
+/// record (8, 4, 4), and the key.
 struct RunWriter {
   static let headSize = 19
   private static let bufferSize = 1 << 16
@@ -36,7 +36,7 @@ struct RunWriter {
   }
 }
 
-/// Merges sorted runs of a file: of equal keys the entry of the latest run comes out.
+/// Merges sorted runs of a file: of equal keys it returns the entry of the latest run.
 struct RunMerge: ~Copyable {
   /// By the number of the run.
   private let readers: [RunReader]
@@ -46,7 +46,7 @@ struct RunMerge: ~Copyable {
 
   /// The key of a run's next entry. Counted references would be counted at each comparison.
   private struct Head {
-    /// The key's first eight bytes, which mostly tell two keys apart.
+    /// The key's first eight bytes, which are usually enough to compare two keys.
     var beginning: UInt64
     var key: UnsafeRawBufferPointer
     var run: Int
@@ -59,7 +59,7 @@ struct RunMerge: ~Copyable {
 
     func hasKey(of other: Head) -> Bool { beginning == other.beginning && compareKeys(key, other.key) == 0 }
 
-    /// Whether its entry comes out before another's: equal keys of later runs first.
+    /// Whether its entry is returned before another's: equal keys of later runs first.
     func precedes(_ other: Head) -> Bool {
       if beginning != other.beginning { return beginning < other.beginning }
       let order = compareKeys(key, other.key)
@@ -127,9 +127,9 @@ private final class RunReader {
   private var position: UInt64
   private let end: UInt64
   private let buffer: UnsafeMutableRawBufferPointer
-  /// What of the buffer was read from the file.
+  /// How many bytes of the buffer were read from the file.
   private var filled = 0
-  /// Where the next entry begins in it.
+  /// The offset of the next entry in the buffer.
   private var offset = 0
   private(set) var entry = SortedEntry(
     key: UnsafeRawBufferPointer(start: nil, count: 0), reference: .none, isRemoval: false)
@@ -143,7 +143,7 @@ private final class RunReader {
 
   deinit { buffer.deallocate() }
 
-  /// Goes to the next entry; false at the end.
+  /// Advances to the next entry; returns false at the end.
   func next() throws(StorageError) -> Bool {
     try fill(RunWriter.headSize)
     if filled == offset { return false }
@@ -164,7 +164,7 @@ private final class RunReader {
     return true
   }
 
-  /// Sees that so many bytes of the run are there, if it has as many left.
+  /// Makes sure that `count` bytes of the run are in the buffer, if it has as many left.
   private func fill(_ count: Int) throws(StorageError) {
     guard filled - offset < count, position < end else { return }
     let rest = filled - offset

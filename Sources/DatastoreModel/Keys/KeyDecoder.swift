@@ -1,6 +1,6 @@
 import Documents
 
-/// Reads values from the bytes of a key; answers nil, and never traps, where they are not what `KeyEncoder` makes.
+/// Reads values from the bytes of a key. Returns nil, and never traps, if they are not as `KeyEncoder` makes them.
 struct KeyDecoder {
   private let bytes: UnsafeRawBufferPointer
   private var at = 0
@@ -11,7 +11,7 @@ struct KeyDecoder {
 
   var isAtEnd: Bool { at == bytes.count }
 
-  /// The next value, where it is one of this encoding.
+  /// Returns the next value, if it is one of this encoding.
   mutating func next(_ encoding: KeyEncoding) -> KeyValue? {
     switch encoding {
     case .comparator: return nil
@@ -93,7 +93,7 @@ struct KeyDecoder {
       guard let byte = take() else { return nil }
       magnitude = magnitude << 8 | UInt128(isNegative ? ~byte : byte)
     }
-    // Each number has one form: the shortest.
+    // Each number has only its shortest form.
     guard count == 0 || magnitude >> UInt128(8 * (count - 1)) != 0 else { return nil }
     guard !isNegative || magnitude <= Int128.min.magnitude else { return nil }
     return KeyValue(magnitude: magnitude, isNegative: isNegative)
@@ -138,7 +138,7 @@ struct KeyDecoder {
     while let byte = take() {
       let pair = byte ^ flip
       guard pair != 0 else {
-        // Each number has one form: no zeros lead, and no pair of them ends it.
+        // Each number has only one form: without leading zeros and without a pair of zeros at the end.
         guard let first = digits.first, first != 0, digits.suffix(2) != [0, 0] else { return nil }
         return .decimal(
           DecimalDigits(isNegative: sign == 1, coefficient: digits, scale: exponent - digits.count).description)
@@ -152,7 +152,7 @@ struct KeyDecoder {
 }
 
 extension KeyValue {
-  /// The narrowest case for an integer.
+  /// Makes the narrowest case for an integer.
   package init(magnitude: UInt128, isNegative: Bool) {
     if isNegative, magnitude <= UInt128(Int64.min.magnitude) {
       self = .integer(Int64(truncatingIfNeeded: 0 &- magnitude))
@@ -165,7 +165,7 @@ extension KeyValue {
     }
   }
 
-  /// A span of time; one of more seconds than fit in 64 bits is a decimal number of seconds.
+  /// Makes a span of time; one whose seconds do not fit in 64 bits becomes a decimal number of seconds.
   package init(attoseconds: Int128) {
     let (seconds, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
     if let seconds = Int64(exactly: seconds) {

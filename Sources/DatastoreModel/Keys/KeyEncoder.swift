@@ -2,7 +2,7 @@ package import Documents
 
 /// Appends values to a key so that the order of the bytes is the order of the values.
 ///
-/// Each value begins with a tag, which also orders values of different kinds, and says by itself where it ends:
+/// Each value begins with a tag, which also orders values of different kinds, and its end follows from its own bytes:
 ///
 /// ```
 /// null      01
@@ -23,8 +23,8 @@ package import Documents
 /// UUID      30  16 bytes
 /// ```
 ///
-/// Tiers follow one another. A descending value is the complement of its bytes and a closing FF. No value begins with
-/// 00 or FF, so whatever follows a value (a tier, an identifier, FF as a bound) leaves its order alone.
+/// Tiers follow one another. A descending value is the complement of its bytes and a closing FF. No value begins with 00 or FF, so the
+/// bytes after a value (a tier, an identifier, FF as a bound) do not affect its order.
 ///
 /// Example: `("Ca", 300)` is `02 43 61 00 16 01 2C`.
 package struct KeyEncoder: Sendable {
@@ -32,7 +32,7 @@ package struct KeyEncoder: Sendable {
 
   package init() {}
 
-  /// Makes room for a key of about so many bytes.
+  /// Reserves capacity for a key of about `count` bytes.
   package init(reservingCapacity count: Int) { bytes.reserveCapacity(count) }
 
   package mutating func appendNull() { bytes.append(KeyTag.null) }
@@ -47,7 +47,7 @@ package struct KeyEncoder: Sendable {
 
   package mutating func append(_ value: UInt64) { append(magnitude: value, isNegative: false) }
 
-  /// Any integer of up to 128 bits.
+  /// Appends any integer of up to 128 bits.
   package mutating func append(_ value: some FixedWidthInteger) {
     if let narrow = UInt64(exactly: value.magnitude) {
       append(magnitude: narrow, isNegative: value < 0)
@@ -68,7 +68,7 @@ package struct KeyEncoder: Sendable {
     appendOrdered(value)
   }
 
-  /// `interval`: seconds since 2001-01-01 00:00 UTC.
+  /// Appends a date; `interval` is in seconds since 2001-01-01 00:00 UTC.
   package mutating func append(date interval: Double) {
     bytes.append(KeyTag.date)
     appendOrdered(interval)
@@ -105,7 +105,7 @@ package struct KeyEncoder: Sendable {
 
   package mutating func append(_ value: Duration) { append(attoseconds: value.attoseconds) }
 
-  /// `value`: a span of time in attoseconds.
+  /// Appends a span of time; `value` is in attoseconds.
   package mutating func append(attoseconds value: Int128) {
     bytes.append(KeyTag.duration)
     let bits = UInt128(bitPattern: value) ^ (1 << 127)
@@ -113,7 +113,7 @@ package struct KeyEncoder: Sendable {
     appendBigEndian(UInt64(truncatingIfNeeded: bits))
   }
 
-  /// A decimal number; nil is NaN. Exponents beyond ±32,767 are cut to that.
+  /// Appends a decimal number; nil is NaN. Exponents beyond ±32,767 are limited to that.
   package mutating func append(_ value: DecimalDigits?) {
     bytes.append(KeyTag.decimal)
     guard let value else { return bytes.append(0) }
@@ -130,12 +130,12 @@ package struct KeyEncoder: Sendable {
     bytes.append(flip)
   }
 
-  /// What `body` appends, in descending order.
+  /// Appends the value that `body` appends, in descending order.
   package mutating func appendDescending<E: Error>(_ body: (inout KeyEncoder) throws(E) -> Void) throws(E) {
     try appendDescending(isWhole: true, body)
   }
 
-  /// `isWhole`: whether all tiers are appended, not the first ones for a bound.
+  /// The same; `isWhole` says whether all tiers are appended, rather than the first ones for a bound.
   mutating func appendDescending<E: Error>(isWhole: Bool, _ body: (inout KeyEncoder) throws(E) -> Void) throws(E) {
     let start = bytes.count
     try body(&self)

@@ -1,7 +1,7 @@
 package import Documents
 
 extension KeyEncoding {
-  /// Appends a value, converting where nothing is lost.
+  /// Appends a value, and converts it if that loses nothing.
   func append(_ value: KeyValue, to encoder: inout KeyEncoder) throws(ModelError) {
     switch (self, value) {
     case (.optional, .null): encoder.appendNull()
@@ -75,7 +75,7 @@ extension KeyEncoding {
     }
   }
 
-  /// What a person calls it.
+  /// The name that users see.
   package var name: String {
     switch self {
     case .bool: "true or false"
@@ -97,7 +97,7 @@ extension KeyEncoding {
 }
 
 extension KeyValue {
-  /// The exact decimal number of a numeric value; nil for others and for what is not finite.
+  /// The exact decimal number of a numeric value; nil for others and for values that are not finite.
   package var decimalDigits: DecimalDigits? {
     switch self {
     case .integer(let value): DecimalDigits(String(value))

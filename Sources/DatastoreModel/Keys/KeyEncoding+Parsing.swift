@@ -1,8 +1,8 @@
 package import Documents
 
 extension KeyEncoding {
-  /// Reads what a person typed for a value: `1_000_000`, `"Ca"` or `Ca`, `null`, `2026-11-17 09:30`, `0x0a1b`,
-  /// `1.5 s`, and for compound and other composite values a JSON literal. Throws `ModelError.invalid` with the column.
+  /// Reads a value that a user typed: `1_000_000`, `"Ca"` or `Ca`, `null`, `2026-11-17 09:30`, `0x0a1b`, `1.5 s`, and for compound and
+  /// other composite values a JSON literal. Throws `ModelError.invalid` with the column.
   package func parse(_ text: String) throws(ModelError) -> KeyValue {
     let trimmed = text.trimmingSpaces
     switch self {
@@ -28,8 +28,8 @@ extension KeyEncoding {
     }
   }
 
-  /// The value that a record's field would have as a key of this encoding, or nil where it can have none. Dates may be
-  /// ISO 8601 text or seconds since 2001, data base64, durations the pair that Swift encodes.
+  /// Returns the key of this encoding for a record's field, or nil if the field has no such key. Dates may be ISO 8601 text or seconds
+  /// since 2001, data base64, durations the pair that Swift encodes.
   package func keyValue(from document: Document) -> KeyValue? {
     switch (self, document) {
     case (.optional, .null): return .null
@@ -94,7 +94,7 @@ extension KeyEncoding {
     }
   }
 
-  /// A number within the range; nil for any other text.
+  /// Returns a finite number, or nil for any other text.
   private static func finite(_ text: String) -> Double? {
     guard DecimalDigits(text) != nil, let value = Double(text), value.isFinite else { return nil }
     return value
@@ -134,7 +134,7 @@ extension KeyEncoding {
   }
 
   private func composite(_ trimmed: String, in text: String) throws(ModelError) -> Document {
-    // A bare word stands for itself, as raw values of enums are typed.
+    // A bare word is a text, so that raw values of enums can be typed.
     if let first = trimmed.utf8.first, first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z"),
       !["null", "true", "false"].contains(trimmed)
     {
@@ -162,7 +162,7 @@ extension KeyEncoding {
 }
 
 extension String {
-  /// Of the bytes: a quotation mark before a combining character is no character of its own.
+  /// Compares bytes, because a quotation mark before a combining character is not a separate character.
   fileprivate var beginsWithQuote: Bool { utf8.first == UInt8(ascii: "\"") }
 
   var leadingSpaces: Int { prefix { $0.isWhitespace }.count }

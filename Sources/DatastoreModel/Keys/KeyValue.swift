@@ -2,8 +2,8 @@ package import Documents
 
 /// The value of an identifier or of an index entry, independent of the app's types.
 ///
-/// Its `description` is the literal that a person types for it: `"Ca"`, `12`, `null`, `2026-11-17T09:00:00Z`,
-/// `("Ca", 12)` for a compound. `KeyEncoding.parse` reads it back.
+/// Its `description` is the literal that a user types for it: `"Ca"`, `12`, `null`, `2026-11-17T09:00:00Z`, `("Ca", 12)` for a compound.
+/// `KeyEncoding.parse` reads it back.
 package enum KeyValue: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -36,7 +36,7 @@ package struct UUIDBytes: Hashable, Comparable, Sendable {
     self.low = low
   }
 
-  /// Reads the hexadecimal form, in either case, with hyphens at the usual places or without any; nil where it is none.
+  /// Reads the hexadecimal form, in either case, with hyphens at the usual places or without any. Returns nil if it is not one.
   package init?(_ text: some StringProtocol) {
     var halves: (UInt64, UInt64) = (0, 0)
     var digits = 0

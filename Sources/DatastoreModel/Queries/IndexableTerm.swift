@@ -1,10 +1,10 @@
 package import Expressions
 package import Documents
 
-/// A part of a filter that must hold for every record it keeps, in a form that an index can answer.
+/// A part of a filter that must hold for every matching record, in a form that an index can serve.
 package struct IndexableTerm: Hashable, Sendable {
   package var subject: QuerySubject
-  /// Whether it asks for an element of a list (`has`): only for indexes with several values per record.
+  /// Whether it requires an element of a list (`has`): only for indexes with several values per record.
   package var isElement: Bool
   package var test: Test
 
@@ -12,7 +12,7 @@ package struct IndexableTerm: Hashable, Sendable {
     case compare(Filter.Comparison, Document)
     case isOne(of: [Document])
     case begins(String)
-    /// By keys of one encoding, as the typed library has them; whether no test is needed beside.
+    /// By keys of one encoding, as the typed library has them; `isExact` says that no further test is needed.
     case keys([KeyInterval], KeyEncoding, isExact: Bool)
   }
 
@@ -22,7 +22,7 @@ package struct IndexableTerm: Hashable, Sendable {
     self.test = test
   }
 
-  /// The intervals of `intervals(in:)`, and whether everything in them meets the term.
+  /// Returns the intervals of `intervals(in:)`, and whether everything in them meets the term.
   func answer(in encoding: KeyEncoding, comparators: Bool) -> (intervals: [KeyInterval], isExact: Bool)? {
     if case .keys(let intervals, let own, let isExact) = test {
       guard encoding.isByteOrdered || comparators else { return nil }
@@ -32,15 +32,15 @@ package struct IndexableTerm: Hashable, Sendable {
     return intervals(in: encoding).map { ($0, isExact(in: encoding)) }
   }
 
-  /// The one value that the term asks for.
-  func equalValue(in encoding: KeyEncoding) -> (value: KeyValue, isExact: Bool)? {
-    guard let (intervals, isExact) = answer(in: encoding, comparators: false), intervals.count == 1,
+  /// The single value that the term requires.
+  func equalValue(in encoding: KeyEncoding, comparators: Bool) -> (value: KeyValue, isExact: Bool)? {
+    guard let (intervals, isExact) = answer(in: encoding, comparators: comparators), intervals.count == 1,
       intervals[0].isOneValue, case .including(let value) = intervals[0].lower
     else { return nil }
     return (value, isExact)
   }
 
-  /// Whether the keys of an encoding compare as a filter compares what they were made of.
+  /// Whether the keys of an encoding compare in the same way as a filter compares the fields.
   private func isExact(in encoding: KeyEncoding) -> Bool {
     guard case .path(let path) = subject, path.components.count == 1 else { return false }
     if case .begins = test { return false }
@@ -51,12 +51,12 @@ package struct IndexableTerm: Hashable, Sendable {
     }
   }
 
-  /// The intervals of an index of these keys in which all records lie that meet the term; nil where the index cannot
-  /// tell. What lies in them may still not meet the filter: test each record.
+  /// Returns the intervals of an index of these keys that contain all records that meet the term, or nil if the index cannot give them.
+  /// Records in them may still not meet the filter: test each one.
   package func intervals(in encoding: KeyEncoding) -> [KeyInterval]? {
     guard encoding.isByteOrdered else { return nil }
     guard case .path(let path) = subject, path.components.count > 1 else { return ownIntervals(in: encoding) }
-    // Through a list of objects such a path has many values, where an index by one value has null and others nothing.
+    // If such a path passes a list of objects, it has many values, but an index of one value has null there, and others nothing.
     guard !isElement, let intervals = ownIntervals(in: encoding) else { return nil }
     guard encoding.isOptional else { return intervals }
     let nulls = KeyInterval(lower: .including(.null), upper: .including(.null))
@@ -65,7 +65,7 @@ package struct IndexableTerm: Hashable, Sendable {
 
   private func ownIntervals(in encoding: KeyEncoding) -> [KeyInterval]? {
     if case .descending(let inner) = encoding {
-      // Its first entries are the greatest.
+      // The first entries of a descending index are the greatest.
       return ownIntervals(in: inner)?.map { KeyInterval(lower: $0.upper, upper: $0.lower) }
     }
     switch test {
@@ -88,7 +88,7 @@ package struct IndexableTerm: Hashable, Sendable {
     _ comparison: Filter.Comparison, _ value: Document, in encoding: KeyEncoding
   ) -> KeyInterval? {
     guard let key = encoding.keyValue(from: value), key != .null || value == .null else { return nil }
-    // A filter sees exact numbers; one that the index had to round is on both sides of its bound.
+    // A filter compares exact numbers. A number that the index had to round may be on either side of its bound.
     let isExact = key.decimalDigits == nil || Document.exactDigits(value) == key.decimalDigits
     let lowest: KeyInterval.Bound = encoding.isOptional ? .excluding(.null) : .open
     switch comparison {
@@ -101,11 +101,11 @@ package struct IndexableTerm: Hashable, Sendable {
     }
   }
 
-  /// A bound behind all texts that begin with this one.
+  /// A bound after all texts with this prefix.
   private static func end(ofPrefix text: String) -> KeyInterval.Bound {
     var scalars = Array(NormalForm.composed(text).unicodeScalars)
     while let last = scalars.popLast() {
-      // The next character that does not compose with anything, so that the bound stays what it is.
+      // The next character that does not compose with any other, so that the bound is not changed by composition.
       for code in (last.value + 1)...(last.value + 1024) {
         guard let scalar = Unicode.Scalar(code) else { continue }
         var end = String.UnicodeScalarView()
@@ -158,7 +158,7 @@ extension KeyEncoding {
     }
   }
 
-  /// The encoding of what is not null.
+  /// The encoding of the values that are not null.
   fileprivate var content: KeyEncoding {
     switch self {
     case .optional(let inner): inner.content

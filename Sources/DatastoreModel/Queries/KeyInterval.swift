@@ -3,9 +3,9 @@ import Documents
 
 /// A range of an index's values, as it is typed and as Swift writes it.
 ///
-/// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one, `1 >..< 5` (which
-/// Swift spells as an `IndexRange`) both; either side may be missing (`..<5`, `5...`, `5 ..>` everything above); `...`
-/// or nothing is all; a value alone is just that. Ends in the wrong order are an error. People also write `1 .. 5` for `1 ..< 5`, `1 ..= 5` for `1 ... 5`, `> 5`, `>= 5`,
+/// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one, `1 >..< 5` (which Swift spells as an
+/// `IndexRange`) both. Either side may be missing (`..<5`, `5...`, `5 ..>` everything above). `...` or nothing is all; a value alone is
+/// just that. Ends in the wrong order are an error. People also write `1 .. 5` for `1 ..< 5`, `1 ..= 5` for `1 ... 5`, `> 5`, `>= 5`,
 /// `< 5` and `<= 5`, and numbers as `1,000,000` and `2M`.
 package struct KeyInterval: Hashable, Sendable {
   package enum Bound: Hashable, Sendable {
@@ -29,7 +29,7 @@ package struct KeyInterval: Hashable, Sendable {
     self.upper = upper
   }
 
-  /// Reads what was typed, values by the index's encoding.
+  /// Parses a typed range, with values of the index's encoding.
   package init(parsing text: String, encoding: KeyEncoding) throws(ExpressionError) {
     let scalars = Array(text.unicodeScalars)
     if let compared = try Self.comparison(scalars, encoding) {
@@ -67,7 +67,7 @@ package struct KeyInterval: Hashable, Sendable {
     }
   }
 
-  /// The ends, where the upper one comes before the lower one. Of orders that only the app knows that is not known.
+  /// The ends, if the upper one comes before the lower one. This is not known for orders that only the app knows.
   private func reversedEnds(_ encoding: KeyEncoding) -> (lower: KeyValue, upper: KeyValue)? {
     guard encoding.isByteOrdered, let low = lower.value, let high = upper.value,
       let first = try? encoding.bound(before: low), let last = try? encoding.bound(before: high),
@@ -76,7 +76,7 @@ package struct KeyInterval: Hashable, Sendable {
     return (low, high)
   }
 
-  /// What the range means, written out: `1 ≤ key < 5`.
+  /// The meaning of the range, written out: `1 ≤ key < 5`.
   ///
   /// - Parameter isASCII: whether `≤` is written as `<=`.
   package func reading(isASCII: Bool = false) -> String {
@@ -114,7 +114,7 @@ package struct KeyInterval: Hashable, Sendable {
     }
   }
 
-  /// Finds the operator outside of quotes and brackets.
+  /// Finds the operator outside quotes and brackets.
   private static func operatorPlace(in scalars: [Unicode.Scalar]) -> (place: Int, symbol: String)? {
     var isQuoted = false
     var depth = 0
@@ -137,7 +137,7 @@ package struct KeyInterval: Hashable, Sendable {
     return nil
   }
 
-  /// `> 5`, `>= 5`, `< 5`, `<= 5`; nil where the text begins otherwise.
+  /// Reads `> 5`, `>= 5`, `< 5`, `<= 5`; nil if the text begins with none of these operators.
   private static func comparison(
     _ scalars: [Unicode.Scalar], _ encoding: KeyEncoding
   ) throws(ExpressionError) -> KeyInterval? {
@@ -168,7 +168,7 @@ package struct KeyInterval: Hashable, Sendable {
 }
 
 extension KeyInterval {
-  /// `1000000` for `1,000,000` and `1M`; anything else as it stands.
+  /// Returns `1000000` for `1,000,000` and `1M`; anything else unchanged.
   private static func spelledOut(_ text: String) -> String {
     let groups = text.split(separator: ",", omittingEmptySubsequences: false).dropFirst()
     guard groups.allSatisfy({ $0.prefix { $0.isNumber }.count == 3 }) else { return text }

@@ -1,10 +1,10 @@
 package import StorageEngine
 
-/// An entry that a query looks at.
+/// An entry that a query examines.
 package struct QueryCandidate: Sendable {
-  /// Whose it is.
+  /// The identifier of its record.
   package var key: StoredKey
-  /// Where the record lies, where the entry says it: of a direct index, and of the records themselves.
+  /// The reference to the record, if the entry has it: in a direct index, and in the primary tree.
   package var record: RecordReference?
 
   package init(key: StoredKey, record: RecordReference? = nil) {
@@ -13,11 +13,11 @@ package struct QueryCandidate: Sendable {
   }
 }
 
-/// Goes along entries, in their order or against it.
+/// Walks entries, in their order or backward.
 package protocol EntryCursor {
-  /// The next entry; nil behind the last one.
+  /// Returns the next entry, or nil after the last one.
   mutating func next() throws(ModelError) -> QueryCandidate?
-  /// Whether the next one is here already, so that no server need be asked for it.
+  /// Whether the next entry is in memory, so that no server must be asked for it.
   var isAtHand: Bool { get }
 }
 
@@ -25,41 +25,40 @@ extension EntryCursor {
   package var isAtHand: Bool { true }
 }
 
-/// Entries of an index, or of the records themselves, as a query walks over them.
+/// Entries of an index, or of the primary tree, for the walk of a query.
 package protocol QueryEntries: Sendable {
-  /// Whether the identifiers lie in the order of their bytes.
+  /// Whether the identifiers are ordered by their bytes.
   var hasBytesAsOrder: Bool { get }
   var count: Int { get throws(ModelError) }
-  /// A walk over the entries of a range of ranks. Reads nothing yet.
+  /// Returns a walk over the entries of a range of ranks. Reads nothing yet.
   func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor
-  /// The ranks of all entries with the value of the one at a rank.
+  /// Returns the ranks of all entries that have the same value as the entry at `rank`.
   func ranks(sharingValueAt rank: Int) throws(ModelError) -> Range<Int>
-  /// Where the record of an identifier lies; nil where it is gone.
+  /// Returns the rank of an identifier's record, or nil if the record does not exist.
   func place(of identifier: StoredKey) throws(ModelError) -> Int?
-  /// How many records lie at or before an identifier, whether it is there or not.
+  /// Returns the number of records at or before an identifier, whether it exists or not.
   func rank(after identifier: StoredKey) throws(ModelError) -> Int
 }
 
-/// The entries that a plan leads to, one after the other: what every read of records begins with, be it the library's, the browser's
-/// or a verb's. Tests nothing and reads no record. Nothing is read before the first call.
+/// The entries that a plan leads to, one after the other. Every read of records by the library, the browser or a verb begins with them. It
+/// evaluates no condition and reads no record. Nothing is read before the first call.
 ///
-/// They come in the plan's order; where that is to be sorted, in whatever order takes least.
+/// They come in the plan's order. If they are to be sorted afterwards, they come in the cheapest order.
 package struct QueryCandidates {
   private let plan: QueryPlan
   private let source: (String) throws -> any QueryEntries
   private let after: StoredKey?
   private let goOn: () throws -> Void
-  private var state = State.unopened
-
-  private enum State {
-    case unopened
-    case along(EntryWalk)
-    case list([StoredKey], next: Int)
-  }
+  private var isOpened = false
+  /// The walk, which is changed in place; nil if the entries are a list.
+  private var along: EntryWalk?
+  private var list: [StoredKey] = []
+  /// The position in the list.
+  private var position = 0
 
   /// - Parameters:
-  ///   - source: The entries of an index by its name; of the records with an empty one.
-  ///   - after: Only those behind an identifier, where they come in the order of identifiers.
+  ///   - source: The entries of an index by its name, or of the primary tree by an empty name.
+  ///   - after: Limits the entries to those after this identifier, if they come in the order of identifiers.
   ///   - goOn: Called now and then while many are gathered; throws to end that.
   package init(
     _ plan: QueryPlan, after: StoredKey? = nil, goOn: @escaping () throws -> Void = {},
@@ -71,58 +70,39 @@ package struct QueryCandidates {
     self.goOn = goOn
   }
 
-  /// The next one; nil at the end.
+  /// Returns the next candidate, or nil at the end.
   package mutating func next() throws -> QueryCandidate? {
-    if case .unopened = state { try open() }
-    switch state {
-    case .along(var walk):
-      state = .unopened
-      defer { state = .along(walk) }
-      return try walk.next()
-    case .list(let keys, let next):
-      guard next < keys.count else { return nil }
-      state = .list(keys, next: next + 1)
-      return QueryCandidate(key: keys[next])
-    case .unopened: return nil
-    }
+    if !isOpened { try open() }
+    if along != nil { return try along?.next() }
+    guard position < list.count else { return nil }
+    defer { position += 1 }
+    return QueryCandidate(key: list[position])
   }
 
-  /// Whether the next one is here already, so that no server need be asked for it.
-  package var isAtHand: Bool { if case .along(let walk) = state { walk.isAtHand } else { true } }
+  /// Whether the next candidate is in memory, so that no server must be asked for it.
+  package var isAtHand: Bool { along?.isAtHand ?? true }
 
-  /// Leaves some out; before the first one is asked for.
+  /// Skips some candidates; must be called before the first one is read.
   package mutating func skip(_ count: Int) throws {
-    if case .unopened = state { try open() }
-    switch state {
-    case .along(var walk):
-      try walk.skip(count)
-      state = .along(walk)
-    case .list(let keys, let next): state = .list(keys, next: next + min(count, keys.count - next))
-    case .unopened: break
-    }
+    if !isOpened { try open() }
+    try along?.skip(count)
+    position += min(count, list.count - position)
   }
 
-  /// How many there are; before the first one is asked for. An index with several values for a record may lead to it repeatedly.
+  /// Returns their number; must be called before the first one is read. An index with several values per record may lead to it repeatedly.
   package mutating func count() throws -> Int {
-    if case .unopened = state { try open() }
-    return switch state {
-    case .along(let walk): walk.count
-    case .list(let keys, let next): keys.count - next
-    case .unopened: 0
-    }
+    if !isOpened { try open() }
+    return along?.count ?? list.count - position
   }
 
-  /// The one at a position; before the first one is asked for.
-  package mutating func candidate(at position: Int) throws -> QueryCandidate? {
-    if case .unopened = state { try open() }
-    switch state {
-    case .along(let walk): return try walk.candidate(at: position)
-    case .list(let keys, let next): return QueryCandidate(key: keys[next + position])
-    case .unopened: return nil
-    }
+  /// Returns the candidate at a position; must be called before the first one is read.
+  package mutating func candidate(at place: Int) throws -> QueryCandidate? {
+    if !isOpened { try open() }
+    if let along { return try along.candidate(at: place) }
+    return QueryCandidate(key: list[position + place])
   }
 
-  /// How many records they lead to. Ranks tell, where no record can come twice.
+  /// Returns the number of records they lead to, from ranks if no record can come twice.
   package func recordCount() throws -> Int {
     switch plan.way {
     case .scan: plan.rows
@@ -136,30 +116,31 @@ package struct QueryCandidates {
   private mutating func open() throws {
     switch plan.order {
     case .along(let name, let isDescending):
-      // Of records each has a value of its own.
+      // In the primary tree each record has a distinct value.
       let direction = isDescending ? name.isEmpty ? EntryWalk.Direction.backward : .valuesDescend : .forward
       var walk = try walk(along: name, direction)
       if let after, plan.order.isByIdentifier {
         try walk.skip(max(0, source("").rank(after: after) - walk.ranks.lowerBound))
       }
-      state = .along(walk)
-    case .reversed(let name): state = .along(try walk(along: name, .backward))
+      along = walk
+    case .reversed(let name): along = try walk(along: name, .backward)
     case .identifiers:
       let keys = try ordered(try gathered(plan.way))
-      state = .list(try after.map { try dropped(keys, through: $0) } ?? keys, next: 0)
+      list = try after.map { try dropped(keys, through: $0) } ?? keys
     case .sort:
       switch plan.way {
-      case .scan: state = .along(try walk(along: "", .forward))
+      case .scan: along = try walk(along: "", .forward)
       case .index(let ranges) where plan.way.isDistinct && ranges.ranges.count <= 1:
-        state = .along(try walk(along: ranges.index, .forward))
-      default: state = .list(try gathered(plan.way), next: 0)
+        along = try walk(along: ranges.index, .forward)
+      default: list = try gathered(plan.way)
       }
     }
+    isOpened = true
   }
 
   private func walk(along name: String, _ direction: EntryWalk.Direction) throws -> EntryWalk {
     let entries = try source(name)
-    // A server would have to count them, so they are counted where nothing else says how many there are.
+    // A server would have to count them, so they are counted only if the plan has no ranges.
     let ranks =
       if case .index(let ranges) = plan.way { ranges.ranges.first ?? 0..<0 } else { 0..<(try entries.count) }
     return EntryWalk(entries: entries, ranks: ranks, direction: direction)
@@ -210,7 +191,7 @@ package struct QueryCandidates {
     return keys
   }
 
-  /// Identifiers in the order of the records.
+  /// Returns identifiers in the order of the records.
   private func ordered(_ keys: [StoredKey]) throws -> [StoredKey] {
     let records = try source("")
     var placed: [(place: UInt64, key: Int)] = []
@@ -230,7 +211,7 @@ package struct QueryCandidates {
 }
 
 extension [UInt8] {
-  /// The first eight bytes as a number, in whose order the bytes lie as far as it tells them apart.
+  /// The first eight bytes as a number, whose order is that of the bytes as far as these differ.
   var beginning: UInt64 {
     var beginning: UInt64 = 0
     for byte in prefix(8) { beginning = beginning << 8 | UInt64(byte) }
@@ -238,7 +219,7 @@ extension [UInt8] {
   }
 }
 
-/// A walk along the entries of one range.
+/// A walk over the entries of one range.
 private struct EntryWalk {
   enum Direction {
     case forward
@@ -250,9 +231,9 @@ private struct EntryWalk {
 
   private let entries: any QueryEntries
   private let direction: Direction
-  /// Entries that no cursor has begun with.
+  /// Entries to which no cursor has advanced yet.
   private(set) var ranks: Range<Int>
-  /// Entries of one value that are still due, when values descend.
+  /// The remaining entries of one value, when values descend.
   private var group = 0..<0
   private var cursor: (any EntryCursor)?
 
@@ -262,7 +243,7 @@ private struct EntryWalk {
     self.direction = direction
   }
 
-  /// How many there are; before the first one is read.
+  /// The number of entries; valid before the first one is read.
   var count: Int { ranks.count + group.count }
 
   mutating func next() throws -> QueryCandidate? {
@@ -291,7 +272,7 @@ private struct EntryWalk {
 
   var isAtHand: Bool { cursor?.isAtHand ?? true }
 
-  /// Leaves out entries; before the first one is read.
+  /// Skips entries; must be called before the first one is read.
   mutating func skip(_ count: Int) throws {
     guard count > 0 else { return }
     switch direction {
@@ -315,7 +296,7 @@ private struct EntryWalk {
     ranks = ranks.lowerBound..<found.lowerBound
   }
 
-  /// The entry at a position of the whole walk; before the first one is read.
+  /// Returns the entry at a position of the whole walk; must be called before the first one is read.
   func candidate(at position: Int) throws -> QueryCandidate? {
     var rank = ranks.lowerBound + position
     if direction != .forward { rank = ranks.upperBound - 1 - position }

@@ -1,16 +1,16 @@
 package import Documents
 package import Expressions
 
-/// What a query asks a record for, in the form that the planner reads: which parts of it an index can answer.
+/// The condition of a query, in the form that the planner reads: it shows which parts an index can serve.
 package indirect enum QueryCondition: Sendable {
   case all([QueryCondition])
   case any([QueryCondition])
   case not(QueryCondition)
   case term(IndexableTerm, text: String)
-  /// What only a record can tell.
+  /// A condition that only the record can decide.
   case test(text: String)
 
-  /// As a person reads it.
+  /// The condition as a user reads it.
   package var text: String {
     switch self {
     case .all(let parts): parts.map { $0.isAlternative ? "(\($0.text))" : $0.text }.joined(separator: " and ")
@@ -22,13 +22,13 @@ package indirect enum QueryCondition: Sendable {
 
   private var isAlternative: Bool { if case .any = self { true } else { false } }
 
-  /// The parts that must all hold.
+  /// The parts that must all be met.
   var conjuncts: [QueryCondition] {
     if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
   }
 }
 
-/// What of a record a term or a sort looks at.
+/// The value of a record that a term or a sort uses.
 package enum QuerySubject: Hashable, Sendable {
   case path(DocumentPath)
   /// A property of the app's type, by the number that the typed library gave its key path.
@@ -47,7 +47,7 @@ package struct QuerySort: Hashable, Sendable {
 }
 
 extension Filter {
-  /// The condition as the planner reads it.
+  /// The condition in the planner's form.
   package var queryCondition: QueryCondition { QueryCondition(condition) }
 }
 

@@ -1,25 +1,24 @@
 import Documents
 
-/// What the planner knows of an index: what it is over, and how many entries lie before a value.
+/// An index as the planner uses it: its subjects, and the number of entries before a value. A record's entries must be exactly its values
+/// of the subjects; an index that may have others is not offered to the planner.
 package struct QueryIndex: Sendable {
   package var name: String
-  /// What each tier holds; one for an index that is not compound.
+  /// The subject of each tier; one for an index that is not compound.
   package var subjects: [QuerySubject]
   package var encodings: [KeyEncoding]
   package var isCompound: Bool
-  /// Whether a record may stand under several values.
+  /// Whether a record may have several values in it.
   package var hasManyValues: Bool
-  /// Whether every record's values in the index are those of its subjects, so that what it answers needs no test.
-  package var isExact: Bool
-  /// Whether values can be placed in it: always in byte order, and by the typed library in the app's own.
+  /// Whether a value's rank can be found in the app's own order, as the typed library can; in byte order it always can be found.
   package var takesComparators: Bool
   package var count: Int
-  /// How many entries lie before a bound: O(log n).
+  /// Returns the number of entries before a bound: O(log n).
   package var rank: @Sendable (KeyBound) throws(ModelError) -> Int
 
   package init(
     name: String, subjects: [QuerySubject], encodings: [KeyEncoding], isCompound: Bool = false,
-    hasManyValues: Bool = false, isExact: Bool = true, takesComparators: Bool = false, count: Int,
+    hasManyValues: Bool = false, takesComparators: Bool = false, count: Int,
     rank: @escaping @Sendable (KeyBound) throws(ModelError) -> Int
   ) {
     self.name = name
@@ -27,7 +26,6 @@ package struct QueryIndex: Sendable {
     self.encodings = encodings
     self.isCompound = isCompound
     self.hasManyValues = hasManyValues
-    self.isExact = isExact
     self.takesComparators = takesComparators
     self.count = count
     self.rank = rank
@@ -56,22 +54,22 @@ package struct QueryIndex: Sendable {
   }
 }
 
-/// Ranges of one index in which records lie that a query asks for.
+/// Ranges of one index that contain the records that match a query.
 package struct IndexRanges: Hashable, Sendable {
   package var index: String
-  /// Ascending, and apart from each other.
+  /// Ascending, and disjoint.
   package var ranges: [Range<Int>]
-  /// The ranges of values, as a person types them.
+  /// The ranges of values, as a user types them.
   package var shown: String
   package var hasManyValues = false
-  /// How many leading tiers have one value throughout.
+  /// The number of leading tiers that have a single value throughout.
   package var fixedTiers = 0
 
   package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 }
 
 extension [Range<Int>] {
-  /// The ranges in order, those that touch made one.
+  /// The ranges in order, with adjacent ones joined.
   var united: [Range<Int>] {
     var result: [Range<Int>] = []
     for range in sorted(by: { $0.lowerBound < $1.lowerBound }) where !range.isEmpty {

@@ -11,7 +11,7 @@ package struct QueryPlan: Hashable, Sendable {
     case intersection([Way])
   }
 
-  /// In which order records come out, and what that takes.
+  /// The order in which records are returned, and the work that it takes.
   package enum Order: Hashable, Sendable {
     /// They are met in it: along an index, or with an empty name by identifier.
     case along(index: String, isDescending: Bool)
@@ -36,22 +36,22 @@ package struct QueryPlan: Hashable, Sendable {
   package var order: Order
   /// Whether each record is tested.
   package var isTested: Bool
-  /// The condition; empty where there is none.
+  /// The condition; empty if there is none.
   package var condition: String
   /// The number of records of the datastore.
   package var rows: Int
-  /// What the sort is by, as a person reads it.
+  /// The sort, as text for a person.
   package var sort = ""
 
   /// The entries of one range of an index, or with an empty name of the records: all of them, in their order or in the exact reverse
-  /// of it. What has several values comes once for each.
+  /// of it. A record with several values comes once for each, or once by its identifier.
   package static func entries(
-    of index: String, at ranks: Range<Int>, isReversed: Bool, rows: Int
+    of index: String, at ranks: Range<Int>, isReversed: Bool, rows: Int, oncePerRecord: Bool = false
   ) -> QueryPlan {
-    QueryPlan(
-      way: .index(IndexRanges(index: index, ranges: [ranks], shown: "")),
-      order: isReversed ? .reversed(index: index) : .along(index: index, isDescending: false), isTested: false,
-      condition: "", rows: rows)
+    let order: Order = isReversed ? .reversed(index: index) : .along(index: index, isDescending: false)
+    return QueryPlan(
+      way: .index(IndexRanges(index: index, ranges: [ranks], shown: "in range", hasManyValues: oncePerRecord)),
+      order: oncePerRecord ? .identifiers : order, isTested: false, condition: "", rows: rows)
   }
 
   /// Entries that are looked at, at most.
@@ -60,10 +60,10 @@ package struct QueryPlan: Hashable, Sendable {
   /// Whether so few of the records are read that hardly two lie on neighbouring pages.
   var isSparse: Bool { entryCount < rows / 32 }
 
-  /// How many records the query has, where ranks tell.
+  /// How many records the query has, if ranks are enough to know it.
   package var exactCount: Int? { !isTested && (way == .scan || way.isDistinct) ? entryCount : nil }
 
-  /// Whether an index serves the query, be it by its order alone.
+  /// Whether an index serves the query, at least by its order.
   package var isServed: Bool {
     way != .scan || (condition.isEmpty && order != .sort)
   }
@@ -71,7 +71,7 @@ package struct QueryPlan: Hashable, Sendable {
   /// One line: `INDEX population 1000000 ..> 562 entries · KEEP name ^= "San" · SORT no`.
   package var text: String { parts.joined(separator: " · ") }
 
-  /// What the line is made of, one after the other.
+  /// The parts of the line, in order.
   package var parts: [String] {
     var parts = [way.text(rows)]
     if case .along(let index, let isDescending) = order, way == .scan, !index.isEmpty {

@@ -3,21 +3,21 @@ import Documents
 /// Decides how a query is answered. The only place that does.
 ///
 /// Of all terms that must hold, the one whose range of an index has the fewest entries leads; a second range is
-/// intersected with it where that spares more reading of records than it costs; alternatives are united where every one
-/// of them has an index. A compound index takes equal tiers and then one range. Where something is to be sorted, each range
-/// competes, and an index that has all records in the order: the one that is expected to read the fewest records leads. Ties
-/// go by the index's name, so that a plan is stable. Nothing but ranks is asked of the indexes.
+/// intersected with it if that spares more reading of records than it costs; alternatives are united if every one
+/// of them has an index. A compound index takes equal tiers and then one range. If the answer is sorted, each range competes
+/// with an index that has all records in the order: the one that is expected to read the fewest records leads. The index's
+/// name breaks ties, so that a plan is stable. The planner asks the indexes only for ranks.
 package struct QueryPlanner {
   package enum Need: Hashable, Sendable {
     /// Every record that meets the condition.
     case all
-    /// So many of the first ones of the order.
+    /// The first records of the order, up to a count.
     case first(Int)
     /// One that is first in the order, whichever of equal ones.
     case end
   }
 
-  /// What reading and testing a record costs, in entries of an index.
+  /// The cost of reading and testing a record, in entries of an index.
   private static let recordCost = 12
 
   private let indexes: [QueryIndex]
@@ -31,17 +31,25 @@ package struct QueryPlanner {
     self.mayScan = mayScan
   }
 
-  /// - Parameter mustFollowIndex: whether only an index has the order of the sort, because no bytes are in it.
+  /// - Parameters:
+  ///   - lead: the plan of a range that the caller has chosen.
+  ///   - mustFollowIndex: whether only an index has the order of the sort, because no bytes are in it.
   package func plan(
-    _ condition: QueryCondition?, sort: [QuerySort], need: Need, mustFollowIndex: Bool = false, sortText: String = ""
+    _ condition: QueryCondition?, sort: [QuerySort], along lead: QueryPlan? = nil,
+    need: Need, mustFollowIndex: Bool = false, sortText: String = ""
   ) throws(ModelError) -> QueryPlan {
+    let wanted = Wanted(sort: sort, need: need, mustFollowIndex: mustFollowIndex)
+    if let lead {
+      return QueryPlan(
+        way: lead.way, order: sort.isEmpty ? lead.order : order(of: lead.way, wanted), isTested: condition != nil,
+        condition: condition?.text ?? "", rows: rows, sort: sortText)
+    }
     let terms = condition?.conjuncts ?? []
     let condition = terms.count == 1 ? terms[0] : terms.isEmpty ? nil : QueryCondition.all(terms)
     let candidates = try candidates(for: terms)
     var choice = Self.best(candidates, of: terms.count, rows: rows)
     // Looking up each of very many records costs more than reading them all in order.
     if mayScan, let found = choice, !found.isExact, found.way.count(rows) > rows / 3 { choice = nil }
-    let wanted = Wanted(sort: sort, need: need, mustFollowIndex: mustFollowIndex)
     if let found = choice, !sort.isEmpty { choice = cheapest(found, candidates, of: terms.count, wanted) }
     var plan = QueryPlan(
       way: choice?.way ?? .scan, order: .sort, isTested: choice.map { !$0.isExact } ?? (condition != nil),
@@ -229,7 +237,7 @@ package struct QueryPlanner {
       name: index.name, settles: found.settles, covers: covers)
   }
 
-  /// What an index with one value a record does for the terms: equal tiers, then what the next tier's terms say.
+  /// The part of the terms that an index with one value a record answers: equal tiers, then the terms of the next tier.
   private func candidate(
     _ index: QueryIndex, _ terms: [(place: Int, term: IndexableTerm)]
   ) throws(ModelError) -> Candidate? {
@@ -240,10 +248,12 @@ package struct QueryPlanner {
     for (tier, subject) in index.subjects.enumerated() {
       let own = terms.filter { $0.term.subject == subject && !$0.term.isElement }
       let isLast = tier == index.subjects.count - 1
-      if !isLast, own.count == 1, let equal = own[0].term.equalValue(in: index.encodings[tier]) {
+      if !isLast, own.count == 1,
+        let equal = own[0].term.equalValue(in: index.encodings[tier], comparators: index.takesComparators)
+      {
         prefix.append(equal.value)
         covers.insert(own[0].place)
-        if index.isExact, equal.isExact { settles.insert(own[0].place) }
+        if equal.isExact { settles.insert(own[0].place) }
         shown.append(equal.value.description)
         continue
       }
@@ -261,7 +271,7 @@ package struct QueryPlanner {
       index, Found(ranges: [all].united, shown: shown, settles: settles, fixedTiers: prefix.count), covers: covers)
   }
 
-  /// Where all of some terms of one tier hold; nil where the index can tell of none.
+  /// The ranges in which those of some terms of one tier hold that the index can answer; nil if it can answer none.
   private func ranges(
     of terms: [(place: Int, term: IndexableTerm)], in index: QueryIndex, tier: Int, after prefix: [KeyValue]
   ) throws(ModelError) -> Found? {
@@ -276,7 +286,7 @@ package struct QueryPlanner {
       var next = found ?? Found(ranges: ranges.united, shown: [], settles: [], fixedTiers: 0)
       next.ranges = next.ranges.intersected(with: ranges.united)
       next.shown.append(shown)
-      if isExact, index.isExact { next.settles.insert(place) }
+      if isExact { next.settles.insert(place) }
       if isOne { next.fixedTiers = 1 }
       found = next
     }
@@ -303,7 +313,7 @@ package struct QueryPlanner {
 
   /// An index that has all records in the order.
   private func wholeOrder(_ wanted: Wanted) -> QueryPlan.Order? {
-    for index in indexes where !index.hasManyValues && index.isExact && index.count == rows {
+    for index in indexes where !index.hasManyValues && index.count == rows {
       if let isDescending = isDescending(index, after: 0, for: wanted) {
         return .along(index: index.name, isDescending: isDescending)
       }
@@ -314,7 +324,6 @@ package struct QueryPlanner {
   /// Whether an index, of which the first tiers have one value each, has the order of a sort; and whether backwards.
   private func isDescending(_ index: QueryIndex, after fixed: Int, for wanted: Wanted) -> Bool? {
     let sort = wanted.sort
-    guard index.isExact else { return fixed == index.subjects.count && sort.isEmpty ? false : nil }
     let settled = Set(index.subjects.prefix(fixed))
     var seen = settled
     let unsettled = sort.filter { seen.insert($0.subject).inserted }

@@ -1,8 +1,8 @@
 import Documents
 
-/// A place between two records of a query's order, to go on from while others edit.
+/// A place between two records of a query's order, from which the query can continue while others edit.
 package struct QueryPosition: Hashable, Sendable {
-  /// What the query was, so that the position of another one is not taken for its own.
+  /// The query's fingerprint, so that the position of another query is not used for it.
   package var query: String
   package var sortKey: [UInt8]
   package var identifier: [UInt8]
@@ -34,12 +34,12 @@ extension QueryPosition {
   }
 }
 
-/// A walk over records that meet the condition, in the order of their identifiers, for which nothing is made of those that are
-/// left out.
+/// A walk over the records that meet the condition, in the order of their identifiers. It makes no element for a record that does not meet
+/// it.
 package struct QueryScan<Element> {
-  /// Goes to the next record, and tells how many were read for that; false behind the last one.
+  /// Goes to the next record, and reports how many records were read for that. Returns false after the last one.
   package var advance: (_ read: (Int) throws -> Void) throws -> Bool
-  /// Where the record lies.
+  /// The rank of the record.
   package var rank: () -> Int
   /// Bytes whose order is that of the sort.
   package var sortKey: () throws -> [UInt8]
@@ -59,19 +59,19 @@ package struct QueryScan<Element> {
   }
 }
 
-/// What a run reads and asks: the records below the planner's decision.
+/// The reader of the records, and the condition: everything below the planner's decision.
 package struct QuerySource<Element> {
-  /// The entries of an index by its name; of the records with an empty one.
+  /// The entries of an index by its name, or of the primary tree by an empty name.
   package var entries: (String) throws -> any QueryEntries
   package var element: (StoredKey) throws -> Element?
   package var matches: (Element) throws -> Bool
   /// Bytes whose order is that of the sort.
   package var sortKey: (Element) throws -> [UInt8]
-  /// Called now and then with the records read so far; throws where the work is cancelled.
+  /// Called now and then with the records read so far; throws if the work is cancelled.
   package var goOn: (Int) throws -> Void
   /// The key of stored bytes.
   package var storedKey: ([UInt8]) -> StoredKey
-  /// A walk over the records of a range of ranks, where there is one that is faster than to look up each.
+  /// A walk over the records of a range of ranks, if there is one that is faster than a look-up of each.
   package var scan: ((Range<Int>) throws -> QueryScan<Element>)?
 
   package init(
@@ -91,12 +91,12 @@ package struct QuerySource<Element> {
   }
 }
 
-/// A walk over the answer of a query, by its plan.
+/// A walk over the result of a query, by its plan.
 ///
-/// Records come in the order of the sort, those that are equal in it by identifier; without a sort by identifier alone.
-/// Nothing is read before the first call.
+/// Records come in the order of the sort, and equal ones in the order of their identifiers; without a sort by identifier alone. Nothing is
+/// read before the first call.
 package struct QueryRun<Element> {
-  /// How many records are read from one look at whether to go on to the next.
+  /// The number of records read between two checks for cancellation.
   private static var window: Int { 128 }
 
   package let plan: QueryPlan
@@ -105,7 +105,7 @@ package struct QueryRun<Element> {
   private var remaining: Int
   private let after: QueryPosition?
   private var state = State.unopened
-  /// Records that were read, and those of them that were kept.
+  /// The number of records read, and of those that met the condition.
   package private(set) var readCount = 0
   package private(set) var keptCount = 0
   private enum State {
@@ -126,7 +126,7 @@ package struct QueryRun<Element> {
     self.after = after
   }
 
-  /// The next record of the answer; nil at its end.
+  /// Returns the next record of the result, or nil at its end.
   package mutating func next() throws -> Element? {
     if case .unopened = state { try open() }
     if case .scanning(let scan) = state { return try nextOfScan(scan) }
@@ -183,7 +183,7 @@ package struct QueryRun<Element> {
     if readCount / Self.window > windows { try source.goOn(readCount) }
   }
 
-  /// How many records meet the condition, whatever the limit. Reads none of them where the indexes tell.
+  /// Returns the number of records that meet the condition, whatever the limit. Reads no record if the indexes give the number.
   package mutating func count() throws -> Int {
     if !plan.isTested { return try candidates().recordCount() }
     var count = 0
@@ -224,7 +224,7 @@ package struct QueryRun<Element> {
     state = .candidates(candidates)
   }
 
-  /// All records from where the answer begins.
+  /// All records from the start of the result on.
   private mutating func scan() throws -> QueryScan<Element>? {
     guard let scan = source.scan else { return nil }
     let entries = try source.entries("")
@@ -240,7 +240,7 @@ package struct QueryRun<Element> {
     return try scan(start..<count)
   }
 
-  /// Looks for the place of a position by halves.
+  /// Finds the place of a position by binary search.
   private func goBehind(_ position: QueryPosition, in candidates: inout QueryCandidates) throws {
     var (low, high) = (0, try candidates.count())
     while low < high {
@@ -254,7 +254,7 @@ package struct QueryRun<Element> {
 
   // MARK: All that meet the condition
 
-  /// Reads each candidate once, in whatever order takes least, and passes on those that meet the condition.
+  /// Reads each candidate once, in the cheapest order, and passes on those that meet the condition.
   private mutating func forEachCandidate(_ body: (StoredKey, Element) throws -> Void) throws {
     var unordered = plan
     unordered.order = .sort

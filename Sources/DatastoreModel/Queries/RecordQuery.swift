@@ -1,7 +1,7 @@
 package import Documents
 package import Expressions
 
-/// A query as it is typed: a condition over documents, and what it is sorted by. The browser and the verbs ask by it.
+/// A query as it is typed: a condition over documents, and a sort. The browser and the verbs use it.
 package struct RecordQuery: Sendable {
   package var filter: Filter?
   package var sort: [(path: DocumentPath, isDescending: Bool)]
@@ -11,8 +11,8 @@ package struct RecordQuery: Sendable {
     self.sort = sort
   }
 
-  /// The plan for a datastore. Asks its indexes for ranks, and reads a few records to see that what an index holds is
-  /// what its path says.
+  /// Returns the plan for a datastore. Reads ranks of its indexes. An index without a declared rule is used if one is proven: for that, the
+  /// records of a small datastore are read once.
   package func plan(
     in datastore: any ReadableDatastore, need: QueryPlanner.Need = .all
   ) throws(ModelError) -> QueryPlan {
@@ -31,7 +31,7 @@ package struct RecordQuery: Sendable {
       need: need, sortText: query.sortText)
   }
 
-  /// The answer, by a plan of this query for this datastore.
+  /// Runs the query by a plan for this datastore.
   ///
   /// - Parameter goOn: called now and then with the records read so far; throws to end the work.
   package func run(
@@ -42,28 +42,29 @@ package struct RecordQuery: Sendable {
       throw .refused(reason: "the cursor is one of another query")
     }
     let query = named(in: datastore)
+    var test = query.filter.map { RecordTest($0) }
     let datastore = plan.isSparse ? (datastore as? OwnDatastore)?.readSparsely ?? datastore : datastore
     return QueryRun(
       plan,
       QuerySource(
         entries: { name in ReadableEntries(index: try datastore.index(named: name), isPrimary: name.isEmpty) },
         element: { key in try datastore.record(key).map { FoundRecord(record: $0) } },
-        matches: { found in query.filter.map { filter in found.matches(filter) } ?? true },
+        matches: { found in found.meets(&test) },
         sortKey: { found in query.sortKey(of: found.document ?? .null) }, goOn: goOn,
         storedKey: { datastore.descriptor.storedKey($0) },
-        // A walk goes by ranks, and some of them may have no record there.
+        // A walk uses ranks, and some of them may have no record there.
         scan: datastore is ReadableRest ? nil : { ranks in try query.scan(datastore, at: ranks) }),
       limit: limit, offset: offset, after: after)
   }
 
-  /// The place behind a record of the answer.
+  /// Returns the position after a record of the result.
   package func position(after found: FoundRecord, in datastore: any ReadableDatastore) -> QueryPosition {
     QueryPosition(
       query: fingerprint(in: datastore), sortKey: named(in: datastore).sortKey(of: found.document ?? .null),
       identifier: found.record.identifier.bytes)
   }
 
-  /// The place of a word that `QueryPosition.text` made.
+  /// Returns the position for a text that `QueryPosition.text` made.
   package func position(_ text: String, in datastore: any ReadableDatastore) throws(ModelError) -> QueryPosition {
     try QueryPosition(text, query: fingerprint(in: datastore))
   }
@@ -90,7 +91,7 @@ package struct RecordQuery: Sendable {
     return encoder.bytes
   }
 
-  /// The query with the names of indexes as the paths that they are over, where no field has the name.
+  /// The query with names of indexes replaced by their paths, if no field has the name.
   func named(in datastore: any ReadableDatastore) -> RecordQuery {
     var paths: [DocumentPath: DocumentPath] = [:]
     let over = Set(datastore.indexes.flatMap { $0.descriptor.subjectPaths ?? [] })
@@ -104,18 +105,22 @@ package struct RecordQuery: Sendable {
   }
 }
 
-/// A record of an answer, with its document where its content is one.
+/// A record of a result, with its document if its content is one.
 package final class FoundRecord {
   package let record: Record
   package private(set) lazy var document: Document? = try? record.document()
 
   init(record: Record) { self.record = record }
 
-  func matches(_ filter: Filter) -> Bool { document.map { filter.matches($0) } ?? false }
+  /// Whether the record meets a test, or there is none. A record that cannot be read as a document meets no condition.
+  func meets(_ test: inout RecordTest?) -> Bool {
+    guard test != nil else { return true }
+    return (try? test?.keeps(record)) ?? false
+  }
 }
 
 extension IndexDescriptor {
-  /// The document paths of its tiers, declared or spelled by its key paths.
+  /// The document paths of its tiers, declared or from the names of its key paths.
   var subjectPaths: [DocumentPath]? { declaredRule?.tiers.map(\.path) ?? namedPaths }
 }
 
@@ -130,24 +135,27 @@ extension ReadableDatastore {
 }
 
 extension QueryIndex {
-  /// An index of a store as the planner sees it; nil where it can answer nothing about some paths.
+  /// Makes the planner's form of a store's index. Returns nil if it has none of the paths, or if nothing shows that it has their values for
+  /// every record: the name of a key path may differ from that of the encoded field.
   init?(
     _ index: any ReadableIndex, of datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>
   ) throws(ModelError) {
     let descriptor = index.descriptor
-    // Where only the app can order identifiers, nobody else can look a record up by one: to read all takes less.
+    // If only the app can order identifiers, this code cannot look a record up by one; reading all records costs less.
     guard !descriptor.isStale, descriptor.encoding.isByteOrdered, datastore.primary.descriptor.encoding.isByteOrdered,
       let paths = descriptor.subjectPaths,
       paths.count == descriptor.tierEncodings.count, paths.contains(where: { wanted.contains($0) })
     else { return nil }
-    guard try Self.agrees(index, with: paths, in: datastore) else { return nil }
+    var rule = descriptor.declaredRule
+    if rule == nil { rule = try datastore.knownRule(of: descriptor) }
+    guard rule?.tiers.map(\.path) == paths else { return nil }
     self.init(
       name: descriptor.name, subjects: paths.map { .path($0) }, encodings: descriptor.tierEncodings,
       isCompound: paths.count > 1, hasManyValues: descriptor.kind.hasManyValues, count: try index.count,
       rank: { bound throws(ModelError) in try index.rank(of: bound) })
   }
 
-  /// The records themselves, in the order of their identifiers.
+  /// Makes the planner's form of the primary tree, in the order of the identifiers.
   init?(identifiersOf datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>) throws(ModelError) {
     let primary = datastore.primary
     guard primary.descriptor.encoding.isByteOrdered, case .integer = primary.descriptor.encoding,
@@ -156,26 +164,6 @@ extension QueryIndex {
     self.init(
       name: "", subjects: [.path(path)], encodings: [primary.descriptor.encoding], count: try primary.count,
       rank: { bound throws(ModelError) in try primary.rank(of: bound) })
-  }
-
-  /// Whether some records, spread over the index, stand in it under what the paths lead to in them. A key path may be
-  /// called otherwise than the field that it is coded as.
-  private static func agrees(
-    _ index: any ReadableIndex, with paths: [DocumentPath], in datastore: any ReadableDatastore
-  ) throws(ModelError) -> Bool {
-    guard index.descriptor.declaredRule == nil else { return true }
-    let rule = IndexRule(index.descriptor, paths: paths, origin: .declared)
-    let count = try index.count
-    for sample in 0..<min(6, count) {
-      let rank = count <= 6 ? sample : sample * ((count - 1) / 5)
-      guard let entry = try index.entries(at: rank..<rank + 1).first else { continue }
-      guard let record = try datastore.record(entry.identifier), let document = try? record.document(),
-        let values = try? rule.encodedValues(of: document),
-        let own = try? index.descriptor.encoding.encode(entry.value),
-        values.contains(own)
-      else { return false }
-    }
-    return true
   }
 }
 
@@ -204,7 +192,7 @@ private struct ReadableEntries: QueryEntries {
   }
 }
 
-/// Entries that are read some at a time: the more, the longer the walk goes on.
+/// Entries that are read in batches, which grow as the walk continues.
 private struct WindowedEntries: EntryCursor {
   private let index: any ReadableIndex
   private var ranks: Range<Int>
@@ -239,7 +227,7 @@ private struct WindowedEntries: EntryCursor {
 }
 
 extension Document {
-  /// The value by which a record is sorted and grouped; of several in a list the first.
+  /// The value by which a record is sorted and grouped; the first if a list has several.
   func sortingValue(at path: DocumentPath) -> Document? { self[path] ?? values(at: path).first }
 
   /// Bytes whose order is that of a sort by the value.
@@ -256,8 +244,8 @@ extension [Document] {
 }
 
 extension KeyEncoder {
-  /// Appends what a field is sorted by: nothing and null first, then false, true, numbers by their exact value, dates,
-  /// texts, and other values by their JSON.
+  /// Appends the sort key of a field: missing and null first, then false, true, numbers by their exact value, dates, texts, and other
+  /// values by their JSON.
   fileprivate mutating func append(sorting value: Document?) {
     switch value {
     case nil, .null?: appendNull()
@@ -281,8 +269,8 @@ extension KeyEncoder {
 extension RecordQuery {
   /// Reads fields to sort by, as they are typed: `population`, `population desc`, `country, population:desc`.
   ///
-  /// - Parameter isDescending: the direction of a field that says none.
-  /// - Throws: `ModelError.invalid` with the column of what is not understood.
+  /// - Parameter isDescending: the direction of a field without one.
+  /// - Throws: `ModelError.invalid` with the column of the error.
   package static func order(
     parsing text: String, isDescending: Bool = false
   ) throws(ModelError) -> [(path: DocumentPath, isDescending: Bool)] {
@@ -319,7 +307,7 @@ extension RecordQuery {
 }
 
 extension String {
-  /// The parts between separators that stand in no quotes.
+  /// Returns the parts between separators that are outside quotes.
   fileprivate func splitOutsideQuotes(at separator: Character) -> [String] {
     var isQuoted = false
     return split(omittingEmptySubsequences: false) { character in

@@ -9,10 +9,10 @@ import Expressions
 import Locks
 import StorageEngine
 
-// Walks along records as they lie, of which no more is read than a query looks at.
+// Walks over records in their stored order, which read no more of them than a query needs.
 
 extension RecordQuery {
-  /// A walk over the records of a range of ranks that the filter keeps.
+  /// Returns a walk over the matching records of a range of ranks.
   func scan(_ datastore: any ReadableDatastore, at ranks: Range<Int>) throws(ModelError) -> QueryScan<FoundRecord> {
     let walk: any RecordWalk =
       if let filter, ranks.count >= ParallelWalk.least {
@@ -29,14 +29,14 @@ extension RecordQuery {
 }
 
 extension RecordQuery {
-  /// Tells which rows of a table the filter keeps, reading each record of it: rows are the entries of an index, or the records
-  /// themselves. What is sorted by and what indexes could answer makes no difference.
+  /// Finds the rows of a table that meet the filter, and reads each of their records: rows are the entries of an index, or the records
+  /// themselves. The sort, and the parts that indexes could serve, make no difference.
   ///
   /// - Parameters:
-  ///   - index: Whose entries are the rows; nil for the records as they lie.
-  ///   - ranks: Which rows.
-  ///   - read: Hears how many more rows were looked at; throws to end the work.
-  ///   - keep: Hears the ranks of the rows that are kept, ascending.
+  ///   - index: The index whose entries are the rows; nil for the records in their stored order.
+  ///   - ranks: The ranks of the rows.
+  ///   - read: Called with the number of further rows read; throws to end the work.
+  ///   - keep: Called with the ranks of the matching rows, ascending.
   package func forEachRow(
     of index: (any ReadableIndex)?, at ranks: Range<Int>, in datastore: any ReadableDatastore,
     read: (Int) throws -> Void, _ keep: (Int) throws -> Void
@@ -47,11 +47,12 @@ extension RecordQuery {
       while try scan.advance(read) { try keep(scan.rank()) }
       return
     }
+    var test = query.filter.map { RecordTest($0) }
     for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: 128) {
       let end = min(ranks.upperBound, start + 128)
       for (offset, entry) in try index.entries(at: start..<end).enumerated() {
         guard let found = try datastore.record(entry.identifier).map({ FoundRecord(record: $0) }) else { continue }
-        if query.filter.map({ found.matches($0) }) ?? true { try keep(start + offset) }
+        if found.meets(&test) { try keep(start + offset) }
       }
       try read(end - start)
     }
@@ -61,37 +62,43 @@ extension RecordQuery {
 /// The processors that a scan uses.
 private let scanningProcessors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16)
 
-extension ReadableDatastore {
-  /// Reads the records of some ranks in parts, one on each processor, and returns what was made of each part, in order.
-  fileprivate func parts<Found: Sendable>(
-    of ranks: Range<Int>, size: Int,
-    _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
+extension Range<Int> {
+  /// Works on parts of the range, one on each processor, and returns the result of each part, in order.
+  package func concurrently<Found: Sendable>(
+    size: Int, _ work: @Sendable (Range<Int>) throws(ModelError) -> Found
   ) throws(ModelError) -> [Found] {
-    let parts = stride(from: ranks.lowerBound, to: ranks.upperBound, by: size).map {
-      $0..<min(ranks.upperBound, $0 + size)
-    }
+    let parts = stride(from: lowerBound, to: upperBound, by: size).map { $0..<Swift.min(upperBound, $0 + size) }
     let found = Mutex([Result<Found, ModelError>?](repeating: nil, count: parts.count))
     DispatchQueue.concurrentPerform(iterations: parts.count) { place in
-      let part = Result { () throws(ModelError) in
-        var records = try self.records(at: parts[place])
-        return try read(&records, parts[place])
-      }
+      let part = Result { () throws(ModelError) in try work(parts[place]) }
       found.withLock { $0[place] = part }
     }
     var results: [Found] = []
     for part in found.withLock({ $0 }) { if let part { results.append(try part.get()) } }
     return results
   }
+}
 
-  /// Reads the records of some ranks on all processors, and passes on what was made of each part, in order.
+extension ReadableDatastore {
+  /// Reads the records of some ranks in parts, one on each processor, and returns the result of each part, in order.
+  package func parts<Found: Sendable>(
+    of ranks: Range<Int>, size: Int,
+    _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
+  ) throws(ModelError) -> [Found] {
+    try ranks.concurrently(size: size) { part throws(ModelError) in
+      var records = try self.records(at: part)
+      return try read(&records, part)
+    }
+  }
+
+  /// Reads the records of some ranks on all processors, and passes on the result of each part, in order.
   ///
   /// - Parameter body: called with the records read so far; throws to end the work.
-  func forEachPart<Found: Sendable>(
-    of ranks: Range<Int>,
+  package func forEachPart<Found: Sendable>(
+    of ranks: Range<Int>, size: Int = 8_192,
     _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
     body: (Found, _ read: Int) throws -> Void
   ) throws {
-    let size = 8_192
     for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: size * scanningProcessors) {
       let end = min(ranks.upperBound, start + size * scanningProcessors)
       for found in try parts(of: start..<end, size: size, read) { try body(found, end - ranks.lowerBound) }
@@ -99,11 +106,11 @@ extension ReadableDatastore {
   }
 }
 
-/// A walk over records that a filter keeps.
+/// A walk over records that meet a filter.
 private protocol RecordWalk: AnyObject {
-  /// Goes to the next record that is kept, and tells how many were read for that; false behind the last one.
+  /// Goes to the next matching record, and reports how many records were read for that. Returns false after the last one.
   func advance(_ read: (Int) throws -> Void) throws -> Bool
-  /// Where the record lies.
+  /// The rank of the record.
   var rank: Int { get }
   func identifier() throws -> StoredKey
   func rawRecord() throws -> RawRecord?
@@ -118,22 +125,23 @@ extension RecordWalk {
 }
 
 extension RecordCursor {
-  /// Whether a filter keeps the record. What cannot be read as a document meets no condition.
-  fileprivate func isKept(by filter: Filter) throws(ModelError) -> Bool {
+  /// Whether the record meets a filter, if there is one. A record that cannot be read as a document meets no condition.
+  fileprivate func isKept(by test: inout RecordTest?) throws(ModelError) -> Bool {
+    if case nil = test { return true }
     guard let record = try rawRecord() else { return false }
-    return (try? record.meets(filter)) ?? false
+    return (try? test?.keeps(record)) ?? false
   }
 }
 
 /// One record after the other.
 private final class SerialWalk: RecordWalk {
   private var records: any RecordCursor
-  private let filter: Filter?
+  private var test: RecordTest?
   private(set) var rank: Int
 
   init(_ records: any RecordCursor, at start: Int, _ filter: Filter?) {
     self.records = records
-    self.filter = filter
+    test = filter.map { RecordTest($0) }
     rank = start - 1
   }
 
@@ -141,8 +149,7 @@ private final class SerialWalk: RecordWalk {
     while try records.next() {
       rank += 1
       try read(1)
-      guard let filter else { return true }
-      if try records.isKept(by: filter) { return true }
+      if try records.isKept(by: &test) { return true }
     }
     return false
   }
@@ -151,28 +158,28 @@ private final class SerialWalk: RecordWalk {
   func rawRecord() throws -> RawRecord? { try records.rawRecord() }
 }
 
-/// Many records: each processor looks through a part of the next ones for those that are kept.
+/// A walk over many records: each processor searches a part of the next ones for matching records.
 ///
-/// The parts begin small, so that who wants only the first few does not wait for more, and grow to some thousand records.
+/// The parts begin small, so that a caller that needs only the first few records need not wait for more, and grow to some thousand records.
 private final class ParallelWalk: RecordWalk {
-  /// With fewer records it is not worth the while.
+  /// With fewer records than this it is not worth the effort.
   static let least = 8192
   private static let largestPart = 8192
 
   private let datastore: any ReadableDatastore
-  private let filter: Filter
+  private let test: RecordTest
   private var unread: Range<Int>
   private var part = 256
-  /// The ranks of the records that are kept of the newest parts, and the first that was not gone to yet.
+  /// The ranks of the matching records in the newest parts, and the position of the first that the walk has not reached.
   private var kept: [Int] = []
   private var next = 0
   private(set) var rank = -1
-  /// Stands at a rank at or before that of the record, once that was asked for.
+  /// A cursor at a rank at or before that of the record, once the record was read.
   private var cursor: (records: any RecordCursor, rank: Int)?
 
   init(_ datastore: any ReadableDatastore, _ ranks: Range<Int>, _ filter: Filter) {
     self.datastore = datastore
-    self.filter = filter
+    test = RecordTest(filter)
     unread = ranks
   }
 
@@ -186,16 +193,15 @@ private final class ParallelWalk: RecordWalk {
     return true
   }
 
-  /// Looks through a part for each processor; how many records that were.
+  /// Searches a part on each processor. Returns the number of records read.
   private func readParts() throws(ModelError) -> Int {
     let ranks = unread.lowerBound..<min(unread.upperBound, unread.lowerBound + part * scanningProcessors)
     kept.removeAll(keepingCapacity: true)
     next = 0
-    let filter = filter
-    let found = try datastore.parts(of: ranks, size: part) { records, ranks throws(ModelError) in
-      var (rank, kept) = (ranks.lowerBound, [Int]())
+    let found = try datastore.parts(of: ranks, size: part) { [test] records, ranks throws(ModelError) in
+      var (rank, kept, test) = (ranks.lowerBound, [Int](), Optional(test))
       while try records.next() {
-        if try records.isKept(by: filter) { kept.append(rank) }
+        if try records.isKept(by: &test) { kept.append(rank) }
         rank += 1
       }
       return kept
@@ -206,7 +212,7 @@ private final class ParallelWalk: RecordWalk {
     return ranks.count
   }
 
-  /// Goes to the record: a few steps on, or by its rank.
+  /// Moves the cursor to the record: by a few steps, or by its rank.
   private func place() throws(ModelError) -> any RecordCursor {
     if let (records, at) = cursor, at == rank { return records }
     var records: any RecordCursor

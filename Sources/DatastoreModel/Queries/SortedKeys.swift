@@ -18,9 +18,9 @@ package struct SortedKey: Comparable, Sendable {
   }
 }
 
-/// What decides between equal sort keys: the order of the records.
+/// Decides between equal sort keys by the order of the records.
 ///
-/// That is the bytes of their identifiers, or, where only the app can order those, where the records lie.
+/// That is the order of the identifiers' bytes, or, if only the app can order identifiers, the order of the records' ranks.
 package struct SortTie {
   private let records: any QueryEntries
   private let isBytes: Bool
@@ -30,21 +30,21 @@ package struct SortTie {
     isBytes = records.hasBytesAsOrder
   }
 
-  /// Bytes that have the order of the records.
+  /// Returns bytes that have the order of the records.
   ///
-  /// - Parameter rank: where the record lies, if that is known.
+  /// - Parameter rank: the rank of the record, if it is known.
   package func bytes(of identifier: StoredKey, at rank: Int? = nil) throws(ModelError) -> [UInt8] {
     if isBytes { return identifier.bytes }
     let place = if let rank { rank } else { try records.place(of: identifier) ?? .max }
     return Self.bytes(of: place) + identifier.bytes
   }
 
-  /// The identifier that the bytes are of.
+  /// Returns the identifier for such bytes.
   package func identifier(of bytes: [UInt8]) -> [UInt8] {
     isBytes ? bytes : Array(bytes.dropFirst(MemoryLayout<UInt64>.size))
   }
 
-  /// A key before all that come behind a position, and before no other, whether its record is there or not.
+  /// Returns a key before all keys that come after a position, and before no other, whether the record exists or not.
   package func key(behind position: QueryPosition) throws(ModelError) -> SortedKey {
     if isBytes { return SortedKey(position) }
     let rank = try records.rank(after: StoredKey(bytes: position.identifier, value: .null))
@@ -54,12 +54,12 @@ package struct SortTie {
   private static func bytes(of rank: Int) -> [UInt8] { withUnsafeBytes(of: UInt64(rank).bigEndian) { Array($0) } }
 }
 
-/// Puts keys in order, each with what it is the key of: the first ones under a limit, or all.
+/// Sorts keys, each with an identifier: the first ones up to a limit, or all.
 ///
-/// Under a limit no more is held than about twice what it asks for. What is more than the memory is sorted and written to a file
-/// without a name as a run; in the end the runs are merged, a piece of each in memory.
+/// With a limit it holds at most about twice that number of keys. Keys that exceed the memory are sorted and written to an unnamed file as
+/// a run. In the end the runs are merged, a piece of each in memory.
 package struct SortedKeys {
-  /// Bytes that are held in memory, each key counted with 24 more: some 300,000 keys of numbers.
+  /// Bytes held in memory, each key counted with 24 more: some 300,000 keys of numbers.
   package static let memory = 16 << 20
 
   private let bound: Int
@@ -77,10 +77,10 @@ package struct SortedKeys {
     self.memory = memory
   }
 
-  /// How many runs went to the file.
+  /// The number of runs written to the file.
   package var runCount: Int { spilled.count }
 
-  /// Whether something with this key may be among the first: otherwise it need not be added.
+  /// Whether a key may be among the first ones; otherwise it need not be added.
   package func takes(_ key: [UInt8]) -> Bool { worst.map { !$0.key.precedes(key) } ?? true }
 
   package mutating func add(_ item: SortedKey) throws(ModelError) {
@@ -93,7 +93,7 @@ package struct SortedKeys {
     if run.size > memory / 2 { try spill() }
   }
 
-  /// What the keys are of, in their order.
+  /// Returns a walk over the identifiers, in the order of their keys.
   package mutating func walk() throws(ModelError) -> SortedKeyWalk {
     run.sort()
     guard let file else { return SortedKeyWalk(held: run, limit: bound) }
@@ -118,10 +118,10 @@ package struct SortedKeys {
   }
 }
 
-/// Keys in one run of bytes, so that none costs an array of its own.
+/// Keys in one run of bytes, so that none needs an array of its own.
 private struct KeyRun {
   private struct Place {
-    /// The key's first eight bytes, which mostly tell two keys apart.
+    /// The key's first eight bytes, which mostly suffice to compare two keys.
     var beginning: UInt64
     var start: Int
     var keyCount: Int32
@@ -169,7 +169,7 @@ private struct KeyRun {
     }
   }
 
-  /// Lets go of all but the first ones, once they are sorted.
+  /// Releases all but the first ones, after they are sorted.
   mutating func keep(first count: Int) {
     guard count < places.count else { return }
     var kept = KeyRun()
@@ -179,7 +179,7 @@ private struct KeyRun {
     self = kept
   }
 
-  /// Writes all of it, each as the lengths of key and identifier (4 bytes each) and both; the end of what was written.
+  /// Writes all keys, each as the lengths of key and identifier (4 bytes each) and both. Returns the end of the written bytes.
   func write(to file: TemporaryFile, at start: Int) throws(ModelError) -> Int {
     var end = start
     var block: [UInt8] = []
@@ -199,7 +199,7 @@ private struct KeyRun {
   }
 }
 
-/// Goes through what was sorted.
+/// Walks the sorted identifiers.
 package struct SortedKeyWalk {
   private var held = KeyRun()
   private var place = 0
@@ -218,7 +218,7 @@ package struct SortedKeyWalk {
     for reader in readers.indices { heads.append(try readers[reader].next()) }
   }
 
-  /// What the next key is of; nil at the end.
+  /// Returns the identifier of the next key, or nil at the end.
   package mutating func next() throws(ModelError) -> [UInt8]? {
     guard remaining > 0 else { return nil }
     remaining -= 1

@@ -5,21 +5,21 @@
 #endif
 import Locks
 
-/// A file without a name: it is gone when the last one who holds it lets go, whatever happens to the process.
+/// A file without a name. The system removes it when its last holder closes it, even if the process crashes.
 package final class TemporaryFile: Sendable {
   private let descriptor: Int32
   private let length = Atomic<Int>(0)
 
   private static let total = Atomic<Int>(0)
 
-  /// Bytes that all temporary files of this process hold.
+  /// The number of bytes in all temporary files of this process.
   package static var bytesInUse: UInt64 { UInt64(clamping: total.load(ordering: .relaxed)) }
 
-  /// The folder for temporary files: what the environment says, else the one that the system gives this process.
+  /// The folder for temporary files: the one in the environment, otherwise the one that the system gives this process.
   package static var folder: String {
     if let folder = getenv("TMPDIR").map({ String(cString: $0) }), !folder.isEmpty { return folder }
     #if canImport(Darwin)
-      // A sandbox lets a process write into this folder, and not into the one that all share.
+      // A sandbox lets a process write into this folder, but not into the shared one.
       var path = [CChar](repeating: 0, count: Int(PATH_MAX))
       let count = confstr(_CS_DARWIN_USER_TEMP_DIR, &path, path.count)
       if count > 1, count <= path.count { return String(cString: path) }
@@ -27,9 +27,10 @@ package final class TemporaryFile: Sendable {
     return "/tmp"
   }
 
-  init() throws(ModelError) {
+  /// Makes one in the folder for temporary files.
+  package init() throws(ModelError) {
     let base = Self.folder
-    var template = Array("\(base)/strata-sort-XXXXXX".utf8CString)
+    var template = Array("\(base)/strata-part-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw Self.failure("no temporary file can be made in \(base)") }
     unlink(template)
@@ -40,8 +41,8 @@ package final class TemporaryFile: Sendable {
     Self.total.subtract(length.load(ordering: .relaxed), ordering: .relaxed)
   }
 
-  /// Writes all of it at an offset.
-  func write(_ bytes: [UInt8], at offset: Int) throws(ModelError) {
+  /// Writes all bytes at an offset.
+  package func write(_ bytes: [UInt8], at offset: Int) throws(ModelError) {
     var done = 0
     while done < bytes.count {
       let count = bytes.withUnsafeBytes { buffer in
@@ -61,8 +62,8 @@ package final class TemporaryFile: Sendable {
     Self.total.add(end - before, ordering: .relaxed)
   }
 
-  /// Up to so many bytes from an offset; fewer only at the end.
-  func read(at offset: Int, count: Int) throws(ModelError) -> [UInt8] {
+  /// Reads up to `count` bytes from an offset; fewer only at the end.
+  package func read(at offset: Int, count: Int) throws(ModelError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
     while done < count {

@@ -1,10 +1,10 @@
 package import Documents
 import Expressions
 
-/// Names in a query that nothing in a datastore has.
+/// Names in a query that do not exist in a datastore.
 package struct UnknownName: Hashable, Sendable {
   package var path: DocumentPath
-  /// Names that are there and look like it, nearest first.
+  /// Existing names that are similar, closest first.
   package var nearest: [String]
 
   /// `no field country; did you mean countrycode?`
@@ -12,8 +12,8 @@ package struct UnknownName: Hashable, Sendable {
 }
 
 extension RecordQuery {
-  /// The paths of the query that no record of the first thousand has, and no index is called. Reads records until each
-  /// path was met.
+  /// Returns the paths of the query that none of the first thousand records has, and that are not the name of an index. Reads records until
+  /// each path was found.
   package func unknownNames(in datastore: any ReadableDatastore) throws(ModelError) -> [UnknownName] {
     var known: Set<String> = []
     for index in datastore.indexes {
@@ -42,8 +42,8 @@ extension RecordQuery {
 }
 
 extension UnknownName {
-  /// The names that somebody who typed another one may have meant, because they begin alike or a few characters are other ones: at most
-  /// three, the nearest first.
+  /// Returns the names that the user may have meant by another one, because they begin alike or differ by a few characters: at most three,
+  /// the closest first.
   package static func nearest(to name: String, among known: some Sequence<String>) -> [String] {
     let near = Set(known).map { (distance: distance(name, $0), name: $0) }
       .filter { $0.distance <= max(2, name.count / 2) || name.hasPrefix($0.name) || beginAlike(name, $0.name) }
@@ -51,7 +51,7 @@ extension UnknownName {
     return near.prefix(3).map(\.name)
   }
 
-  /// `; did you mean countrycode?`, or nothing where nothing is near.
+  /// `; did you mean countrycode?`, or an empty text if no name is close.
   package static func question(_ nearest: [String]) -> String {
     nearest.isEmpty ? "" : "; did you mean \(nearest.joined(separator: ", "))?"
   }
@@ -60,7 +60,7 @@ extension UnknownName {
     right.hasPrefix(left) || zip(left.lowercased(), right.lowercased()).prefix { $0 == $1 }.count >= 3
   }
 
-  /// How many characters have to be changed, added or left out to make one text of the other.
+  /// The number of characters to change, add or remove to turn one text into the other.
   private static func distance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left.lowercased().prefix(60)), Array(right.lowercased().prefix(60)))
     var row = Array(0...right.count)

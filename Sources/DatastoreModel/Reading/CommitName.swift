@@ -1,7 +1,7 @@
 import Expressions
 import Documents
 
-/// What a person calls a commit: a number, `head`, a step back from it, the name of a pin, or a time.
+/// A user's name for a commit: a number, `head`, a step back from it, the name of a pin, or a time.
 package enum CommitName: Hashable, Sendable {
   case number(CommitNumber)
   /// `head` is 0 steps, `head~3` is 3.
@@ -12,7 +12,7 @@ package enum CommitName: Hashable, Sendable {
 
   /// Reads `4818`, `#4818`, `head`, `head~3`, one of the pins, or a time as `TimeExpression` reads it.
   ///
-  /// - Parameter now: nanoseconds since 1970, for times that are meant from today.
+  /// - Parameter now: nanoseconds since 1970, for times relative to today.
   package init(parsing text: String, pins: [String], now: Int64 = LocalTime.now) throws(ModelError) {
     let name = text.trimmingSpaces
     if let number = UInt64(name.hasPrefix("#") ? name.dropFirst() : name[...]) {

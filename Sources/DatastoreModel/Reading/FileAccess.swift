@@ -4,9 +4,9 @@
   import Glibc
 #endif
 
-/// What this process may do with a store's files.
+/// The access of this process to a store's files.
 enum FileAccess {
-  /// Whether the directory of a store, and the data in it, may be written; also true where nothing lies there yet.
+  /// Whether this process may write the directory of a store, and the data in it; also true if nothing exists there yet.
   static func isWritable(_ path: String) -> Bool {
     for file in [path, path + "/data"] where access(file, F_OK) == 0 && access(file, W_OK) != 0 { return false }
     return true

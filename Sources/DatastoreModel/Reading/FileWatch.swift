@@ -1,9 +1,9 @@
 import StorageEngine
 
-/// Tells of changes of a file, for stores that are not the engine's.
+/// Reports changes of a file, for stores that are not the engine's.
 package enum FileWatch {
-  /// Calls `change` after each change of a file's contents or of which file has its name, from a thread of its own,
-  /// until the token is let go. Never polls; the file need not be there yet, its directory must.
+  /// Calls `change` on its own thread after each change of a file's contents, and after another file has taken its name, until the token is
+  /// released. Never polls. The file need not exist yet, but its directory must.
   package static func begin(
     _ path: String, change: @escaping @Sendable () -> Void
   ) throws(ModelError) -> any Sendable & AnyObject {

@@ -17,7 +17,7 @@ struct OwnDatastore: ReadableDatastore {
     rules = descriptor.mergeRules
   }
 
-  /// The same for who reads few of its records, which lie far apart.
+  /// The same datastore for a reader that reads few of its records, far apart in the file.
   var readSparsely: OwnDatastore {
     var copy = self
     copy.isReadSparsely = true
@@ -52,8 +52,11 @@ struct OwnDatastore: ReadableDatastore {
     }
   }
 
+  /// The place of the record with an identifier; nil if there is none.
+  func reference(of key: StoredKey) throws(ModelError) -> RecordReference? { try entry(key.bytes)?.payload.record }
+
   func record(_ key: StoredKey) throws(ModelError) -> Record? {
-    guard let reference = try entry(key.bytes)?.payload.record else { return nil }
+    guard let reference = try reference(of: key) else { return nil }
     return try record(key, at: reference)
   }
 
@@ -67,7 +70,7 @@ struct OwnDatastore: ReadableDatastore {
   /// The record that lies at a reference.
   func record(_ key: StoredKey, at reference: RecordReference) throws(ModelError) -> Record {
     let bytes = try onStorage { () throws(StorageError) in
-      isReadSparsely ? try tree.copiedValue(of: reference) : try tree.value(of: reference)
+      try tree.value(of: reference, isCopied: isReadSparsely)
     }
     var record = try descriptor.record(key, bytes)
     record.rules = rules
@@ -89,7 +92,7 @@ extension DatastoreDescriptor {
       identifier: key, version: content.version, content: content.bytes.array, coding: content.coding)
   }
 
-  /// What the stored bytes of a record hold; its memory is shared.
+  /// The version and content in the stored bytes of a record, whose memory it shares.
   func content(_ bytes: Bytes) throws(ModelError) -> RawRecord {
     let (version, content) = try RecordBytes.split(bytes)
     return RawRecord(version: version, bytes: content, coding: content.withUnsafeBytes { coding(of: $0) })

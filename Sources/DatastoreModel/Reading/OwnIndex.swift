@@ -39,7 +39,7 @@ struct OwnIndex: ReadableIndex {
   let datastore: OwnDatastore
   let descriptor: IndexDescriptor
 
-  /// Nil where the store has a descriptor but no tree, which only damage can bring about.
+  /// Returns nil if the store has a descriptor but no tree, which only damage can cause.
   func tree() throws(ModelError) -> Tree? {
     try datastore.view.tree(.index(descriptor.name, of: datastore.descriptor.key))
   }
@@ -60,7 +60,7 @@ struct OwnIndex: ReadableIndex {
     return entries
   }
 
-  /// The entry of a key in which the identifier lies at a range.
+  /// Returns the entry of a key whose identifier is at a range.
   func entry(_ key: [UInt8], _ identifier: Range<Int>) -> IndexEntry {
     IndexEntry(
       value: descriptor.shownValue(Array(key[..<identifier.lowerBound])),
@@ -102,17 +102,17 @@ struct OwnIndex: ReadableIndex {
 
   func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
 
-  /// How the app's types order the entries, where they are known.
+  /// The order of the entries by the app's types, if they are known.
   var order: EntryOrder? { datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name) }
 }
 
 extension Tree {
-  /// `count`, with the errors of this module.
+  /// Returns `count`, with the errors of this module.
   func entryCount() throws(ModelError) -> Int {
     Int(clamping: try onStorage { () throws(StorageError) in try count })
   }
 
-  /// The keys of a range of ranks; ranks beyond the end are left out. One descent and a walk.
+  /// Returns the keys of a range of ranks; ranks beyond the end are left out. One descent and a walk.
   func keys(at ranks: Range<Int>) throws(ModelError) -> [Bytes] {
     let ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
     guard !ranks.isEmpty else { return [] }
@@ -129,7 +129,7 @@ extension Tree {
     }
   }
 
-  /// How many keys lie before a bound: one descent.
+  /// Returns the number of keys before a bound: one descent.
   ///
   /// - Parameter isLast: whether nothing follows the value in a key, as in a primary tree.
   func rank(of bound: KeyBound, encoding: KeyEncoding, isLast: Bool) throws(ModelError) -> Int {
@@ -149,7 +149,7 @@ extension Tree {
     Int(clamping: try onStorage { () throws(StorageError) in try rank(of: .bytes(bytes)) })
   }
 
-  /// In an order that only the app knows, the place of a value is known where an entry has it: found by walking.
+  /// Finds the rank of a value in an order that only the app knows, by a walk to an entry with the value.
   private func rankInUnknownOrder(
     of value: KeyValue, _ encoding: KeyEncoding, isAfter: Bool, isLast: Bool
   ) throws(ModelError) -> Int {
@@ -176,8 +176,8 @@ extension Tree {
     return isAfter ? end : first
   }
 
-  /// The rank of a key, or nil where it is not there. Where `place` is of another order than the tree, because that is not known,
-  /// the tree is walked.
+  /// Returns the rank of a key, or nil if it does not exist. If the order of `place` is not the tree's, because the tree's is unknown, this
+  /// walks the tree.
   func rank(ofKey key: [UInt8], at place: () throws -> SoughtPlace) throws(ModelError) -> Int? {
     let place = try onWriter { try place() }
     guard place.treeOrder == order else { return try firstEntry { $0 == key }?.rank }

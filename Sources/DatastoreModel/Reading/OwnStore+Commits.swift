@@ -7,7 +7,7 @@ extension OwnStore {
     try commitPage(from: [newest], limit: limit, folded: folded).commits
   }
 
-  /// Behind a merge both parents' histories are told, in the order of the file, which is one of them.
+  /// After a merge the page has the histories of both parents, in the order of the file, which is a valid order of both.
   package func commitPage(
     from newest: [CommitNumber], limit: Int, folded: Bool
   ) throws(ModelError) -> CommitPage {
@@ -31,7 +31,7 @@ extension OwnStore {
   package var pins: [Pin] {
     get throws(ModelError) {
       try onStorage { () throws(StorageError) in try engine.names }
-        // What an exchange keeps for the next merge, or the next fetch, is nobody's name.
+        // Names that an exchange keeps for the next merge, or the next fetch, are not pins of a user.
         .filter { $0.key != "head" && !($0.key.hasPrefix("remotes/") && $0.key.hasSuffix("/common")) }
         .filter { !UnfinishedFetch.isName($0.key) }
         .map { Pin(name: $0.key, commit: CommitNumber($0.value)) }
@@ -59,7 +59,7 @@ extension OwnStore {
     }
   }
 
-  /// `head~n` is the row so many below the newest in the history, so pins in between do not count.
+  /// `head~n` is the row `n` below the newest in the history, so pins in between do not count.
   private func stepsBefore(_ head: CommitNumber, _ steps: Int, name: String) throws(ModelError) -> CommitNumber {
     if steps == 0 { return head }
     let (needed, isTooMany) = steps.addingReportingOverflow(1)
@@ -72,8 +72,8 @@ extension OwnStore {
 
   package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit { Commit(try commitRecord(number)) }
 
-  /// A commit with its counts. One that brought back roots lists no changes of its own. Where it took back a commit they are those of that
-  /// one, the other way round; otherwise they are counted once by comparing it with its parent, and remembered.
+  /// Returns a commit with its counts. A commit that restored roots lists no changes of its own. If it undid a commit, its counts are that
+  /// commit's, inverted. Otherwise they are counted once by a comparison with its parent, and remembered.
   private func described(_ record: CommitRecord) throws(ModelError) -> Commit {
     var commit = Commit(record)
     guard record.restores != nil, let parent = record.parents.first else { return commit }
@@ -90,7 +90,7 @@ extension OwnStore {
     return commit
   }
 
-  /// Nil where that is not known without a comparison.
+  /// Returns nil if a comparison would be needed.
   private func countsTakenBack(by record: CommitRecord) -> [ChangeCount]? {
     var (record, isTurned) = (record, false)
     while record.restores != nil {
@@ -109,7 +109,7 @@ extension OwnStore {
 }
 
 extension CommitRecord {
-  /// An undo brings roots back too; and a commit that a restore was squashed into names what that restored.
+  /// An undo restores roots, too, and a squashed commit that contains a restore names the restored commit.
   fileprivate var isRestore: Bool { flags.contains(.restore) && !flags.contains(.undo) }
 }
 

@@ -9,7 +9,7 @@ package import StorageEngine
 
 /// One of our own stores behind the reading and editing interface.
 ///
-/// Reading never waits for a writer. The writer's lock is taken for the length of one editing call and let go after it.
+/// Reading never waits for a writer. An editing call takes the writer's lock and releases it at its end, unless `keepsLock` is set.
 package final class OwnStore: EditableStore {
   /// The engine's store, for those who need what lies below the model (`compact`, `verify`, `copy`).
   package let engine: any Engine
@@ -17,15 +17,21 @@ package final class OwnStore: EditableStore {
   package let access: StoreAccess
   /// The program that this store's commits name.
   package let program: String
-  /// What the app's own types tell, by datastore; empty in tools without them.
+  /// The app's own types, by datastore; empty in tools without them.
   package let formats: [String: any CompiledFormat]
   /// Whether the writer's lock stays taken between commits, as an app's own writer keeps it.
   package let keepsLock: Bool
-  /// Whether it is gone with the last reference.
+  /// Whether the store is in memory: it ends with the last reference.
   package let isInMemory: Bool
   let descriptors = DescriptorCache()
   let proofs = RuleCache()
   let restoredCounts = RestoredCounts()
+  /// The entries that the last build of an index worked out, if it failed.
+  let keptFill = Mutex<KeptFill?>(nil)
+  /// The letters that were listed last.
+  let knownLetters = Mutex<[LetterNotice]>([])
+  /// The disk that the store and its inbox lie on.
+  let disk: any Disk
 
   /// Takes an engine's store that is open already, as the typed library does.
   ///
@@ -33,10 +39,10 @@ package final class OwnStore: EditableStore {
   ///   - path: as the user gave it.
   ///   - keepsLock: leaves the writer's lock taken after a commit.
   ///   - isInMemory: whether the engine's store is.
-  ///   - formats: the app's own types, where it has them.
+  ///   - formats: the app's own types, if it has them.
   package init(
     _ engine: any Engine, path: String, access: StoreAccess = .readWrite, program: String = "", keepsLock: Bool = false,
-    isInMemory: Bool = false, formats: [any CompiledFormat] = []
+    isInMemory: Bool = false, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk()
   ) {
     self.engine = engine
     self.path = path
@@ -44,6 +50,7 @@ package final class OwnStore: EditableStore {
     self.program = program
     self.keepsLock = keepsLock
     self.isInMemory = isInMemory
+    self.disk = disk
     self.formats = Dictionary(formats.map { ($0.datastore, $0) }) { first, _ in first }
   }
 
@@ -53,7 +60,7 @@ package final class OwnStore: EditableStore {
   ///
   /// - Parameters:
   ///   - readOnly: refuses every change; a store that is damaged or cannot be written is read-only by itself.
-  ///   - creates: makes the store where nothing lies at the path.
+  ///   - creates: creates the store if there is nothing at the path.
   ///   - patience: how many seconds a commit waits for another process's lock.
   package static func open(
     path: String, readOnly: Bool = false, program: String = "strata", author: String = "", creates: Bool = false,
@@ -77,12 +84,12 @@ package final class OwnStore: EditableStore {
       } else {
         .readWrite
       }
-    return OwnStore(engine, path: path, access: access, program: program, formats: formats)
+    return OwnStore(engine, path: path, access: access, program: program, formats: formats, disk: disk)
   }
 
   /// A store in memory, gone with the last reference.
   ///
-  /// - Parameter path: what stands for it where a path is shown.
+  /// - Parameter path: the text to show as the store's path.
   package static func memory(
     path: String = "", program: String = "", author: String = "", formats: [any CompiledFormat] = []
   ) -> OwnStore {
@@ -124,7 +131,7 @@ package final class OwnStore: EditableStore {
 
   package var writer: WriterHold? { engine.writer.map { WriterHold($0) } }
 
-  /// What this process did last it knows itself.
+  /// Leaves out the result of this process's own last work, which it knows without the store.
   package var activity: Activity? {
     let activity = engine.activity.flatMap { Activity(bytes: $0) }
     return activity?.ending?.processIdentifier == getpid() ? nil : activity
@@ -148,14 +155,16 @@ package final class OwnStore: EditableStore {
 
 /// Descriptors by their bytes: a view is opened far more often than a descriptor changes.
 final class DescriptorCache: Sendable {
-  private let known = Mutex<[[UInt8]: DatastoreDescriptor]>([:])
+  /// By the checks of their bytes, because a check is computed faster than a hash.
+  private let known = Mutex<[UInt32: (bytes: [UInt8], descriptor: DatastoreDescriptor)]>([:])
 
   func descriptor(_ bytes: [UInt8]) throws(ModelError) -> DatastoreDescriptor {
-    if let known = known.withLock({ $0[bytes] }) { return known }
+    let check = crc32c(0, bytes)
+    if let known = known.withLock({ $0[check] }), known.bytes == bytes { return known.descriptor }
     let descriptor = try DatastoreDescriptor(bytes: bytes)
     known.withLock {
       if $0.count > 1_000 { $0.removeAll() }
-      $0[bytes] = descriptor
+      $0[check] = (bytes, descriptor)
     }
     return descriptor
   }

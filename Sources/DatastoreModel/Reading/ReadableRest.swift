@@ -1,12 +1,12 @@
-/// A datastore of which what cannot be read is left out and told of, so that all else can be read.
+/// The readable rest of a damaged datastore: unreadable parts are left out and reported.
 ///
-/// Records come in the same order as those of the whole one. Indexes may be looked at and are not used to find records: what is lost of
-/// one would be missing in the answer.
+/// Records have the same order as those of the whole datastore. Indexes can be read but are not used to find records, because a result
+/// would lack the records whose entries are lost.
 package struct ReadableRest: ReadableDatastore {
   private let whole: any ReadableDatastore
   private let tell: @Sendable (String) -> Void
 
-  /// - Parameter tell: gets a sentence for each record that is left out, and for entries that cannot be reached.
+  /// - Parameter tell: receives a sentence for each record that is left out, and for entries that cannot be reached.
   package init(of whole: any ReadableDatastore, tell: @escaping @Sendable (String) -> Void) {
     self.whole = whole
     self.tell = tell
@@ -17,7 +17,7 @@ package struct ReadableRest: ReadableDatastore {
   package var primary: any ReadableIndex { rest(of: whole.primary) }
   package var indexes: [any ReadableIndex] { whole.indexes.map(rest) }
 
-  /// Those entries of an index that can be reached.
+  /// Returns the entries of an index that can be reached.
   package func rest(of index: any ReadableIndex) -> any ReadableIndex {
     ReadableEntriesRest(of: index, in: descriptor.key, tell: tell)
   }
@@ -49,7 +49,7 @@ private struct ReadableEntriesRest: ReadableIndex {
     self.tell = tell
   }
 
-  /// As that of an index which answers no query.
+  /// A descriptor of an index that serves no query.
   var descriptor: IndexDescriptor {
     var descriptor = whole.descriptor
     (descriptor.rule, descriptor.isStale) = (nil, true)

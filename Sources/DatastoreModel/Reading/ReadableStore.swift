@@ -4,60 +4,60 @@
 /// on the disk, so a user interface calls it from a thread of its own; everything is `Sendable` and safe from any
 /// thread. Views and what hangs off them are immutable: they never change under a reader.
 package protocol ReadableStore: AnyObject, Sendable {
-  /// Where the store lies, as the user gave it.
+  /// The location of the store, as the user gave it.
   var path: String { get }
   /// Whether it can be written, and if not, why.
   var access: StoreAccess { get }
-  /// What the last opening found: recovery, damage.
+  /// The findings of the last opening: recovery and damage.
   var openingReport: [String] { get }
-  /// What of the store cannot be read, and up to which commit it can be; nil where opening found no damage.
+  /// Describes the unreadable part of the store, and the commit up to which it can be read. Nil if opening found no damage.
   var damage: String? { get }
   /// The newest commit that is durable and known to this process, without looking at the disk.
   var head: any ReadableView { get }
-  /// Looks whether another process has committed and answers the newest view.
+  /// Checks whether another process has committed, and returns the newest view.
   func refresh() throws(ModelError) -> any ReadableView
   /// Calls `change` from another thread whenever a newer commit, another writer, or another activity may be there.
-  /// Never polls. Ends when the token is let go.
+  /// Never polls. Ends when the returned token is released.
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject
-  /// When the history is tried to be shortened again, in nanoseconds since 1970, if the store's retention could not be carried out.
+  /// The time of the next attempt to prune the history, in nanoseconds since 1970, if the last one (by the store's retention) failed.
   var nextPruning: Int64? { get }
-  /// Whether the store is a server's, and those who follow it have lost that and not found it again. They hear of both.
+  /// Whether the store is on a server that its followers cannot reach at present. They are called when this begins and when it ends.
   var isAway: Bool { get }
   /// The state as of a commit.
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
-  /// One commit, with the counts of its changes. O(log n), but for one that restored an older state: that is compared with its parent.
+  /// One commit, with the counts of its changes. O(log n), except for one that restored an older state: that is compared with its parent.
   func commit(_ number: CommitNumber) throws(ModelError) -> Commit
   /// One commit; how many changes it made may be missing. O(log n).
   func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit
   /// Up to `limit` commits in descending order, `newest` and all that it was made on. Commits that changed no data
   /// for a user (registrations of the original library) are folded unless `folded` is false.
   func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit]
-  /// The same from several commits on, by all ways that lead back from them, with where the history goes on: a page of it.
+  /// A page of the same from several commits on, along all their ancestors, with the commits at which the next page begins.
   func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage
   /// The commit that a user means by a number, `#12`, `head`, `head~3`, a pin's name, or a time (the newest commit not
   /// later): "2026-11-17", "2026-11-17 09:30", "Tuesday", "yesterday", "2 hours ago".
   func resolve(_ name: String) throws(ModelError) -> CommitNumber
   /// Names that were given to commits, by name.
   var pins: [Pin] { get throws(ModelError) }
-  /// What a commit did to its first parent, one datastore after the other, records in key order; cost is that of the
-  /// changes, not of the store.
+  /// The changes of a commit against its first parent, one datastore after the other, records in key order. The cost depends on the
+  /// number of changes, not on the size of the store.
   func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader
-  /// The difference of any two commits; equal parts are skipped where the store can tell.
+  /// The difference of any two commits; equal parts are skipped if the store can recognize them.
   func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader
-  /// Every state that a record has had, newest first, also where it is deleted now, as seen from a commit.
+  /// Every state that a record has had, newest first, even if it is deleted now, as seen from a commit.
   /// Up to `limit` of them, those not later than `before` (the cursor for the next page is the last one's commit).
   func versions(of key: StoredKey, in datastore: String, from newest: CommitNumber, limit: Int)
     throws(ModelError) -> [RecordVersion]
-  /// Who holds the writer's lock in another process, if anyone.
+  /// The other process that holds the writer's lock, if there is one.
   var writer: WriterHold? { get }
-  /// What the writer of another process is busy with, if it says so.
+  /// The long work that the writer of another process has reported, if any.
   var activity: Activity? { get }
-  /// How many commits can be read: as many as the newest one's number, but for those that were squashed.
+  /// How many commits can be read: the number of the newest one, less the squashed ones.
   var commitCount: UInt64 { get }
   /// The bytes that the store takes on disk.
   var byteCount: UInt64 { get throws(ModelError) }
-  /// Lets go of memory that reading has taken and that can be had again: pages of a mapped file. For programs that stay
-  /// open after they have read widely. Does nothing where a store has no such memory.
+  /// Releases memory that reading has taken and that can be read again: pages of a mapped file. For programs that stay
+  /// open after they have read widely. Does nothing if a store has no such memory.
   func releaseMemory()
 }
 
@@ -108,16 +108,16 @@ package struct Commit: Hashable, Sendable {
   package var parents: [CommitNumber]
   /// Nanoseconds since 1970.
   package var date: Int64
-  /// The action name; empty where none was given.
+  /// The action name; empty if none was given.
   package var action: String
   /// The program that wrote it, and on whose behalf.
   package var program: String
   package var author: String
-  /// What changed, per datastore, in the order of their keys.
+  /// The counts of changes per datastore, in the order of the datastores' keys.
   package var changes: [ChangeCount]
-  /// The commit that this one takes back, where it is an undo.
+  /// The commit that this one undoes, if it is an undo.
   package var undoes: CommitNumber?
-  /// The commit whose state this one brings back, where it is a restore.
+  /// The commit whose state this one restores, if it is a restore.
   package var restores: CommitNumber?
   /// Several commits that compaction made one.
   package var isSquashed: Bool
@@ -146,7 +146,7 @@ package struct Commit: Hashable, Sendable {
   }
 }
 
-/// Some commits of a history, newest first, and where it goes on.
+/// Some commits of a history, newest first, and the commits at which the next page begins.
 package struct CommitPage: Hashable, Sendable {
   package var commits: [Commit] = []
   /// The newest of what is older, one for each way that leads back; none at the end.
@@ -173,7 +173,7 @@ package struct ChangeCount: Hashable, Sendable {
 extension ChangeCount {
   package var total: Int { inserted + updated + deleted }
 
-  /// What a commit changes that takes these changes back.
+  /// The counts of a commit that undoes these changes.
   package var takenBack: ChangeCount {
     ChangeCount(datastore: datastore, inserted: deleted, updated: updated, deleted: inserted)
   }
@@ -196,68 +196,6 @@ package struct WriterHold: Hashable, Sendable {
     self.processIdentifier = processIdentifier
     self.program = program
     self.since = since
-  }
-}
-
-/// What a writer is busy with.
-package struct Activity: Hashable, Codable, Sendable {
-  /// As `warm-up City: index population`.
-  package var title: String
-  package var done: Int
-  package var total: Int
-  /// Nanoseconds since 1970.
-  package var startedAt: Int64
-  /// What is done, is being done, and will be, as far as it is known.
-  package var steps: [Step]
-  /// How it ended; nil while it goes on.
-  package var ending: Ending?
-
-  package init(title: String, done: Int, total: Int, startedAt: Int64, steps: [Step] = []) {
-    self.title = title
-    self.done = done
-    self.total = total
-    self.startedAt = startedAt
-    self.steps = steps
-  }
-
-  package struct Step: Hashable, Codable, Sendable {
-    package var title: String
-    package var done: Int
-    package var total: Int
-    package var isComplete: Bool
-    /// What one of it costs beside one of the other steps, where all of them are known from the beginning; nil where they are not.
-    package var cost: Int?
-
-    package init(title: String, done: Int, total: Int, isComplete: Bool, cost: Int? = nil) {
-      self.title = title
-      self.done = done
-      self.total = total
-      self.isComplete = isComplete
-      self.cost = cost
-    }
-  }
-
-  /// What came of work.
-  package struct Ending: Hashable, Codable, Sendable {
-    /// The process that did it.
-    package var processIdentifier: Int32
-    /// Nanoseconds since 1970.
-    package var at: Int64
-    /// The commit that was made.
-    package var commit: UInt64?
-    /// Why none was; nil where one was, and where the work was cancelled.
-    package var reason: String?
-    /// By how many bytes the store grew.
-    package var bytes: Int = 0
-    /// The first of the records that could not be taken, and how many there are.
-    package var failures: [Failure] = []
-    package var failureCount = 0
-
-    package struct Failure: Hashable, Codable, Sendable {
-      package var datastore: String
-      package var identifier: [UInt8]
-      package var reason: String
-    }
   }
 }
 

@@ -4,9 +4,9 @@ package import Documents
 /// The whole store as of one commit; immutable, cheap to take, safe from any thread.
 package protocol ReadableView: Sendable {
   var commit: CommitNumber { get }
-  /// All datastores, by key. Costs nothing that grows with their records.
+  /// All datastores, by key. The cost does not depend on the number of their records.
   var datastores: [any ReadableDatastore] { get throws(ModelError) }
-  /// One datastore, or nil where this view has none of that key.
+  /// Returns one datastore, or nil if this view has none of that key.
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)?
 }
 
@@ -19,17 +19,17 @@ package protocol ReadableDatastore: Sendable {
   var primary: any ReadableIndex { get }
   /// The secondary indexes, in the order of their names.
   var indexes: [any ReadableIndex] { get }
-  /// The record of an identifier, or nil.
+  /// Returns the record of an identifier, or nil.
   func record(_ key: StoredKey) throws(ModelError) -> Record?
-  /// The records of a range of ranks in the order of their identifiers; ranks beyond the end are left out.
+  /// Returns the records of a range of ranks in the order of their identifiers; ranks beyond the end are left out.
   func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor
-  /// The stored key of what a user typed for an identifier (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws
-  /// where it cannot be one. For composite types a JSON literal.
+  /// Returns the stored key for an identifier that a user typed (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws if the text
+  /// does not fit it. For composite types the text is a JSON literal.
   func identifier(parsing text: String) throws(ModelError) -> StoredKey
-  /// How many records a warm-up left out because they did not decode: they keep their bytes, and are in no rebuilt
-  /// index until they are mended.
+  /// The number of records that a warm-up left out because they did not decode. They keep their bytes, and are in no rebuilt index until
+  /// they are mended.
   var leftOutCount: Int { get throws(ModelError) }
-  /// Up to `limit` of them, by identifier.
+  /// Returns up to `limit` of them, by identifier.
   func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord]
 }
 
@@ -52,17 +52,17 @@ package protocol ReadableIndex: Sendable {
   var descriptor: IndexDescriptor { get }
   /// The number of entries.
   var count: Int { get throws(ModelError) }
-  /// The entries of a range of ranks in ascending order; ranks beyond the end are left out.
+  /// Returns the entries of a range of ranks in ascending order; ranks beyond the end are left out.
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry]
-  /// How many entries lie before a bound; two calls give the exact number of entries in a range without reading any.
+  /// Returns the number of entries before a bound; two calls give the exact number of entries in a range without reading any.
   func rank(of bound: KeyBound) throws(ModelError) -> Int
-  /// The rank of the entry of a record (the one with `value`, in an index with several per record), or nil.
+  /// Returns the rank of a record's entry (the one with `value`, in an index with several per record), or nil.
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
-  /// Whether a record has an entry under a value, given by its encoded bytes.
+  /// Returns whether a record has an entry with a value, given by its encoded bytes.
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
-  /// The same for several, each in its place. One round trip, where a server is asked.
+  /// Returns the same for several entries, in their order. On a server this takes one round trip.
   func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool]
-  /// The bound of what a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
+  /// Returns the value that a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
   func value(parsing text: String) throws(ModelError) -> KeyValue
 }
 
@@ -92,7 +92,7 @@ package enum KeyBound: Hashable, Sendable {
 package struct IndexEntry: Hashable, Sendable {
   /// The indexed value; in the primary order the identifier itself.
   package var value: KeyValue
-  /// Whose entry it is.
+  /// The identifier of its record.
   package var identifier: StoredKey
 
   package init(value: KeyValue, identifier: StoredKey) {
@@ -103,8 +103,7 @@ package struct IndexEntry: Hashable, Sendable {
 
 /// An identifier as its store keeps it, with its value for showing.
 ///
-/// `bytes` is what identity means (two keys are the same record when their bytes are equal, within one datastore);
-/// `value` is what a person reads.
+/// `bytes` decides identity (within one datastore, two keys are the same record if their bytes are equal). `value` is shown to the user.
 package struct StoredKey: Sendable, CustomStringConvertible {
   package var bytes: [UInt8]
   package var value: KeyValue
@@ -114,7 +113,7 @@ package struct StoredKey: Sendable, CustomStringConvertible {
     self.value = value
   }
 
-  /// As a person types it: a text bare, in quotes only where it would be read as something else.
+  /// The identifier as a user types it: a text without quotes, unless it would be read as something else.
   package var description: String {
     guard case .string(let text) = value, !["", "null", "nil"].contains(text), text.first != "\"",
       text == text.trimmingSpaces, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
@@ -128,15 +127,15 @@ extension StoredKey: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
-/// One record as it lies in the store.
+/// One record as it is stored.
 package struct Record: Sendable, Equatable {
   package var identifier: StoredKey
-  /// The app's version under which it was written, as the text of its JSON raw value without quotes: `2024-04-09`, `1`.
+  /// The app's version that wrote it, as the text of its JSON raw value without quotes: `2024-04-09`, `1`.
   package var version: String
-  /// The bytes as the app's coder made them.
+  /// The bytes as the app's coder produced them.
   package var content: [UInt8]
   package var coding: RecordCoding
-  /// Which of its lists are written in any order.
+  /// The lists that are stored unordered.
   var rules = MergeRules()
 
   package init(identifier: StoredKey, version: String, content: [UInt8], coding: RecordCoding) {
@@ -146,19 +145,19 @@ package struct Record: Sendable, Equatable {
     self.coding = coding
   }
 
-  /// The content as a document, lists that are written in any order sorted; opaque content gives `.data`. Costs a parse each time.
+  /// Returns the content as a document, with unordered lists sorted; opaque content gives `.data`. Costs a parse each time.
   package func document() throws(ModelError) -> Document {
     rules.normalized(try onDocument(coding.document(of: content)))
   }
 
-  /// Whether another state of the record is no change: the same bytes, or the same value with lists in another order.
+  /// Whether another state of the record is unchanged: the same bytes, or the same value with unordered lists in another order.
   func isSame(as other: Record) -> Bool {
     if stored == other.stored { return true }
     guard rules.hasUnordered, version == other.version, let document = try? document() else { return false }
     return document == (try? other.document())
   }
 
-  /// The parts of the document that are selected.
+  /// Returns the selected parts of the document.
   package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
     try RawRecord(version: version, bytes: Bytes(content), coding: coding).document(at: selection)
   }
@@ -167,7 +166,7 @@ package struct Record: Sendable, Equatable {
 /// A state of a record at a commit.
 package struct RecordVersion: Sendable {
   package var commit: Commit
-  /// Nil where the commit deleted it.
+  /// Nil if the commit deleted it.
   package var record: Record?
 
   package init(commit: Commit, record: Record?) {
@@ -180,9 +179,9 @@ package struct RecordVersion: Sendable {
 package struct RecordChange: Sendable {
   package var datastore: String
   package var identifier: StoredKey
-  /// Nil: it was inserted.
+  /// Nil if the record was inserted.
   package var old: Record?
-  /// Nil: it was deleted.
+  /// Nil if the record was deleted.
   package var new: Record?
 
   package init(datastore: String, identifier: StoredKey, old: Record?, new: Record?) {
@@ -197,6 +196,6 @@ package struct RecordChange: Sendable {
 
 /// A stream of changes, read in pieces so that a difference of any size takes bounded memory.
 package protocol ChangeReader: AnyObject, Sendable {
-  /// The next changes, up to `limit`; an empty answer is the end.
+  /// Returns the next changes, up to `limit`; an empty array is the end.
   func next(_ limit: Int) throws(ModelError) -> [RecordChange]
 }

@@ -1,19 +1,18 @@
 package import Documents
-package import Expressions
 package import StorageEngine
 
-/// Goes through records in the order of their identifiers, and copies nothing of those that are only looked at.
+/// Walks records in the order of their identifiers, and copies only the requested ones.
 package protocol RecordCursor {
-  /// Goes to the next record; false behind the last one.
+  /// Goes to the next record. Returns false after the last one.
   mutating func next() throws(ModelError) -> Bool
-  /// The identifier of the record that the cursor stands at.
+  /// The identifier of the current record.
   var identifier: StoredKey { get throws(ModelError) }
-  /// The content of the record that the cursor stands at, or nil where there is none although there should be.
+  /// Returns the content of the current record, or nil if it is missing although it should exist.
   func rawRecord() throws(ModelError) -> RawRecord?
 }
 
 extension RecordCursor {
-  /// A copy of the record that the cursor stands at.
+  /// Returns a copy of the current record.
   package func record() throws(ModelError) -> Record? {
     guard let content = try rawRecord() else { return nil }
     return Record(
@@ -21,40 +20,30 @@ extension RecordCursor {
   }
 }
 
-/// What a record holds, as it lies in the store.
+/// The contents of a record, as they are stored.
 package struct RawRecord: Sendable {
-  /// The app's version under which it was written.
+  /// The app's version that wrote it.
   package let version: String
-  /// As the app's coder made them.
+  /// The bytes as the app's coder produced them.
   package let bytes: Bytes
   package let coding: RecordCoding
 
   /// Its document; opaque content gives `.data`.
   package func document() throws(ModelError) -> Document { try document(at: .all) }
 
-  /// The parts of its document that are selected.
+  /// The selected parts of its document.
   package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
-    try withBytes { bytes throws(DocumentError) in try coding.document(of: bytes, at: selection) }
-  }
-
-  /// Whether its document meets a condition.
-  package func meets(_ filter: Filter) throws(ModelError) -> Bool {
-    try withBytes { bytes throws(DocumentError) in try filter.matches(bytes, coding: coding) }
-  }
-
-  private func withBytes<Value>(
-    _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> Value
-  ) throws(ModelError) -> Value {
     do {
-      return try bytes.withUnsafeBytes(body)
+      return try bytes.withUnsafeBytes { bytes throws(DocumentError) in try coding.document(of: bytes, at: selection) }
     } catch {
       throw ModelError(error)
     }
   }
+
 }
 
 extension ReadableDatastore {
-  /// The records of a range of ranks, one after the other; ranks beyond the end are left out.
+  /// Returns the records of a range of ranks, one after the other; ranks beyond the end are left out.
   package func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor {
     RecordWindows(datastore: self, ranks: ranks)
   }
@@ -63,7 +52,7 @@ extension ReadableDatastore {
   package func records() throws(ModelError) -> any RecordCursor { try records(at: 0..<count) }
 }
 
-/// Records of any datastore: some identifiers at a time, and each record looked up.
+/// Records of any datastore: identifiers are read in batches, and each record is looked up.
 private struct RecordWindows<Datastore: ReadableDatastore>: RecordCursor {
   private let datastore: Datastore
   private var ranks: Range<Int>
@@ -109,7 +98,7 @@ struct OwnRecordCursor: RecordCursor {
 
   init(_ datastore: OwnDatastore, at ranks: Range<Int>) {
     self.datastore = datastore
-    // Ranks beyond the end are found to be none.
+    // Ranks beyond the end turn out to have no record.
     self.ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
     cursor = datastore.tree.cursor()
   }
@@ -133,7 +122,7 @@ struct OwnRecordCursor: RecordCursor {
     }
   }
 
-  /// Replaces what an array holds by the bytes of the identifier.
+  /// Replaces the contents of an array with the bytes of the identifier.
   func copyKey(into key: inout [UInt8]) throws(ModelError) {
     try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
   }

@@ -1,33 +1,32 @@
 package import Documents
 
-/// How the parts of a record came to be what they are, read off its versions. It costs nothing at write time.
+/// The history of a record's parts, computed from its versions. It costs nothing at write time.
 package struct RecordLife: Sendable {
-  /// A field, or a list or an object with all that it holds.
+  /// A field, or a list or an object with all its contents.
   package struct Part: Sendable {
     package var path: DocumentPath
     /// The newest commit that changed the field, or anything in the list or the object.
     package var commit: Commit
-    /// The values that it had, oldest first, where these were asked for; of a list or an object those with which it came.
+    /// Its values, oldest first, if the caller wants them; for a list or an object those with which it was created.
     package var values: [(commit: Commit, value: Document)]
   }
 
-  /// In the order of the document, what holds others before them.
+  /// In the order of the document; a container comes before its contents.
   package var parts: [Part] = []
-  /// Whether the versions were read as far as anything depends on them.
+  /// Whether the versions were read as far as the result depends on them.
   package var isComplete = true
 }
 
 extension ReadableStore {
-  /// How the parts of a record came to be what they are, as seen from a commit.
+  /// Returns the history of a record's parts, as seen from a commit.
   ///
-  /// A part of an object is known by its name. Lists are compared as lists: an element that was inserted or taken away leaves
-  /// the others what they are.
+  /// A part of an object is identified by its name. Lists are compared as lists: an inserted or removed element does not change the others.
   ///
   /// - Parameters:
-  ///   - keepsValues: whether the values are wanted, for which all versions have to be read.
+  ///   - keepsValues: whether the values are wanted, which requires reading all versions.
   ///   - limit: how many versions are read at most.
   ///   - goOn: called now and then with the versions read so far; throws to end the work.
-  /// - Returns: nothing where the record is not there.
+  /// - Returns: nothing if the record does not exist.
   package func life(
     of record: RecordPlace, from newest: CommitNumber, keepsValues: Bool = false, limit: Int = .max,
     goOn: (Int) throws(ModelError) -> Void = { _ throws(ModelError) in }
@@ -56,10 +55,10 @@ extension ReadableStore {
   }
 }
 
-/// A part of a record's document, and what is known of it from the versions that were walked through so far.
+/// A part of a record's document, with the history found in the versions read so far.
 private final class PartTrace {
   private let path: DocumentPath
-  /// What it is called by what holds it, in the version that was walked to; nil where it had not come yet.
+  /// Its name or position in its container, in the version being read; nil if it did not exist there.
   private var place: DocumentPath.Component?
   private var commit: Commit?
   /// Newest first.
@@ -84,7 +83,7 @@ private final class PartTrace {
     return [own].compactMap { $0 } + children.flatMap(\.parts)
   }
 
-  /// Takes in what a commit made of the part.
+  /// Takes the change of the part by a commit into account.
   func note(_ new: Document?, over old: Document?, in commit: Commit, keepsValues: Bool) {
     guard new != old else { return }
     if self.commit == nil { self.commit = commit }

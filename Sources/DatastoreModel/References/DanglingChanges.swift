@@ -2,10 +2,10 @@ import StorageEngine
 
 /// A reference that changes would leave without the record that it names.
 package struct DanglingReference: Sendable, Hashable {
-  /// Whose field it is.
+  /// The referring record.
   package var place: RecordPlace
   package var index: String
-  /// What it names.
+  /// The missing record.
   package var target: RecordPlace
 
   package var sentence: String {
@@ -19,7 +19,7 @@ extension OwnStore {
     try ownView(at: commit).hasReferences()
   }
 
-  /// References that would dangle where these changes were made to a commit; see `OwnView`.
+  /// Returns the references that would dangle after these changes to a commit; see `OwnView`.
   package func danglingReferences(
     after changes: [RecordPlace: RecordContent?], at commit: CommitNumber, limit: Int
   ) throws(ModelError) -> [DanglingReference] {
@@ -33,12 +33,12 @@ extension OwnView {
     try ownDatastores.contains { $0.descriptor.indexes.contains { $0.target != nil } }
   }
 
-  /// References that would dangle where these changes were made to this commit, and do not now. Costs two searches for each reference of
-  /// a changed record, and for each index that leads to a record that goes.
+  /// Returns the references that would dangle after these changes to this commit, and do not now. Costs two searches for each reference of
+  /// a changed record, and for each index that leads to a deleted record.
   ///
   /// - Parameters:
-  ///   - changes: What records become; nil where one goes.
-  ///   - limit: Not more than so many are looked for.
+  ///   - changes: The new contents of records; nil deletes one.
+  ///   - limit: The largest number of references to find.
   func danglingReferences(
     after changes: [RecordPlace: RecordContent?], limit: Int
   ) throws(ModelError) -> [DanglingReference] {
@@ -61,7 +61,7 @@ extension OwnView {
       for (position, index) in datastore.descriptor.indexes.enumerated() {
         guard let key = index.target, position < values.count else { continue }
         for value in values[position] {
-          // What it named before may go with these changes; what else it named is as it was.
+          // These changes may delete a target that the record named before. Its other old references do not change.
           let isNew = known.map { !$0[position].contains(value) } ?? true
           guard isNew || recordsGo, let target = try target(of: value, by: index, in: key) else { continue }
           let isThere =
@@ -82,7 +82,7 @@ extension OwnView {
 }
 
 extension OwnView {
-  /// Who refers to a record that goes, and does not change.
+  /// Returns the references to a deleted record from records that do not change.
   fileprivate func losing(
     _ target: RecordPlace, beside changes: [RecordPlace: RecordContent?], limit: Int
   ) throws(ModelError) -> [DanglingReference] {
@@ -97,7 +97,7 @@ extension OwnView {
     return found
   }
 
-  /// The record that an index value names; nil where it names none, or where its order is only the app's.
+  /// Returns the record that an index value names, or nil if it names none or if only the app knows the order.
   fileprivate func target(
     of value: [UInt8], by index: IndexDescriptor, in datastore: String
   ) throws(ModelError) -> RecordPlace? {

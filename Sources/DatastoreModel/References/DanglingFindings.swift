@@ -1,7 +1,7 @@
 import StorageEngine
 
 extension OwnView {
-  /// What dangles of the references that descriptors declare: worth knowing, and no damage. One merge an index.
+  /// Returns the dangling references that descriptors declare: worth knowing, and not damage. Costs one merge per index.
   func danglingFindings(of wanted: String?) throws(ModelError) -> [Finding] {
     var findings: [Finding] = []
     for datastore in try ownDatastores where wanted == nil || wanted == datastore.descriptor.key {
@@ -19,7 +19,7 @@ extension OwnView {
     let source = datastore.descriptor
     guard let entries = try tree(.index(index.name, of: source.key)), try entries.entryCount() > 0 else { return nil }
     let target = try ownDatastore(key)
-    // Where only the app can order identifiers, nobody else can go along them.
+    // If only the app can order identifiers, the merge cannot walk them.
     guard let encoding = index.encoding.ofReference(to: target?.descriptor) else { return nil }
     var merge = ReferenceMerge(entries: entries, targets: target?.tree, order: .bytes, naming: .key)
     var (count, first): (Int, [String]) = (0, [])
@@ -39,15 +39,15 @@ extension OwnView {
 }
 
 extension KeyEncoding {
-  /// The encoding of the identifiers that values of this one name; nil where their order is only the app's, or where they cannot
-  /// be identifiers of the target.
+  /// Returns the encoding of the identifiers that values of this one name, or nil if only the app knows their order, or if they cannot be
+  /// identifiers of the target.
   func ofReference(to target: DatastoreDescriptor?) -> KeyEncoding? {
     let own = unwrapped
     guard own.isByteOrdered, own == (target?.identifierEncoding ?? own) else { return nil }
     return own
   }
 
-  /// What an optional wraps; itself where it is none.
+  /// The encoding inside an optional; itself if it is not an optional.
   package var unwrapped: KeyEncoding {
     if case .optional(let inner) = self { inner } else { self }
   }

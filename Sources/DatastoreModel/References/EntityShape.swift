@@ -1,6 +1,6 @@
 package import Documents
 
-// Records of the product `Entities`, as tools without it know them: `{"created":…,"id":…,"properties":{"name":{"string":"Dune",
+// Records of the product `Entities`, as tools without it see them: `{"created":…,"id":…,"properties":{"name":{"string":"Dune",
 // "type":"string","datestamp":…}},"type":"book"}`.
 
 extension DatastoreDescriptor {
@@ -21,7 +21,7 @@ extension Document {
     return properties.allSatisfy { $0.value.entityValue != nil }
   }
 
-  /// The kind and the value of what a property of an entity says; nil where this is none.
+  /// The kind and the value of an entity's property; nil if this is not such a property.
   package var entityValue: (kind: String, value: Document)? {
     guard case .object(let members) = self, members.count == 3 else { return nil }
     var found: (kind: String, value: Document)?
@@ -32,14 +32,14 @@ extension Document {
     return found
   }
 
-  /// What a property of an entity says without labels and dates, in lists too; any other value as it is.
+  /// The value of an entity's property without labels and dates, in lists too; any other value unchanged.
   package var withoutEntityLabels: Document {
     guard let (_, value) = entityValue else { return self }
     guard case .array(let elements) = value else { return value }
     return .array(elements.map(\.withoutEntityLabels))
   }
 
-  /// The name of the property whose value lies at a path of an entity's record (`.properties.name.string`); nil for other paths.
+  /// The name of the property whose value is at a path of an entity's record (`.properties.name.string`); nil for other paths.
   package static func entityProperty(at path: String) -> String? {
     let start = ".properties."
     guard path.hasPrefix(start), let end = path.lastIndex(of: "."),

@@ -1,10 +1,10 @@
 package import Documents
 
 extension Document {
-  /// What a person would call a record by: the field that was chosen, else its name, title or label, else its first text that
-  /// is no code. An entity is called by its type too. One line; nil where there is nothing.
+  /// Returns the label of a record: the chosen field, otherwise its name, title or label, otherwise its first text that is not a code. For
+  /// an entity its type precedes the label. One line; nil if there is no label.
   ///
-  /// - Parameter field: The path of the field that a person chose for records of its datastore.
+  /// - Parameter field: The path of the field that the user chose for records of its datastore.
   package func label(by field: String? = nil) -> String? {
     if let field, let path = try? DocumentPath(parsing: field), let value = self[path]?.withoutEntityLabels {
       let text = Self.line(value.bareText)
@@ -39,14 +39,14 @@ extension Document {
   /// A text as it is, anything else as JSON.
   private var bareText: String { if case .string(let text) = self { text } else { compactJSON } }
 
-  /// Whether a field holds what tells records apart, which stands beside the label already.
+  /// Whether a field identifies records, so that it is already shown beside the label.
   private static func isCode(_ name: String) -> Bool {
     ["id", "identifier", "uuid", "type"].contains(name.lowercased())
   }
 
   private static let longest = 80
 
-  /// The first line of a text that is not empty, cut; costs what the label does, however long the text is.
+  /// Returns the first line of a text that is not empty, cut. The cost is that of the label, however long the text is.
   private static func line(_ text: String) -> String {
     let beginning = text.drop(while: \.isNewline).prefix(longest + 1)
     let line = beginning.prefix { !$0.isNewline }

@@ -1,16 +1,16 @@
 package import Documents
 
-/// Which fields of a datastore's records are references, and where they lead: by the indexes that say so, by what a person told
-/// a tool, and of entities by the kind of their values.
+/// The reference fields of a datastore's records, and their targets: declared by indexes, set by the user in a tool, or, for entities,
+/// given by the kind of their values.
 package struct ReferenceFields: Sendable, Hashable {
-  /// The datastore that a field leads to, by its path without positions.
+  /// The target datastore of a field, by its path without positions.
   package let targets: [String: String]
-  /// Where all references of entities lead: to the datastore itself.
+  /// The target of all references of entities: the datastore itself.
   private let entities: String?
 
   /// - Parameters:
   ///   - descriptor: The datastore whose records refer.
-  ///   - told: Where fields lead that no index declares, by their paths.
+  ///   - told: The targets of fields that no index declares, by their paths.
   package init(_ descriptor: DatastoreDescriptor, told: [String: String] = [:]) {
     var targets = told
     for index in descriptor.indexes {
@@ -25,7 +25,7 @@ package struct ReferenceFields: Sendable, Hashable {
 
   package var isEmpty: Bool { targets.isEmpty && entities == nil }
 
-  /// The key of the datastore that a value at a path leads to; nil where it is no reference.
+  /// Returns the key of the datastore that a value at a path refers to, or nil if it is not a reference.
   package func target(of path: DocumentPath) -> String? {
     if let entities, case .member("properties")? = path.components.first, case .member("entity")? = path.components.last
     {
@@ -34,7 +34,7 @@ package struct ReferenceFields: Sendable, Hashable {
     return targets[path.withoutPositions]
   }
 
-  /// The values of a record that refer, with their places, up to a number of them.
+  /// Returns the references of a record, with their paths, up to a limit.
   package func values(in document: Document, limit: Int) -> [(path: DocumentPath, value: Document, target: String)] {
     guard !isEmpty else { return [] }
     var found: [(path: DocumentPath, value: Document, target: String)] = []
@@ -48,14 +48,14 @@ package struct ReferenceFields: Sendable, Hashable {
 }
 
 extension DocumentPath {
-  /// The path as text, of any element of a list that of the list: of `.authors[0]` it is `.authors`.
+  /// The path as text; for an element of a list the path of the list: `.authors` for `.authors[0]`.
   package var withoutPositions: String {
     DocumentPath(components.filter { if case .member = $0 { true } else { false } }).description
   }
 }
 
 extension Document {
-  /// The values that are neither lists nor objects, with their places, in the order of the document.
+  /// The values that are neither lists nor objects, with their paths, in the order of the document.
   fileprivate var leaves: [(path: DocumentPath, value: Document)] {
     var leaves: [(path: DocumentPath, value: Document)] = []
     func walk(_ value: Document, _ path: DocumentPath) {
@@ -72,7 +72,7 @@ extension Document {
 }
 
 extension ReadableDatastore {
-  /// The record's key that a value of another record names; nil where it can be no identifier here.
+  /// Returns the record's key that a value of another record names, or nil if it cannot be an identifier here.
   package func identifier(namedBy value: Document) -> StoredKey? {
     switch value {
     case .string(let text): try? identifier(parsing: JSONWriter.literal(text))

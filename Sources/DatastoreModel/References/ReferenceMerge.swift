@@ -1,15 +1,15 @@
 package import StorageEngine
 
-/// Goes along the entries of an index that refers and the identifiers of what it refers to, together, and stops at each entry
-/// that leads nowhere: one ordered merge. No record is read.
+/// Walks the entries of a referring index and the identifiers of the referenced records together, and stops at each entry without a target:
+/// one ordered merge. It reads no record.
 ///
-/// A value is looked for once, however many entries have it. Memory does not grow with either tree.
+/// A value is looked up once, whatever the number of its entries. Memory does not grow with either tree.
 package struct ReferenceMerge {
-  /// How a value of the index tells the key of the record that it names.
+  /// How a value of the index gives the key of the record that it names.
   package enum Naming {
-    /// It is that key, in byte order; null names none.
+    /// The value is the key, in byte order; null names no record.
     case key
-    /// As only the app's types know: the key, or nil where it names none.
+    /// Only the app's types know: the closure returns the key, or nil if the value names no record.
     case translated(([UInt8]) throws -> [UInt8]?)
   }
 
@@ -19,26 +19,26 @@ package struct ReferenceMerge {
   private let naming: Naming
   private var isPlaced = false
   private var entry: [UInt8] = []
-  /// The value of the entry before, in memory that is used again for the next, and whether what it names is missing.
+  /// The value of the previous entry, in memory that the next one reuses, and whether its target is missing.
   private var value: [UInt8] = []
   private var hasValue = false
   private var isMissing = false
-  /// What the value names, where that is not the value itself.
+  /// The key that the value names, if that is not the value itself.
   private var translated: [UInt8] = []
   private var current: [UInt8] = []
   private var isCurrent = false
 
-  /// An entry whose value leads to no record.
+  /// An entry whose value names no existing record.
   package struct Dangling: Sendable {
-    /// The identifier of who refers.
+    /// The identifier of the referring record.
     package var identifier: [UInt8]
-    /// The identifier of whom it names.
+    /// The identifier of the missing record.
     package var target: [UInt8]
   }
 
   /// - Parameters:
   ///   - entries: The index that refers.
-  ///   - targets: The records that it refers to; nil where their datastore is not there.
+  ///   - targets: The records that it refers to; nil if their datastore does not exist.
   ///   - order: The order of the targets' identifiers, which is that of the index's values.
   package init(entries: Tree, targets: Tree?, order: KeyOrder, naming: Naming) {
     self.entries = entries.cursor()
@@ -47,9 +47,9 @@ package struct ReferenceMerge {
     self.naming = naming
   }
 
-  /// The next entry that leads nowhere, in the order of the index; nil at the end.
+  /// Returns the next entry without a target, in the order of the index, or nil at the end.
   ///
-  /// - Throws: What the trees and the translation throw.
+  /// - Throws: The errors of the trees and of the translation.
   package mutating func next() throws -> Dangling? {
     if isPlaced {
       try entries.next()
@@ -78,7 +78,7 @@ package struct ReferenceMerge {
     return nil
   }
 
-  /// Whether the entry's value, of so many bytes, is that of the entry before.
+  /// Whether the entry's value, of `length` bytes, is that of the previous entry.
   private func isOfSameValue(_ length: Int) -> Bool {
     guard hasValue, value.count == length else { return false }
     return entry.withUnsafeBytes { entry in
@@ -86,7 +86,7 @@ package struct ReferenceMerge {
     }
   }
 
-  /// Whether the value names what is not there.
+  /// Whether the record that the value names is missing.
   private mutating func isTargetMissing() throws -> Bool {
     switch naming {
     case .key:
@@ -109,7 +109,7 @@ package struct ReferenceMerge {
     return true
   }
 
-  /// Where the target that the merge stands at lies to the one that is sought: negative before it, 0 where it is the one.
+  /// Compares the current target with the sought one: negative if it lies before it, 0 if they are equal.
   private func placeOfCurrent() -> Int {
     if case .key = naming {
       return current.withUnsafeBytes { current in value.withUnsafeBytes { compareKeys(current, $0) } }

@@ -1,13 +1,13 @@
-/// Who refers to a record: the entries of one index of one datastore.
+/// The referrers of a record: the entries of one index of one datastore.
 package struct Referrers: Sendable {
-  /// The datastore of those who refer.
+  /// The datastore of the referring records.
   package var datastore: any ReadableDatastore
   /// The index whose values are identifiers of the record's datastore.
   package var index: any ReadableIndex
-  /// Which of its entries, as ranks.
+  /// The ranks of the referring entries.
   package var ranks: Range<Int>
 
-  /// Those who refer, by their identifiers. Reads the index only.
+  /// Returns the identifiers of the referring records. Reads the index only.
   package func identifiers(_ range: Range<Int>) throws(ModelError) -> [StoredKey] {
     let first = ranks.lowerBound + min(range.lowerBound, ranks.count)
     let last = ranks.lowerBound + min(range.upperBound, ranks.count)
@@ -18,14 +18,14 @@ package struct Referrers: Sendable {
 }
 
 extension ReadableView {
-  /// Who refers to a record, an item for each index that leads to its datastore: two searches each, whatever they hold.
+  /// Returns the referrers of a record, an item for each index that leads to its datastore. Costs two searches each, whatever their size.
   ///
   /// - Parameters:
-  ///   - identifier: The record; it need not be there.
-  ///   - datastore: The datastore that it is of.
+  ///   - identifier: The record; it need not exist.
+  ///   - datastore: The record's datastore.
   ///   - through: Only the indexes of this name, whether they are declared as references or not; nil for all that are declared.
-  /// - Throws: `ModelError.noSuchIndex` where no datastore has an index of that name, `.refused` where none that has the name can
-  ///   answer, with the reasons.
+  /// - Throws: `ModelError.noSuchIndex` if no datastore has an index of that name, `.refused` if none of that name can be used, with the
+  ///   reasons.
   package func referrers(
     to identifier: StoredKey, in datastore: String, through name: String? = nil
   ) throws(ModelError) -> [Referrers] {
@@ -55,7 +55,7 @@ extension ReadableView {
 }
 
 extension IndexDescriptor {
-  /// Why the index cannot tell who has a value; nil where it can.
+  /// Why the index cannot find the records with a value; nil if it can.
   fileprivate func refusal(of value: KeyValue) -> String? {
     if isStale { return "is stale and answers nothing until it is rebuilt" }
     guard (try? encoding.encode(value)) != nil else { return "holds \(valueType), and \(value) is none" }

@@ -1,24 +1,24 @@
-/// The changes that wait for a commit: steps in the order they were made, and how far back one went.
+/// The changes that wait for a commit: steps in their order, and the number of them that are not undone.
 ///
 ///     var staged = StagedChanges(base: head.commit)
 ///     staged.add(StagedStep(title: "price of 00A1-790", edits: [edit]))
 ///     staged.undo()                    // the step stays and can be redone
 ///     store.preview(staged.changes, options: EditOptions())
 ///
-/// Per record the last new content counts, with what that was made from: the old content of the edit before where it goes on from
-/// there, otherwise its own. So what was changed and changed back is not staged.
+/// For each record the last new content counts, with the content from which it was made: the old content of an earlier edit if the later
+/// one continues it, otherwise its own. So a value that was changed and changed back is not staged.
 package struct StagedChanges: Sendable, Hashable {
-  /// The commit that the changes were begun on.
+  /// The commit on which the changes began.
   package var base: CommitNumber?
   package private(set) var steps: [StagedStep] = []
-  /// How many of the steps hold; those after it were undone and can be redone.
+  /// The number of valid steps; later ones were undone and can be redone.
   package private(set) var position = 0
-  /// What holds, per record.
+  /// The valid edits, per record.
   package private(set) var edits: [RecordPlace: RecordEdit] = [:]
   /// Counts of inserted, updated and deleted records.
   package private(set) var totals = Totals()
-  /// Records as they were first touched, and of each that is staged its place there. One that was left out and touched
-  /// again stands there twice, of which the second counts.
+  /// Records in the order in which they were first touched, and the position there of each staged one. A record that was left out and
+  /// touched again occurs twice; the second occurrence counts.
   private var touched: [RecordPlace] = []
   private var turns: [RecordPlace: Int] = [:]
 
@@ -51,7 +51,7 @@ package struct StagedChanges: Sendable, Hashable {
   /// Records in the order in which they were first touched.
   package var order: [RecordPlace] { first(touched.count) }
 
-  /// The first of them, without a look at the others.
+  /// Returns the first of them, without reading the others.
   package func first(_ limit: Int) -> [RecordPlace] {
     var places: [RecordPlace] = []
     for (turn, place) in touched.enumerated() where turns[place] == turn {
@@ -61,14 +61,14 @@ package struct StagedChanges: Sendable, Hashable {
     return places
   }
 
-  /// The set as the store takes it.
+  /// The set as the store accepts it.
   package var changes: ChangeSet { ChangeSet(base: base, changes: order.compactMap { edits[$0] }) }
 
   package subscript(datastore: String, identifier: StoredKey) -> RecordEdit? {
     edits[RecordPlace(datastore: datastore, identifier: identifier)]
   }
 
-  /// Adds a step after those that hold; what was undone is forgotten.
+  /// Adds a step after the valid ones; undone steps are discarded.
   package mutating func add(_ step: StagedStep) {
     steps.removeSubrange(position...)
     steps.append(step)
@@ -76,7 +76,7 @@ package struct StagedChanges: Sendable, Hashable {
     for edit in step.edits { apply(edit) }
   }
 
-  /// Takes the newest step out; answers what it was.
+  /// Undoes the newest step and returns it.
   package mutating func undo() -> StagedStep? {
     guard canUndo else { return nil }
     position -= 1
@@ -107,7 +107,7 @@ package struct StagedChanges: Sendable, Hashable {
     for step in steps.prefix(position) { for edit in step.edits { apply(edit) } }
   }
 
-  /// Puts an edit over what is staged of the same record.
+  /// Puts an edit over the staged edit of the same record.
   private mutating func apply(_ edit: RecordEdit) {
     let place = edit.place
     var merged = edit
@@ -129,9 +129,9 @@ package struct StagedChanges: Sendable, Hashable {
   }
 }
 
-/// One thing a person did to what is staged, however many records it touched.
+/// One action of the user on the staged changes, however many records it touched.
 package struct StagedStep: Sendable, Hashable {
-  /// As the status line says it: `price of 00A1-790`.
+  /// The title in the status line: `price of 00A1-790`.
   package var title: String
   package var edits: [RecordEdit]
 

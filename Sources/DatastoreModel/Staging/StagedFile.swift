@@ -3,49 +3,44 @@ package import StorageEngine
 
 /// Keeps staged changes on disk, so that they survive quitting, a crash and `kill -9`.
 ///
-/// A folder (one per store, under `$XDG_STATE_HOME/strata`) holds `staged-1`, and `staged-2` and so on where several
-/// browsers look at one store: each holds the lock of its own file for as long as it runs, so none writes over
-/// another's. A browser takes the first file that nobody holds and that has something in it.
+/// A folder (one per store, under `$XDG_STATE_HOME/strata`) holds `staged-1`, and `staged-2` and so on if several browsers have one store
+/// open. Each holds the lock of its own file as long as it runs, so that none overwrites another's. A browser takes the first unlocked file
+/// that has contents.
 ///
-/// Saving writes a new file, makes it durable and renames it into place: after a power cut there is the old set or the
-/// new one. A file that cannot be read is reported and kept aside, never thrown away.
+/// Saving writes a new file, makes it durable and renames it into place: after a power failure there is the old set or the new one. A file
+/// that cannot be read is reported and kept aside, never deleted.
 package final class StagedFile: Sendable {
-  /// Where the changes lie while there are any.
+  /// The path of the file, which exists while there are changes.
   package let path: String
   private let folder: String
   private let disk: any Disk
   private let lock: any DiskFile
   private let isSaving = Mutex(())
 
-  /// Opens the file in a folder, making the folder where need be. No reading, no writing yet.
+  /// Opens the file in a folder, and creates the folder if needed. Reads and writes nothing yet.
   package init(folder: String, disk: any Disk = SystemDisk()) throws(ModelError) {
     self.folder = folder
     self.disk = disk
     do {
-      try Self.makeFolders(folder, on: disk)
+      try disk.makeFolders(folder)
       (path, lock) = try Self.claim(in: folder, on: disk)
     } catch {
       throw Self.failure(error)
     }
   }
 
-  /// The changes that were saved last; nil where there are none.
+  /// Returns the changes that were saved last, or nil if there are none.
   ///
   /// - Parameters:
-  ///   - descriptors: tell what the identifiers of each datastore mean.
-  ///   - counted: hears how many changes there are, before they are read.
+  ///   - descriptors: give the types of each datastore's identifiers.
+  ///   - counted: receives the number of changes, before they are read.
   package func load(
     _ descriptors: [DatastoreDescriptor] = [], counted: (Int) -> Void = { _ in }
   ) throws(ModelError) -> StagedChanges? {
-    var bytes: [UInt8]
+    let bytes: [UInt8]
     do {
       guard let status = try disk.status(path), status.size > 0 else { return nil }
-      bytes = [UInt8](repeating: 0, count: Int(clamping: status.size))
-      let file = try disk.open(path, .read)
-      let count = try bytes.withUnsafeMutableBytes { buffer in
-        Result { () throws(DiskError) in try file.read(into: buffer, at: 0) }
-      }.get()
-      bytes.removeSubrange(count...)
+      bytes = try disk.contents(of: path)
     } catch {
       throw Self.failure(error)
     }
@@ -67,7 +62,7 @@ package final class StagedFile: Sendable {
     }
   }
 
-  /// Moves a file that cannot be read out of the way; answers where it lies now.
+  /// Moves an unreadable file aside. Returns its new path.
   package func setAside() throws(ModelError) -> String {
     do {
       var number = 1
@@ -83,12 +78,7 @@ package final class StagedFile: Sendable {
 
   private func replace(_ bytes: [UInt8]) throws(DiskError) {
     let fresh = path + ".new"
-    if try disk.status(fresh) != nil { try disk.unlink(fresh) }
-    let file = try disk.open(fresh, .create)
-    try bytes.withUnsafeBytes { bytes in
-      Result { () throws(DiskError) in try file.write(bytes, at: 0) }
-    }.get()
-    try file.sync()
+    try disk.writeDurably(bytes, to: fresh)
     try disk.rename(fresh, to: path)
     try disk.syncDirectory(folder)
   }
@@ -99,18 +89,7 @@ package final class StagedFile: Sendable {
     try disk.syncDirectory(folder)
   }
 
-  private static func makeFolders(_ folder: String, on disk: any Disk) throws(DiskError) {
-    var path = folder.hasPrefix("/") ? "" : "."
-    for part in folder.split(separator: "/") {
-      let parent = path
-      path += "/" + part
-      guard try disk.status(path) == nil else { continue }
-      try disk.makeDirectory(path)
-      try disk.syncDirectory(parent.isEmpty ? "/" : parent)
-    }
-  }
-
-  /// Takes the first file that nobody holds, rather one with something in it.
+  /// Takes the first unlocked file, and prefers one with contents.
   private static func claim(in folder: String, on disk: any Disk) throws(DiskError) -> (String, any DiskFile) {
     var free: (path: String, lock: any DiskFile)?
     for number in 1...64 {

@@ -1,13 +1,13 @@
 import Documents
 
-/// Staged changes as text: one JSON object a line, so that a person can read them when all else fails.
+/// Staged changes as text: one JSON object per line, so that a user can read them if everything else fails.
 ///
 ///     {"base":4820,"format":1,"position":1,"steps":1}
 ///     {"edits":1,"step":"price of 00A1-790"}
 ///     {"datastore":"Books","id":"0230…","new":{"text":"{…}","version":"1"},"old":{"text":"{…}","version":"1"}}
 ///     {"end":true}
 ///
-/// Content that is no UTF-8 is written as base64 under `data`. Without the last line the file is not whole.
+/// Content that is not UTF-8 is written as base64 under `data`. Without the last line the file is incomplete.
 struct StagedText {
   let path: String
 
@@ -40,8 +40,8 @@ struct StagedText {
   }
 
   /// - Parameters:
-  ///   - counted: hears how many changes there are, before they are read.
-  ///   - key: tells what the bytes of an identifier mean.
+  ///   - counted: receives the number of changes, before they are read.
+  ///   - key: makes the key for the bytes of an identifier.
   func changes(
     of bytes: [UInt8], counted: (Int) -> Void = { _ in }, key: (String, [UInt8]) -> StoredKey
   ) throws(ModelError) -> StagedChanges {
@@ -105,7 +105,7 @@ private struct LineReader {
   }
 }
 
-/// One line with its place, for what is wrong with it.
+/// One line with its place, for error messages.
 private struct Line {
   let place: String
   let members: [Document.Member]

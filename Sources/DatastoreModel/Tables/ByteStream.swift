@@ -6,7 +6,7 @@ import Documents
   import Glibc
 #endif
 
-/// The bytes of a file in pieces: what lies ahead is in memory, what was consumed is let go.
+/// Reads the bytes of a file in pieces: it holds the bytes ahead in memory and releases the consumed ones.
 final class ByteStream {
   /// How much is read at once.
   private static let chunk = 1 << 18
@@ -14,9 +14,9 @@ final class ByteStream {
   static let partLimit = 1 << 28
 
   let name: String
-  /// How the file's text is coded; what is handed out is UTF-8.
+  /// The encoding of the file's text. The bytes that callers get are UTF-8.
   private(set) var encoding = TextEncoding.utf8
-  /// What ends a line: a carriage return only in a file whose first line ends in one alone.
+  /// The byte that ends a line: a carriage return only in a file whose first line ends in one alone.
   private(set) var lineEnd = UInt8(ascii: "\n")
   private var descriptor: Int32 = -1
   private var ahead: [UInt8]
@@ -26,14 +26,13 @@ final class ByteStream {
   private var hasMore: Bool
   /// From 1.
   private(set) var line = 1
-  /// From 1, in characters: that of the byte at `counted`, which follows `at` when it is asked for.
+  /// From 1, in characters: the column of the byte at `counted`, which catches up with `at` when the column is needed.
   private var column = 1
   private var counted = 0
 
-  /// Opens a file; `-` is standard input, which is read whole, as pipes are, because it is to be read twice. So is a file
-  /// that is not UTF-8.
+  /// Opens a file. Standard input (`-`) and pipes are read whole, because they must be read twice. So is a file that is not UTF-8.
   ///
-  /// - Parameter encoding: nil finds it by the first bytes.
+  /// - Parameter encoding: the file's encoding; nil detects it from the first bytes.
   init(path: String, encoding: TextEncoding? = nil) throws(ModelError) {
     name = path == "-" ? "standard input" : path
     ahead = []
@@ -59,7 +58,7 @@ final class ByteStream {
     descriptor = -1
   }
 
-  /// Makes UTF-8 of what is coded otherwise, and finds what ends a line.
+  /// Converts text in another encoding to UTF-8, and finds the byte that ends a line.
   private func decode(_ given: TextEncoding?) throws(ModelError) {
     _ = try readMore()
     encoding = if let given { given } else { try TextEncoding.find(ahead.prefix(1 << 16), of: name) }
@@ -96,23 +95,23 @@ final class ByteStream {
   /// Whether the file has no byte.
   var isEmpty: Bool { base == 0 && ahead.isEmpty && !hasMore }
 
-  /// Where the next byte stands.
+  /// The place of the next byte.
   var place: SourcePlace {
     countColumns()
     return SourcePlace(name, line: line, column: column == 1 ? nil : column)
   }
 
-  /// The place of an error within what comes next.
+  /// The place of an error in the bytes ahead.
   func place(of error: JSONError) -> SourcePlace {
     countColumns()
     let start = error.line == 1 ? column : 1
     return SourcePlace(name, line: line + error.line - 1, column: start + error.column - 1)
   }
 
-  /// The byte that comes next; nil at the end.
+  /// Returns the next byte, or nil at the end.
   func peek() throws(ModelError) -> UInt8? { try byte(0) }
 
-  /// The byte at a distance; nil behind the end.
+  /// Returns the byte at a distance, or nil after the end.
   func byte(_ offset: Int) throws(ModelError) -> UInt8? {
     while at + offset >= ahead.count {
       guard try readMore() else { return nil }
@@ -120,7 +119,7 @@ final class ByteStream {
     return ahead[at + offset]
   }
 
-  /// Where a byte of what comes next stands, which must be in memory.
+  /// Returns the place of a byte ahead, which must be in memory.
   func place(of offset: Int) -> SourcePlace {
     let before = ahead[at..<at + offset]
     countColumns()
@@ -130,11 +129,10 @@ final class ByteStream {
     return SourcePlace(name, line: line + lines, column: found == 1 ? nil : found)
   }
 
-  /// Calls `body` with what is in memory from `offset` on, and more of it, until it answers.
+  /// Calls `body` with the bytes in memory from `offset` on, then with more of them, until it returns a count.
   ///
-  /// - Parameter body: gets bytes that were not there before and answers how many of them belong to the part, or nil
-  ///   where all do.
-  /// - Returns: the length of the part; nil where the end came first.
+  /// - Parameter body: gets only bytes that it has not seen yet. Returns how many of them belong to the part, or nil if all do.
+  /// - Returns: the length of the part; nil if the bytes end first.
   func length(from offset: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Int?) throws(ModelError) -> Int? {
     var seen = offset
     while true {
@@ -158,7 +156,7 @@ final class ByteStream {
     ahead.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[at..<(at + count)])) }
   }
 
-  /// Lets the next bytes go; they must have been looked at.
+  /// Releases the next bytes, which must have been examined.
   func consume(_ count: Int) {
     let end = at + count
     ahead.withUnsafeBufferPointer { bytes in
@@ -171,7 +169,7 @@ final class ByteStream {
     at = end
   }
 
-  /// Where the first line of some bytes ends; nil where it does not.
+  /// Returns the length of the first line in some bytes, or nil if it does not end there.
   func lineLength(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard let start = bytes.baseAddress, let end = memchr(start, Int32(lineEnd), bytes.count) else {
       return nil
@@ -187,7 +185,7 @@ final class ByteStream {
     counted = at
   }
 
-  /// Takes a mark that is not counted as a character.
+  /// Consumes a byte order mark, which does not count as a character.
   func skipByteOrderMark() throws(ModelError) {
     guard try byte(0) == 0xEF, try byte(1) == 0xBB, try byte(2) == 0xBF else { return }
     at += 3
@@ -198,7 +196,7 @@ final class ByteStream {
     while let next = try peek(), next == 0x20 || next == 0x0A || next == 0x0D || next == 0x09 { consume(1) }
   }
 
-  /// Takes one byte, where it is this one.
+  /// Consumes the next byte if it is this one.
   func take(_ wanted: UInt8) throws(ModelError) -> Bool {
     guard try peek() == wanted else { return false }
     consume(1)

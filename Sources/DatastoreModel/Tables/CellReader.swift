@@ -1,6 +1,6 @@
 import Documents
 
-/// The type of a column of cells, the narrowest that all its cells have.
+/// The type of a column of cells: the narrowest that all its cells fit.
 package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
   /// All cells are empty.
   case empty
@@ -34,7 +34,7 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The type of one cell: numbers are as JSON writes them, so that `007` and `+49` stay texts.
+  /// The type of one cell: numbers are written as in JSON, so that `007` and `+49` stay texts.
   init(cell: String) {
     guard let first = cell.utf8.first else {
       self = .empty
@@ -63,7 +63,7 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The value of a cell in a column of this type, null of an empty cell unless it was in quotes; nil if the cell is none.
+  /// Returns the value of a cell in a column of this type, null for an empty cell unless it was in quotes; nil if the cell does not fit.
   func value(of cell: String, isQuoted: Bool) -> Document? {
     if cell.isEmpty { return isQuoted && self == .text ? .string("") : .null }
     switch self {
@@ -79,10 +79,10 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a datastore has in a column, or a person says of it, whatever the cells of a file look like.
+/// The type of a column according to the datastore or the user, whatever the cells of a file look like.
 package struct ColumnRule: Sendable, Hashable {
   package var type: CellType
-  /// Who says so, as the end of a sentence: `in the records of City`.
+  /// The source of the rule, as the end of a sentence: `in the records of City`.
   package var origin: String
 
   package init(_ type: CellType, origin: String) {
@@ -96,10 +96,10 @@ struct CellReader {
   private let stream: ByteStream
   let separator: UInt8
   private(set) var columns: [TableSource.Column] = []
-  /// Columns that are not named as their headings say, each in a sentence.
+  /// A sentence for each column whose name differs from its heading.
   private(set) var notes: [String] = []
   private var rules: [ColumnRule?] = []
-  /// Where the row of names ends in the text.
+  /// The end of the row of names in the text.
   private(set) var namesEnd = 0
 
   /// Reads the whole stream for the types of its columns.
@@ -115,7 +115,7 @@ struct CellReader {
     stream.consume(row.length)
     var surveys = Array(repeating: ColumnSurvey(), count: names.count)
     while let row = try reader.row() {
-      // A row that has not as many cells as there are names is left out.
+      // A row whose number of cells differs from that of the names is left out.
       if case .cells(let cells) = row.content, cells.count == names.count {
         for (index, cell) in cells.enumerated() {
           surveys[index].see(cell.text, at: "\(stream.name):\(stream.line)")
@@ -138,7 +138,7 @@ struct CellReader {
     self.separator = separator
   }
 
-  /// Has the cells of a column read as a rule says. Those that cannot be are no rows.
+  /// Reads the cells of a column according to a rule. A row with a cell that does not fit is unreadable.
   mutating func follow(_ rule: ColumnRule, at path: DocumentPath) {
     guard let index = columns.firstIndex(where: { $0.path == path }) else { return }
     rules[index] = rule
@@ -146,7 +146,7 @@ struct CellReader {
     columns[index].exceptions = nil
   }
 
-  /// Takes the names off.
+  /// Consumes the row of names.
   func begin() throws(ModelError) {
     try stream.skipByteOrderMark()
     if let row = try row() { stream.consume(row.length) }
@@ -158,7 +158,7 @@ struct CellReader {
     defer { stream.consume(row.length) }
     let start = stream.offset
     let place = SourcePlace(stream.name, line: stream.line)
-    // What a quote swallows up to the end of the file is not a row that others may follow.
+    // If a quote is open to the end of the file, no row can follow this one.
     let span = row.isOpen ? nil : start..<start + row.textLength
     switch row.content {
     case .unreadable(let reason, let offset):
@@ -213,14 +213,14 @@ struct CellReader {
   struct Cell {
     var text: String
     var isQuoted: Bool
-    /// Where it lies in its row, with its quotes.
+    /// The cell's range in its row, with its quotes.
     var range: Range<Int>
   }
 
   private struct Row {
     enum Content {
       case cells([Cell])
-      /// With the place within the row where that is known.
+      /// With the offset in the row if it is known.
       case unreadable(String, at: Int?)
     }
 
@@ -232,11 +232,11 @@ struct CellReader {
     var isOpen = false
   }
 
-  /// The next row that is not blank, which begins where the stream then stands and is not consumed.
+  /// Returns the next row that is not blank. The row begins at the stream's position afterwards and is not consumed.
   private func row() throws(ModelError) -> Row? {
     while true {
       guard try stream.peek() != nil else { return nil }
-      // A line's end within quotes belongs to its cell; quotes count at a cell's beginning, and doubled in quotes.
+      // A line's end within quotes belongs to the cell. Quotes count at the beginning of a cell, and doubled within quotes.
       var isQuoted = false
       var mayOpen = true
       let lineEnd = stream.lineEnd
@@ -275,7 +275,7 @@ struct CellReader {
     }
   }
 
-  /// The cells of a row without its line's end; nil if it is not as many cells as there are columns.
+  /// Returns the cells of a row without its line's end, or nil if their number differs from that of the columns.
   func cells(of row: [UInt8]) -> [Cell]? {
     guard case .cells(let cells) = row.withUnsafeBytes(split), cells.count == columns.count else { return nil }
     return cells
@@ -314,14 +314,14 @@ struct CellReader {
     }
   }
 
-  /// The first byte that belongs to no character.
+  /// Finds the first byte that is not part of a valid character.
   private static func firstNoUTF8(_ bytes: UnsafeRawBufferPointer) -> (byte: Int, at: Int) {
     var (decoder, source, at) = (UTF8(), bytes.makeIterator(), 0)
     while case .scalarValue(let scalar) = decoder.decode(&source) { at += UTF8.width(scalar) }
     return (Int(bytes[min(at, bytes.count - 1)]), at)
   }
 
-  /// The content of a cell up to its closing quote, and where that ends; doubled quotes stand for one.
+  /// Returns the content of a cell up to its closing quote, and the end of that; doubled quotes stand for one.
   private static func quoted(_ line: UnsafeRawBufferPointer, from start: Int, to end: Int) -> (String?, Int)? {
     var content: [UInt8] = []
     var at = start
@@ -339,8 +339,8 @@ struct CellReader {
   }
 }
 
-/// Where the cells of each column go: the names as paths (`dims.w` is a member of `dims`), or as they are where they are none,
-/// each once.
+/// The fields for the cells of each column: the names as paths (`dims.w` is a member of `dims`), or the names themselves if they are not
+/// paths, each once.
 enum ColumnNames {
   static func paths(_ names: [String]) -> (paths: [DocumentPath], notes: [String]) {
     var seen: Set<DocumentPath> = []
@@ -361,7 +361,7 @@ enum ColumnNames {
       }
       return path
     }
-    // A value cannot be an object as well: where `a` is a column, `a.b` is the name of another one.
+    // A value cannot be an object as well: if `a` is a column, `a.b` is a plain name.
     for (index, path) in paths.enumerated() where path.components.count > 1 {
       let above = (1..<path.components.count).map { DocumentPath(Array(path.components.prefix($0))) }
       guard let column = above.first(where: seen.contains) else { continue }

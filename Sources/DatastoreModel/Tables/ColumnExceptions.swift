@@ -1,6 +1,6 @@
 package import Documents
 
-/// The cells of a column that are of another kind than most of its cells, and made it text.
+/// The few cells of a column that are of another kind than most of its cells, and so made it a text column.
 package struct ColumnExceptions: Hashable, Sendable {
   package struct Cell: Hashable, Sendable {
     /// `FILE:LINE`.
@@ -8,9 +8,9 @@ package struct ColumnExceptions: Hashable, Sendable {
     package var text: String
   }
 
-  /// What most cells are.
+  /// The type of most cells.
   package var type: CellType
-  /// Cells that are not empty, and those of them that are of another kind.
+  /// The number of cells that are not empty, and of those among them that are of another kind.
   package var cells: Int
   package var others: Int
   /// The first of the others.
@@ -28,7 +28,7 @@ package struct ColumnExceptions: Hashable, Sendable {
 /// Counts the kinds of a column's cells.
 struct ColumnSurvey {
   private(set) var type = CellType.empty
-  /// Whether a number is not in its shortest form, as `1.10` is not.
+  /// Whether a number is not in its shortest form, such as `1.10`.
   private(set) var hasOddDecimal = false
   private var counts: [CellType: Int] = [:]
   private var first: [CellType: [ColumnExceptions.Cell]] = [:]
@@ -50,7 +50,7 @@ struct ColumnSurvey {
     first[kind, default: []].append(ColumnExceptions.Cell(place: place(), text: text))
   }
 
-  /// Those of another kind, where the column is text though most of its cells are not.
+  /// The cells of another kind, if the column is text although most of its cells are not.
   var exceptions: ColumnExceptions? {
     guard type == .text else { return nil }
     let cells = counts.values.reduce(0, +)

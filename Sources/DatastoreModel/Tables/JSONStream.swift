@@ -1,14 +1,14 @@
 import Documents
 
-/// Takes JSON documents off a stream one by one.
+/// Reads JSON documents from a stream one by one.
 struct JSONStream {
   private let stream: ByteStream
   private let format: TableSource.Format
   private let names: RepeatedNames
   private var isFirst = true
-  /// Set where nothing more can be read.
+  /// Set if nothing more can be read.
   private var isOver = false
-  /// Up to where the line holds documents one after the other, each of which can be read.
+  /// The end of the documents in the line that follow one another and can each be read.
   private var checkedEnd = 0
 
   init(_ stream: ByteStream, _ format: TableSource.Format, _ names: RepeatedNames) {
@@ -17,7 +17,7 @@ struct JSONStream {
     self.names = names
   }
 
-  /// Takes what stands before the first document.
+  /// Consumes the text before the first document.
   mutating func begin() throws(ModelError) {
     try stream.skipByteOrderMark()
     guard format == .jsonArray || format == .jsonObject else { return }
@@ -55,7 +55,7 @@ struct JSONStream {
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
-  /// The length of the first document of a line that holds several, all of which can be read; nil of any other line.
+  /// Returns the length of the first document of a line with several readable ones, or nil for any other line.
   private func firstOfSeveral(_ length: Int) throws(ModelError) -> Int? {
     var (first, at): (Int?, Int) = (nil, 0)
     while at < length {
@@ -78,7 +78,7 @@ struct JSONStream {
     return read(length, key: key, wanted)
   }
 
-  /// Reads the next bytes as one document, which are not consumed.
+  /// Reads the next bytes as one document, without consuming them.
   private func read(_ length: Int, key: (name: String, start: Int)? = nil, _ wanted: WantedParts) -> ImportRow {
     let result = stream.withBytes(length) { bytes -> Result<(Document, text: [UInt8]?), JSONError> in
       do throws(JSONError) {
@@ -97,8 +97,13 @@ struct JSONStream {
     let span = (key?.start ?? stream.offset)..<stream.offset + length
     var row: ImportRow
     switch result {
-    case .success(let (document, text)):
-      stream.withBytes(length) { names.see($0, at: stream.offset, place: stream.place) }
+    case .success(var (document, text)):
+      stream.withBytes(length) { bytes in
+        guard names.see(bytes, at: stream.offset, place: stream.place), let whole = try? JSONParser.parse(bytes) else {
+          return
+        }
+        (document, text) = (whole.keepingLastMembers, nil)
+      }
       row = ImportRow(
         .document(document), text: text, key: key?.name, place: stream.place, size: length, span: span)
     case .failure(let error):
@@ -118,7 +123,7 @@ struct JSONStream {
       stream.consume(stream.availableCount)
       return row
     }
-    // What is no value goes with its line.
+    // Text that is not a value is rejected with its whole line.
     let line = length == 0 ? try stream.length(from: 0, stream.lineLength) : length
     return take(line ?? stream.availableCount, wanted)
   }
@@ -177,14 +182,14 @@ struct JSONStream {
   }
 }
 
-/// Finds where a JSON value ends by its brackets and quotes alone.
+/// Finds the end of a JSON value by its brackets and quotes alone.
 enum JSONExtent {
   private static let quote = UInt8(ascii: "\"")
   private static let escape = UInt8(ascii: "\\")
 
-  /// The length of the value that comes next; nil where the end, or the limit, comes first. 0 where no value begins.
+  /// Returns the length of the next value: nil if the end, or the limit, comes first; 0 if no value begins.
   ///
-  /// - Parameter start: how many bytes ahead it begins.
+  /// - Parameter start: the distance of the value in bytes.
   static func find(in stream: ByteStream, from start: Int = 0, limit: Int) throws(ModelError) -> Int? {
     let end =
       switch try stream.byte(start) {

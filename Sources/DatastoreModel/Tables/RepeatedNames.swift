@@ -1,34 +1,38 @@
 import Documents
 
-/// Finds the objects of a JSON file in which a name stands more than once, when the file is first read.
+/// Finds the objects of a JSON file that have the same name more than once, when the file is first read.
 ///
-/// Readings after the first pass over what was looked at already.
+/// Later readings do not examine the same text again.
 final class RepeatedNames {
-  /// Up to where the text was looked at.
+  /// The end of the examined text.
   private var end = 0
   private var first: (place: String, name: String)?
-  private var documents = 0
+  /// Whether documents are used with all of their members, as for a file that is written again.
+  var areKept = false
+  /// The offsets of documents with repeated names.
+  private var documents: Set<Int> = []
 
-  /// Looks at one document.
+  /// Examines one document. Returns true if only the last member of a name is used and an object has a name more than once.
   ///
-  /// - Parameter offset: where it begins in the text.
-  func see(_ bytes: UnsafeRawBufferPointer, at offset: Int, place: @autoclosure () -> SourcePlace) {
-    guard offset >= end else { return }
+  /// - Parameter offset: the document's offset in the text.
+  func see(_ bytes: UnsafeRawBufferPointer, at offset: Int, place: @autoclosure () -> SourcePlace) -> Bool {
+    guard offset >= end else { return !areKept && documents.contains(offset) }
     end = offset + bytes.count
-    guard let name = Self.find(in: bytes) else { return }
-    documents += 1
+    guard let name = Self.find(in: bytes) else { return false }
+    documents.insert(offset)
     if first == nil { first = (place().description, name) }
+    return !areKept
   }
 
   var notes: [String] {
     guard let first else { return [] }
-    let more = documents > 1 ? " (so in \(documents) documents)" : ""
+    let more = documents.count > 1 ? " (so in \(documents.count) documents)" : ""
     return ["\(first.place): the name \(first.name) stands twice in one object, and its last value counts\(more)"]
   }
 
-  /// The first name that an object has twice, as it is written; nil if all are there once.
+  /// Returns the first name that an object has twice, as it is written, or nil if all names occur once.
   private static func find(in bytes: UnsafeRawBufferPointer) -> String? {
-    // Of each object that is open the hashes of its names and where they lie; of a list nil.
+    // For each open object the hashes and ranges of its names; nil for a list.
     var open: [[(hash: UInt64, range: Range<Int>)]?] = []
     var (at, isName) = (0, false)
     while at < bytes.count {
@@ -72,5 +76,30 @@ final class RepeatedNames {
     let quoted = [UInt8(ascii: "\"")] + name + [UInt8(ascii: "\"")]
     guard case .string(let text)? = try? JSONParser.parse(quoted) else { return 0 }
     return ValueHash.text(of: text)
+  }
+}
+
+extension Document {
+  /// The document with only the last member of each name.
+  ///
+  /// Foundation's decoder takes the first of several members and other readers the last, so a store keeps only one.
+  var keepingLastMembers: Document {
+    switch self {
+    case .object(let members):
+      var places: [String: Int] = [:]
+      var kept: [Member] = []
+      for member in members {
+        let member = Member(member.name, member.value.keepingLastMembers)
+        if let place = places[member.name] {
+          kept[place] = member
+        } else {
+          places[member.name] = kept.count
+          kept.append(member)
+        }
+      }
+      return .object(kept)
+    case .array(let elements): return .array(elements.map(\.keepingLastMembers))
+    default: return self
+    }
   }
 }

@@ -2,62 +2,67 @@ package import Documents
 
 /// A file of documents to be imported, read as a stream: memory holds one document at a time, whatever the file's size.
 ///
-/// What cannot be read is a row with its reason and place, `FILE:LINE` or `FILE:LINE:COLUMN`, and reading goes on behind
+/// A part that cannot be read becomes a row with the reason and the place, `FILE:LINE` or `FILE:LINE:COLUMN`. Reading then continues after
 /// it as far as the format allows.
 package struct TableSource: ImportSource {
   package enum Format: Hashable, Sendable {
-    /// One JSON document a line.
+    /// One JSON document per line.
     case jsonLines
     /// JSON documents one after the other, each of any number of lines.
     case jsonDocuments
     case jsonArray
     /// A JSON object of documents keyed by identifier.
     case jsonObject
-    /// Rows of cells, the first row being the names of the columns.
+    /// Rows of cells; the first row has the names of the columns.
     case separated(by: Character)
 
     package var isOfCells: Bool { if case .separated = self { true } else { false } }
   }
 
-  /// A column of a table of cells and the type that was guessed for it from all its cells.
+  /// A column of a table of cells with the type guessed from all its cells.
   package struct Column: Hashable, Sendable {
-    /// As the first row has it.
+    /// The name in the first row.
     package var name: String
     package var path: DocumentPath
     package var type: CellType
-    /// The few cells because of which it is text; nil where its cells are of one kind.
+    /// The few cells that make it a text column; nil if its cells are of one kind.
     package var exceptions: ColumnExceptions?
-    /// Whether a number of it is not in its shortest form, as `1.10` is not.
+    /// Whether one of its numbers is not in its shortest form, such as `1.10`.
     package var hasOddDecimal = false
   }
 
   package let format: Format
-  /// Of a table of cells; otherwise empty.
+  /// The columns of a table of cells; otherwise empty.
   package var columns: [Column] { cells?.columns ?? [] }
   package var guessedColumns: [Column]? { cells?.columns }
   /// Sentences about columns, or members read so far, whose names were changed.
   package var notes: [String] { cells?.notes ?? names.notes }
-  /// How the text of the file is coded.
+  /// The encoding of the file's text.
   package var encoding: TextEncoding { stream.encoding }
   /// Whether the file has no byte.
   package var isEmpty: Bool { stream.isEmpty }
   private let stream: ByteStream
   private let names = RepeatedNames()
+  /// Whether all members with the same name are kept; otherwise only the last is.
+  package var keepsRepeatedNames: Bool {
+    get { names.areKept }
+    set { names.areKept = newValue }
+  }
   private var json: JSONStream
   private(set) var cells: CellReader?
 
-  /// Opens a file and finds its format by its beginning (a `.tsv`, `.csv` or `.jsonl` ending decides where that says
-  /// nothing); a table of cells is read once for its types. `-` is standard input.
+  /// Opens a file and finds its format from its beginning (the extension `.tsv`, `.csv` or `.jsonl` decides if that is ambiguous). A table
+  /// of cells is read once for its types. `-` is standard input.
   ///
   /// - Parameters:
   ///   - isKeyed: whether a JSON object of objects may be one keyed by identifier; otherwise it is a document.
-  ///   - encoding: nil finds it by the first bytes.
-  /// - Throws: `ModelError.refused` if it is no text.
+  ///   - encoding: nil detects it from the first bytes.
+  /// - Throws: `ModelError.refused` if it is not text.
   package init(path: String, isKeyed: Bool = true, encoding: TextEncoding? = nil) throws(ModelError) {
     try self.init(ByteStream(path: path, encoding: encoding), isKeyed: isKeyed)
   }
 
-  /// Documents in memory; `name` stands for the file in places.
+  /// Reads documents in memory; `name` stands for the file in places.
   package init(
     bytes: [UInt8], name: String, isKeyed: Bool = true, encoding: TextEncoding? = nil
   ) throws(ModelError) {
@@ -75,11 +80,11 @@ package struct TableSource: ImportSource {
     try rewind()
   }
 
-  /// Has the cells of a column read as a rule says; what they cannot be is no row. Nothing of files of JSON, whose values say
-  /// what they are.
+  /// Reads the cells of a column according to a rule; a row with a cell that does not fit is unreadable. Does nothing for JSON files, whose
+  /// values have types of their own.
   package mutating func follow(_ rule: ColumnRule, at path: DocumentPath) { cells?.follow(rule, at: path) }
 
-  /// The place that a name means: the column or member of exactly this name, otherwise the path that it is.
+  /// Returns the path for a name: the column or member of exactly this name, otherwise the name parsed as a path.
   package mutating func path(named name: String) throws(ModelError) -> DocumentPath {
     if let column = columns.first(where: { $0.name == name }) { return column.path }
     if columns.isEmpty {
@@ -124,13 +129,13 @@ extension TableSource.Format: CustomStringConvertible {
   }
 }
 
-/// Finds out what a file is.
+/// Detects the format of a file.
 enum TableFormat {
   static func find(in stream: ByteStream, isKeyed: Bool) throws(ModelError) -> TableSource.Format {
     try stream.skipByteOrderMark()
     try stream.skipSpace()
     let name = stream.name.lowercased()
-    // A file that is named as lines holds a document in each.
+    // A file with an extension for lines has one document per line.
     let isKeyed = isKeyed && !name.hasSuffix(".jsonl") && !name.hasSuffix(".ndjson")
     if name.hasSuffix(".tsv") || name.hasSuffix(".tab") { return .separated(by: "\t") }
     if name.hasSuffix(".csv") { return .separated(by: try separator(in: stream)) }
@@ -144,7 +149,7 @@ enum TableFormat {
     }
   }
 
-  /// A list that is followed by another value is a document itself.
+  /// A list followed by another value is a document itself.
   private static func isLineOfLists(_ stream: ByteStream) throws(ModelError) -> Bool {
     guard let end = try JSONExtent.find(in: stream, limit: 1 << 16) else { return false }
     return try valueFollows(end, in: stream)
@@ -153,7 +158,7 @@ enum TableFormat {
   private static func objects(in stream: ByteStream, isKeyed: Bool) throws(ModelError) -> TableSource.Format {
     guard let end = try JSONExtent.find(in: stream, limit: 1 << 20) else {
       if isKeyed, try firstMemberIsObject(stream) { return .jsonObject }
-      // A line's end within a value means that values have several lines.
+      // If a value contains a line break, values span several lines.
       let isOneLine = stream.withBytes(stream.availableCount) { !$0.prefix(1 << 20).contains(stream.lineEnd) }
       return isOneLine ? .jsonLines : .jsonDocuments
     }
@@ -166,7 +171,7 @@ enum TableFormat {
     return isOneLine ? .jsonLines : .jsonDocuments
   }
 
-  /// Nil where it cannot be read.
+  /// Returns nil if it cannot be read.
   private static func holdsOnlyObjects(_ bytes: UnsafeRawBufferPointer) -> Bool? {
     guard case .object(let members)? = try? JSONParser.parse(bytes) else { return nil }
     guard !members.isEmpty else { return false }
@@ -198,7 +203,7 @@ enum TableFormat {
     return false
   }
 
-  /// The separator that the first line has most of.
+  /// Returns the separator that is most frequent in the first line.
   private static func separator(in stream: ByteStream) throws(ModelError) -> Character {
     var counts: [UInt8: Int] = [:]
     var isQuoted = false

@@ -13,7 +13,7 @@ package struct TableWriter: Sendable {
   package enum Format: String, CaseIterable, Sendable {
     case jsonl, json, csv, tsv
 
-    /// What stands between cells; nil of JSON.
+    /// The separator between cells; nil for JSON.
     package var separator: UInt8? {
       switch self {
       case .csv: UInt8(ascii: ",")
@@ -24,7 +24,7 @@ package struct TableWriter: Sendable {
   }
 
   package let format: Format
-  /// Of rows of cells.
+  /// The columns of a table of cells.
   package let columns: [DocumentPath]
   private let cells: CellSelection
   private var isFirst = true
@@ -35,7 +35,7 @@ package struct TableWriter: Sendable {
     cells = CellSelection(columns)
   }
 
-  /// What stands before the first row.
+  /// The text before the first row.
   package var beginning: [UInt8] {
     switch format {
     case .jsonl: []
@@ -44,7 +44,7 @@ package struct TableWriter: Sendable {
     }
   }
 
-  /// A document as a row, with what stands between it and the one before.
+  /// Returns a document as a row, with the separator from the previous row.
   package mutating func row(_ document: Document) -> [UInt8] {
     defer { isFirst = false }
     return switch format {
@@ -54,7 +54,7 @@ package struct TableWriter: Sendable {
     }
   }
 
-  /// Appends a record as a row, as `row` of its document: its bytes as they are, where they are what would be written.
+  /// Appends a record as a row, like `row` of its document. If its bytes are as they would be written, they are copied.
   package mutating func append(_ record: RawRecord, to bytes: inout [UInt8]) throws(ModelError) {
     let isCopied =
       format.separator == nil
@@ -68,7 +68,21 @@ package struct TableWriter: Sendable {
     if isCopied { isFirst = false } else { bytes += row(try record.document()) }
   }
 
-  /// What stands after the last row.
+  /// The writer of a part without the first row.
+  package var continued: TableWriter {
+    var writer = self
+    writer.isFirst = false
+    return writer
+  }
+
+  /// Returns the rows of a part that `continued` wrote, with the separator that they need here.
+  package mutating func joined(_ rows: [UInt8]) -> ArraySlice<UInt8> {
+    guard !rows.isEmpty else { return [] }
+    defer { isFirst = false }
+    return format == .json && isFirst ? rows.dropFirst() : rows[...]
+  }
+
+  /// The text after the last row.
   package var end: [UInt8] { format == .json ? Array((isFirst ? "]\n" : "\n]\n").utf8) : [] }
 
   /// The columns that hold all leaves of these documents; see `TableColumns`.
@@ -78,7 +92,7 @@ package struct TableWriter: Sendable {
     return survey.columns
   }
 
-  /// The name of a column as other tools expect it, where it reads back as this path.
+  /// Returns the heading of a column: its plain name, as other tools expect it, unless that reads back as another path.
   static func heading(of path: DocumentPath) -> String {
     guard path.components.count == 1, case .member(let name)? = path.components.first, !name.isEmpty,
       name == name.trimmingSpaces
@@ -87,7 +101,7 @@ package struct TableWriter: Sendable {
     return readBack == nil || readBack == path ? name : path.description
   }
 
-  /// A text as it is, null as nothing, anything else as JSON.
+  /// Returns a text as it is, null as nil, anything else as JSON.
   static func cell(_ value: Document?) -> String? {
     switch value {
     case nil, .null?: nil
@@ -111,11 +125,11 @@ package struct TableWriter: Sendable {
     return line
   }
 
-  /// Appends a cell.
+  /// Appends a cell to a line.
   ///
   /// - Parameters:
-  ///   - isQuoted: whether it has quotes even where it needs none.
-  ///   - isOnly: whether its row has no other: then nothing is two quotes, as a blank line is no row.
+  ///   - isQuoted: whether it has quotes even if it needs none.
+  ///   - isOnly: whether its row has no other cell. Null is then written as two quotes, because a blank line is not a row.
   static func append(
     _ cell: String?, separator: UInt8, isQuoted: Bool = false, isOnly: Bool, to line: inout [UInt8]
   ) {
@@ -123,7 +137,7 @@ package struct TableWriter: Sendable {
       if isOnly { line += [UInt8](repeating: UInt8(ascii: "\""), count: 2) }
       return
     }
-    // An empty text is told from null by its quotes.
+    // An empty text has quotes, which distinguish it from null.
     let needsQuotes =
       isQuoted || cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D }
       || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
@@ -140,7 +154,7 @@ package struct TableWriter: Sendable {
   }
 }
 
-/// The values of many columns of a document in one walk over it, whatever their number.
+/// Finds the values of many columns of a document in one walk over it, whatever their number.
 private struct CellSelection: Sendable {
   private struct Node: Sendable {
     var column: Int?
@@ -202,7 +216,7 @@ package struct TableColumns: Sendable {
 
   package mutating func see(_ document: Document) { see(document, at: .root) }
 
-  /// Where one document has an object in place of another's plain value, the whole is one cell.
+  /// If one document has an object where another has a plain value, the whole is one cell.
   package var columns: [DocumentPath] {
     leaves.filter { leaf in
       !(0..<leaf.components.count).contains { seen.contains(DocumentPath(Array(leaf.components.prefix($0)))) }

@@ -1,11 +1,11 @@
-/// How the text of a file lies in its bytes.
+/// The encoding of a file's text.
 package enum TextEncoding: String, CaseIterable, Sendable {
   case utf8 = "utf-8"
   case utf16LittleEndian = "utf-16le"
   case utf16BigEndian = "utf-16be"
   case latin1
 
-  /// The byte order mark that a file of this encoding may begin with; no encoding has it as text.
+  /// The byte order mark at the start of some files of this encoding; it is not part of the text.
   private var mark: [UInt8] {
     switch self {
     case .utf8: [0xEF, 0xBB, 0xBF]
@@ -15,9 +15,9 @@ package enum TextEncoding: String, CaseIterable, Sendable {
     }
   }
 
-  /// Finds the encoding of a file by its first bytes.
+  /// Detects the encoding of a file from its first bytes.
   ///
-  /// - Throws: `ModelError.refused` if they are no text: another encoding, or a binary file.
+  /// - Throws: `ModelError.refused` if they are not text: another encoding, or a binary file.
   static func find(_ bytes: ArraySlice<UInt8>, of name: String) throws(ModelError) -> TextEncoding {
     let start = Array(bytes.prefix(4))
     if start == [0xFF, 0xFE, 0, 0] || start == [0, 0, 0xFE, 0xFF] {
@@ -37,7 +37,7 @@ package enum TextEncoding: String, CaseIterable, Sendable {
       reason: "\(name) is a binary file and holds no table and no JSON: byte \(first - bytes.startIndex + 1) is zero")
   }
 
-  /// The text as UTF-8, without the byte order mark.
+  /// Returns the text as UTF-8, without the byte order mark.
   ///
   /// - Throws: `ModelError.refused` with the place of the first byte that is not of this encoding.
   func text(of bytes: [UInt8], of name: String) throws(ModelError) -> [UInt8] {
@@ -66,9 +66,9 @@ package enum TextEncoding: String, CaseIterable, Sendable {
     }
   }
 
-  /// The bytes of a text in this encoding.
+  /// Returns the bytes of a text in this encoding.
   ///
-  /// - Throws: `ModelError.refused` with the first character that it has no bytes for.
+  /// - Throws: `ModelError.refused` with the first character that this encoding does not have.
   func bytes(of text: [UInt8], isMarked: Bool) throws(ModelError) -> [UInt8] {
     var bytes = isMarked ? mark : []
     if self == .utf8 { return bytes + text }

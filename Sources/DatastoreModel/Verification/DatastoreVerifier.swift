@@ -1,17 +1,17 @@
 import Documents
 import StorageEngine
 
-/// Verifies a datastore: each record decodes, and each index agrees with the records both ways, as far as its rule is known. An
-/// index that is marked stale, which nobody takes for the truth, need not agree.
+/// Verifies a datastore: each record decodes, and each index agrees with the records both ways, as far as its rule is known. An index that
+/// is marked stale need not agree, because no read uses it.
 ///
-/// Reads every record and every entry once, in the order of their trees, and compares what the records say with what the entries
-/// say by sums; only where these differ it looks up each entry, to name those that are wrong. Memory does not grow with them.
+/// Reads every record and every entry once, in the order of their trees, and compares the entries that the records should have with the
+/// found ones by sums. Only if these differ does it look up each entry, to name the wrong ones. Memory does not grow with their number.
 struct DatastoreVerifier {
   private let datastore: OwnDatastore
   private let descriptor: DatastoreDescriptor
   private let names: Set<String>?
   private let progress: WorkProgress?
-  /// By the app's own types, where they are compiled in.
+  /// The app's own types, if they are compiled in.
   private let format: (any CompiledFormat)?
   private let total: Int
   private var done = 0
@@ -19,10 +19,10 @@ struct DatastoreVerifier {
   private var subjects: [IndexSubject] = []
   private var leftOut: Set<StoredKey> = []
 
-  /// Findings of one kind are listed up to here, and counted beyond.
+  /// The number of listed findings of one kind; further ones are only counted.
   static let listLimit = 20
 
-  /// - Parameter indexes: only these; nil: all.
+  /// - Parameter indexes: the names of the indexes to verify; nil for all.
   init(
     _ datastore: OwnDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
     progress: WorkProgress? = nil
@@ -72,7 +72,7 @@ struct DatastoreVerifier {
       } else if let rule = index.descriptor.declaredRule {
         subject.source = .rule(rule)
       } else if index.descriptor.isStale {
-        // A rule is found by the entries, and these are not to be trusted.
+        // A rule is found from the entries, and those of a stale index cannot be trusted.
       } else if case .proven(let rule)? = outcomes[subject.name] {
         subject.source = .rule(rule)
       } else if let rule = try RuleProof(datastore: datastore).likelyRule(of: index) {
@@ -87,7 +87,7 @@ struct DatastoreVerifier {
     }
   }
 
-  /// Asks whether to go on while nothing of the check itself is done.
+  /// Asks whether to continue while the check itself has done nothing yet.
   private var askedOnly: WorkProgress? {
     guard let progress else { return nil }
     return { _, _ in progress(0, 0) }
@@ -95,7 +95,7 @@ struct DatastoreVerifier {
 
   // MARK: Records
 
-  /// Reads the records, half of them on a thread beside this one: they take most of the time, and the halves share nothing.
+  /// Reads the records, half of them on another thread: they take most of the time, and the halves share nothing.
   private mutating func checkRecords() throws(ModelError) {
     let count = try datastore.count
     let check = RecordCheck(
@@ -130,12 +130,12 @@ struct DatastoreVerifier {
     }
   }
 
-  /// Fewer records are not worth a thread.
+  /// Fewer records are not worth another thread.
   private static let countToShare = 4_096
 
   // MARK: Entries
 
-  /// Reads each entry of an index once: its place, and what it says.
+  /// Reads each entry of an index once: its order and its contents.
   private mutating func checkEntries(_ position: Int) throws(ModelError) {
     let index = subjects[position].index
     let count = try index.count
@@ -171,8 +171,8 @@ struct DatastoreVerifier {
     }
   }
 
-  /// Whether an entry's key comes after the one before it. Where only the app can order identifiers, they tell nothing of entries
-  /// of one value.
+  /// Whether an entry's key comes after the previous one. If only the app can order identifiers, the identifiers cannot order entries of
+  /// one value.
   private func follows(_ key: [UInt8], _ last: [UInt8], _ identifier: Range<Int>) -> Bool {
     guard !descriptor.identifierEncoding.isByteOrdered else { return last.precedes(key) }
     let before = last.withUnsafeBytes { EntryKey.identifierRange($0) } ?? 0..<0
@@ -192,8 +192,8 @@ struct DatastoreVerifier {
 
   // MARK: Disagreement
 
-  /// Names what disagrees between records and the indexes whose entries are not just those that the records should have: a look-up
-  /// an entry, which nothing else needs.
+  /// Names the records and entries that disagree, for the indexes whose entries differ from those that the records should have: one look-up
+  /// per entry, which nothing else needs.
   private mutating func nameDisagreements() throws(ModelError) {
     let wanted = subjects.indices.filter { subjects[$0].disagrees }
     guard !wanted.isEmpty else { return }
@@ -207,7 +207,7 @@ struct DatastoreVerifier {
     var cursor = OwnRecordCursor(datastore, at: 0..<(try datastore.count))
     while try cursor.next() {
       let key = try cursor.identifier
-      // What cannot be read was told of.
+      // Unreadable records were reported already.
       guard !leftOut.contains(key), let content = try? cursor.rawRecord(), let record = try? cursor.record(),
         let document = try? content.document(at: selection)
       else { continue }
@@ -265,7 +265,7 @@ private struct ValueOwners {
 
   private var last = Shared(value: [], identifiers: [])
 
-  /// Takes the next key; the owners of the value before it, where they are several.
+  /// Takes the next key. Returns the owners of the previous value, if there are several.
   mutating func next(_ key: [UInt8], _ identifier: Range<Int>) -> Shared? {
     let value = key[..<identifier.lowerBound]
     guard !last.identifiers.isEmpty, value.elementsEqual(last.value) else {

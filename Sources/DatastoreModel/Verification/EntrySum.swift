@@ -1,12 +1,12 @@
-/// What stands for entries of an index, however they are ordered: the sum of their hashes, and how many they are.
+/// A fingerprint of an index's entries, whatever their order: the sum of their hashes, and their number.
 ///
-/// So two ways to the same entries are compared by walking each once, without a look-up an entry and in no memory. Two that differ
-/// are taken for the same once in 2⁶⁴ times, and no file can be made for it: the hashes are seeded anew in each process.
+/// So two sources of the same entries are compared by one walk over each, without a look-up per entry and without memory. Two different
+/// ones compare equal once in 2⁶⁴ times, and no file can be crafted for it: each process seeds the hashes differently.
 struct EntrySum: Hashable, Sendable {
   private(set) var count = 0
   private var sum: UInt64 = 0
 
-  /// `key`: as `EntryKey` makes it.
+  /// Adds an entry; `key` is made by `EntryKey`.
   mutating func add(_ key: [UInt8]) {
     var hasher = Hasher()
     key.withUnsafeBytes { hasher.combine(bytes: $0) }

@@ -11,7 +11,7 @@ struct IndexSubject: Sendable {
   let name: String
   var source: Source?
   var findings: [Finding] = []
-  /// What the records say that there should be, and what there is.
+  /// The entries that the records should have, and the entries found.
   private var expected = EntrySum()
   private var found = EntrySum()
   private var missing = 0
@@ -24,14 +24,14 @@ struct IndexSubject: Sendable {
     name = index.descriptor.name
   }
 
-  /// The same index, of which nothing is counted yet.
+  /// The same index, without counts.
   var withoutCounts: IndexSubject {
     var subject = IndexSubject(index)
     subject.source = source
     return subject
   }
 
-  /// Adds what another has counted of other records, and found.
+  /// Adds the counts and findings of another subject, which come from other records.
   mutating func add(_ other: IndexSubject) {
     expected.add(other.expected)
     findings += other.findings
@@ -39,16 +39,16 @@ struct IndexSubject: Sendable {
 
   var entries: Int { found.count }
 
-  /// The paths of records that its rule looks at.
+  /// The paths of records that its rule reads.
   var paths: [DocumentPath] { if case .rule(let rule)? = source { rule.tiers.map(\.path) } else { [] } }
 
-  /// Whether the entries are not just those that the records should have, or nobody knows.
+  /// Whether the found entries differ from those that the records should have, or those are unknown.
   var disagrees: Bool { source == nil || expected != found }
 
-  /// Whether there are other entries than those of the values that have theirs.
+  /// Whether there may be entries beyond those of the records' values.
   var mayHaveStrays: Bool { source == nil || expected.count - missing != found.count }
 
-  /// The encoded values of a record; nil where they cannot be told.
+  /// Returns the encoded values of a record, or nil if they are unknown.
   func values(of document: Document, _ given: [String: [[UInt8]]]?) -> [[UInt8]]? {
     switch source {
     case .rule(let rule): try? rule.encodedValues(of: document)
@@ -57,7 +57,7 @@ struct IndexSubject: Sendable {
     }
   }
 
-  /// As above; tells of a record whose values cannot be told although they should be.
+  /// Returns the same values, and reports a record that should have values but does not.
   mutating func values(
     of document: Document, _ given: [String: [[UInt8]]]?, expectedOf key: StoredKey
   ) -> [[UInt8]] {
@@ -76,7 +76,7 @@ struct IndexSubject: Sendable {
     }
   }
 
-  /// Counts an entry that there is.
+  /// Counts a found entry.
   mutating func find(_ entry: [UInt8]) { found.add(entry) }
 
   mutating func nameMissing(_ key: StoredKey, _ document: Document, _ given: [String: [[UInt8]]]?) throws(ModelError) {
@@ -136,7 +136,7 @@ struct IndexSubject: Sendable {
       advice: "the app rebuilds it when it opens the store")
   }
 
-  /// Tells of an entry, where it is among the first of its kind; of an index that is to be rebuilt only how many there are is told.
+  /// Reports an entry if it is among the first of its kind. For an index that is to be rebuilt, only the count is reported.
   private mutating func tell(_ count: Int, _ record: StoredKey, _ text: String) {
     guard !index.descriptor.isStale, count <= DatastoreVerifier.listLimit else { return }
     add(record, text, "rebuild the index")

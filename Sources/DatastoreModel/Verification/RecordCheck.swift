@@ -2,13 +2,12 @@ import Documents
 import Locks
 import StorageEngine
 
-/// Verifies a run of the records of a datastore, each read once: its place, its identifier, its content, and the entries that it
-/// should have.
+/// Verifies a run of a datastore's records, each read once: its order, its identifier, its content, and the entries that it should have.
 struct RecordCheck: Sendable {
-  /// How many records could be read.
+  /// The number of records that could be read.
   private(set) var records = 0
   private(set) var findings: [Finding] = []
-  /// The indexes, with what these records say that they should hold.
+  /// The indexes, with the entries that these records should have.
   private(set) var subjects: [IndexSubject]
 
   private let datastore: OwnDatastore
@@ -16,7 +15,7 @@ struct RecordCheck: Sendable {
   private let format: (any CompiledFormat)?
   private let leftOut: Set<StoredKey>
 
-  /// Findings are listed up to here.
+  /// The limit of listed findings.
   static let findingLimit = DatastoreVerifier.listLimit * 5
 
   init(
@@ -29,7 +28,7 @@ struct RecordCheck: Sendable {
     descriptor = datastore.descriptor
   }
 
-  /// Verifies the records at these ranks, the first also against the one before it; `advance` hears of each.
+  /// Verifies the records at these ranks, the first also against the one before it; `advance` is called for each.
   mutating func run(
     _ ranks: Range<Int>, _ advance: () throws(ModelError) -> Void
   ) throws(ModelError) {
@@ -55,7 +54,7 @@ struct RecordCheck: Sendable {
     wrong(descriptor.storedKey(key), "its identifier does not come after the one before it", nil)
   }
 
-  /// The encoded values that each subject should have of a record; nil where it is in no index.
+  /// Returns the encoded values that a record should have for each subject, or nil if it is in no index.
   private mutating func values(
     of identifier: [UInt8], _ cursor: OwnRecordCursor, _ selection: DocumentSelection
   ) -> [[[UInt8]]]? {
@@ -94,7 +93,7 @@ struct RecordCheck: Sendable {
   }
 }
 
-/// What one of two threads has done, for the other to tell of; and whether it need not go on.
+/// The progress of one of two threads, for the other to report; and whether it should stop.
 final class SharedCount: Sendable {
   private let done = Atomic(0)
   private let isCancelled = Atomic(false)

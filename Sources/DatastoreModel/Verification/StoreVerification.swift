@@ -4,9 +4,9 @@ extension OwnStore {
   /// Verifies the datastores of a view against their indexes.
   ///
   /// - Parameters:
-  ///   - datastore: only this one; nil: all.
-  ///   - index: only this one of its indexes; nil: all.
-  ///   - progress: hears per datastore how many records and entries are read; answers whether to go on.
+  ///   - datastore: only this one; nil for all.
+  ///   - index: only this one of its indexes; nil for all.
+  ///   - progress: receives, per datastore, the number of records and entries read, and returns whether to continue.
   package func verifyModel(
     at commit: CommitNumber, datastore: String? = nil, index: String? = nil, progress: WorkProgress? = nil
   ) throws(ModelError) -> VerificationReport {
@@ -28,7 +28,7 @@ extension OwnStore {
 }
 
 extension OwnView {
-  /// Trees that no descriptor names, and indexes without a tree.
+  /// Trees without a descriptor, and indexes without a tree.
   fileprivate func catalogFindings(of wanted: String?) throws(ModelError) -> [Finding] {
     var findings: [Finding] = []
     var named: Set<TreeName> = []
@@ -53,7 +53,7 @@ extension OwnView {
     return findings
   }
 
-  /// Entries of direct indexes that do not refer to the record as it is now.
+  /// Entries of direct indexes that do not refer to the present record.
   private func directFindings(of datastore: OwnDatastore) throws(ModelError) -> [Finding] {
     var findings: [Finding] = []
     for index in datastore.descriptor.indexes where index.storage == .direct && !index.isStale {

@@ -1,10 +1,10 @@
 package import StorageEngine
 
-/// Says in the words of datastores, indexes and records what the engine says of trees and keys, as far as the store can be read.
+/// Translates the engine's messages about trees and keys into datastores, indexes and records, as far as the store can be read.
 package struct TreeWords: Sendable {
   private var descriptors: [String: DatastoreDescriptor] = [:]
 
-  /// - Parameter store: where descriptors are looked up; nil where it cannot be opened.
+  /// - Parameter store: the store with the descriptors; nil if it cannot be opened.
   package init(_ store: OwnStore?) {
     guard let view = store.map({ $0.view($0.engine.head) }), let keys = try? view.datastoreKeys else { return }
     for key in keys { descriptors[key] = try? view.ownDatastore(key)?.descriptor }

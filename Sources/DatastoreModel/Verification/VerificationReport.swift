@@ -1,12 +1,12 @@
-/// What a verification of datastores and indexes found.
+/// The findings of a verification of datastores and indexes.
 package struct VerificationReport: Sendable {
   package var datastores: [DatastoreVerification] = []
-  /// What concerns no single datastore.
+  /// Findings that do not concern a single datastore.
   package var findings: [Finding] = []
 
   package var allFindings: [Finding] { findings + datastores.flatMap { $0.findings + $0.indexes.flatMap(\.findings) } }
 
-  /// Whether nothing is wrong; what is only worth knowing does not count.
+  /// Whether nothing is wrong; notes do not count.
   package var isClean: Bool { !allFindings.contains { $0.severity == .wrong } }
 }
 
@@ -19,26 +19,25 @@ package struct DatastoreVerification: Sendable {
   package var findings: [Finding] = []
 }
 
-/// One index against its records, both ways.
+/// One index compared with its records, both ways.
 package struct IndexVerification: Sendable {
   package var name: String
   package var entries = 0
-  /// Entries whose record is not there, or has not got the value.
+  /// Entries whose record is missing, or does not have the value.
   package var strays = 0
-  /// Values of records that have no entry.
+  /// Values of records without an entry.
   package var missing = 0
-  /// The rule that the values were found by; nil where none is known, and then only order, counts and the existence of
-  /// the records were checked.
+  /// The rule that gave the values; nil if none is known. Then only order, counts and the existence of the records were checked.
   package var rule: String?
   package var findings: [Finding] = []
 }
 
-/// One thing that was found.
+/// One finding.
 package struct Finding: Sendable, Hashable, CustomStringConvertible {
   package enum Severity: String, Sendable, Hashable {
-    /// Something is not as it should be.
+    /// Something is wrong.
     case wrong
-    /// All is as it should be, and this is worth knowing.
+    /// Nothing is wrong, but this is worth knowing.
     case note
   }
 
@@ -46,9 +45,9 @@ package struct Finding: Sendable, Hashable, CustomStringConvertible {
   package var datastore: String
   package var index: String?
   package var record: StoredKey?
-  /// What it is, as a sentence without its place.
+  /// The finding as a sentence, without its place.
   package var text: String
-  /// What can be done about it.
+  /// A remedy for the user.
   package var advice: String?
 
   package init(

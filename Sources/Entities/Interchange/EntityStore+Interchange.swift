@@ -6,41 +6,41 @@ import Documents
   public import Foundation
 #endif
 
-/// How much the interchange form says of each property.
+/// The detail of each property in the interchange form.
 public enum EntityInterchangeForm: Hashable, Sendable {
   /// Kind, label and date of every value.
   case full
-  /// A bare JSON value where nothing is lost by it, and what is not said otherwise left out.
+  /// A bare JSON value if that loses nothing, and defaults left out.
   case compact
 }
 
-/// What came of an import.
+/// The result of an import.
 public struct EntityImportReport: Hashable, Sendable {
-  /// Entities that were not there before.
+  /// Entities that did not exist before.
   public var created = 0
-  /// Entities of which something is said now that was not before.
+  /// Entities that the import changed.
   public var updated = 0
-  /// Entities of which everything was known.
+  /// Entities that the import did not change.
   public var unchanged = 0
-  /// References of the imported entities that lead nowhere.
+  /// References of the imported entities to entities that do not exist.
   public var dangling = 0
 
-  /// Counts what came of an import.
+  /// Makes the result of an import.
   public init(created: Int = 0, updated: Int = 0, unchanged: Int = 0, dangling: Int = 0) {
     (self.created, self.updated, self.unchanged, self.dangling) = (created, updated, unchanged, dangling)
   }
 }
 
 extension EntityStore {
-  /// The entities in their interchange form: JSON (RFC 8259, UTF-8), by their identifiers, their properties by name.
+  /// Writes the entities in their interchange form: JSON (RFC 8259, UTF-8), by their identifiers, their properties by name.
   ///
-  /// What is exported, imported into an empty datastore and exported again is the same text.
+  /// If an export is imported into an empty datastore and exported again, the text is the same.
   ///
   /// - Parameters:
-  ///   - form: How much is said of each property.
-  ///   - history: Whether each property carries what it was before. Reads the versions of every entity.
-  ///   - write: Is given the text, a piece for each entity.
-  /// - Throws: What `write` throws, and ``StoreError`` where the store cannot be read.
+  ///   - form: The detail of each property.
+  ///   - history: Whether to add the earlier values of each property. Reads the versions of every entity.
+  ///   - write: Called with the text, a piece for each entity.
+  /// - Throws: The errors of `write`, and ``StoreError`` if the store cannot be read.
   public func export(
     form: EntityInterchangeForm = .full, history: Bool = false, to write: (Data) throws -> Void
   ) async throws {
@@ -57,7 +57,7 @@ extension EntityStore {
 
   /// The entities in their interchange form, in one piece; see ``export(form:history:to:)``.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func exported(form: EntityInterchangeForm = .full, history: Bool = false) async throws -> Data {
     var text = Data()
     try await export(form: form, history: history) { text.append($0) }
@@ -66,16 +66,16 @@ extension EntityStore {
 }
 
 extension EntityStore where AccessMode == ReadWrite {
-  /// Takes in entities from their interchange form, in one transaction: all of them, or none.
+  /// Imports entities from their interchange form, in one transaction: all of them, or none.
   ///
-  /// Entities that are not there are created. Of those that are, what the file says is said where it differs; what it does
-  /// not speak of stays. References may lead to entities that come later in the file, or nowhere.
+  /// Entities that do not exist are created. In those that do, properties are set where the file differs; properties that the file does not
+  /// have stay. References may name entities that come later in the file, or that do not exist.
   ///
   /// - Parameters:
   ///   - data: JSON of either form, with or without histories.
-  ///   - now: The date of what has none.
-  ///   - actionName: What the history of the store calls it.
-  /// - Throws: ``EntityError/interchange(place:reason:)`` with what is wrong and where; then nothing was written.
+  ///   - now: The date of values without one.
+  ///   - actionName: The name of the change in the history of the store.
+  /// - Throws: ``EntityError/interchange(place:reason:)`` with the fault and its place; then nothing was written.
   @discardableResult
   public func importing(
     _ data: Data, now: Date = .now, actionName: String = "import entities"
@@ -108,7 +108,7 @@ extension EntityStore where AccessMode == ReadWrite {
 }
 
 extension Entity {
-  /// The entity with what another says of it.
+  /// The entity with the properties of another one set.
   fileprivate func taking(_ other: Entity) -> Entity {
     var merged = self
     merged.type = other.type

@@ -7,10 +7,10 @@ import Documents
 
 /// Reads entities from their interchange form, of either kind.
 struct InterchangeReader {
-  /// The date of what has none.
+  /// The date of values without one.
   let now: Date
 
-  /// The entities of a file, in its order. Nothing of a file is taken where anything in it is wrong.
+  /// The entities of a file, in its order. If any part of the file is wrong, none of it is read.
   func entities(_ bytes: [UInt8]) throws(EntityError) -> [Entity] {
     let document: Document
     do throws(JSONError) { document = try JSONParser.parse(bytes) } catch {
@@ -65,7 +65,7 @@ struct InterchangeReader {
     return entity
   }
 
-  /// What a property is, or that it was removed, and what it was before.
+  /// The current value of a property, or its removal, and its earlier values.
   private func events(_ document: Document, given date: Date, at place: String) throws(EntityError) -> [EntityPast] {
     var events = [try event(document, given: date, at: place)]
     guard let history = document[member: "history"] else { return events }

@@ -5,12 +5,12 @@ import Documents
   import Foundation
 #endif
 
-/// Writes entities as their interchange form has them.
+/// Writes entities in their interchange form.
 struct InterchangeWriter {
-  /// How much is said of each property.
+  /// The detail of each property.
   let form: EntityInterchangeForm
 
-  /// The document of an entity. `past`: what its properties were, where that is to be told.
+  /// The document of an entity. `past` has the earlier values of its properties, if they are to be written.
   func document(of entity: Entity, past: [EntityKey: [EntityPast]]) -> Document {
     var members: [Document.Member] = [
       .init("type", .string(entity.type)), .init("identifier", .string(entity.id)),
@@ -56,7 +56,7 @@ struct InterchangeWriter {
     return document(of: property, given: date)
   }
 
-  /// A property; `date` is what a reader takes for its date where nothing is said.
+  /// A property; `date` is the date that a reader assumes if there is none.
   private func document(of property: EntityProperty, given date: Date) -> Document {
     let value = bare(property.value, given: property.date)
     let hasOwnLabel = property.label != property.value.kind

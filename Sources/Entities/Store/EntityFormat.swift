@@ -5,31 +5,31 @@ public import CodableDatastore
   public import Foundation
 #endif
 
-/// How entities are kept: one datastore like any other, so that the browser, the verbs, history and undo know it.
+/// The format of entities: one datastore like any other, so that the browser, the verbs, history and undo support it.
 public struct EntityFormat: DatastoreFormat {
-  /// The forms that records of entities have had.
+  /// The versions of the record format.
   public enum Version: Int, CaseIterable, Sendable {
     /// The first.
     case first = 1
   }
-  /// What is kept.
+  /// The type of the records.
   public typealias Instance = Entity
-  /// By what one is told from all others.
+  /// The type of the identifiers.
   public typealias Identifier = String
   /// `Entities`.
   public static let defaultKey: DatastoreKey = "Entities"
-  /// The form that is written.
+  /// The version that is written.
   public static let currentVersion = Version.first
 
-  /// By what they are.
+  /// Entities by their type.
   public let type = Index(\.type)
-  /// By what is said of them: `name=Dune`.
+  /// Entities by their properties: `name=Dune`.
   public let property = ManyToManyIndex(\.searchable)
-  /// By whom they refer to, so that who refers to an entity is a range.
+  /// Entities by their references, so that the entities that refer to one are a range.
   public let target = Reference(\.targets, to: EntityFormat.self)
-  /// By when they came to be.
+  /// Entities by the time of their creation.
   public let created = Index(\.created)
-  /// By the moments that their properties hold.
+  /// Entities by the dates that their properties hold.
   public let date = ManyToManyIndex(\.dates)
 
   /// Makes the format.

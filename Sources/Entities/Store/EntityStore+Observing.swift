@@ -1,12 +1,12 @@
 public import CodableDatastore
 
-/// A change of an entity, as its observers hear it.
+/// A change of an entity, as its observers get it.
 public enum EntityChange: Hashable, Sendable {
-  /// It came.
+  /// It was added.
   case added(Entity)
-  /// Something is said of it that was not before, or no more.
+  /// Properties were added, changed or removed.
   case changed(Entity, keys: Set<EntityKey>)
-  /// It went.
+  /// It was deleted.
   case deleted(Entity)
 
   init(_ event: ObservedEvent<String, Entity>) {
@@ -23,7 +23,7 @@ public enum EntityChange: Hashable, Sendable {
 extension EntityStore {
   /// The changes of all entities, from now on: after their commit, in the order of the commits.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be opened; the sequence, where a change cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be opened; the sequence throws it if a change cannot be read.
   public func observe() async throws -> some AsyncInstances<EntityChange> {
     try await datastore.observe().map { EntityChange($0) }
   }

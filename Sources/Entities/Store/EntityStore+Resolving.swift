@@ -1,6 +1,6 @@
 public import CodableDatastore
 
-/// How an entity is meant that may be there already.
+/// The ways to find an entity that may exist already.
 public enum EntityMatch: Hashable, Sendable {
   /// By its identifier.
   case identifier(String)
@@ -10,21 +10,21 @@ public enum EntityMatch: Hashable, Sendable {
   case property(EntityKey, EntityValue)
 }
 
-/// An entity that was asked for by what is known of it.
+/// An entity that was searched for by known facts.
 public struct ResolvedEntity: Hashable, Sendable {
   /// The entity.
   public var entity: Entity
-  /// Whether it had to be made.
+  /// Whether it was created.
   public var isCreated: Bool
 }
 
 extension EntityStore {
-  /// The entity that is meant; nil where there is none. Of several the one of the lowest identifier.
+  /// The entity that matches; nil if there is none. Of several matches it is the one with the lowest identifier.
   ///
   /// - Parameters:
-  ///   - matches: How it may be known; tried in their order.
-  ///   - type: What it must be, or conform to; nil for anything.
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  ///   - matches: The ways to find it; tried in their order.
+  ///   - type: The type that it must have, or conform to; nil for any.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func find(_ matches: EntityMatch..., type: String? = nil) async throws -> Entity? {
     try await find(matches, type: type)
   }
@@ -40,7 +40,7 @@ extension EntityStore {
         }
       for candidate in candidates {
         guard let type, candidate.type != type else { return candidate }
-        // What conforms to the type is looked up only where something else than the type itself was found.
+        // The conforming types are looked up only if an entity of another type was found.
         let conforming = if let types { types } else { try await self.types(conformingTo: type) }
         types = conforming
         if conforming.contains(candidate.type) { return candidate }
@@ -51,30 +51,29 @@ extension EntityStore {
 }
 
 extension EntityStore where AccessMode == ReadWrite {
-  /// The entity that is meant, made where there is none; in one transaction.
+  /// The entity that matches, created if there is none; in one transaction.
   ///
   /// - Parameters:
-  ///   - matches: How it may be known; tried in their order.
-  ///   - type: What it must be, or conform to, and what a new one is.
-  ///   - properties: What is said of a new one, beside what it was looked for by.
-  /// - Throws: ``StoreError`` where the store cannot be written, ``EntityError`` where the properties cannot be kept;
-  ///   then nothing is.
+  ///   - matches: The ways to find it; tried in their order.
+  ///   - type: The type that it must have, or conform to, and that a new one gets.
+  ///   - properties: The properties of a new one, beside those that it was searched by.
+  /// - Throws: ``StoreError`` if the store cannot be written, ``EntityError`` if the properties cannot be kept; then nothing is written.
   public func resolve(
     _ matches: EntityMatch..., type: String, orCreate properties: [EntityKey: EntityValue]
   ) async throws -> ResolvedEntity {
     try await resolve(matches, type: type, orCreate: properties)
   }
 
-  /// The entities that are meant, in the order of what is asked for, each made where there is none; in one transaction. What
-  /// one item made, the next ones find.
+  /// The entities that match the items, in the items' order, each created if there is none; in one transaction. An entity that one item
+  /// created is found by the next ones.
   ///
   /// - Parameters:
-  ///   - items: What is asked for.
-  ///   - type: What each must be, or conform to, and what a new one is.
-  ///   - matches: How an item may be known; tried in their order.
-  ///   - properties: What is said of a new one, beside what it was looked for by.
-  /// - Throws: ``StoreError`` where the store cannot be written, ``EntityError`` where the properties of one cannot be kept;
-  ///   then nothing is.
+  ///   - items: The items to find entities for.
+  ///   - type: The type that each must have, or conform to, and that a new one gets.
+  ///   - matches: Returns the ways to find an item's entity; tried in their order.
+  ///   - properties: Returns the properties of a new one, beside those that it was searched by.
+  /// - Throws: ``StoreError`` if the store cannot be written, ``EntityError`` if the properties of one cannot be kept; then nothing is
+  ///   written.
   public func resolve<Item>(
     _ items: [Item], type: String, by matches: (Item) -> [EntityMatch],
     orCreate properties: (Item) -> [EntityKey: EntityValue]
@@ -105,16 +104,16 @@ extension EntityStore where AccessMode == ReadWrite {
     }
   }
 
-  /// Has one entity refer to another by a property, both made where they are not there; in one transaction. It is one-way:
-  /// the other is left as it is, and finds who refers to it by ``load(referringTo:)``.
+  /// Makes one entity refer to another by a property, and creates either if it does not exist; in one transaction. The reference is
+  /// one-way: the other entity does not change, and ``load(referringTo:)`` finds the entities that refer to it.
   ///
   /// - Parameters:
-  ///   - subject: Who refers.
+  ///   - subject: The entity that refers.
   ///   - key: The property.
-  ///   - object: Who is referred to.
-  ///   - label: What the reference means; nil for the name of the property.
+  ///   - object: The entity that it refers to.
+  ///   - label: The meaning of the reference; nil for the name of the property.
   /// - Returns: Both.
-  /// - Throws: ``StoreError`` where the store cannot be written; then nothing is.
+  /// - Throws: ``StoreError`` if the store cannot be written; then nothing is written.
   @discardableResult
   public func relate(
     _ subject: (match: EntityMatch, type: String), _ key: EntityKey, to object: (match: EntityMatch, type: String),

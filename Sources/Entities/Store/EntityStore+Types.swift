@@ -1,17 +1,17 @@
 public import CodableDatastore
 
-// What conforms to what is said by entities too: one of the type `type` for each type that conforms to others, whose
-// identifier is `type:NAME` and whose property `conforms` lists references to those of the others.
+// Entities also declare conformance: for each type that conforms to others there is an entity of type `type`, whose identifier is
+// `type:NAME` and whose property `conforms` lists references to the entities of those others.
 
 extension EntityStore {
   static var typeOfTypes: String { "type" }
   static func identifier(ofType type: String) -> String { "type:\(type)" }
 
-  /// A type, and all that conform to it, by however many steps. Cycles are survived: their members conform to each other.
+  /// A type, and all types that conform to it, directly or not. The members of a cycle conform to each other.
   ///
   /// The cost is one range of the index of references for each type found.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func types(conformingTo type: String) async throws -> Set<String> {
     var found: Set<String> = [type]
     var open = [type]
@@ -25,19 +25,18 @@ extension EntityStore {
     return found
   }
 
-  /// Whether entities of one type are of another too.
+  /// Whether a type conforms to another.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func conforms(_ type: String, to other: String) async throws -> Bool {
     try await types(conformingTo: other).contains(type)
   }
 }
 
 extension EntityStore where AccessMode == ReadWrite {
-  /// Says that entities of a type are of others too, besides what was said of it before. Types that nothing was said of yet come
-  /// to be.
+  /// Declares that a type conforms to others, in addition to earlier declarations. Types that are not declared yet are created.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be written; then nothing is.
+  /// - Throws: ``StoreError`` if the store cannot be written; then nothing is written.
   public func declare(_ type: String, conformsTo others: String...) async throws {
     let id = Self.identifier(ofType: type)
     try await persistence.perform(actionName: "declare \(type)") {

@@ -9,8 +9,8 @@ extension EntityStore where AccessMode == ReadWrite {
   /// Adds an entity.
   ///
   /// - Returns: The entity.
-  /// - Throws: ``EntityError/exists(_:)`` where there is one of its identifier, ``EntityError/reservedKey(_:)`` and
-  ///   ``EntityError/notFinite(path:)`` where it cannot be written.
+  /// - Throws: ``EntityError/exists(_:)`` if there is one with its identifier, ``EntityError/reservedKey(_:)`` and
+  ///   ``EntityError/notFinite(path:)`` if it cannot be written.
   @discardableResult
   public func add(_ entity: Entity) async throws -> Entity {
     try entity.requireSound()
@@ -21,14 +21,14 @@ extension EntityStore where AccessMode == ReadWrite {
     return entity
   }
 
-  /// Makes what is said of an entity what is given, where it differs; all else stays.
+  /// Sets properties of an entity where they differ; all other properties stay.
   ///
   /// - Parameters:
   ///   - id: The entity.
-  ///   - properties: What is to be said of it.
-  ///   - date: When it is said; now, where nothing else is.
-  /// - Returns: The properties that changed. Where none did, nothing is written.
-  /// - Throws: ``EntityError/notFound(_:)`` where there is no such entity.
+  ///   - properties: The properties to set.
+  ///   - date: The date of the new values; now by default.
+  /// - Returns: The properties that changed. If none did, nothing is written.
+  /// - Throws: ``EntityError/notFound(_:)`` if there is no such entity.
   @discardableResult
   public func update(
     _ id: String, _ properties: [EntityKey: EntityValue], date: Date = .now
@@ -42,26 +42,26 @@ extension EntityStore where AccessMode == ReadWrite {
     }
   }
 
-  /// Takes a property away from an entity. Nothing is erased: its values stay in the history.
+  /// Removes a property from an entity. Nothing is erased: its values stay in the history.
   ///
   /// - Returns: Whether there was one.
-  /// - Throws: ``EntityError/notFound(_:)`` where there is no such entity.
+  /// - Throws: ``EntityError/notFound(_:)`` if there is no such entity.
   @discardableResult
   public func remove(_ key: EntityKey, from id: String, date: Date = .now) async throws -> Bool {
     try await !change(id, action: "remove \(key)") { $0.remove(key, date: date) ? [key] : [] }.isEmpty
   }
 
-  /// Deletes an entity. References to it stay, and lead nowhere until one of its identifier comes back.
+  /// Deletes an entity. References to it stay, and name no entity until one with its identifier is added again.
   ///
-  /// - Returns: What was there.
-  /// - Throws: ``EntityError/notFound(_:)`` where nothing was.
+  /// - Returns: The deleted entity.
+  /// - Throws: ``EntityError/notFound(_:)`` if there is no such entity.
   @discardableResult
   public func delete(_ id: String) async throws -> Entity {
     guard let entity = try await datastore.deleteIfPresent(id) else { throw EntityError.notFound("“\(id)”") }
     return entity
   }
 
-  /// Changes an entity in one transaction; writes nothing where the closure tells of no change.
+  /// Changes an entity in one transaction; writes nothing if the closure returns no changed property.
   private func change(
     _ id: String, action: String, _ body: (inout Entity) throws -> Set<EntityKey>
   ) async throws -> Set<EntityKey> {
@@ -77,12 +77,12 @@ extension EntityStore where AccessMode == ReadWrite {
 }
 
 extension EntityProperty {
-  /// The label that a new value takes over: what was said on purpose stays, the name of a kind follows the kind.
+  /// The label for a new value: a label of its own stays, the name of a kind follows the kind.
   fileprivate func label(for new: EntityValue) -> String { label == value.kind ? new.kind : label }
 }
 
 extension Entity {
-  /// Fails where the entity cannot be written in full and be read back.
+  /// Throws if the entity cannot be written in full and read back.
   func requireSound() throws(EntityError) {
     guard created.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite(path: "\(id).datestamp") }
     for (key, property) in properties {
@@ -98,7 +98,7 @@ extension Entity {
 }
 
 extension EntityProperty {
-  /// How deep lists may lie in lists: far below what the readers of records allow.
+  /// The depth of lists within lists: far below what the readers of records allow.
   private static var depthLimit: Int { 64 }
 
   fileprivate func requireSound(path: String, depth: Int = 0) throws(EntityError) {

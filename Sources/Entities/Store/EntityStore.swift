@@ -13,10 +13,10 @@ public import CodableDatastore
 /// for try await book in entities.load(type: "book") { print(book.label) }
 /// ```
 ///
-/// All calls are those of ``datastore``, which may be used beside them: for queries, history, observation, views of the
-/// past. Those that write are transactions of their own, or part of the one that they are made in.
+/// All calls are those of ``datastore``, which may be used beside them for queries, history, observation and views of the past. Calls that
+/// write are transactions of their own, or part of the transaction in which they are made.
 public struct EntityStore<AccessMode: _AccessMode>: Sendable {
-  /// The store that it is in.
+  /// The store of the entities.
   public let persistence: any Persistence
   /// The datastore that keeps the entities.
   public let datastore: Datastore<EntityFormat, AccessMode>
@@ -53,7 +53,7 @@ extension EntityStore where AccessMode == ReadOnly {
 extension EntityStore {
   /// The entities as of a commit, with the same calls for reading.
   ///
-  /// - Throws: `StoreError` of kind `noSuchCommit` where there is none, or it was removed from the history.
+  /// - Throws: `StoreError` of kind `noSuchCommit` if there is no such commit, or it was removed from the history.
   public func view(at commit: Commit.Number) async throws -> EntityStore<ReadOnly> {
     EntityStore<ReadOnly>(persistence: persistence, datastore: try await datastore.view(at: commit))
   }
@@ -64,7 +64,7 @@ extension EntityStore {
 extension EntityStore {
   /// The entity of an identifier, or nil.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func load(_ id: String) async throws -> Entity? { try await datastore.load(id) }
 
   /// All entities, by their identifiers.
@@ -74,8 +74,8 @@ extension EntityStore {
   ///
   /// - Parameters:
   ///   - type: The type.
-  ///   - conforming: Whether those of conforming types are meant too.
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  ///   - conforming: Whether to include those of conforming types.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func load(type: String, conforming: Bool = true) async throws -> [Entity] {
     var found: [Entity] = []
     for type in conforming ? try await types(conformingTo: type).sorted() : [type] {
@@ -84,12 +84,12 @@ extension EntityStore {
     return found
   }
 
-  /// The entities of which a property says something, alone or in a list, by their identifiers.
+  /// The entities that have a value in a property, alone or in a list, by their identifiers.
   ///
-  /// Texts, numbers and truths are found by an index, references by another; moments by the index of dates. What is data is
-  /// looked for in all entities.
+  /// An index finds texts, numbers and truths, another one references, and the index of dates moments. Data is searched for in all
+  /// entities.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func load(where key: EntityKey, is value: EntityValue) async throws -> [Entity] {
     var found: [Entity] = []
     func keep(_ candidates: some AsyncInstances<Entity>) async throws {
@@ -111,9 +111,9 @@ extension EntityStore {
   /// The entities that refer to one, by any property, by their identifiers.
   public func load(referringTo id: String) -> some AsyncInstances<Entity> { datastore.load(id, from: \.target) }
 
-  /// The entities that an entity refers to by a property, in the order in which it names them; nil where one is not there.
+  /// The entities that an entity refers to by a property, in the order of its references; nil for one that does not exist.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func follow(_ key: EntityKey, from entity: Entity) async throws -> [Entity?] {
     var targets: [String] = []
     entity[key]?.value.forEachLeaf { if case .entity(let id) = $0 { targets.append(id) } }
@@ -122,24 +122,24 @@ extension EntityStore {
     return found
   }
 
-  /// Whom entities refer to that is not there: the entity, and the identifier that it names; by whom they name, then by who
-  /// names it. One merge of the index of references with the identifiers; no entity is read.
+  /// The references to entities that do not exist: the entity and the identifier that it names, in the order of the names, then of the
+  /// entities. One merge of the index of references with the identifiers; no entity is read.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func dangling() async throws -> [(entity: String, target: String)] {
     try await datastore.dangling(\.target, in: datastore).map { ($0.id, $0.target) }
   }
 
-  /// What a property was before, newest first: its values in the versions of the store, then what was imported with it.
+  /// The earlier values of a property, newest first: those in the versions of the store, then those that were imported with it.
   ///
   /// The cost is that of the versions of this one entity.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func past(of id: String, _ key: EntityKey) async throws -> [EntityPast] {
     try await pasts(of: id)[key] ?? []
   }
 
-  /// What each property was before.
+  /// The earlier values of each property.
   func pasts(of id: String) async throws -> [EntityKey: [EntityPast]] {
     var told: [EntityKey: [EntityPast]] = [:]
     var newest: Entity?

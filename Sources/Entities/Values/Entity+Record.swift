@@ -10,7 +10,7 @@ import Documents
 //   {"created":"2020-01-21T10:00:00.000Z","id":"book-7","past":{…},"properties":{"name":{"string":"Dune",
 //    "type":"string","datestamp":"2020-01-21T10:00:00.000Z"}},"type":"book"}
 //
-// Properties are written as the interchange form writes them in full, so that who reads one can read the other.
+// Properties are written as in the full interchange form, so that a reader of one can read the other.
 
 extension Entity: Codable {
   private enum Member: String, CodingKey { case id, type, created, properties, past }
@@ -93,7 +93,7 @@ extension EntityProperty: Codable {
 extension EntityPast: Codable {
   private enum Member: String, CodingKey { case removed, datestamp }
 
-  /// Reads what a property was.
+  /// Reads an earlier value of a property.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Member.self)
     if try container.decodeIfPresent(Bool.self, forKey: .removed) == true {
@@ -103,7 +103,7 @@ extension EntityPast: Codable {
     }
   }
 
-  /// Writes what a property was.
+  /// Writes an earlier value of a property.
   public func encode(to encoder: any Encoder) throws {
     if let property { return try property.encode(to: encoder) }
     var container = encoder.container(keyedBy: Member.self)
@@ -112,8 +112,8 @@ extension EntityPast: Codable {
   }
 }
 
-/// A date as entities write it: ISO 8601 in UTC with at least three digits after the point, and as many as it takes to be
-/// read back as the same date.
+/// A date as entities write it: ISO 8601 in UTC with at least three digits after the point, and as many as are needed to read back the same
+/// date.
 struct EntityDate: Codable {
   var date: Date
 

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// A record without a Swift type: what it is, and properties that come and go.
+/// A record without a Swift type: its type's name, and properties that can be added and removed.
 ///
 /// ```swift
 /// var dune = Entity("book-7", type: "book", properties: ["name": "Dune"])
@@ -14,25 +14,25 @@
 ///
 /// An entity is a value; ``EntityStore`` keeps it.
 public struct Entity: Identifiable, Hashable, Sendable {
-  /// What tells it from all others in its datastore.
+  /// The identifier, which is unique in its datastore.
   public var id: String
-  /// What it is.
+  /// The name of its type.
   public var type: String
-  /// When it came to be.
+  /// The time of its creation.
   public var created: Date
-  /// What is said of it.
+  /// Its properties by name.
   public internal(set) var properties: [EntityKey: EntityProperty]
-  /// What properties were before, newest first, as far as it was imported or removed; the versions of the store have the
-  /// rest (``EntityStore/past(of:_:)``).
+  /// Earlier values of properties, newest first, as far as they were imported or removed; the versions of the store have the rest
+  /// (``EntityStore/past(of:_:)``).
   public internal(set) var past: [EntityKey: [EntityPast]] = [:]
 
-  /// An entity.
+  /// Makes an entity.
   ///
   /// - Parameters:
-  ///   - id: What tells it from all others; one is made up where none is given.
-  ///   - type: What it is.
-  ///   - created: When it came to be, and its properties were given; now, where nothing is said.
-  ///   - properties: What is said of it. The date of each is `created`.
+  ///   - id: Its identifier; by default a new one.
+  ///   - type: The name of its type.
+  ///   - created: The time of its creation, and the date of its properties; now by default.
+  ///   - properties: Its properties. The date of each is `created`.
   public init(
     _ id: String = UUID().uuidString, type: String, created: Date = .now,
     properties: [EntityKey: EntityValue] = [:]
@@ -43,29 +43,29 @@ public struct Entity: Identifiable, Hashable, Sendable {
     self.properties = properties.mapValues { EntityProperty($0, date: created) }
   }
 
-  /// What is said by a property, with its label and date; nil where nothing is.
+  /// A property with its label and date; nil if there is none.
   public subscript(_ key: EntityKey) -> EntityProperty? { properties[key] }
 
-  /// The value of a property as a Swift type; nil where there is none, or one of another kind.
+  /// The value of a property as a Swift type; nil if there is none, or if it is of another kind.
   public subscript<Value: EntityRepresentable>(
     _ key: KeyPath<EntityKeys, EntityKey>, as type: Value.Type
   ) -> Value? {
     self[EntityKeys()[keyPath: key], as: type]
   }
 
-  /// The value of a property as a Swift type; nil where there is none, or one of another kind.
+  /// The value of a property as a Swift type; nil if there is none, or if it is of another kind.
   public subscript<Value: EntityRepresentable>(_ key: EntityKey, as type: Value.Type) -> Value? {
     properties[key].flatMap { Value($0.value) }
   }
 
-  /// Says something by a property.
+  /// Sets a property.
   ///
   /// - Parameters:
   ///   - key: The property.
   ///   - value: Its value.
-  ///   - label: What the value means; nil for the name of its kind.
-  ///   - date: When it was given; now, where nothing is said.
-  /// - Returns: Whether anything is said now that was not before; what said the same keeps its date.
+  ///   - label: The meaning of the value; nil for the name of its kind.
+  ///   - date: When it was given; now by default.
+  /// - Returns: Whether the property changed; an equal value and label keep their date.
   @discardableResult
   public mutating func set(
     _ key: EntityKey, _ value: EntityValue, label: String? = nil, date: Date = .now
@@ -73,7 +73,7 @@ public struct Entity: Identifiable, Hashable, Sendable {
     set(key, EntityProperty(value, label: label, date: date))
   }
 
-  /// Says something by a property; what says the same already stays, with its date.
+  /// Sets a property; an equal value and label stay, with their date.
   @discardableResult
   mutating func set(_ key: EntityKey, _ property: EntityProperty) -> Bool {
     if let known = properties[key], known.saysTheSame(as: property) { return false }
@@ -81,7 +81,7 @@ public struct Entity: Identifiable, Hashable, Sendable {
     return true
   }
 
-  /// Takes a property away. The store keeps what it was in its versions.
+  /// Removes a property. The store keeps its values in its versions.
   ///
   /// - Returns: Whether there was one.
   @discardableResult
@@ -91,10 +91,10 @@ public struct Entity: Identifiable, Hashable, Sendable {
     return true
   }
 
-  /// Leaves a property out whose removal is told of already.
+  /// Removes a property whose removal is noted already.
   mutating func drop(_ key: EntityKey) { properties[key] = nil }
 
-  /// What a person knows it by: its name, title or label, its first text, or its identifier.
+  /// The name to show to people: its name, title or label, its first text, or its identifier.
   public var label: String {
     for key in ["name", "title", "label"] as [EntityKey] {
       if let text = self[key, as: String.self] { return text }
@@ -105,7 +105,7 @@ public struct Entity: Identifiable, Hashable, Sendable {
     return id
   }
 
-  /// The entities that it refers to, in lists too, each once.
+  /// The entities that it refers to, also in lists, each once.
   public var targets: Set<String> {
     var targets: Set<String> = []
     for property in properties.values {
@@ -116,7 +116,7 @@ public struct Entity: Identifiable, Hashable, Sendable {
 }
 
 extension Entity {
-  /// What the index of properties finds it by: `name=Dune`, for each text, number and truth.
+  /// The keys of the entity in the index of properties: `name=Dune`, for each text, number and truth.
   var searchable: Set<String> {
     var found: Set<String> = []
     for (key, property) in properties {
@@ -125,12 +125,12 @@ extension Entity {
     return found
   }
 
-  /// The entry of a value in the index of properties. Long texts are cut: who finds by them compares the rest.
+  /// The entry of a value in the index of properties. Long texts are cut: a search by them compares the rest.
   static func searchable(_ key: EntityKey, _ text: String) -> String {
     "\(key.rawValue.prefix(64))=\(text.prefix(192))"
   }
 
-  /// The moments that its properties hold.
+  /// The dates that its properties hold.
   var dates: Set<Date> {
     var dates: Set<Date> = []
     for property in properties.values {
@@ -147,7 +147,7 @@ extension EntityValue {
     for element in elements { element.value.forEachLeaf(body) }
   }
 
-  /// How the index of properties spells it; nil for what it does not have.
+  /// The spelling in the index of properties; nil for kinds that the index does not have.
   var searchText: String? {
     switch self {
     case .string(let text): text
@@ -158,7 +158,7 @@ extension EntityValue {
     }
   }
 
-  /// Whether it is the value, or a list that has it.
+  /// Whether it equals the value, or is a list that contains it.
   func has(_ wanted: EntityValue) -> Bool {
     var isThere = self == wanted
     forEachLeaf { if $0 == wanted { isThere = true } }

@@ -1,7 +1,7 @@
 /// The name of a property of an entity.
 ///
-/// Any text is a name but the three that the interchange form keeps for itself (``isReserved``). An app spells its own
-/// names once, and then has key paths of them:
+/// Any text is a name except the three that the interchange form reserves, and the empty text (``isReserved``). An app declares its own
+/// names once, and then has key paths for them:
 ///
 /// ```swift
 /// extension EntityKeys { var address: EntityKey { "address" } }
@@ -18,7 +18,7 @@ public struct EntityKey: RawRepresentable, Hashable, Comparable, Sendable {
   /// Makes a name from its text.
   public init(_ rawValue: String) { self.rawValue = rawValue }
 
-  /// Whether the interchange form means something else by it: `type`, `identifier`, `datestamp`, and no text at all.
+  /// Whether the interchange form reserves it: `type`, `identifier`, `datestamp`, and the empty text.
   public var isReserved: Bool { ["", "type", "identifier", "datestamp"].contains(rawValue) }
 
   /// Orders names by the bytes of their UTF-8.
@@ -37,10 +37,10 @@ extension EntityKey: CustomStringConvertible {
   public var description: String { rawValue }
 }
 
-/// The names that an app has spelled, as computed properties in an extension of this type; see ``EntityKey``.
+/// The names that an app declares, as computed properties in an extension of this type; see ``EntityKey``.
 public struct EntityKeys: Sendable {
   init() {}
 
-  /// What an entity is called; the browser shows it beside the identifier.
+  /// The name of an entity; the browser shows it beside the identifier.
   public var name: EntityKey { "name" }
 }

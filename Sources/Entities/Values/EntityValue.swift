@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// What a property of an entity holds.
+/// The value of a property of an entity.
 public indirect enum EntityValue: Hashable, Sendable {
   /// A text.
   case string(String)
@@ -18,7 +18,7 @@ public indirect enum EntityValue: Hashable, Sendable {
   case date(Date)
   /// Bytes.
   case data(Data)
-  /// Another entity, by its identifier, whether it is there or not.
+  /// Another entity, by its identifier, whether it exists or not.
   case entity(String)
   /// Several values, each with its own label and date.
   case list([EntityProperty])
@@ -51,28 +51,28 @@ extension EntityValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, 
   public init(booleanLiteral value: Bool) { self = .boolean(value) }
 }
 
-/// A value with what it means and when it was given.
+/// A value with its meaning and the date when it was given.
 public struct EntityProperty: Hashable, Sendable {
   /// The value.
   public var value: EntityValue
-  /// What the value means, as `work` of an address; the name of its kind where nothing else is said.
+  /// The meaning of the value, such as `work` for an address; by default the name of its kind.
   public var label: String
   /// When it was given.
   public var date: Date
 
-  /// A value, what it means, and when it was given.
+  /// Makes a property.
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - label: What it means; nil for the name of its kind.
-  ///   - date: When it was given; now, where nothing is said.
+  ///   - label: Its meaning; nil for the name of its kind.
+  ///   - date: When it was given; now by default.
   public init(_ value: EntityValue, label: String? = nil, date: Date = .now) {
     self.value = value
     self.label = label ?? value.kind
     self.date = date
   }
 
-  /// Whether both say the same, whenever it was said.
+  /// Whether both have the same label and value, whatever their dates.
   func saysTheSame(as other: Self) -> Bool {
     guard label == other.label else { return false }
     guard case .list(let elements) = value, case .list(let others) = other.value else { return value == other.value }
@@ -80,20 +80,20 @@ public struct EntityProperty: Hashable, Sendable {
   }
 }
 
-/// What a property was before, or that it was removed.
+/// An earlier value of a property, or its removal.
 public struct EntityPast: Hashable, Sendable {
-  /// The value; nil where the property was removed.
+  /// The value; nil if the property was removed.
   public var property: EntityProperty?
   /// When it was given, or removed.
   public var date: Date
 
-  /// A value that the property had.
+  /// Notes a value that the property had.
   public init(_ property: EntityProperty) {
     self.property = property
     date = property.date
   }
 
-  /// That the property was removed.
+  /// Notes that the property was removed.
   public init(removed date: Date) { self.date = date }
 }
 
@@ -177,7 +177,7 @@ extension Data: EntityRepresentable {
 }
 
 extension Array: EntityRepresentable where Element: EntityRepresentable {
-  /// Reads a list whose elements are all of one type; a value that is no list is a list of one.
+  /// Reads a list whose elements are all of one type; any other value counts as a list of one.
   public init?(_ value: EntityValue) {
     guard case .list(let elements) = value else {
       guard let element = Element(value) else { return nil }

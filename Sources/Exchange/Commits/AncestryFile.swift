@@ -1,45 +1,45 @@
+import DatastoreModel
 import StorageEngine
 
-/// The file `ancestry` in a store's folder: which commits the store has and what they were made on, as an exchange has read it, so that the
-/// next one reads only what is new. It is no part of the store: what does not fit the data is read anew, and who takes it away loses
-/// time alone.
+/// The file `ancestry` in a store's folder: the store's commits and their parents, as an exchange has read them, so that the next one reads
+/// only new commits. It is not part of the store: if it does not fit the data, the commits are read again, and removing it costs only time.
 ///
-/// FORMAT.md says what is in it. It belongs to the file of the data with the same identity and generation, in which the commit with the newest
-/// number is the one that it names; all before that one is what it was, as nothing in a file is changed.
+/// FORMAT.md describes it. It belongs to the data file with the same identity and generation in which the newest commit that it names has
+/// the same identity. All commits before that one are unchanged, as nothing in a file is changed.
 struct AncestryFile {
   private let path: String
 
   private static let magic = Array("Ancestry".utf8)
   private static let form: UInt32 = 2
   private static let headerSize = 92
-  /// A longer one is nobody's.
+  /// A longer file was not written by this program.
   private static let limit = 1 << 30
 
   init(storeAt folder: String) { path = folder + "/ancestry" }
 
-  /// What is known of a store's commits; nil where the file is not there, is damaged, or is of another file of data.
+  /// The graph of a store's commits; nil if the file does not exist, is damaged, or belongs to another data file.
   func read(of store: any Engine) -> CommitGraph? {
-    guard let bytes = contents() else { return nil }
+    guard let bytes = try? SystemDisk().contents(of: path, most: Self.limit) else { return nil }
     return try? bytes.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes, what: "ancestry")
       guard try Array(reader.take(8)) == Self.magic, try reader.fixed(UInt32.self) == Self.form,
         try reader.fixed(UInt32.self) == crc32c(0, Array(bytes.dropFirst(16)))
       else { return nil }
-      let header = try Header(&reader)
-      guard header == Header(of: store.identity, try store.commit(header.newest)) else { return nil }
-      return try CommitGraph(&reader, generation: header.generation, newest: header.newest)
+      let identity = store.identity
+      let header = try Array(reader.take(7 * 8))
+      let newest = try store.commit(header[24..<32].reversed().reduce(0) { $0 << 8 | UInt64($1) })
+      guard header == Self.header(of: identity, newest) else { return nil }
+      return try CommitGraph(&reader, generation: identity.generation, newest: newest.number)
     }
   }
 
-  /// Writes what is known of a store's commits, durably.
   func write(_ graph: CommitGraph, of store: any Engine) throws {
     let identity = store.identity
     let newest = try store.commit(graph.newest)
     // Compaction may just have put another file in place.
     guard identity.generation == graph.generation else { return }
-    var rest: [UInt8] = []
+    var rest = Self.header(of: identity, newest)
     rest.reserveCapacity(Self.headerSize + graph.encodedSize)
-    Header(of: identity, newest).encode(into: &rest)
     graph.encode(into: &rest)
     var bytes = Self.magic
     bytes.append(Self.form)
@@ -47,50 +47,13 @@ struct AncestryFile {
     try DurableFile.replace(path, with: bytes + rest)
   }
 
-  private func contents() -> [UInt8]? {
-    guard let file = try? SystemDisk().open(path, .read), let status = try? file.status, !status.isDirectory,
-      (Self.headerSize...Self.limit).contains(Int(clamping: status.size))
-    else { return nil }
-    let size = Int(status.size)
-    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
-      filled =
-        (try? file.read(
-          into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<size]), at: 0)) ?? 0
-    }
-    return bytes.count == size ? bytes : nil
-  }
-
-  /// Which file of data it belongs to, and up to where.
-  private struct Header: Equatable {
-    var store: [UInt64]
-    var generation: UInt64
-    var newest: UInt64
-    var identity: CommitIdentity
-    var date: Int64
-
-    init(of store: StoreIdentity, _ newest: CommitRecord) {
-      self.store = [store.high, store.low]
-      generation = store.generation
-      self.newest = newest.number
-      identity = newest.identity
-      date = newest.date
-    }
-
-    init(_ reader: inout ByteReader) throws {
-      store = [try reader.fixed(), try reader.fixed()]
-      generation = try reader.fixed()
-      newest = try reader.fixed()
-      identity = try reader.identity()
-      date = try reader.fixed()
-    }
-
-    func encode(into bytes: inout [UInt8]) {
-      for part in store { bytes.append(part) }
-      bytes.append(generation)
-      bytes.append(newest)
-      bytes.append(identity)
-      bytes.append(date)
-    }
+  /// The data file that it belongs to, and its extent: the store, its generation, and number, identity and date of the newest commit.
+  private static func header(of store: StoreIdentity, _ newest: CommitRecord) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for part in [store.high, store.low, store.generation, newest.number] { bytes.append(part) }
+    bytes.append(newest.identity)
+    bytes.append(newest.date)
+    return bytes
   }
 }
 
@@ -187,7 +150,7 @@ extension ByteReader {
     return place
   }
 
-  /// A number of things of which each takes so many bytes at least.
+  /// A count of things, checked against the least size of each in bytes.
   fileprivate mutating func count(of size: Int) throws -> Int {
     let count = Int(try fixed(UInt32.self))
     guard count <= remaining / size else { throw damage }

@@ -1,9 +1,10 @@
+import DatastoreModel
 import Documents
 package import StorageEngine
 
-/// What a commit is beside its changes, in 128 bits: the same in every store that has it, whatever was compacted there.
+/// A digest of a commit without its changes, in 128 bits: the same in every store that has it, whatever was compacted there.
 ///
-/// Two commits of one identity with different digests tell that a store was cloned as files and both copies were written.
+/// If two commits of one identity have different digests, a store was cloned as files and both copies were written.
 package enum CommitDigest {
   package static func text(
     identity: CommitIdentity, parents: [CommitIdentity], date: Int64, action: String, program: String, author: String,

@@ -1,64 +1,64 @@
 package import StorageEngine
 
-/// Which commits a store knows of and what each was made on, by identities: those in the file, and those that compaction has left out
-/// and told of.
+/// The commits that a store knows and the commits that each was made on, by identities: those in the file, and those that compaction has
+/// left out and recorded.
 ///
 /// Made by reading the descent of every commit once, and afterwards of the new ones only; `AncestryFile` keeps it for the next process.
 /// Memory grows with the commits (some 100 bytes each). A walk through all of them costs a millisecond for 100,000.
 package struct CommitGraph: Sendable {
-  /// Where a commit lies here, and on what it was made.
+  /// The number of a commit here, and the commits that it was made on.
   package struct Node: Sendable {
-    /// Nil where only its name is known.
+    /// Nil if only its identity is known.
     package var number: UInt64?
     package var parents: [CommitIdentity]
     package var undoes: CommitIdentity?
   }
 
-  /// A commit by its place in the lists here.
+  /// The index of a commit in the lists here.
   typealias Place = Int32
 
   /// A commit, or a run of commits that were left out: each but the first was made on the one before, and nothing else was made on any but
   /// the last. So a run costs the same whatever its length.
   struct Entry {
-    /// Of the last.
+    /// Of the last commit of the run.
     var identity: CommitIdentity
-    /// The number of the first one of the run, in its origin.
+    /// The number of the run's first commit, in its origin.
     var first: UInt64
-    /// 0 where it does not lie in the file.
+    /// 0 if it is not in the file.
     var number: UInt64 = 0
-    /// Of the first.
+    /// Of the first commit of the run.
     var parents: (Place, Place) = (-1, -1)
     /// Whether it is more than a parent that was named and never seen.
     var isKnown = false
   }
 
-  // Set here and by `AncestryFile` alone.
+  // Only this file and `AncestryFile` set these.
   var entries: [Entry] = []
   var places: [CommitIdentity: Place] = [:]
   /// The entries of each origin by their numbers there.
   var origins: [UInt64: [Place]] = [:]
-  /// What few commits have.
+  /// Facts that few commits have.
   var undone: [Place: CommitIdentity] = [:]
   var squashed: [Place: [Pedigree.Run]] = [:]
-  /// Numbers of the commits in the file that are somebody's work, ascending: each after its parents.
+  /// Numbers of the commits in the file that are not bookkeeping, ascending: each after its parents.
   package internal(set) var numbers: [UInt64] = []
   var placesOfNumbers: [Place] = []
-  /// The file that it was made of, and the newest commit in it, of whatever kind.
+  /// The file that the graph was read from, and the newest commit in it, of any kind.
   private(set) var generation: UInt64
   private(set) var newest: UInt64
 
   package init(_ store: any Engine) throws(StorageError) {
-    self.init(generation: store.identity.generation, newest: 0)
+    self.init(generation: store.identity.generation)
     try readOn(store)
   }
 
-  /// One of no commit yet.
-  init(generation: UInt64, newest: UInt64) {
+  /// A graph without commits.
+  init(generation: UInt64, newest: UInt64 = 0) {
     self.generation = generation
     self.newest = newest
   }
 
-  /// Takes what was appended since; begins anew where compaction has made another file.
+  /// Adds the commits that were appended since; starts again if compaction has made another file.
   mutating func update(_ store: any Engine) throws(StorageError) {
     if store.identity.generation != generation { self = try CommitGraph(store) } else { try readOn(store) }
   }
@@ -86,7 +86,7 @@ package struct CommitGraph: Sendable {
     for descent in descents.reversed() { add(descent) }
   }
 
-  /// Takes a commit that was appended since.
+  /// Adds a commit that was appended since.
   mutating func add(_ commit: CommitRecord, _ pedigree: Pedigree?) {
     guard commit.number > newest else { return }
     newest = commit.number
@@ -105,7 +105,7 @@ package struct CommitGraph: Sendable {
     for run in runs { add(run) }
   }
 
-  /// Takes a run of commits that were left out, but for those of them that are known already: what was sent again since lies in the file.
+  /// Adds a run of commits that were left out, except for those that are known already: those sent again since are in the file.
   private mutating func add(_ run: Pedigree.Run) {
     var parents = placed(run.parents)
     var next = run.numbers.lowerBound
@@ -123,7 +123,7 @@ package struct CommitGraph: Sendable {
     add(identity(run.numbers.upperBound), parents, from: next)
   }
 
-  /// - Parameter first: the number of the first commit of a run; nil: it is one commit.
+  /// - Parameter first: The number of the first commit of a run; nil if it is one commit.
   @discardableResult
   private mutating func add(_ identity: CommitIdentity, _ parents: (Place, Place), from first: UInt64? = nil) -> Place {
     let place = placed(identity)
@@ -139,7 +139,7 @@ package struct CommitGraph: Sendable {
     (parents.first.map { placed($0) } ?? -1, parents.count > 1 ? placed(parents[1]) : -1)
   }
 
-  /// The place of a commit in the file; -1 where there is none.
+  /// The place of a commit in the file; -1 if there is none.
   private func placed(_ number: UInt64) -> Place { number == 0 ? -1 : place(of: number) ?? -1 }
 
   private mutating func placed(_ identity: CommitIdentity) -> Place {
@@ -148,7 +148,7 @@ package struct CommitGraph: Sendable {
     return append(Entry(identity: identity, first: identity.number))
   }
 
-  /// Makes two runs of one; the place of the first of them. The other keeps the place, which is that of its last commit.
+  /// Splits a run in two; returns the place of the first. The second keeps the place, which is that of its last commit.
   private mutating func split(_ place: Place, after number: UInt64) -> Place {
     var lower = entries[Int(place)]
     lower.identity.number = number
@@ -163,14 +163,14 @@ package struct CommitGraph: Sendable {
     entries.append(entry)
     places[entry.identity] = place
     let (origin, number) = (entry.identity.origin, entry.identity.number)
-    // Nearly all come in their order. Nothing else may hold the list, which would be copied then.
+    // Nearly all come in their order. No other variable may hold the list, for then it would be copied.
     let isLast = origins[origin]?.last.map { entries[Int($0)].identity.number < number } ?? true
     let index = isLast ? nil : origins[origin]?.partitionIndex { entries[Int($0)].identity.number > number }
     origins[origin, default: []].insert(place, at: index ?? origins[origin]?.count ?? 0)
     return place
   }
 
-  /// The run that a commit is in, which is not its last one.
+  /// The run that contains a commit before its last one.
   private func run(with identity: CommitIdentity) -> Place? {
     guard let own = origins[identity.origin] else { return nil }
     let index = own.partitionIndex { entries[Int($0)].identity.number >= identity.number }
@@ -184,9 +184,6 @@ package struct CommitGraph: Sendable {
     guard let place = places[identity] ?? run(with: identity), entries[Int(place)].isKnown else { return nil }
     return place
   }
-
-  /// All commits that are known, of a run the last one, in no order.
-  package var identities: [CommitIdentity] { entries.filter(\.isKnown).map(\.identity) }
 
   package subscript(identity: CommitIdentity) -> Node? {
     guard let place = known(identity) else { return nil }
@@ -204,13 +201,13 @@ package struct CommitGraph: Sendable {
   package func identity(of number: UInt64) -> CommitIdentity? { place(of: number).map { entries[Int($0)].identity } }
 
   private func place(of number: UInt64) -> Place? {
-    // Most ask for the parent of the newest.
+    // Most callers ask for the parent of the newest.
     if number == numbers.last { return placesOfNumbers.last }
     let index = numbers.partitionIndex { $0 >= number }
     return index < numbers.count && numbers[index] == number ? placesOfNumbers[index] : nil
   }
 
-  /// The number of a commit that lies in the file.
+  /// The number of a commit that is in the file.
   package func number(of identity: CommitIdentity) -> UInt64? {
     guard let place = known(identity), entries[Int(place)].number > 0 else { return nil }
     return entries[Int(place)].number
@@ -220,7 +217,7 @@ package struct CommitGraph: Sendable {
 
   // MARK: Walking
 
-  /// Marks commits and all that they were made on, as far as it is known here.
+  /// Marks commits and all their known ancestors.
   private func reach(_ commits: [Place]) -> [Bool] {
     var reached = [Bool](repeating: false, count: entries.count)
     var open = commits
@@ -246,8 +243,8 @@ package struct CommitGraph: Sendable {
     return missing
   }
 
-  /// Numbers of commits in the file, each after those of them that it was made on. That is the order of the numbers, but where one was left
-  /// out by compaction and sent again since: it comes after what was made on it.
+  /// Numbers of commits in the file, each after those of them that it was made on. That is the order of the numbers, unless compaction left
+  /// one out and it was sent again since: such a commit comes after those that were made on it.
   package func parentsFirst(_ numbers: [UInt64]) -> [UInt64] {
     let wanted = numbers.sorted().compactMap { place(of: $0) }
     var isWanted = [Bool](repeating: false, count: entries.count)
@@ -262,7 +259,7 @@ package struct CommitGraph: Sendable {
           continue
         }
         let entry = entries[Int(next)]
-        // Past others that lie here the way leads to nothing that the other side lacks.
+        // The other commits here lead to nothing that the receiver lacks.
         guard !isSeen[Int(next)], isWanted[Int(next)] || entry.number == 0 else { continue }
         isSeen[Int(next)] = true
         if isWanted[Int(next)] { open.append((next, true)) }
@@ -272,8 +269,8 @@ package struct CommitGraph: Sendable {
     return ordered
   }
 
-  /// What is told with a commit to who gets it: those that it was made on and that do not lie in the file, up to the next ones that do.
-  /// Other commits may tell of them here, which the other side does not get.
+  /// The runs that are sent along with a commit: its ancestors that are not in the file, up to the next ones that are. Here other commits
+  /// may give them, but the receiver does not get those.
   package func leftOut(before commit: CommitIdentity) -> [Pedigree.Run] {
     guard let place = known(commit) else { return [] }
     var left = squashed[place] ?? []
@@ -291,20 +288,15 @@ package struct CommitGraph: Sendable {
     return Pedigree.runs(left)
   }
 
-  /// Whether one commit is another, or was made on it, by whatever way.
+  /// Whether one commit is another one or its descendant, along any parents.
   package func contains(_ ancestor: CommitIdentity, in commit: CommitIdentity) -> Bool {
-    contains([ancestor], in: commit)
-  }
-
-  /// Whether all of some commits are in one's history.
-  package func contains(_ ancestors: [CommitIdentity], in commit: CommitIdentity) -> Bool {
-    if ancestors.allSatisfy({ $0 == commit }) { return true }
+    if ancestor == commit { return true }
     let reached = reach([commit])
-    return ancestors.allSatisfy { ancestor in known(ancestor).map { reached[Int($0)] } ?? false }
+    return known(ancestor).map { reached[Int($0)] } ?? false
   }
 
-  /// The commits that both were made on and that no other such commit was made on, in their order; one, or several after a criss-cross,
-  /// or none where the two have nothing in common.
+  /// The common ancestors that no other common ancestor was made on, in their order: one, or several after a criss-cross, or none if the
+  /// two have nothing in common.
   package func nearestCommonAncestors(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
     let (one, other) = (reach([left]), reach([right]))
     var nearest = entries.indices.map { one[$0] && other[$0] }
@@ -316,8 +308,8 @@ package struct CommitGraph: Sendable {
     return entries.indices.filter { nearest[$0] }.map { entries[$0].identity }.sorted()
   }
 
-  /// The commits whose content a merge of two needs: the nearest that they have in common, and, where these are several, what a merge of
-  /// each with the first one needs. The nearest come first.
+  /// The commits whose content a merge of two needs: their nearest common ancestors, and, if there are several, the bases of a merge of
+  /// each with the first one. The nearest come first.
   func basesOfMerge(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
     var bases: [CommitIdentity] = []
     var open = [(left, right)]
@@ -329,7 +321,7 @@ package struct CommitGraph: Sendable {
     return bases
   }
 
-  /// Other merges of the commits that a merge was made of.
+  /// Other merges of the parents of a merge.
   func mergesOfTheSame(as commit: CommitIdentity) -> [CommitIdentity] {
     guard let place = known(commit), case let parents = entries[Int(place)].parents, parents.1 >= 0 else { return [] }
     return entries.indices.filter { other in
@@ -339,13 +331,13 @@ package struct CommitGraph: Sendable {
     .map { entries[$0].identity }
   }
 
-  /// Whether all that only one of two histories has are merges.
+  /// Whether all commits that only one of two histories has are merges.
   func differsInMergesOnly(_ left: CommitIdentity, _ right: CommitIdentity) -> Bool {
     let (one, other) = (reach([left]), reach([right]))
     return entries.indices.allSatisfy { one[$0] == other[$0] || entries[$0].parents.1 >= 0 }
   }
 
-  /// What a peer is asked about to find out what it lacks: the tips, all names' commits, and ancestors at doubling distances.
+  /// The commits that a peer is asked about to find out which it lacks: the tips, all names' commits, and ancestors at doubling distances.
   package func haves(tips: [CommitIdentity]) -> [CommitIdentity] {
     var haves = tips.filter { number(of: $0) != nil }
     let reached = reach(tips)
@@ -360,14 +352,14 @@ package struct CommitGraph: Sendable {
     return haves.filter { seen.insert($0).inserted }
   }
 
-  /// Those of some commits that no other of them was made on, in their order.
+  /// Those of some commits that are not ancestors of others of them, in their order.
   package func newest(of commits: [CommitIdentity]) -> [CommitIdentity] {
     let all = Set(commits.compactMap { known($0) })
     let older = reach(all.flatMap { [entries[Int($0)].parents.0, entries[Int($0)].parents.1] }.filter { $0 >= 0 })
     return all.filter { !older[Int($0)] }.map { entries[Int($0)].identity }.sorted()
   }
 
-  /// Commits of the file that no other was made on: heads of whatever came in, the oldest first.
+  /// Commits of the file without a descendant: heads of all that came in, the oldest first.
   package var leaves: [CommitIdentity] {
     var isParent = [Bool](repeating: false, count: entries.count)
     for entry in entries where entry.isKnown {

@@ -4,7 +4,6 @@ struct SHA256 {
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
 
-  /// The 32 bytes of a text's digest.
   static func digest(of text: [UInt8]) -> [UInt8] {
     var hash = SHA256()
     var padded = text

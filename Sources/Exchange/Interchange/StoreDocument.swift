@@ -11,12 +11,12 @@ import StorageEngine
 ///     ]}
 ///     ]}
 ///
-/// What is read and written again is the same text. A record whose bytes are no JSON stands there as base64, with its coding; an
-/// identifier that no JSON value tells exactly as base64 of its key.
+/// A document that is read and written again is the same text. A record whose bytes are not JSON is base64, with its coding; an identifier
+/// that no JSON value expresses exactly is base64 of its key.
 package enum StoreDocument {
   // MARK: Writing
 
-  /// Writes all datastores of a view, as they come.
+  /// Writes all datastores of a view, in their order.
   package static func write(_ view: any ReadableView, to sink: ([UInt8]) throws -> Void) throws {
     try sink(Array("{\"strata\":1,\"datastores\":[".utf8))
     for (place, datastore) in try view.datastores.enumerated() {
@@ -53,19 +53,18 @@ package enum StoreDocument {
 
   // MARK: Reading
 
-  /// What was taken in.
+  /// The datastores and records that were read.
   package struct Taken: Sendable, Hashable {
     package var datastores: [String] = []
     package var records = 0
-    /// Indexes that the app fills at its first warm-up, because no rule tells their values, as `DATASTORE/INDEX`.
+    /// Indexes that the app fills at its first warm-up, because no rule gives their values, as `DATASTORE/INDEX`.
     package var staleIndexes: [String] = []
     package var commit = CommitNumber(0)
   }
 
   /// Makes the datastores of a document in a store, in one commit. Holds the document in memory.
   ///
-  /// - Throws: `ModelError.refused` where a datastore is there already, or the document is none, with the place; then nothing is
-  ///   written.
+  /// - Throws: `ModelError.refused` with the place if a datastore exists already, or the document is not valid; then nothing is written.
   package static func read(_ bytes: [UInt8], into store: OwnStore, named action: String) throws -> Taken {
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     let document: Document
@@ -98,7 +97,6 @@ package enum StoreDocument {
     return taken
   }
 
-  /// One datastore of a document.
   private struct Datastore {
     var descriptor: DatastoreDescriptor
     private var records: [Document]

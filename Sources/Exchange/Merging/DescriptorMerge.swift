@@ -1,24 +1,24 @@
 package import DatastoreModel
 
-/// A definition that both sides changed in ways that exclude one another. It keeps no data from merging: one side's stands, ours where
-/// no policy says otherwise.
+/// A definition that both sides changed in ways that exclude one another. It keeps no data from merging: one side's definition is taken,
+/// ours unless a policy says otherwise.
 package struct DefinitionConflict: Hashable, Sendable {
-  /// What is defined.
+  /// The kind of definition that two sides changed.
   package enum Subject: Hashable, Sendable {
     case version, type, identifier, rules
     case index(String)
-    /// Whether the datastore is there at all; what was edited stays.
+    /// Whether the datastore exists at all; edited records stay.
     case datastore
   }
 
   package var datastore: String
   package var subject: Subject
-  /// As a person reads it; nil where that side dropped it.
+  /// The definition for people to read; nil if that side dropped it.
   package var ours: String?
   package var theirs: String?
-  /// Whose stands.
+  /// The side whose definition is taken.
   package var taken: MergeSide
-  /// Whether a policy said so.
+  /// Whether a policy decided that.
   package var isSettled: Bool
 
   package var sentence: String {
@@ -51,9 +51,12 @@ struct DescriptorMerge {
   let theirs: DatastoreDescriptor
   let policy: MergePolicy
 
-  /// What comes out, nil where ours stays as it is; and what both changed differently.
+  /// The merged descriptor, nil if ours stays as it is; and the definitions that both sides changed differently.
   func merged() -> (descriptor: DatastoreDescriptor?, conflicts: [DefinitionConflict]) {
-    if theirs == ours || theirs == base { return (nil, []) }
+    let halfStale = ours.indexes.filter { mine in
+      theirs.index(mine.name).map { Self.isSame(mine, $0) && mine.isStale != $0.isStale } ?? false
+    }
+    if halfStale.isEmpty, theirs == ours || theirs == base { return (nil, []) }
     var merged = ours
     var conflicts: [DefinitionConflict] = []
     func clash(_ subject: DefinitionConflict.Subject, _ mine: String?, _ other: String?) {
@@ -83,7 +86,12 @@ struct DescriptorMerge {
       if mine != before { clash(.index(name), mine.map(Self.shown), other.map(Self.shown)) }
       if mine == before || policy == .theirs { merged.setIndex(name, to: other) }
     }
-    return (merged == ours ? nil : merged, conflicts)
+    // The merge must come out the same, whichever side a store has first. A rebuild mends the index.
+    for var index in halfStale {
+      index.isStale = true
+      merged.setIndex(index.name, to: index)
+    }
+    return (merged == ours && halfStale.isEmpty ? nil : merged, conflicts)
   }
 
   /// `one-to-many integer over .population`
@@ -92,12 +100,10 @@ struct DescriptorMerge {
     return "\(index.kind.rawValue) \(index.encoding)\(path)"
   }
 
-  /// Whether two differ only in what a warm-up will mend.
+  /// Whether two differ only in members that a warm-up will mend.
   private static func isSame(_ left: IndexDescriptor?, _ right: IndexDescriptor?) -> Bool {
-    guard var left, var right else { return false }
-    left.isStale = false
-    right.isStale = false
-    (left.version, right.version) = ("", "")
+    guard let left, var right else { return false }
+    (right.isStale, right.version) = (left.isStale, left.version)
     return left == right
   }
 }

@@ -2,31 +2,22 @@ import DatastoreModel
 import Documents
 import StorageEngine
 
-/// The contents of a record in one version: those of older ones as the app's types convert them, where these are compiled in. What they
-/// cannot read stays as it is; then the record is one conflict.
+/// The contents of a record in one version: the app's types convert older ones, if they are compiled in. A content that they cannot read
+/// stays as it is; then the record is one conflict.
 ///
 /// So a side that has only migrated a record has not edited it, and an edit by an older app merges field by field.
-struct Lifted {
-  private(set) var base: RecordContent?
-  private(set) var ours: RecordContent?
-  private(set) var theirs: RecordContent?
-
-  init(base: RecordContent?, ours: RecordContent?, theirs: RecordContent?, by format: (any CompiledFormat)?) {
-    (self.base, self.ours, self.theirs) = (base, ours, theirs)
-    let versions = Set([base, ours, theirs].compactMap { $0?.version })
-    guard let format, versions.count > 1 else { return }
-    func lift(_ content: RecordContent?) -> RecordContent? {
-      guard let content, content.version != format.version else { return content }
-      return (try? format.lifted(content)) ?? content
-    }
-    (self.base, self.ours, self.theirs) = (lift(base), lift(ours), lift(theirs))
+func lifted(_ contents: [RecordContent?], by format: (any CompiledFormat)?) -> [RecordContent?] {
+  guard let format, Set(contents.compactMap { $0?.version }).count > 1 else { return contents }
+  return contents.map { content in
+    guard let content, content.version != format.version else { return content }
+    return (try? format.lifted(content)) ?? content
   }
 }
 
-/// What records were in the common ancestor: of several, in what they come out as when they are merged themselves, where a conflict
-/// counts as no value.
+/// The contents of records in the common ancestor. Of several ancestors it is the result of merging them, in which a conflict counts as no
+/// value.
 ///
-/// What the ancestors have in common, and where they lie, is found once for all records.
+/// The common ancestors of the ancestors, and their datastores, are found once for all records.
 final class MergeBase {
   private let store: OwnStore
   private let graph: CommitGraph
@@ -35,7 +26,7 @@ final class MergeBase {
   private let bases: [CommitIdentity]
   private var datastores: [CommitIdentity: (any ReadableDatastore)?] = [:]
   private var ancestors: [[CommitIdentity]: [CommitIdentity]] = [:]
-  /// How often it was asked what two commits have in common.
+  /// The number of searches for the common ancestors of two commits.
   private(set) var searches = 0
 
   /// A criss-cross of criss-crosses deeper than this counts as no value.
@@ -55,9 +46,7 @@ final class MergeBase {
     try content(of: identifier, in: bases, level: 0)
   }
 
-  private func content(
-    of identifier: StoredKey, in commits: [CommitIdentity], level: Int
-  ) throws -> RecordContent? {
+  private func content(of identifier: StoredKey, in commits: [CommitIdentity], level: Int) throws -> RecordContent? {
     guard let first = commits.first, level < Self.mostLevels else { return nil }
     var merged = try content(of: identifier, at: first)
     for next in commits.dropFirst() {

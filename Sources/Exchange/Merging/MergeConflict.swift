@@ -1,20 +1,20 @@
 package import DatastoreModel
 package import Documents
 
-/// A record that both sides changed in ways that exclude one another, and what was chosen for it so far.
+/// A record that both sides changed in ways that exclude one another, and the choices for it so far.
 package struct MergeConflict: Sendable {
   package let place: RecordPlace
   package let base: RecordContent?
   package let ours: RecordContent?
   package let theirs: RecordContent?
-  /// Fields that both changed, `mine` being ours; none where one side deleted the record, or the contents cannot be put together field by
+  /// Fields that both changed, with ours as `mine`; none if one side deleted the record, or if the contents cannot be merged field by
   /// field.
   package let fields: [FieldConflict]
-  /// Why it is one, where the records themselves do not tell: a value that a unique index has already, as a sentence.
+  /// The reason of the conflict if the records do not show it, as a sentence: a value that a unique index has already.
   package let reason: String?
-  /// What the record would become if another did not have its value of a unique index; nil for all other conflicts.
+  /// The content of the record if no other had its value of a unique index; nil for all other conflicts.
   package internal(set) var collision: Collision?
-  /// What was chosen for fields.
+  /// The choices for single fields.
   package private(set) var choices: [DocumentPath: FieldChoice] = [:]
   private var whole: Whole?
   private let merge: RecordMerge
@@ -47,8 +47,8 @@ package struct MergeConflict: Sendable {
 
   // MARK: Choosing
 
-  /// Takes one side for all that conflicts: every field that both changed, what one side alone changed staying as it is; or the record as a
-  /// whole, where there are no such fields. `mine` is ours. A collision stays open: only another value settles it.
+  /// Takes one side for all that conflicts: for every field that both changed, while changes of one side alone stay; or the whole record if
+  /// there are no such fields. `mine` is ours. A collision stays open: only another value settles it.
   package mutating func choose(_ side: MergeSide) {
     if isCollision { return }
     whole = nil
@@ -58,7 +58,7 @@ package struct MergeConflict: Sendable {
 
   /// Takes a side, or a value, for one field that both changed.
   ///
-  /// - Throws: `ModelError.refused` where the record cannot hold it.
+  /// - Throws: `ModelError.refused` if the record cannot hold it.
   package mutating func choose(_ choice: FieldChoice, for field: DocumentPath) throws(ModelError) {
     guard fields.contains(where: { $0.path == field }) else {
       throw .refused(reason: "\(field) does not conflict in \(place.datastore)/\(place.identifier)")
@@ -72,27 +72,27 @@ package struct MergeConflict: Sendable {
     }
   }
 
-  /// Takes a content that somebody wrote; nil deletes the record.
+  /// Takes a content that a user wrote; nil deletes the record.
   package mutating func choose(content: RecordContent?) {
     whole = .content(content)
     choices = [:]
   }
 
-  // MARK: What comes of it
+  // MARK: Result
 
-  /// Whether it is settled as it is there, and nothing but its record tells whether that can be: then it is taken over as it lies there.
-  /// Where values belong to one record alone, the writer of all edits looks at them together.
+  /// Whether it is settled as the other side has it, and the record needs no check against others: then the record is taken over as stored
+  /// there. With a unique index, the writer of all edits checks the values together.
   var isTakenOver: Bool { isSettled && result == theirs && !merge.hasUniqueIndex }
 
-  /// Whether it would have a value of a unique index that another record has: either side alone would lose one of them.
+  /// Whether it would have a value of a unique index that another record has: taking either side would lose one of them.
   package var isCollision: Bool { collision != nil }
 
   package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }
 
-  /// What comes out, where it is settled; nil deletes the record.
+  /// The result if it is settled; nil deletes the record.
   package var result: RecordContent? { isSettled ? preview : nil }
 
-  /// What would come out, with ours for what nobody has chosen.
+  /// The result so far, with ours for all that is not chosen yet.
   package var preview: RecordContent? {
     switch whole {
     case .content(let content): return content
@@ -103,7 +103,7 @@ package struct MergeConflict: Sendable {
     }
   }
 
-  /// As the merge has it, whose sides may be the other way round.
+  /// The choice as the merge has it, whose sides may be the other way round.
   private func choice(_ field: DocumentPath) -> FieldChoice {
     switch choices[field] ?? .side(.mine) {
     case .side(.mine): .side(isOursFirst ? .mine : .theirs)
@@ -126,7 +126,7 @@ package struct MergeConflict: Sendable {
   }
 }
 
-/// Two are equal where the records and what conflicts in them are, whatever was chosen.
+/// Two conflicts are equal if their records and conflicting fields are, whatever was chosen.
 extension MergeConflict: Equatable {
   package static func == (left: Self, right: Self) -> Bool {
     left.place == right.place && left.base == right.base && left.ours == right.ours && left.theirs == right.theirs

@@ -2,16 +2,16 @@ package import DatastoreModel
 import Documents
 package import StorageEngine
 
-/// What a merge would do, found without writing anything. Conflicts are settled in `conflicts`, one by one or all that are left by
-/// `StoreExchange.settle`, and then `StoreExchange.commit` writes it.
+/// The changes that a merge would make, found without writing anything. Conflicts are settled in `conflicts` one by one, or all that are
+/// left by `StoreExchange.settle`; then `StoreExchange.commit` writes the plan.
 package struct MergePlan: Sendable {
   package enum Kind: Hashable, Sendable {
-    /// What is to be merged is in head's history already.
+    /// The commit to be merged is in head's history already.
     case nothing
-    /// Head is in the history of what is to be merged: it moves there, without a commit.
+    /// Head is in the history of the commit to be merged: it moves there, without a commit.
     case fastForward
-    /// Both heads hold the same, and differ in nothing but merges of the same commits: both stores go on from the lower of the two. Or two
-    /// versions of an app merged the same commits differently: both stores go on from what the newer version made.
+    /// Both heads have the same content, and differ only in merges of the same commits: both stores go on from the lower of the two. Or two
+    /// versions of an app merged the same commits differently: both stores go on from the merge of the newer version.
     case twin
     case merge
   }
@@ -23,42 +23,33 @@ package struct MergePlan: Sendable {
   package var bases: [CommitIdentity]
   /// Whether the common ancestor's content is gone, so that every difference is a conflict.
   package var isTwoWay = false
-  /// What is changed without a conflict.
+  /// The changes without a conflict.
   var clean: MergedChanges
-  /// What became of the records that both sides changed, whichever side merges: two versions of an app may make it differently.
+  /// Digests of the results for records that both sides changed, whichever side merges: two versions of an app may make them differently.
   private(set) var outcome: [UInt8] = []
   /// Records that were changed by one side alone, or that both changed without conflict.
   package var cleanCount = 0
   package var conflicts: [MergeConflict] = []
-  /// Definitions that both sides changed. They keep nothing from being merged.
+  /// Definitions that both sides changed. They do not keep the records from being merged.
   package var definitions: [DefinitionConflict] = []
-  /// References that would name what is not there, the first twenty of them. They keep nothing from being merged.
+  /// References that would name missing records, the first twenty of them. They do not keep the records from being merged.
   package var dangling: [DanglingReference] = []
-  /// What else there is to say, as sentences.
+  /// Further notes, as sentences.
   package var notes: [String] = []
-
-  init(
-    kind: Kind, ours: CommitIdentity?, theirs: CommitIdentity, bases: [CommitIdentity], first: CommitNumber,
-    second: CommitNumber
-  ) {
-    self.kind = kind
-    self.ours = ours
-    self.theirs = theirs
-    self.bases = bases
-    clean = MergedChanges(first: first, second: second)
-  }
 
   /// Head, on which the merge is made, and the commit that is merged into it.
   package var first: CommitNumber { clean.first }
   package var second: CommitNumber { clean.second }
+  /// Whether ours counts as the first side if the order matters.
+  var isOursFirst: Bool { ours.map { $0 < theirs } ?? false }
 
-  /// What a person may want to know, as sentences: definitions that both changed, notes, references that would dangle.
+  /// Remarks for the user, as sentences: definitions that both sides changed, notes, references that would dangle.
   package var remarks: [String] { definitions.map(\.sentence) + notes + dangling.map(\.sentence) }
 
-  /// Conflicts that nobody has settled.
+  /// The conflicts that are not settled yet.
   package var open: [MergeConflict] { conflicts.filter { !$0.isSettled } }
 
-  /// Settles open conflicts as a person has decided; those for which `decide` answers nil stay open.
+  /// Settles open conflicts as a person has decided; conflicts for which `decide` returns nil stay open.
   package mutating func settle(_ decide: (MergeConflict) throws -> Settlement?) rethrows {
     for position in conflicts.indices where !conflicts[position].isSettled {
       guard let settlement = try decide(conflicts[position]) else { continue }
@@ -66,7 +57,7 @@ package struct MergePlan: Sendable {
     }
   }
 
-  /// What becomes of a record in conflict.
+  /// The outcome of a record in conflict.
   package struct Settlement: Hashable, Sendable {
     /// Nil deletes the record.
     package var result: RecordContent?
@@ -74,8 +65,8 @@ package struct MergePlan: Sendable {
     package init(result: RecordContent?) { self.result = result }
   }
 
-  /// All that is changed: what is clean, and what came of the conflicts that are settled. Those settled as it is there are taken over
-  /// from there, as what only that side changed.
+  /// All changes: the clean ones, and the results of the settled conflicts. If a conflict is settled as the other side has it, the record
+  /// is taken over from there, like a change of that side alone.
   package var changes: MergedChanges {
     var changes = clean
     for conflict in conflicts where conflict.isSettled && conflict.result != conflict.ours {
@@ -90,10 +81,8 @@ package struct MergePlan: Sendable {
     return changes
   }
 
-  /// Notes what a record becomes that both sides changed, without a conflict.
-  mutating func become(
-    _ place: RecordPlace, _ result: RecordContent?, ours: RecordContent?, theirs: RecordContent?
-  ) {
+  /// Notes the result for a record that both sides changed without a conflict.
+  mutating func become(_ place: RecordPlace, _ result: RecordContent?, ours: RecordContent?, theirs: RecordContent?) {
     let parts = [Array(place.datastore.utf8), place.identifier.bytes, Array((result?.version ?? "").utf8)]
     let head = parts.flatMap { Array("\($0.count):".utf8) + $0 }
     outcome += SHA256.digest(of: head + (result.map { Array("=".utf8) + $0.bytes } ?? [])).prefix(16)
@@ -106,7 +95,7 @@ package struct MergePlan: Sendable {
     }
   }
 
-  /// Leaves a record as the first side has it; answers whether it was to be another.
+  /// Leaves a record as the first side has it; returns whether it was to change.
   mutating func takeOut(_ place: RecordPlace) -> Bool {
     if let position = conflicts.firstIndex(where: { $0.place == place }) {
       conflicts.remove(at: position)
@@ -120,7 +109,7 @@ package struct MergePlan: Sendable {
     return true
   }
 
-  /// Whether two stores that make it at once make the same commit of it: nobody chose anything.
+  /// Whether two stores that make it at once make the same commit of it: it contains no choice.
   var isMechanical: Bool {
     conflicts.isEmpty && definitions.isEmpty && clean.descriptors.isEmpty && notes.isEmpty && !isTwoWay
   }

@@ -3,65 +3,64 @@ import Documents
 import StorageEngine
 
 extension MergePlanner {
-  /// So many references that would dangle are named.
   private static let mostDangling = 20
-  /// References of more changes than these are not looked at: `strata verify` finds what dangles in all of a store.
+  /// The references of more changes than these are not checked: `strata verify` finds dangling references in the whole store.
   private static let mostChangesLookedAt = 20_000
 
-  // MARK: What the records are not alone in
+  // MARK: Checks against other records
 
   /// Values of unique indexes that several records would have after a plan as it is settled so far.
   package func collisions(after plan: MergePlan) throws -> [UniquenessConflict] {
-    guard let sides = Sides(plan) else { return [] }
-    let changes = try merged(plan, sides)
+    if plan.ours == nil { return [] }
+    let changes = try merged(plan)
     var found: [UniquenessConflict] = []
     for key in Set(changes.keys.map(\.datastore)).sorted() {
-      guard let descriptor = try store.descriptor(of: key, at: sides.first) else { continue }
-      found += try collisions(in: key, descriptor, among: changes, sides)
+      guard let descriptor = try store.descriptor(of: key, at: plan.first) else { continue }
+      found += try collisions(in: key, descriptor, among: changes, at: plan.first)
     }
     return found
   }
 
   private func collisions(
-    in key: String, _ descriptor: DatastoreDescriptor, among changes: [RecordPlace: RecordContent?], _ sides: Sides
+    in key: String, _ descriptor: DatastoreDescriptor, among changes: [RecordPlace: RecordContent?],
+    at head: CommitNumber
   ) throws -> [UniquenessConflict] {
     guard descriptor.hasUniqueIndex else { return [] }
     let set = try ChangeSet(
       changes: changes.filter { $0.key.datastore == key }.map { place, content in
         RecordEdit(
-          datastore: key, identifier: place.identifier, old: try record(place.identifier, of: key, at: sides.first),
+          datastore: key, identifier: place.identifier, old: try record(place.identifier, of: key, at: head),
           new: content)
       })
     let options = EditOptions(bringsBackContents: true, detailLimit: 0)
     return try store.preview(set, options: options).uniqueness.filter(\.isEnforced)
   }
 
-  /// Records that would have a value of a unique index that another has too: what came of them is a conflict after all, which no policy
-  /// settles, for either side would lose a record.
-  func openCollisions(
-    in key: String, _ descriptor: DatastoreDescriptor, _ sides: Sides, _ plan: inout MergePlan
-  ) throws {
+  /// Opens a conflict for each record that would have another record's value of a unique index. No policy settles it, for either side would
+  /// lose a record.
+  func openCollisions(in key: String, _ descriptor: DatastoreDescriptor, _ plan: inout MergePlan) throws {
     guard descriptor.hasUniqueIndex else { return }
-    // What is left as it was may collide in its turn.
-    while try openCollisionsOnce(in: key, descriptor, sides, &plan) {}
+    // A record that is left as it was may collide in its turn.
+    while try openCollisionsOnce(in: key, descriptor, &plan) {}
   }
 
   /// Whether a record was left as it was.
   private func openCollisionsOnce(
-    in key: String, _ descriptor: DatastoreDescriptor, _ sides: Sides, _ plan: inout MergePlan
+    in key: String, _ descriptor: DatastoreDescriptor, _ plan: inout MergePlan
   ) throws -> Bool {
-    let changes = try merged(plan, sides)
+    let changes = try merged(plan)
+    let (first, second) = (plan.first, plan.second)
     var isFound = false
-    for collision in try collisions(in: key, descriptor, among: changes, sides) {
+    for collision in try collisions(in: key, descriptor, among: changes, at: first) {
       let rivals = try collision.identifiers.map { identifier in
         let place = RecordPlace(datastore: key, identifier: identifier)
-        return (place, try changes[place] ?? record(identifier, of: key, at: sides.first))
+        return (place, try changes[place] ?? record(identifier, of: key, at: first))
       }
       for case (let place, let content?) in rivals where changes[place] != nil {
         guard plan.takeOut(place) else { continue }
         isFound = true
         let (ours, theirs) = try (
-          record(place.identifier, of: key, at: sides.first), record(place.identifier, of: key, at: sides.second)
+          record(place.identifier, of: key, at: first), record(place.identifier, of: key, at: second)
         )
         var conflict = MergeConflict(
           place: place, base: nil, ours: ours, theirs: theirs, fields: [],
@@ -76,30 +75,29 @@ extension MergePlanner {
     return isFound
   }
 
-  func noteDangling(_ sides: Sides, _ plan: inout MergePlan) throws {
-    guard try store.hasReferences(at: sides.first) else { return }
-    var changes = try merged(plan, sides)
+  func noteDangling(_ plan: inout MergePlan) throws {
+    guard try store.hasReferences(at: plan.first) else { return }
+    var changes = try merged(plan)
     for key in plan.clean.whole {
-      let reader = try store.changes(from: sides.first, to: sides.second)
-      while changes.count < Self.mostChangesLookedAt, case let found = try reader.next(512), !found.isEmpty {
-        for change in found where change.datastore == key {
-          changes.updateValue(
-            change.new?.stored, forKey: RecordPlace(datastore: key, identifier: change.identifier))
+      _ = try store.firstChange(from: plan.first, to: plan.second) { change in
+        if change.datastore == key {
+          changes.updateValue(change.new?.stored, forKey: RecordPlace(datastore: key, identifier: change.identifier))
         }
+        return changes.count >= Self.mostChangesLookedAt
       }
     }
     guard changes.count < Self.mostChangesLookedAt else { return }
-    plan.dangling = try store.danglingReferences(after: changes, at: sides.first, limit: Self.mostDangling)
+    plan.dangling = try store.danglingReferences(after: changes, at: plan.first, limit: Self.mostDangling)
   }
 
-  /// What records become, of datastores that both sides changed.
-  private func merged(_ plan: MergePlan, _ sides: Sides) throws -> [RecordPlace: RecordContent?] {
+  /// The results for records of datastores that both sides changed.
+  private func merged(_ plan: MergePlan) throws -> [RecordPlace: RecordContent?] {
     var changes: [RecordPlace: RecordContent?] = [:]
     let all = plan.changes
     for (key, identifiers) in all.adopted {
       for identifier in identifiers {
         changes.updateValue(
-          try record(identifier, of: key, at: sides.second),
+          try record(identifier, of: key, at: plan.second),
           forKey: RecordPlace(datastore: key, identifier: identifier))
       }
     }
@@ -109,19 +107,21 @@ extension MergePlanner {
 
   // MARK: Policies
 
-  /// Settles what is open by a policy, as far as it settles it.
+  /// Settles the open conflicts of a plan by a policy, as far as it can.
   package func settle(_ plan: inout MergePlan, by policy: MergePolicy) throws {
-    guard let sides = Sides(plan) else { return }
+    if plan.ours == nil { return }
     for position in plan.conflicts.indices where !plan.conflicts[position].isSettled {
-      try settle(&plan.conflicts[position], sides, policy)
+      var conflict = plan.conflicts[position]
+      try settle(&conflict, of: plan, policy)
+      plan.conflicts[position] = conflict
     }
     for key in Set(plan.conflicts.map(\.place.datastore)) {
-      guard let descriptor = try store.descriptor(of: key, at: sides.first) else { continue }
-      try openCollisions(in: key, descriptor, sides, &plan)
+      guard let descriptor = try store.descriptor(of: key, at: plan.first) else { continue }
+      try openCollisions(in: key, descriptor, &plan)
     }
   }
 
-  func settle(_ conflict: inout MergeConflict, _ sides: Sides, _ policy: MergePolicy) throws {
+  func settle(_ conflict: inout MergeConflict, of plan: MergePlan, _ policy: MergePolicy) throws {
     if conflict.isCollision { return }
     switch policy {
     case .ask: return
@@ -132,14 +132,14 @@ extension MergePlanner {
         // An edit beats a delete.
         return conflict.choose(conflict.theirs == nil ? .mine : .theirs)
       }
-      let later = try isLater(sides, conflict.place, nil) ? MergeSide.mine : .theirs
+      let later = try isLater(plan, conflict.place, nil) ? MergeSide.mine : .theirs
       conflict.choose(later)
       for field in conflict.fields {
-        let side = try isLater(sides, conflict.place, field.path) ? MergeSide.mine : .theirs
+        let side = try isLater(plan, conflict.place, field.path) ? MergeSide.mine : .theirs
         do throws(ModelError) {
           try conflict.choose(.side(side), for: field.path)
         } catch {
-          // Not every choice of fields is a record.
+          // Not every choice of fields gives a valid record.
           return conflict.choose(later)
         }
       }
@@ -147,18 +147,18 @@ extension MergePlanner {
   }
 
   /// Whether ours changed a field (nil: the record) later than theirs.
-  private func isLater(_ sides: Sides, _ place: RecordPlace, _ field: DocumentPath?) throws -> Bool {
+  private func isLater(_ plan: MergePlan, _ place: RecordPlace, _ field: DocumentPath?) throws -> Bool {
     let (ours, theirs) = (
-      try change(of: place, field, from: sides.first), try change(of: place, field, from: sides.second)
+      try change(of: place, field, from: plan.first), try change(of: place, field, from: plan.second)
     )
     if ours.date != theirs.date { return ours.date > theirs.date }
     return ours.identity > theirs.identity
   }
 
-  /// How many versions of a record are looked at for who changed a field last.
+  /// The number of versions of a record that are searched for the last change of a field.
   private static let mostVersions = 1_000
 
-  /// Who changed a field last. A commit that only rewrote records, as a migration does, changed nothing.
+  /// The last change of a field. A commit that only rewrote records, as a migration does, does not count.
   private func change(
     of place: RecordPlace, _ field: DocumentPath?, from newest: CommitNumber
   ) throws -> (date: Int64, identity: CommitIdentity) {
@@ -180,6 +180,6 @@ extension MergePlanner {
 }
 
 extension DatastoreDescriptor {
-  /// Whether some value may belong to one record alone.
+  /// Whether an index allows each value for one record alone.
   fileprivate var hasUniqueIndex: Bool { indexes.contains { $0.isUnique && !$0.isStale } }
 }

@@ -1,11 +1,11 @@
-/// Who settles what both sides changed.
+/// The way to settle a conflict of two sides.
 package enum MergePolicy: String, Sendable, Hashable, CaseIterable {
   /// A person: nothing is written while a conflict is open.
   case ask
-  /// What this store has.
+  /// This store's value.
   case ours
-  /// What the other store has.
+  /// The other store's value.
   case theirs
-  /// Who changed the field later; of two at the same moment the commit with the greater identity. An edit beats a delete.
+  /// The later change of the field; of two at the same moment that of the commit with the greater identity. An edit beats a delete.
   case later
 }

@@ -6,7 +6,7 @@ import DatastoreModel
   import Glibc
 #endif
 
-/// A program that runs with its standard input and output in our hands, and what it says on standard error kept.
+/// A program whose standard input and output this process holds, and whose standard error is kept.
 final class ChildProcess {
   let input: Int32
   /// For a `LineReader`, which closes it.
@@ -17,8 +17,8 @@ final class ChildProcess {
   private var isInputOpen = true
 
   /// - Parameters:
-  ///   - words: the program, found along PATH, and its arguments.
-  ///   - keepsTerminal: leaves it the terminal of this process, where it may ask; else it has none.
+  ///   - words: The program, found along PATH, and its arguments.
+  ///   - keepsTerminal: Leaves it the terminal of this process, so that it may ask; otherwise it has none.
   init(_ words: [String], keepsTerminal: Bool = true) throws {
     guard Spawning.isAllowed else { throw ExchangeError.peer(name: words[0], reason: Spawning.refusal) }
     var toChild: [Int32] = [0, 0]
@@ -56,9 +56,9 @@ final class ChildProcess {
     isInputOpen = false
   }
 
-  /// Waits for its end; the status that it ended with.
+  /// Waits for its end and returns its exit status.
   ///
-  /// - Parameter steps: One that does not end gets these signals in turn, and then has so many seconds.
+  /// - Parameter steps: A program that does not end gets these signals in turn, and after each has the given seconds.
   func wait(_ steps: [(signal: Int32?, seconds: Int)] = [(nil, 5), (SIGTERM, 2), (SIGKILL, 2)]) -> Int32 {
     var status: Int32 = 0
     for (signal, seconds) in steps where !hasEnded {
@@ -75,7 +75,7 @@ final class ChildProcess {
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// The last of what it said on standard error, on one line.
+  /// The end of its standard error, on one line.
   var words: String {
     var bytes = [UInt8](repeating: 0, count: 2_048)
     let size = lseek(errors, 0, SEEK_END)
@@ -83,4 +83,53 @@ final class ChildProcess {
     let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     return text.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
   }
+}
+
+/// The way to start a program, if a process may start one.
+enum Spawning {
+  static let refusal =
+    "this system lets no app start another program, so a store behind ssh cannot be reached from it; exchange through a folder"
+
+  #if os(macOS) || os(Linux)
+    static let isAllowed = true
+
+    /// `POSIX_SPAWN_SETSID`; Glibc's header shows it only to programs that ask for GNU's extensions.
+    #if canImport(Darwin)
+      private static let ownSession = Int16(POSIX_SPAWN_SETSID)
+    #else
+      private static let ownSession: Int16 = 0x80
+    #endif
+
+    /// Starts a program with these descriptors as its standard input, output and error. Returns 0 or an error number.
+    static func start(
+      _ words: [String], _ process: inout pid_t, input: Int32, output: Int32, errors: Int32, keepsTerminal: Bool
+    ) -> Int32 {
+      #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+      #else
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+      #endif
+      posix_spawnattr_init(&attributes)
+      if !keepsTerminal { posix_spawnattr_setflags(&attributes, ownSession) }
+      defer { posix_spawnattr_destroy(&attributes) }
+      posix_spawn_file_actions_init(&actions)
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+      posix_spawn_file_actions_adddup2(&actions, output, 1)
+      posix_spawn_file_actions_adddup2(&actions, errors, 2)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+      arguments.append(nil)
+      defer { for argument in arguments { free(argument) } }
+      return posix_spawnp(&process, words[0], &actions, &attributes, arguments, environ)
+    }
+  #else
+    // The calls do not exist on tvOS and watchOS, and fail in the sandbox of iOS and visionOS.
+    static let isAllowed = false
+
+    static func start(
+      _ words: [String], _ process: inout pid_t, input: Int32, output: Int32, errors: Int32, keepsTerminal: Bool
+    ) -> Int32 { ENOTSUP }
+  #endif
 }

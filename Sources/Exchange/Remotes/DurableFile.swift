@@ -1,18 +1,12 @@
 import DatastoreModel
 import StorageEngine
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
-/// A file that is there whole or not at all: written under another name, synced and renamed. One that is not finished goes; one that a
-/// kill has left goes when the next is made in its folder.
+/// A file that is there whole or not at all: written under another name, synced and renamed. If it is not finished, it is removed; if the
+/// process was killed, it is removed when the next one is made in its folder.
 final class DurableFile {
   private let folder: String
   private let temporary: String
-  /// Locked as long as it is written.
+  /// Locked while it is written.
   private let file: any DiskFile
   private var waiting: [UInt8] = []
   private var written: UInt64 = 0
@@ -22,7 +16,6 @@ final class DurableFile {
   /// In nanoseconds, an hour: another computer's lock may not be seen in a folder that several share.
   private static let longestWork: Int64 = 3_600_000_000_000
 
-  /// Begins one in a folder.
   init(in folder: String, now: Int64 = SystemDisk().now()) throws {
     let folder = folder.isEmpty ? "." : folder
     Self.removeLeftovers(in: folder, now: now)
@@ -39,7 +32,7 @@ final class DurableFile {
 
   deinit { if !isFinished { try? SystemDisk().unlink(temporary) } }
 
-  /// Takes away what was left unfinished, as far as nobody has it locked.
+  /// Removes unfinished files that no process has locked.
   private static func removeLeftovers(in folder: String, now: Int64) {
     let disk = SystemDisk()
     for name in (try? disk.list(folder)) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(suffix) {
@@ -88,6 +81,6 @@ final class DurableFile {
   }
 
   private static func failure(_ what: String, _ path: String, _ error: DiskError) -> ModelError {
-    .storage("\(what) \(path) failed: \(String(cString: strerror(error.code)))", kind: .failed)
+    .storage("\(DiskError(operation: "\(what) \(path)", path: "", code: error.code))", kind: .failed)
   }
 }

@@ -2,28 +2,22 @@ import DatastoreModel
 import Documents
 package import StorageEngine
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
-/// A folder that something else carries: a synchronised folder, a stick.
+/// A folder that another program or a person carries: a synchronised folder, a stick.
 ///
-/// Each push adds one file, `ORIGIN-FIRST-LAST.jsonl` after the head ORIGIN:LAST that it leads to and the first commit of that origin in it
-/// (and with the number of its commits behind it, where there is one of that name), with the commits that no file before has: written under
-/// another name, synced and renamed, and never changed. Everyone reads everyone's files, and a file that has not come yet, or is half
-/// there, is read the next time.
+/// Each push adds one file, `ORIGIN-FIRST-LAST.jsonl` after the head ORIGIN:LAST that it leads to and the first commit of that origin in
+/// it. If a file has that name already, the number of the commits follows. The file has the commits that no earlier file has. It is written
+/// under another name, synced and renamed, and never changed. Every store reads the files of all stores; a file that is missing or
+/// incomplete is read the next time.
 ///
-/// Each store that reads leaves a note, `STORE.seen`, with the heads that it knows. A store that has many files there writes what they hold
-/// as one, and takes the small ones away when all who left a note know that one.
+/// Each store that reads leaves a note, `STORE.seen`, with the heads that it knows. A store with many files there writes their commits as
+/// one file, and removes the small ones once all stores that left a note know that one.
 package final class FolderPeer: Peer {
   package let name: String
   private let path: String
 
-  /// A store puts its files together when it has more than so many.
+  /// A store combines its files when it has more than this number.
   private static let mostFiles = 16
-  /// Who has left no note for so long is waited for no more: 90 days.
+  /// A store that has left no note for 90 days is no longer waited for.
   private static let forgottenAfter: Int64 = 90 * 86_400_000_000_000
   private static let noteLimit = 1 << 20
 
@@ -63,55 +57,55 @@ package final class FolderPeer: Peer {
 
   // MARK: Reading
 
-  /// Not of a folder, whose files are streams of their own.
+  /// A folder has no such stream: its files are streams of their own.
   package func fetch(
     haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
   ) throws {
     throw ExchangeError.peer(name: name, reason: "a folder is read file by file")
   }
 
-  /// A file that is read as far as the parents of its commits have come, and then waits for others.
-  final class Stream {
-    fileprivate let file: File
-    /// The heads that it builds on, by what it says of itself.
-    fileprivate let since: [CommitIdentity]
-    fileprivate var lines: LineReader?
-    private var pending: [UInt8]?
-    var receiver: CommitReceiver?
+  /// A file that is read up to a commit whose parents have not come yet, and then waits for others.
+  private final class Stream {
+    let file: File
+    /// The heads that it builds on, as its header says.
+    let since: [CommitIdentity]
+    private(set) var lines: LineReader?
+    private var place = CommitReceiver.StreamPlace()
 
-    fileprivate init(_ file: File, since: [CommitIdentity]) {
+    init(_ file: File, since: [CommitIdentity]) {
       self.file = file
       self.since = since
     }
 
-    func next() throws -> [UInt8]? {
-      if let line = pending {
-        pending = nil
-        return line
+    /// Reads it to its end, or up to a commit of which a parent is missing; then throws that.
+    ///
+    /// - Parameter requiresParents: Whether even the first commit's parents must be here.
+    func read(_ receiver: CommitReceiver, _ meter: TransferMeter, requiresParents: Bool) throws {
+      receiver.requiresParents = requiresParents
+      defer { place = receiver.place }
+      try receiver.read(from: place) {
+        let lines = try lines ?? LineReader(path: file.path)
+        self.lines = lines
+        while let line = try lines.next() {
+          do {
+            try meter.take(line, receiver)
+          } catch {
+            if case .missing? = error as? ExchangeError { lines.unread(line) }
+            throw error
+          }
+          receiver.requiresParents = true
+        }
       }
-      if lines == nil { lines = try LineReader(path: file.path) }
-      return try lines?.next()
     }
-
-    /// Gives a line back, which `next` answers again.
-    func putBack(_ line: [UInt8]) { pending = line }
   }
 
-  /// So many files wait for others at a time.
   private static let mostWaiting = 64
 
-  /// Has the files read that lead to heads that are not known yet, each after those that have the parents of its commits: a commit is linked
-  /// to what lies here when it comes. Where no file has a parent, its commit comes without a link to it. A file that cannot be read to its
-  /// end is left for the next time, where others can; the last error is thrown in the end.
-  ///
-  /// - Parameters:
-  ///   - announce: hears first how many commits those files say that they have.
-  ///   - read: reads a file on, up to a commit of which a parent is missing, which it throws; `requiresParents`: also the first commit's.
-  ///   - received: how many commits have come in all.
-  func fetch(
-    announce: (Int) throws -> Void, read: (_ stream: Stream, _ requiresParents: Bool) throws -> Void,
-    received: () -> Int, isKnown: (CommitIdentity) -> Bool
-  ) throws {
+  /// Reads the files that lead to unknown heads, each after the files with the parents of its commits: a commit is linked to the commits
+  /// that are here when it comes. If no file has a parent, its commit comes without a link to it. If a file cannot be read to its end, it
+  /// is left for the next time and others are read; the last error is thrown in the end.
+  func fetch(_ receiver: CommitReceiver, _ meter: inout TransferMeter) throws {
+    func isKnown(_ commit: CommitIdentity) -> Bool { receiver.graph.number(of: commit) != nil }
     var open: [Stream] = []
     var announced = 0
     for file in try files() where !isKnown(file.head) {
@@ -119,16 +113,16 @@ package final class FolderPeer: Peer {
       announced = announced.addingClamped(Int(clamping: header?.number("commits") ?? 0))
       open.append(Stream(file, since: (header?.texts("since") ?? []).compactMap(CommitIdentity.init(text:))))
     }
-    try announce(announced)
+    try meter.announce(announced)
     var failures: [(head: CommitIdentity, error: any Error)] = []
-    /// Reads files on; whether anything came of them. What is at its end, or cannot be read, is done.
+    /// Reads files on and returns whether that brought any commit. A file that is at its end, or cannot be read, is done.
     func goOn(_ streams: [Stream], requiresParents: Bool = true) throws -> Bool {
       var hasCome = false
       for stream in streams where !isKnown(stream.file.head) {
-        let before = received()
+        let before = receiver.received.count
         var isDone = true
         do {
-          try read(stream, requiresParents)
+          try stream.read(receiver, meter, requiresParents: requiresParents)
         } catch ModelError.cancelled {
           throw ModelError.cancelled
         } catch {
@@ -137,7 +131,7 @@ package final class FolderPeer: Peer {
           failures.append((stream.file.head, ExchangeError.peer(name: name, reason: "\(stream.file.name): \(error)")))
         }
         if isDone { open.removeAll { $0 === stream } }
-        if isDone || received() > before { hasCome = true }
+        if isDone || receiver.received.count > before { hasCome = true }
         if hasCome, !requiresParents { break }
       }
       return hasCome
@@ -172,11 +166,11 @@ package final class FolderPeer: Peer {
     try file.finish(as: name + ".jsonl")
   }
 
-  // MARK: Putting together
+  // MARK: Combining files
 
   private func note(of reader: String) -> String { path + "/" + reader + ".seen" }
 
-  /// Leaves a note of what a store knows of all that lies here; not where it is the same as before.
+  /// Leaves a note of the heads in the folder that a store knows; does nothing if it is the same as before.
   func sign(_ graph: CommitGraph, reader: String, now: Int64) throws {
     let heads = try heads().filter { graph.number(of: $0) != nil }.map(\.text)
     if let known = notes().first(where: { $0.reader == reader }), known.heads == heads,
@@ -185,9 +179,9 @@ package final class FolderPeer: Peer {
       return
     }
     let line = StreamLine.bytes([
-      .init("seen", .array(heads.map { .string($0) })), .init("date", .string(StreamDate.text(now))),
+      .init("seen", .array(heads.map { .string($0) })), .init("date", .string(MomentText.text(now))),
     ])
-    // Who may only read leaves none.
+    // A store that may only read leaves none.
     try? DurableFile.replace(note(of: reader), with: line)
   }
 
@@ -195,14 +189,14 @@ package final class FolderPeer: Peer {
     ((try? list()) ?? []).compactMap { name in
       guard name.hasSuffix(".seen"), let reader = try? LineReader(path: path + "/" + name),
         let bytes = try? reader.next(limit: Self.noteLimit), let line = StreamLine(bytes),
-        let heads = line.texts("seen"), let date = line.text("date").flatMap(StreamDate.nanoseconds)
+        let heads = line.texts("seen"), let date = line.text("date").flatMap(MomentText.nanoseconds)
       else { return nil }
       return (String(name.dropLast(5)), heads, date)
     }
   }
 
-  /// Where a store has many files here, puts those together that no other has all of, and takes away those that another one has all of
-  /// which everybody knows. Reads them.
+  /// If a store has many files here, combines those that no other file covers, and removes a covered file once all stores know both heads.
+  /// Reads the files.
   func tidy(_ store: OwnStore, _ graph: CommitGraph, now: Int64) throws {
     let files = try files().map { (file: $0, header: header(of: $0)) }
     for case (let file, let header?) in files { try heal(file, header, store, graph) }
@@ -223,28 +217,28 @@ package final class FolderPeer: Peer {
         count += 1
         continue
       }
-      // Who knows the one head need not know the other.
+      // A store that knows the one head need not know the other.
       let heads = [cover.file.head.text, file.head.text]
-      if others.allSatisfy({ Set($0.heads).isSuperset(of: heads) }) { unlink(file.path) }
+      if others.allSatisfy({ Set($0.heads).isSuperset(of: heads) }) { try? SystemDisk().unlink(file.path) }
     }
-    // Who knows the head of a file reads no more of it, so that all of it is in the head's history.
+    // A store that knows the head of a file reads no more of it, so all commits of the file must be in the head's history.
     guard count > Self.mostFiles, let newest = graph.newest(of: Array(lone)).first else { return }
     lone = lone.filter { graph.contains($0, in: newest) }
     let numbers = lone.compactMap { graph.number(of: $0) }
-    // What this store has pruned since stays in the files that it wrote.
+    // Commits that this store has pruned since stay in the files that it wrote.
     guard numbers.count == lone.count else { return }
     try add(newest, numbers, graph) { sink in
       try CommitSender(store, graph, sink: sink).send(numbers, since: Self.parents(of: lone, graph))
     }
   }
 
-  /// The commits beside some that those were made on and that lie here.
+  /// The commits outside of some that those were made on and that are here.
   private static func parents(of commits: Set<CommitIdentity>, _ graph: CommitGraph) -> [CommitIdentity] {
     Set(commits.flatMap { graph[$0]?.parents ?? [] }).subtracting(commits).filter { graph.number(of: $0) != nil }
       .sorted()
   }
 
-  /// Writes a file anew that says that it builds on no other, and does: programs of old put files together like that.
+  /// Writes a file again that claims to build on no other file but does: old programs combined files like that.
   private func heal(_ file: File, _ header: StreamLine, _ store: OwnStore, _ graph: CommitGraph) throws {
     guard header.texts("since") == [], graph.number(of: file.head) != nil,
       graph.numbers(in: [file.head], butNotIn: []).count > Int(clamping: header.number("commits") ?? 0)
@@ -257,7 +251,7 @@ package final class FolderPeer: Peer {
     try anew.finish(as: file.name)
   }
 
-  /// The first line of a file; nil where it cannot be read.
+  /// The first line of a file; nil if it cannot be read.
   private func header(of file: File) -> StreamLine? {
     (try? LineReader(path: file.path).next(limit: Self.noteLimit)).flatMap { StreamLine($0) }
   }

@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// Writes lines to a pipe, in blocks. A reader that has gone, or takes nothing for as long as patience lasts, is an error.
+/// Writes lines to a pipe, in blocks. A reader that has gone, or reads nothing for `patience`, is an error.
 package final class LineWriter {
   private let descriptor: Int32
   private let name: String
@@ -13,12 +13,12 @@ package final class LineWriter {
   /// Bytes that were written.
   package private(set) var byteCount = 0
 
-  /// What a pipe that has room takes at once, so that the write does not wait.
+  /// The bytes that a pipe with room takes at once, so that the write does not wait.
   private static let piece = Int(PIPE_BUF)
 
-  /// The descriptor stays the caller's to close.
+  /// The caller still has to close the descriptor.
   ///
-  /// - Parameter patience: How long a reader is waited for that takes nothing, in milliseconds; negative: for ever.
+  /// - Parameter patience: The milliseconds to wait for a reader that reads nothing; negative means for ever.
   package init(descriptor: Int32, name: String, patience: Int32 = -1) {
     self.descriptor = descriptor
     self.name = name
@@ -51,14 +51,38 @@ package final class LineWriter {
 
   private func waitForRoom() throws {
     guard patience >= 0 else { return }
-    var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    while true {
-      let ready = poll(&poller, 1, patience)
-      if ready > 0 { return }
-      if ready == 0 { throw failure("it takes nothing for \(patience / 1000) seconds") }
-      guard errno == EINTR else { throw failure(String(cString: strerror(errno))) }
+    switch isReady(descriptor, for: POLLOUT, patience: patience) {
+    case true?: return
+    case false?: throw failure("it takes nothing for \(patience / 1000) seconds")
+    case nil: throw failure(String(cString: strerror(errno)))
     }
   }
 
   private func failure(_ reason: String) -> ExchangeError { .peer(name: name, reason: reason) }
+}
+
+/// Runs writes to a pipe whose reader may have gone: the write then fails, and the process is not ended. The process's own handling of
+/// SIGPIPE stays as it is: the signal is blocked on this thread, and consumed if the writes have raised it.
+func withoutPipeSignal<R>(_ body: () throws -> R) throws -> R {
+  var pipe = sigset_t()
+  sigemptyset(&pipe)
+  sigaddset(&pipe, SIGPIPE)
+  var pending = sigset_t()
+  sigpending(&pending)
+  let wasPending = sigismember(&pending, SIGPIPE) == 1
+  var before = sigset_t()
+  pthread_sigmask(SIG_BLOCK, &pipe, &before)
+  defer {
+    let code = errno
+    if !wasPending {
+      sigpending(&pending)
+      if sigismember(&pending, SIGPIPE) == 1 {
+        var signal: Int32 = 0
+        sigwait(&pipe, &signal)
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    errno = code
+  }
+  return try body()
 }

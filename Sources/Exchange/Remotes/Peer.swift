@@ -4,22 +4,22 @@ package import StorageEngine
 
 /// Another copy of a store, whatever way leads to it. One thread at a time calls it.
 package protocol Peer: AnyObject {
-  /// For sentences.
+  /// For messages.
   var name: String { get }
-  /// Its head; several where it is a folder that several stores write to, none where it has no commit.
+  /// Its head; several heads if it is a folder that several stores write to, none if it has no commit.
   func heads() throws -> [CommitIdentity]
-  /// What its head holds, to be compared where both sides have the same head; nil if it does not tell.
+  /// The check of its head's content, for the case that both sides have the same head; nil if it has none.
   func headCheck() throws -> String?
-  /// Hears that it will be asked for commits, and may read already what it needs for that. Nobody else calls it meanwhile.
+  /// Prepares for a request for commits; it may read ahead for that. No other call comes meanwhile.
   func prepare()
-  /// Its names but `head` and those of its own remotes.
+  /// Its names except `head` and those of its own remotes.
   func pins() throws -> [PeerPin]
-  /// Calls `take` with the lines of the commits of its heads, and of `tips`, that one who has `haves` lacks, and, whole, those of
-  /// `wants`, which are lacking though they are in the history of what is not. What `take` throws ends it.
+  /// Calls `take` with the lines of the commits of its heads and of `tips` that a store with `haves` lacks. Commits of `wants` are sent
+  /// whole: the caller lacks them although it has their descendants. An error of `take` ends the fetch.
   func fetch(haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void) throws
-  /// What it has, as far as it takes to find out what it lacks.
+  /// Its commits, as far as they are needed to find out which it lacks.
   func haves() throws -> [Have]
-  /// Sends commits, and then asks for its head to be moved; answers whether it was, which it is where nothing of it is lost.
+  /// Sends commits, then asks for its head to be moved; returns whether it was. It is moved if its history loses nothing.
   func push(_ commits: OutgoingCommits) throws -> Bool
 }
 
@@ -36,19 +36,14 @@ package struct PeerPin: Hashable, Sendable {
   package var name: String
   package var commit: CommitIdentity
 
-  package init(name: String, commit: CommitIdentity) {
-    self.name = name
-    self.commit = commit
-  }
-
-  /// Whether it may stand behind `remotes/NAME/` and be told from what an exchange keeps there.
+  /// Whether it may follow `remotes/NAME/` and differs from the names that an exchange keeps there.
   var isPlain: Bool {
     name != "common" && UInt(name) == nil && 1...200 ~= name.utf8.count
       && !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "/" }
   }
 }
 
-/// A commit that a store has, with its digest, by which a clone is noticed.
+/// A commit that a store has, with its digest, which reveals a clone.
 package struct Have: Hashable, Sendable {
   package var identity: CommitIdentity
   package var digest: String
@@ -69,7 +64,7 @@ package struct Have: Hashable, Sendable {
   }
 }
 
-/// A store that this process has open: what a path leads to, and what `strata serve` answers with.
+/// A store that this process has open: the target of a path, and the store that `strata serve` serves.
 package final class StorePeer: Peer {
   package let name: String
   private let store: OwnStore
@@ -89,7 +84,7 @@ package final class StorePeer: Peer {
 
   package func headCheck() throws -> String? { try exchange.headCheck() }
 
-  /// What fails here fails again when it is asked.
+  /// If this fails, the same error comes when the commits are asked for.
   package func prepare() { _ = try? exchange.graph() }
 
   package func pins() throws -> [PeerPin] {
@@ -116,23 +111,16 @@ package final class StorePeer: Peer {
   package func push(_ commits: OutgoingCommits) throws -> Bool {
     let receiver = try receiver()
     defer { exchange.releaseLock() }
-    do {
-      try commits.write { try receiver.take(Array($0.dropLast())) }
-      try receiver.finish()
-    } catch {
-      try receiver.settle()
-      throw error
-    }
+    try receiver.read { try commits.write { try receiver.take(Array($0.dropLast())) } }
     return try propose(commits.head)
   }
 
-  /// What takes in commits for this store.
   func receiver() throws -> CommitReceiver {
     try exchange.requireWritable()
     return CommitReceiver(store, try exchange.graph(), now: exchange.now)
   }
 
-  /// Moves head to a commit that is here, where nothing of head's history is lost by it.
+  /// Moves head to a commit that is here, if head's history loses nothing by that.
   func propose(_ head: CommitIdentity) throws -> Bool {
     defer { exchange.releaseLock() }
     return try exchange.moveHead(to: head)

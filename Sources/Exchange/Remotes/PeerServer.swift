@@ -2,19 +2,19 @@ package import DatastoreModel
 import Documents
 import StorageEngine
 
-/// Answers for a store on two pipes, as `strata serve` does.
+/// Serves a store on two pipes, as `strata serve` does.
 ///
-/// | asked | answered |
+/// | request | reply |
 /// |---|---|
 /// | (nothing) | `{"serve":1,"store":…,"head":…,"check":"NAME 12, …"}` |
-/// | `{"fetch":["identity digest",…],"wants":["identity",…]}` | the stream of what is lacking, then `{"done":n}` |
-/// | the same with `"tips":["identity",…]` | also what is lacking of these |
+/// | `{"fetch":["identity digest",…],"wants":["identity",…]}` | the stream of the missing commits, then `{"done":n}` |
+/// | the same with `"tips":["identity",…]` | also the missing commits of these |
 /// | `{"pins":true}` | `{"pins":{"NAME":"identity",…}}` |
 /// | `{"haves":true}` | `{"haves":["identity digest",…]}` |
 /// | `{"receive":true}`, a stream, `{"done":true}` | `{"received":n}` |
-/// | `{"propose":"identity"}` | `{"serve":1,…,"moved":true}`, or `false` where head has what the proposed has not |
+/// | `{"propose":"identity"}` | `{"serve":1,…,"moved":true}`, or `false` if head has commits that the proposed one lacks |
 ///
-/// `{"error":"…"}` answers what cannot be done, with `"missing":"identity"` where a commit was made on one that is not there. It ends with the end of its input.
+/// If a request fails, the reply is `{"error":"…"}`, with `"missing":"identity"` if a commit's parent is missing. It ends with its input.
 package struct PeerServer {
   private let store: OwnStore
   private let peer: StorePeer
@@ -23,11 +23,10 @@ package struct PeerServer {
 
   private static let mostHaves = 10_000
   private static let mostPins = 1_000
-  /// Requests are lines of at most so many bytes.
   private static let requestLimit = 4 << 20
-  /// So many bytes of a stream that was refused are read before its sender is not waited for any more.
+  /// The most bytes of a refused stream that are read before its sender is no longer waited for.
   static let mostRefused = 1 << 30
-  /// A client that says nothing for so many milliseconds has gone, as where a network was cut without a word.
+  /// A client that is silent for this many milliseconds counts as gone: a network may be cut without notice.
   package static let patience: Int32 = 600_000
 
   package init(_ store: OwnStore, isReadOnly: Bool, now: Int64) {
@@ -86,34 +85,31 @@ package struct PeerServer {
     ]
   }
 
-  /// Takes a stream up to `{"done":true}`; what cannot be taken is read to its end all the same, so that the other side hears why.
+  /// Takes a stream up to `{"done":true}`. A stream that it cannot take is still read to its end, so that the other side gets the reason.
   private func receive(_ reader: LineReader) throws -> Int {
-    var failure: (any Error)?
-    var receiver: CommitReceiver?
-    var refused = 0
-    do {
-      guard !isReadOnly else { throw ModelError.readOnly(reason: "it is served for reading only") }
-      receiver = try peer.receiver()
-    } catch { failure = error }
-    while true {
+    var isDone = false
+    func next() throws -> [UInt8]? {
       guard let bytes = try reader.next() else {
-        try receiver?.settle()
         throw ExchangeError.peer(name: "strata serve", reason: "the stream was cut off")
       }
-      if bytes.starts(with: Array("{\"done\":".utf8)) { break }
-      if failure != nil { refused += bytes.count }
-      guard refused <= Self.mostRefused else {
-        throw ExchangeError.peer(name: "strata serve", reason: "what was refused goes on without end")
-      }
-      guard failure == nil else { continue }
-      do { try receiver?.take(bytes) } catch { failure = error }
+      isDone = bytes.starts(with: Array("{\"done\":".utf8))
+      return isDone ? nil : bytes
     }
     defer { if !store.keepsLock { store.engine.releaseLock() } }
     do {
-      if failure == nil { try receiver?.finish() }
-    } catch { failure = error }
-    try receiver?.settle()
-    if let failure { throw failure }
-    return receiver?.received.count ?? 0
+      guard !isReadOnly else { throw ModelError.readOnly(reason: "it is served for reading only") }
+      let receiver = try peer.receiver()
+      try receiver.read { while let bytes = try next() { try receiver.take(bytes) } }
+      return receiver.received.count
+    } catch {
+      var refused = 0
+      while !isDone, let bytes = try next() {
+        refused += bytes.count
+        guard refused <= Self.mostRefused else {
+          throw ExchangeError.peer(name: "strata serve", reason: "what was refused goes on without end")
+        }
+      }
+      throw error
+    }
   }
 }

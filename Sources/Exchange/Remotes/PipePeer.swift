@@ -1,31 +1,32 @@
+import DatastoreModel
 import Documents
 package import StorageEngine
 
-/// Another copy behind two pipes, at whose other end `strata serve` answers; over ssh, that is.
+/// Another copy behind two pipes, served by `strata serve`, usually over ssh.
 ///
-/// Each request is a line and each answer is lines, as `PeerServer` has them. A peer that says nothing for a minute has gone.
+/// Each request is a line and each answer is lines, as `PeerServer` has them. A peer that is silent for a minute counts as gone.
 package final class PipePeer: Peer {
   package let name: String
   private let child: ChildProcess
   private let reader: LineReader
   private let writer: LineWriter
   private var greeting: StreamLine?
-  /// Set where an answer was not read to its end: nothing that comes now answers what is asked.
+  /// Set if an answer was not read to its end: then the next lines do not belong to the next request.
   private var isBroken = false
-  /// Requests that waited for an answer, and bytes both ways, for those who count.
+  /// Requests that waited for an answer, and bytes both ways, for statistics.
   package private(set) var roundTrips = 0
   package var byteCount: Int { reader.byteCount + writer.byteCount }
 
   private static let patience: Int32 = 60_000
   private static let mostHaves = 10_000
-  /// Answers but streams are lines of at most so many bytes.
+  /// The longest answer line in bytes, except in streams.
   private static let answerLimit = 4 << 20
 
   private let mayAsk: Bool
 
   /// Starts a program that serves a store on its standard input and output.
   ///
-  /// - Parameter mayAsk: leaves it the terminal, where ssh asks for passwords and unknown hosts. A program that draws there says no.
+  /// - Parameter mayAsk: Whether ssh may use the terminal to ask for passwords and unknown hosts. A program that draws there passes false.
   package init(_ words: [String], name: String, mayAsk: Bool = true) throws {
     self.name = name
     self.mayAsk = mayAsk
@@ -34,10 +35,10 @@ package final class PipePeer: Peer {
     writer = LineWriter(descriptor: child.input, name: name, patience: Self.patience)
   }
 
-  // What still writes ends by that, and then what waits for it.
+  // This ends the writing program, and then the wait for it.
   deinit { reader.hangUp() }
 
-  /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program in the place of ssh, as a test does.
+  /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program to run instead of ssh, as a test does.
   ///
   /// A path that begins with `~/` is in the other side's home, which the shell there puts in its place.
   package static func words(
@@ -61,7 +62,7 @@ package final class PipePeer: Peer {
 
   package func headCheck() throws -> String? { try greet().text("check") }
 
-  /// The first line that the other side says; the later ones come with each change of its head.
+  /// The first line from the other side; later ones come with each change of its head.
   private func greet() throws -> StreamLine {
     if let greeting { return greeting }
     let line = try answer()
@@ -138,7 +139,7 @@ package final class PipePeer: Peer {
       try commits.write { try self.writer.add($0) }
       isBroken = false
     } catch let error as ExchangeError {
-      // Why it went away it may have said.
+      // The peer may have reported why it went away.
       if case .peer = error { throw gone() }
       throw error
     }
@@ -181,13 +182,13 @@ package final class PipePeer: Peer {
 
   private func wrong(_ reason: String) -> ExchangeError { .peer(name: name, reason: reason) }
 
-  /// It has gone: its own words say why.
+  /// The error of a peer that has gone, with the reason that it wrote.
   private func gone() -> ExchangeError {
     child.closeInput()
     let status = child.wait()
     let words = child.words
     let reason = words.isEmpty ? "it went away without a word (status \(status))" : words
-    // What ssh itself ends with.
+    // The exit status of ssh's own errors.
     guard !mayAsk, status == 255 else { return wrong(reason) }
     return wrong(
       "\(reason). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal")

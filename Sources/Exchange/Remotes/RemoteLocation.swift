@@ -1,10 +1,10 @@
-/// Where another copy of a store lies, as people write it.
+/// The location of another copy of a store, as people write it.
 package enum RemoteLocation: Hashable, Sendable {
   /// On this machine.
   case path(String)
-  /// `user` and `port` nil: as ssh has them.
+  /// If `user` or `port` is nil, ssh decides.
   case ssh(user: String?, host: String, port: Int?, path: String)
-  /// A folder that something else carries to other machines.
+  /// A folder that another program or a person carries to other machines.
   case folder(String)
   /// A store on a database server, by a URL without a password.
   case server(String)
@@ -30,7 +30,7 @@ package enum RemoteLocation: Hashable, Sendable {
       self = try Self.ssh(String(rest[..<slash]), path: String(rest[slash...]), hasPort: true, refuse)
       return
     }
-    if let mark = text.range(of: "://") {
+    if let mark = text.firstRange(of: "://") {
       throw refuse("\(text[..<mark.lowerBound]):// is no kind of remote that this program knows")
     }
     if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/") {
@@ -47,7 +47,7 @@ package enum RemoteLocation: Hashable, Sendable {
     ["postgres://", "postgresql://"].contains { text.hasPrefix($0) }
   }
 
-  /// A remote is written down and shown, so it has no password; an error quotes nothing of one that does.
+  /// A remote is stored and shown, so it has no password; an error quotes nothing of a location with one.
   private static func withoutPassword(_ text: String) throws(ExchangeError) -> Self {
     let mark = text.firstRange(of: "://")?.upperBound ?? text.startIndex
     let query = text[mark...].firstIndex(of: "?").map { text[text.index(after: $0)...] } ?? ""
@@ -83,14 +83,10 @@ package enum RemoteLocation: Hashable, Sendable {
       port = number
       host = host[..<colon]
     }
-    // What begins with a dash ssh would take for an option.
+    // ssh would take a host or user that begins with a dash for an option.
     guard !host.isEmpty, !host.hasPrefix("-"), user.map({ !$0.isEmpty && !$0.hasPrefix("-") }) ?? true,
       !(String(host) + (user ?? "")).contains(where: \.isWhitespace)
     else { throw refuse("“\(authority)” is no host") }
     return .ssh(user: user, host: String(host), port: port, path: path)
   }
-}
-
-extension String {
-  fileprivate func range(of mark: String) -> Range<String.Index>? { firstRange(of: mark) }
 }

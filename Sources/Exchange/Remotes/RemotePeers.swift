@@ -5,11 +5,11 @@ package struct RemotePeers {
   private let program: String
   private let author: String
   private let now: Int64
-  /// What stands for ssh.
+  /// The program to run instead of ssh.
   private let ssh: String?
   private let mayAsk: Bool
 
-  /// - Parameter mayAsk: whether the terminal is free for what ssh asks.
+  /// - Parameter mayAsk: Whether the terminal is free for ssh's questions.
   package init(program: String, author: String, now: Int64, ssh: String?, mayAsk: Bool = true) {
     self.program = program
     self.author = author
@@ -18,15 +18,15 @@ package struct RemotePeers {
     self.mayAsk = mayAsk
   }
 
-  /// Opens a remote of a store; relative paths begin in the folder that the store lies in.
+  /// Opens a remote of a store; relative paths begin in the folder of the store.
   ///
-  /// - Throws: `ExchangeError`, or `ModelError` where a path leads to no store. What ssh says when it fails comes with the first call.
+  /// - Throws: `ExchangeError`, or `ModelError` if a path leads to no store. An error of ssh comes with the first call.
   package func open(_ remote: Remote, of store: OwnStore) throws -> any Peer {
     let folder = store.path.lastIndex(of: "/").map { String(store.path[..<$0]) } ?? "."
     return try open(remote.location, name: remote.name, from: folder.isEmpty ? "/" : folder)
   }
 
-  /// - Parameter folder: where relative paths begin: the folder that the store lies in.
+  /// - Parameter folder: The folder in which relative paths begin: that of the store.
   package func open(_ location: String, name: String, from folder: String) throws -> any Peer {
     switch try RemoteLocation(parsing: location) {
     case .path(let path):
@@ -37,13 +37,12 @@ package struct RemotePeers {
       return try PipePeer(
         PipePeer.words(user: user, host: host, port: port, path: path, program: ssh, mayAsk: mayAsk), name: name,
         mayAsk: mayAsk)
-    case .folder(let path):
-      return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
+    case .folder(let path): return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
     case .server(let url): return try openServer(url, name: name)
     }
   }
 
-  /// Opens the store on a server that a URL names, which is kept nowhere and may have a password.
+  /// Opens the store on a server from a URL, which is not kept anywhere and may have a password.
   package func openServer(_ url: String, name: String) throws -> any Peer {
     guard let servers = ServerRemotes.installed else {
       throw ExchangeError.peer(name: name, reason: ServerRemotes.missing)

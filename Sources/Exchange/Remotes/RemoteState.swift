@@ -1,22 +1,22 @@
 package import DatastoreModel
 import StorageEngine
 
-/// A remote, and how this store stands to it, as far as was fetched.
+/// A remote, and how this store compares to it, as far as was fetched.
 package struct RemoteState: Sendable, Hashable {
   /// One head of a remote. Only a folder that several stores write to has more than one.
   package struct Head: Sendable, Hashable {
-    /// `remotes/NAME`, and of further heads `remotes/NAME/2` and on.
+    /// `remotes/NAME`, and for further heads `remotes/NAME/2` and so on.
     package var name: String
     package var commit: CommitNumber
-    /// Commits of our history that it lacks, and commits that it has and our history has not.
+    /// Commits of our history that it lacks, and commits that it has and our history lacks.
     package var ahead: Int
     package var behind: Int
   }
 
   package var remote: Remote
-  /// Its head, or its heads, as fetched last; none where nothing was.
+  /// Its head, or its heads, as fetched last; none if nothing was.
   package var heads: [Head]
-  /// Commits of our history that none of the heads has, and commits that any of them has and our history has not.
+  /// Commits of our history that none of the heads has, and commits that any of them has and our history lacks.
   package var ahead: Int
   package var behind: Int
 }
@@ -27,7 +27,7 @@ extension StoreExchange {
 
   /// The remotes of this store, by name. Reads no other store.
   ///
-  /// - Throws: `ModelError` where the file that lists them is damaged.
+  /// - Throws: `ModelError` if the file that lists them is damaged.
   package func remotes() throws -> [RemoteState] {
     let remotes = try RemotesFile(storeAt: store.path).read().sorted { $0.name < $1.name }
     if remotes.isEmpty { return [] }
@@ -54,7 +54,7 @@ extension StoreExchange {
     Self.heads(of: remote, in: try store.pins).map(\.commit)
   }
 
-  /// What was fetched from a remote last, of the names of a store; what else lies under the remote's name are its pins.
+  /// The heads that were fetched last from a remote, among the names of a store; other names under the remote's name are its pins.
   package static func heads(of remote: String, in pins: [Pin]) -> [Pin] {
     let name = name(of: remote)
     return pins.filter { pin in
@@ -62,7 +62,7 @@ extension StoreExchange {
     }
   }
 
-  /// Takes away the names that stand for a remote's commits.
+  /// Removes the names of a remote's commits.
   package func forget(_ remote: String) throws {
     let name = Self.name(of: remote)
     let known = try store.engine.names

@@ -2,18 +2,12 @@ import DatastoreModel
 import Documents
 import StorageEngine
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
-/// Another copy of a store, by the name that it has here.
+/// Another copy of a store, by its name here.
 package struct Remote: Hashable, Sendable {
   package var name: String
   /// As the user wrote it.
   package var location: String
-  /// When an exchange with it came to its end last, in nanoseconds since 1970.
+  /// The time when an exchange with it last succeeded, in nanoseconds since 1970.
   package var exchangedAt: Int64?
 
   package init(name: String, location: String, exchangedAt: Int64? = nil) {
@@ -23,7 +17,7 @@ package struct Remote: Hashable, Sendable {
   }
 }
 
-/// The file `remotes` in a store's folder: names and locations of other copies. It is no part of the history.
+/// The file `remotes` in a store's folder: names and locations of other copies. It is not part of the history.
 ///
 ///     strata remotes 1 1f3a0c77
 ///     {"name":"laptop","location":"../laptop.strata","exchanged":"2026-11-20T13:55:35.544123456Z"}
@@ -35,13 +29,13 @@ package struct RemotesFile {
 
   package init(storeAt folder: String) { path = folder + "/remotes" }
 
-  /// Why a store on a server has none.
+  /// The reason a store on a server has no remotes.
   package static let refusalOfServer =
     "A store on a server keeps no remotes, for it is one itself: strata clone URL PATH makes a store file that exchanges with it"
 
   package func read() throws -> [Remote] {
-    guard let descriptor = try opened() else { return [] }
-    let reader = LineReader(descriptor: descriptor, name: path)
+    guard (try? SystemDisk().status(path) != nil) ?? true else { return [] }
+    let reader = try LineReader(path: path)
     guard let first = try reader.next(), String(decoding: first, as: UTF8.self).hasPrefix(Self.head) else {
       throw ModelError.unreadable(what: path, where: "it is no list of remotes")
     }
@@ -53,7 +47,7 @@ package struct RemotesFile {
         throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is no remote")
       }
       remotes.append(
-        Remote(name: name, location: location, exchangedAt: parsed.text("exchanged").flatMap(StreamDate.nanoseconds)))
+        Remote(name: name, location: location, exchangedAt: parsed.text("exchanged").flatMap(MomentText.nanoseconds)))
     }
     guard String(decoding: first, as: UTF8.self) == Self.head + Self.text(check) else {
       throw ModelError.unreadable(
@@ -62,20 +56,13 @@ package struct RemotesFile {
     return remotes
   }
 
-  private func opened() throws -> Int32? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    if descriptor >= 0 { return descriptor }
-    if errno == ENOENT || errno == ENOTDIR { return nil }
-    throw ModelError.noSuchStore(path: path, reason: String(cString: strerror(errno)))
-  }
-
   package func write(_ remotes: [Remote]) throws {
     var lines: [UInt8] = []
     for remote in remotes.sorted(by: { $0.name < $1.name }) {
       var members: [Document.Member] = [
         .init("name", .string(remote.name)), .init("location", .string(remote.location)),
       ]
-      if let date = remote.exchangedAt { members.append(.init("exchanged", .string(StreamDate.text(date)))) }
+      if let date = remote.exchangedAt { members.append(.init("exchanged", .string(MomentText.text(date)))) }
       lines += StreamLine.bytes(members)
     }
     let bytes = Array((Self.head + Self.text(crc32c(0, lines)) + "\n").utf8) + lines
@@ -102,7 +89,6 @@ package struct RemotesFile {
     try write(remotes + [remote])
   }
 
-  /// Notes when an exchange with a remote came to its end.
   func noteExchange(with name: String, at moment: Int64) throws {
     var remotes = try read()
     guard let position = remotes.firstIndex(where: { $0.name == name }) else { return }
@@ -115,12 +101,10 @@ package struct RemotesFile {
     try write(read().filter { $0.name != name })
   }
 
-  /// Names stand in commits' names and on command lines.
+  /// Names occur in the names of commits and on command lines.
   private static func check(_ name: String) throws(ExchangeError) {
-    let isPlain = name.utf8.allSatisfy {
-      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
-        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-        || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".")
+    let isPlain = name.unicodeScalars.allSatisfy {
+      ("a"..."z").contains($0) || ("A"..."Z").contains($0) || ("0"..."9").contains($0) || ["-", "_", "."].contains($0)
     }
     guard isPlain, 1...60 ~= name.utf8.count, !name.hasPrefix("-"), !name.hasPrefix(".") else {
       throw .invalidRemote(name, reason: "a remote's name has 1 to 60 letters, digits, “-”, “_” and “.”")

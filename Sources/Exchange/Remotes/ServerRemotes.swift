@@ -1,9 +1,9 @@
 import Locks
 
-/// What opens the stores on servers that are remotes. This module knows no server: `PostgresPersistence` installs it, in programs that
+/// The functions that open stores on servers as remotes. This module knows no server: `PostgresPersistence` installs them, in programs that
 /// have libpq.
 package struct ServerRemotes: Sendable {
-  /// Who asks, for the commits that a push makes there.
+  /// The program and the author, for the commits that a push makes there.
   package struct Client: Sendable {
     package var program: String
     package var author: String
@@ -11,7 +11,7 @@ package struct ServerRemotes: Sendable {
     package var now: Int64
   }
 
-  /// Throws a sentence, which quotes no password, where a text is no URL of a store.
+  /// Throws a sentence, which quotes no password, if a text is not the URL of a store.
   package var check: @Sendable (_ url: String) throws(ExchangeError) -> Void
   /// Opens the store of a URL as a peer.
   package var open: @Sendable (_ url: String, _ name: String, _ client: Client) throws -> any Peer
@@ -26,7 +26,7 @@ package struct ServerRemotes: Sendable {
 
   private static let current = Mutex<ServerRemotes?>(nil)
 
-  /// Nil where the program has no part that speaks with servers.
+  /// Nil if the program has no part that speaks with servers.
   package static var installed: ServerRemotes? { current.withLock { $0 } }
 
   package static func install(_ remotes: ServerRemotes) { current.withLock { $0 = remotes } }

@@ -2,17 +2,16 @@ import DatastoreModel
 import Documents
 import StorageEngine
 
-/// Why a change of a stream cannot be made.
 struct ChangeError: Error {
   var reason: String
   init(_ reason: String) { self.reason = reason }
 }
 
-/// Makes the changes of one commit from a stream, as they lay in the store that sent them: records, index entries and descriptors, without
-/// asking any rule.
+/// Makes the changes of one commit from a stream, as they were in the store that sent them: records, index entries and descriptors, without
+/// applying any rule.
 ///
-/// Memory: what the engine holds of a transaction, which is its dirty nodes up to a bound and some 32 bytes of each record that it changes
-/// (121 MiB for a commit of 3,000,000); at most 256 MiB of changes that an app's order keeps waiting; and the descriptors of at most
+/// Memory: the engine's memory of a transaction, which is its dirty nodes up to a bound and some 32 bytes of each record that it changes
+/// (121 MiB for a commit of 3,000,000); at most 256 MiB of changes that wait because of an app's order; and the descriptors of at most
 /// 10,000 trees.
 final class CommitApplication {
   private let transaction: any WriteTransaction
@@ -23,13 +22,12 @@ final class CommitApplication {
   private var ordered: [TreeName: OrderedChanges] = [:]
   private var orderedBytes = 0
   private var definitions = 0
-  /// Where the first record lies that it wrote; what lies behind is its own.
+  /// The place of the first record that it wrote; all records behind it are its own.
   private var firstWritten: UInt64?
-  private let mostOrdered: Int
 
-  /// So many bytes of changes wait for the end.
-  static let mostOrdered = 256 << 20
-  /// So many trees are defined, in any store that people use some ten.
+  /// The most bytes of changes that wait for the end.
+  private static let mostOrdered = 256 << 20
+  /// The most trees that are defined; a store in use has some ten.
   private static let mostDefinitions = 10_000
 
   private struct OrderedChanges {
@@ -37,12 +35,11 @@ final class CommitApplication {
     var inserted: [(key: [UInt8], payload: Payload, rank: Int)] = []
   }
 
-  /// - Parameter theirs: the second parent of a merge: records that the merge has as they are there are taken as they lie, so that their
-  ///   versions go on where that parent has them.
-  init(_ transaction: any WriteTransaction, takingFrom theirs: View? = nil, mostOrdered: Int = mostOrdered) {
+  /// - Parameter theirs: The second parent of a merge. Records that are the same in the merge are taken from there, so that their versions
+  ///   go on where that parent has them.
+  init(_ transaction: any WriteTransaction, takingFrom theirs: View? = nil) {
     self.transaction = transaction
     self.theirs = theirs
-    self.mostOrdered = mostOrdered
   }
 
   func cancel() { transaction.cancel() }
@@ -127,37 +124,35 @@ final class CommitApplication {
     guard descriptor.identifierEncoding.treeOrder == .bytes else {
       throw ChangeError("the records of \(key) are ordered as only its app knows")
     }
-    if line.kind == "delete" {
-      if try take(identifier, nil, in: name) { return }
-      let deleted = try transaction.delete(identifier, in: name)
-      guard let deleted else { throw ChangeError("it deletes a record of \(key) that is not there") }
-      return try checkOnce(deleted)
-    }
+    if line.kind == "delete" { return try delete(identifier, in: name, "a record of \(key) that") }
     guard let bytes = recordBytes(line) else { throw ChangeError("the put has no value") }
     try put(identifier, bytes, in: name)
   }
 
-  /// Takes over from the second parent what has this content there, or was deleted there; false, with nothing done, where it is another.
+  /// Takes over a record from the second parent if it has this content there, or was deleted there; otherwise does nothing and returns
+  /// false.
   private func take(_ key: [UInt8], _ bytes: [UInt8]?, in name: TreeName) throws -> Bool {
     guard let theirs, let there = try theirs.tree(name), there.order == .bytes else { return false }
     let found = try there.find(.bytes(key))?.payload.record
-    guard try found.map({ found in try there.value(of: found).array }) == bytes else {
-      return false
-    }
-    return try transaction.adopt(key, in: name, from: theirs)
+    guard try found.map({ found in try there.value(of: found).array }) == bytes else { return false }
+    return try transaction.adopt(key, in: name, from: theirs, probe: nil)
   }
 
   private func put(_ key: [UInt8], _ bytes: [UInt8], in name: TreeName) throws {
     if try take(key, bytes, in: name) { return }
     try checkOnce(try transaction.put(key, bytes, in: name))
-    if firstWritten == nil {
-      firstWritten = try transaction.currentReference(of: key, in: name)?
-        .place
-    }
+    if firstWritten == nil { firstWritten = try transaction.currentReference(of: key, in: name)?.place }
   }
 
-  /// A commit says once what becomes of a record. One that says it again and again, in a stream without end, would have the transaction
-  /// remember each time.
+  private func delete(_ key: [UInt8], in name: TreeName, _ what: String) throws {
+    if try take(key, nil, in: name) { return }
+    guard let deleted = try transaction.delete(key, in: name) else {
+      throw ChangeError("it deletes \(what) is not there")
+    }
+    try checkOnce(deleted)
+  }
+
+  /// A commit changes a record once. If a stream without end changed it again and again, the transaction would remember each time.
   private func checkOnce(_ replaced: RecordReference?) throws {
     guard case .entry? = replaced, let replaced, let firstWritten else { return }
     if replaced.place >= firstWritten { throw ChangeError("it changes a record twice") }
@@ -177,12 +172,7 @@ final class CommitApplication {
     guard try required(name, .records).order == .bytes else {
       throw ChangeError("the tree is ordered as only its app knows")
     }
-    if line.kind == "unset" {
-      if try take(key, nil, in: name) { return }
-      let deleted = try transaction.delete(key, in: name)
-      guard let deleted else { throw ChangeError("it deletes what is not there") }
-      return try checkOnce(deleted)
-    }
+    if line.kind == "unset" { return try delete(key, in: name, "what") }
     guard let bytes = line.base64("bytes") else { throw ChangeError("the value is no base64") }
     try put(key, bytes, in: name)
   }
@@ -195,8 +185,8 @@ final class CommitApplication {
     let order = try required(label.name, .entries).order
     if order == .caller {
       orderedBytes += line.bytes.count
-      guard orderedBytes <= mostOrdered else {
-        throw ChangeError("it changes more than \(mostOrdered) bytes of indexes whose order only their app knows")
+      guard orderedBytes <= Self.mostOrdered else {
+        throw ChangeError("it changes more than \(Self.mostOrdered) bytes of indexes whose order only their app knows")
       }
     }
     if line.kind == "remove" {
@@ -214,9 +204,9 @@ final class CommitApplication {
         throw ChangeError("the entry does not say where it stands, in an index whose order only its app knows")
       }
       ordered[label.name, default: OrderedChanges()].inserted.append((key, payload, rank))
-      return
+    } else {
+      try transaction.insert(key, payload, in: label.name)
     }
-    _ = try transaction.insert(key, payload, in: label.name)
   }
 
   private func payload(_ line: StreamLine, _ key: [UInt8], _ label: TreeLabel) throws -> Payload {
@@ -234,13 +224,11 @@ final class CommitApplication {
     var ranks = try EntryRanks(tree)
     for key in changes.removed {
       guard ranks.rank(of: key) != nil else { throw ChangeError("it removes an index entry that is not there") }
-      let probe = ranks.probe(for: key)
-      _ = try transaction.remove(key, in: name, probe: probe)
+      try transaction.remove(key, in: name, probe: ranks.probe(for: key))
     }
     ranks.change(removing: changes.removed, inserting: changes.inserted.map { ($0.key, $0.rank) })
     for (key, payload, _) in changes.inserted {
-      let probe = ranks.probe(for: key)
-      _ = try transaction.insert(key, payload, in: name, probe: probe)
+      try transaction.insert(key, payload, in: name, probe: ranks.probe(for: key))
     }
   }
 }

@@ -4,13 +4,13 @@ package import StorageEngine
 
 /// Takes commits from a stream into a store: the one reader, for fetch, push and import with history.
 ///
-/// Nothing in a stream moves `head` or gives a name. A commit is taken whole or not at all; where a line is not what it should be,
-/// `ExchangeError.stream` tells which and why, and the commits before it stay, beside every history. Commits that are there already are
-/// skipped, and compared by their digests.
+/// A stream never moves `head` or gives a name. A commit is taken whole or not at all. If a line is wrong, `ExchangeError.stream` says
+/// which and why, and the commits before it stay, beside every history. Commits that exist already are skipped, and compared by their
+/// digests.
 ///
-/// Memory: a commit's lines up to 16 MiB; what is more goes into the store's file as it comes. While a commit comes in, writers of this
-/// process wait only where it is longer than that. A commit of more than 16 GiB of lines is refused, so that a peer that never ends one
-/// takes no more of the disk; `CommitApplication` says what it may take of memory.
+/// Memory: a commit's lines up to 16 MiB; further lines go into the store's file as they come. While a commit comes in, writers of this
+/// process wait only if it is longer than that. A commit of more than 16 GiB of lines is refused, so that a peer that never ends one takes
+/// no more of the disk. `CommitApplication` states its limit of memory.
 package final class CommitReceiver {
   private let store: OwnStore
   package private(set) var graph: CommitGraph
@@ -18,31 +18,41 @@ package final class CommitReceiver {
   package private(set) var received: [UInt64] = []
   /// The last commit that came whole, or was there already.
   package private(set) var newest: CommitIdentity?
-  /// Commits whose end came, also of those that were here before.
-  package private(set) var ended = 0
-  /// How many the stream says that it has; nil where it does not say.
-  package private(set) var announced: Int?
-  /// The line that was taken last, from 1.
-  private(set) var line = 0
+  /// Commits whose end came, also of those that were here before, in all streams that were read.
+  private(set) var ended = 0
+  /// The place in the stream that is read now.
+  private(set) var place = StreamPlace()
+  /// Refuses a commit of which a parent is not here, as missing. It may get the commit's line again: another stream may bring the parent,
+  /// and a commit is linked to the parents that are here when it comes.
+  var requiresParents = false
   private let now: Int64
   private let mostUnannounced: Int
   private let mostOfCommit: Int
-  private var requiresParents = false
-  private var bytesTaken = 0
-  private var hasHeader = false
-  private var blankLines = 0
   private var commit: Incoming?
   private var last: PendingCommit?
 
-  /// So many bytes of a commit wait for its end.
+  /// The bytes of a commit that wait for its end.
   private static let mostWaiting = 16 << 20
   private static let dayAhead: Int64 = 86_400_000_000_000
-  /// Of what says nothing, as a peer sends it that floods.
+  /// The most blank lines of a stream, against a peer that floods.
   private static let mostBlankLines = 1_000
-  /// So many bytes are taken of a stream that does not say how many commits it has.
+  /// The most bytes of a stream that does not announce how many commits it has.
   package static let mostUnannounced = 1 << 30
-  /// So many bytes are the lines of one commit.
+  /// The most bytes of the lines of one commit.
   package static let mostOfCommit = 16 << 30
+
+  /// The place up to which a stream was read: a stream that waits for the commits of others goes on from there.
+  struct StreamPlace {
+    /// The line that was taken last, from 1.
+    var line = 0
+    /// The number of commits that it announces; nil if it announces none.
+    var announced: Int?
+    /// Commits whose end came, also of those that were here before.
+    var ended = 0
+    fileprivate var hasHeader = false
+    fileprivate var bytes = 0
+    fileprivate var blankLines = 0
+  }
 
   /// A commit of which the end has not come.
   private struct Incoming {
@@ -58,10 +68,7 @@ package final class CommitReceiver {
     var application: CommitApplication?
   }
 
-  /// - Parameters:
-  ///   - now: nanoseconds since 1970, by this machine's clock.
-  ///   - mostUnannounced: so many bytes are taken of a stream that does not say how many commits it has.
-  ///   - mostOfCommit: so many bytes of lines are taken of one commit.
+  /// - Parameter now: Nanoseconds since 1970, by this machine's clock.
   package init(
     _ store: OwnStore, _ graph: CommitGraph, now: Int64, mostUnannounced: Int = mostUnannounced,
     mostOfCommit: Int = mostOfCommit
@@ -75,29 +82,32 @@ package final class CommitReceiver {
 
   deinit { commit?.application?.cancel() }
 
-  /// Goes on after other streams were read.
+  /// Reads a stream to its end, whose lines `body` takes; commits that came whole stay even if it fails.
   ///
-  /// - Parameters:
-  ///   - graph: the commits that the store has by now; nil: those that this one knows of.
-  ///   - requiresParents: refuses a commit of which a parent does not lie here, as missing, and may be given its line again: another
-  ///     stream may bring the parent, and a commit is linked to what lies here when it comes.
-  func goOn(with graph: CommitGraph?, requiresParents: Bool) {
-    if let graph { self.graph = graph }
-    self.requiresParents = requiresParents
+  /// - Parameter start: The place up to which it was read before.
+  func read(from start: StreamPlace = StreamPlace(), _ body: () throws -> Void) throws {
+    place = start
+    do {
+      try body()
+      try finish()
+    } catch {
+      try settle()
+      throw error
+    }
   }
 
   /// Takes the next line, without its end.
   package func take(_ bytes: [UInt8]) throws {
-    line += 1
+    place.line += 1
     if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
-      blankLines += 1
-      guard blankLines <= Self.mostBlankLines else { throw wrong("there are more than 1,000 blank lines") }
+      place.blankLines += 1
+      guard place.blankLines <= Self.mostBlankLines else { throw wrong("there are more than 1,000 blank lines") }
       return
     }
     guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object on one line") }
-    if !hasHeader { return try takeHeader(parsed) }
-    bytesTaken += bytes.count
-    guard announced != nil || bytesTaken <= mostUnannounced else {
+    if !place.hasHeader { return try takeHeader(parsed) }
+    place.bytes += bytes.count
+    guard place.announced != nil || place.bytes <= mostUnannounced else {
       throw wrong("the stream does not say how many commits it has, and goes on after \(mostUnannounced) bytes")
     }
     switch parsed.kind {
@@ -107,16 +117,18 @@ package final class CommitReceiver {
     }
   }
 
-  /// Says that no line follows: makes durable what came. Throws where a commit was cut off.
+  /// Ends the stream: makes durable the commits that came. Throws if a commit was cut off.
   package func finish() throws {
     let open = commit?.identity
     try settle()
     if let open { throw wrong("the stream ends within commit \(open.text)") }
-    if !hasHeader { throw wrong("the stream is empty") }
-    if let announced, ended < announced { throw wrong("the stream ends after \(ended) of \(announced) commits") }
+    if !place.hasHeader { throw wrong("the stream is empty") }
+    if let announced = place.announced, place.ended < announced {
+      throw wrong("the stream ends after \(place.ended) of \(announced) commits")
+    }
   }
 
-  /// Makes durable what has come whole, and lets go of a commit that has not: it keeps others from writing where it is long.
+  /// Makes durable the commits that came whole, and gives up one that did not: it keeps others from writing if it is long.
   package func settle() throws {
     commit?.application?.cancel()
     commit = nil
@@ -124,29 +136,31 @@ package final class CommitReceiver {
     last = nil
   }
 
-  private func wrong(_ reason: String) -> ExchangeError { .stream(line: line, reason: reason) }
+  private func wrong(_ reason: String) -> ExchangeError { .stream(line: place.line, reason: reason) }
 
   private func takeHeader(_ header: StreamLine) throws {
     guard header.kind == "strata", let version = header.number("strata") else {
       throw wrong("a stream of commits begins with {\"strata\":1,…}")
     }
     guard version == 1 else { throw wrong("this is a stream of version \(version); this program knows version 1") }
-    hasHeader = true
-    announced = header.number("commits").flatMap { Int(exactly: $0) }
+    place.hasHeader = true
+    place.announced = header.number("commits").flatMap { Int(exactly: $0) }
   }
 
   // MARK: Commits
 
   private func begin(_ line: StreamLine) throws {
     if let commit { throw wrong("commit \(commit.identity.text) has no end") }
-    if let announced, ended >= announced { throw wrong("more commits come than the \(announced) that were announced") }
+    if let announced = place.announced, place.ended >= announced {
+      throw wrong("more commits come than the \(announced) that were announced")
+    }
     guard let identity = line.text("commit").flatMap(CommitIdentity.init(text:)) else {
       throw wrong("the commit has no identity")
     }
     guard let parents = identities(line, "parents"), parents.count <= 2 else {
       throw wrong("the parents of a commit are a list of at most two identities")
     }
-    guard let date = line.text("date").flatMap(StreamDate.nanoseconds) else { throw wrong("the commit has no date") }
+    guard let date = line.text("date").flatMap(MomentText.nanoseconds) else { throw wrong("the commit has no date") }
     guard let flags = StreamFlags.flags(line.texts("flags") ?? []) else { throw wrong("it has unknown flags") }
     let undoes = line.text("undoes").flatMap(CommitIdentity.init(text:))
     let texts = try (action: text(line, "action"), program: text(line, "program"), author: text(line, "author"))
@@ -154,8 +168,7 @@ package final class CommitReceiver {
       identity: identity, parents: parents, date: date, action: texts.action, program: texts.program,
       author: texts.author, flags: flags, undoes: undoes)
     guard line.text("digest") == digest else { throw wrong("the digest of \(identity.text) is another one") }
-    var incoming = Incoming(
-      identity: identity, isKnown: false, check: crc32c(0, line.bytes + [UInt8(ascii: "\n")]))
+    var incoming = Incoming(identity: identity, isKnown: false, check: line.check(0))
     if let number = graph.number(of: identity), let node = graph[identity] {
       let known = try store.engine.commit(number)
       guard CommitDigest.text(of: known, node) == digest else { throw ExchangeError.cloned(identity) }
@@ -164,31 +177,30 @@ package final class CommitReceiver {
       return
     }
     if requiresParents, let missing = parents.first(where: { graph.number(of: $0) == nil }) {
-      defer { self.line -= 1 }
-      throw ExchangeError.missing(missing, line: self.line)
+      defer { place.line -= 1 }
+      throw ExchangeError.missing(missing, line: place.line)
     }
     let base = try self.base(line, parents)
     try check(date: date, on: base)
     incoming.base = base?.number ?? 0
     let squashed = try runs(line)
-    // What comes whole has no parent to be linked to, also where that is here: the stream counts from the empty store.
+    // A commit that comes whole is not linked to a parent, even if that is here: its changes count from the empty store.
     let linked = base == nil ? [] : linked(base, parents)
     for number in linked.dropFirst() { try check(date: date, on: store.engine.commit(number)) }
     let isTold = Set(linked.compactMap { graph.identity(of: $0) }) == Set(parents)
     let undone = undoes.flatMap { graph.number(of: $0) }
     var pedigree: Pedigree?
     if !isTold || !squashed.isEmpty || (undoes != nil && undone == nil) {
-      pedigree = Pedigree(
-        parents: isTold ? nil : parents, undoes: undone == nil ? undoes : nil, squashed: squashed)
+      pedigree = Pedigree(parents: isTold ? nil : parents, undoes: undone == nil ? undoes : nil, squashed: squashed)
     }
     incoming.info = CommitInfo(
       date: date, action: texts.action, program: texts.program, author: texts.author, flags: flags, undoes: undone,
       parents: Array(linked), movesHead: false, identity: identity, pedigree: pedigree, durability: .collated)
-    incoming.info.clock = line.text("clock").flatMap(StreamDate.nanoseconds)
+    incoming.info.clock = line.text("clock").flatMap(MomentText.nanoseconds)
     commit = incoming
   }
 
-  /// The commit here that the changes are made on; nil: the empty store.
+  /// The commit here that the changes are made on; nil means the empty store.
   private func base(_ line: StreamLine, _ parents: [CommitIdentity]) throws -> CommitRecord? {
     var wanted = parents.first
     if line.has("on") {
@@ -197,12 +209,12 @@ package final class CommitReceiver {
     }
     guard let wanted else { return nil }
     guard let number = graph.number(of: wanted) else {
-      throw ExchangeError.missing(wanted, line: self.line)
+      throw ExchangeError.missing(wanted, line: place.line)
     }
     return try store.engine.commit(number)
   }
 
-  /// The first parent that its changes are made on, and another one that is here.
+  /// The parent that its changes are made on, and another parent that is here.
   private func linked(_ base: CommitRecord?, _ parents: [CommitIdentity]) -> ArraySlice<UInt64> {
     ([base?.number].compactMap { $0 } + parents.compactMap { graph.number(of: $0) })
       .reduce(into: [UInt64]()) { if !$0.contains($1) { $0.append($1) } }.prefix(2)
@@ -211,7 +223,7 @@ package final class CommitReceiver {
   private func check(date: Int64, on base: CommitRecord?) throws {
     if let base, date < base.date { throw wrong("it is dated before the commit that it was made on") }
     guard date <= now.addingReportingOverflow(Self.dayAhead).partialValue else {
-      throw wrong("it is dated \(StreamDate.text(date)), more than a day ahead of this machine's clock")
+      throw wrong("it is dated \(MomentText.text(date)), more than a day ahead of this machine's clock")
     }
   }
 
@@ -231,7 +243,7 @@ package final class CommitReceiver {
 
   private func runs(_ line: StreamLine) throws -> [Pedigree.Run] {
     guard let raw = line.raw("squashed") else { return [] }
-    // A run takes 27 bytes and more with its three commas, so that what is parsed is not many times as long as it stands.
+    // A run takes at least 27 bytes with its three commas, so that the parsed list is not many times as long as its text.
     guard raw.count(where: { $0 == UInt8(ascii: ",") }) <= raw.count / 8 + 1,
       case .array(let elements)? = try? JSONParser.parse(Array(raw))
     else { throw wrong("“squashed” is no list of runs") }
@@ -261,14 +273,13 @@ package final class CommitReceiver {
       incoming.application?.cancel()
       throw wrong("commit \(incoming.identity.text) goes on after \(mostOfCommit) bytes, and more is not taken of one")
     }
-    incoming.check = crc32c(incoming.check, parsed.bytes + [UInt8(ascii: "\n")])
-    // Only one holds what waits, so that appending does not copy it.
+    incoming.check = parsed.check(incoming.check)
+    // Only one variable holds the waiting lines, so that appending does not copy them.
     commit = nil
     defer { commit = incoming }
     guard !incoming.isKnown else { return }
     if let application = incoming.application {
-      try apply(parsed, application)
-      return
+      return try making(application) { try application.apply(parsed) }
     }
     incoming.waiting.append(parsed.bytes)
     incoming.waitingBytes += parsed.bytes.count
@@ -278,44 +289,38 @@ package final class CommitReceiver {
   /// Takes the writer's turn and makes the changes that wait.
   private func begin(_ incoming: inout Incoming) throws {
     try store.engine.admitCommitsOfOthers()
-    let base = incoming.base
-    let transaction = try store.engine.beginBlocking(on: base)
-    // One that compaction has left out here may come again.
-    guard transaction.origin != incoming.identity.origin || graph.knows(incoming.identity) else {
-      transaction.cancel()
-      throw wrong("it claims to be a commit that this store made and does not have")
-    }
-    let second = incoming.info.parents?.dropFirst().first
+    let transaction = try store.engine.beginBlocking(on: incoming.base)
     let application: CommitApplication
     do {
-      let theirs = try second.map { number in
-        try store.engine.view(at: number)
+      // One that compaction has left out here may come again.
+      guard transaction.origin != incoming.identity.origin || graph.knows(incoming.identity) else {
+        throw wrong("it claims to be a commit that this store made and does not have")
       }
+      let theirs = try incoming.info.parents?.dropFirst().first.map { try store.engine.view(at: $0) }
       application = CommitApplication(transaction, takingFrom: theirs)
     } catch {
       transaction.cancel()
       throw error
     }
     incoming.application = application
-    let end = line
-    line = end - incoming.waiting.count
+    let end = place.line
+    place.line = end - incoming.waiting.count
     for bytes in incoming.waiting {
-      line += 1
+      place.line += 1
       guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object") }
-      try apply(parsed, application)
+      try making(application) { try application.apply(parsed) }
     }
-    line = end
+    place.line = end
     incoming.waiting = []
   }
 
-  private func apply(_ parsed: StreamLine, _ application: CommitApplication) throws {
+  /// Makes changes, or gives up their commit.
+  private func making<Made>(_ application: CommitApplication, _ change: () throws -> Made) throws -> Made {
     do {
-      try application.apply(parsed)
-    } catch let error as ChangeError {
-      application.cancel()
-      throw wrong(error.reason)
+      return try change()
     } catch {
       application.cancel()
+      if let error = error as? ChangeError { throw wrong(error.reason) }
       throw error
     }
   }
@@ -333,6 +338,7 @@ package final class CommitReceiver {
       throw wrong("the check of commit \(incoming.identity.text) is another one: something was garbled on the way")
     }
     commit = nil
+    place.ended += 1
     ended += 1
     if ended % CommitSender.commitsHeld == 0 { store.engine.releaseMemory() }
     guard !incoming.isKnown else {
@@ -340,19 +346,11 @@ package final class CommitReceiver {
       return
     }
     // The lines that wait are those before this one.
-    line -= 1
-    defer { line += 1 }
-    do {
-      if incoming.application == nil { try begin(&incoming) }
-      guard let application = incoming.application else { return }
-      last = try application.commit(incoming.info)
-    } catch let error as ChangeError {
-      incoming.application?.cancel()
-      throw wrong(error.reason)
-    } catch {
-      incoming.application?.cancel()
-      throw error
-    }
+    place.line -= 1
+    defer { place.line += 1 }
+    if incoming.application == nil { try begin(&incoming) }
+    guard let application = incoming.application else { return }
+    last = try making(application) { try application.commit(incoming.info) }
     guard let number = last?.number else { return }
     received.append(number)
     newest = incoming.identity

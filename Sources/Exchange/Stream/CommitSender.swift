@@ -4,8 +4,8 @@ package import StorageEngine
 
 /// Writes commits of a store as lines: the one writer of the stream, for fetch, push and export with history.
 ///
-/// A commit's changes are those to the first parent that lies in this store, which the line names (`on`) where it is not the first one
-/// that the commit was made on. Costs what the changes cost, whatever the size of the store.
+/// A commit's changes are its difference to the first parent in this store, which the line names (`on`) if it is not the commit's first
+/// parent. Costs what the changes cost, whatever the size of the store.
 package struct CommitSender {
   private let store: any Engine
   private let graph: CommitGraph
@@ -14,9 +14,9 @@ package struct CommitSender {
 
   /// The longest record that a stream takes, in bytes.
   package static let valueLimit: UInt64 = 128 << 20
-  /// After so many commits the memory of what was read of a file is let go of: a long history is read once, from one end to the other.
+  /// The commits after which the memory of file reads is released: a long history is read once, from one end to the other.
   static let commitsHeld = 4_096
-  /// So many are asked of a server at once.
+  /// The number of commits that a server is asked for at once.
   private static let commitsForeseen = 500
 
   package init(_ store: OwnStore, _ graph: CommitGraph, sink: @escaping ([UInt8]) throws -> Void) {
@@ -25,8 +25,8 @@ package struct CommitSender {
     self.sink = sink
   }
 
-  /// - Parameter whole: commits that are sent with all that they hold, because the other side lacks what they were made on.
-  /// - Returns: How many commits were written.
+  /// - Parameter whole: Commits that are sent with all their content, because the other side lacks their parents.
+  /// - Returns: The number of commits that were written.
   @discardableResult
   package func send(
     _ numbers: [UInt64], since: [CommitIdentity], whole: [CommitIdentity] = [], progress: WorkProgress? = nil
@@ -50,7 +50,7 @@ package struct CommitSender {
     return numbers.count
   }
 
-  /// Asks for commits and those that they were made on, where a server has them.
+  /// Asks a server for commits and their first parents ahead.
   private func foresee(_ numbers: ArraySlice<UInt64>) throws {
     guard store.isServed else { return }
     try store.foresee(commits: Array(numbers))
@@ -64,7 +64,7 @@ package struct CommitSender {
     let parent = isWhole ? nil : try commit.parents.first.map { try store.view(at: $0) }
     var lines = CommitLines(sink: sink)
     try lines.add(StreamLine.bytes(members(of: commit, node, on: parent?.commit.identity)), isChange: false)
-    try TreeChanges(from: parent, to: view, commitName: { graph.identity(of: $0)?.text }).write(to: &lines)
+    try TreeChanges(old: parent, new: view, commitName: { graph.identity(of: $0)?.text }).write(to: &lines)
     try sink(
       StreamLine.bytes([
         .init("end", .string(commit.identity.text)), .init("changes", .number(NumberText(lines.changes))),
@@ -80,9 +80,9 @@ package struct CommitSender {
       .init("parents", .array(node.parents.map { .string($0.text) })),
     ]
     if parent != node.parents.first { members.append(.init("on", parent.map { .string($0.text) } ?? .null)) }
-    members.append(.init("date", .string(StreamDate.text(commit.date))))
+    members.append(.init("date", .string(MomentText.text(commit.date))))
     let clock = (try? store.clock(of: commit)) ?? commit.date
-    if clock != commit.date { members.append(.init("clock", .string(StreamDate.text(clock)))) }
+    if clock != commit.date { members.append(.init("clock", .string(MomentText.text(clock)))) }
     for (name, text) in [("action", commit.action), ("program", commit.program), ("author", commit.author)]
     where !text.isEmpty {
       members.append(.init(name, .string(text)))
@@ -105,7 +105,6 @@ package struct CommitSender {
   }
 }
 
-/// Flags of commits, by name.
 enum StreamFlags {
   private static let all: [(String, CommitFlags)] = [
     ("maintenance", .maintenance), ("undo", .undo), ("restore", .restore), ("squashed", .squashed),
@@ -113,7 +112,6 @@ enum StreamFlags {
 
   static func names(_ flags: CommitFlags) -> [String] { all.filter { flags.contains($0.1) }.map(\.0) }
 
-  /// Nil where a name is unknown.
   static func flags(_ names: [String]) -> CommitFlags? {
     var flags: CommitFlags = []
     for name in names {

@@ -6,24 +6,26 @@ import DatastoreModel
   import Glibc
 #endif
 
-/// Lines of a file or a pipe, one after the other. A line that holds a record is at most 172 MiB long, another one 4 MiB.
+/// Lines of a file or a pipe, one after the other. A line with a record is at most 172 MiB long, any other 4 MiB.
 package final class LineReader {
   private let descriptor: Int32
   private let name: String
-  /// How long a silent peer is waited for, in milliseconds; negative: for ever.
+  /// The milliseconds to wait for a silent peer; negative means for ever.
   private let patience: Int32
   private var ahead: [UInt8] = []
   private var at = 0
+  /// A line that was put back.
+  private var again: [UInt8]?
   private var isAtEnd = false
   private var hasHungUp = false
-  /// How many lines were read.
+  /// The number of lines that were read.
   private var count = 0
   /// Bytes that were read.
   package private(set) var byteCount = 0
 
-  /// The longest line of a stream: a record of 128 MiB as base64, and what stands around it.
+  /// The longest line of a stream: a record of 128 MiB as base64, and the rest of its line.
   package static let lineLimit = 172 << 20
-  /// The longest line that holds no record.
+  /// The longest line without a record.
   private static let plainLimit = 4 << 20
   private static let chunk = 1 << 16
 
@@ -45,35 +47,28 @@ package final class LineReader {
 
   deinit { hangUp() }
 
-  /// Lets go of the descriptor, so that who writes to it hears that nobody reads.
+  /// Closes the descriptor, so that the writer to it gets an error.
   func hangUp() {
     if !hasHungUp { close(descriptor) }
     hasHungUp = true
     isAtEnd = true
   }
 
-  /// The next line, without its end; nil at the end. What follows the last end of a line is a line too.
+  /// The next line, without its end; nil at the end. Bytes after the last end of a line are a line too.
   ///
-  /// - Parameter limit: A longer line is an error; not much more than so many bytes are held.
+  /// - Parameter limit: A longer line is an error; no more than 4 MiB of it are held before it is all there.
   package func next(limit: Int = lineLimit) throws -> [UInt8]? {
+    if let line = again.take() {
+      count += 1
+      return line
+    }
     var searched = at
     while true {
-      if let end = ahead[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-        defer { at = end + 1 }
-        count += 1
-        return Array(ahead[at..<end])
-      }
-      if searched - at < Self.plainLimit, ahead.count - at >= Self.plainLimit, limit > Self.plainLimit {
-        try checkLength(ahead[at...], limit)
-      }
+      if let end = end(from: searched) { return take(to: end) }
       searched = ahead.count
+      if searched - at >= Self.plainLimit, limit > Self.plainLimit { return try longLine(limit) }
       guard searched - at < limit else { throw tooLong(limit) }
-      if isAtEnd {
-        guard at < ahead.count else { return nil }
-        defer { at = ahead.count }
-        count += 1
-        return Array(ahead[at...])
-      }
+      if isAtEnd { return at < ahead.count ? take(to: ahead.count) : nil }
       if at > 0 {
         ahead.removeFirst(at)
         searched -= at
@@ -83,17 +78,43 @@ package final class LineReader {
     }
   }
 
-  /// Refuses a long line before it is held: one that is to hold no record, and in a file one whose end is too far away.
-  private func checkLength(_ beginning: ArraySlice<UInt8>, _ limit: Int) throws {
-    let holdsRecord = ["{\"put\":", "{\"set\":"].contains { beginning.starts(with: $0.utf8) }
+  private func take(to end: Int) -> [UInt8] {
+    defer { at = min(end + 1, ahead.count) }
+    count += 1
+    return Array(ahead[at..<end])
+  }
+
+  /// The next line, which is long: it is kept in a file until all of it has come. A line without a record is refused.
+  private func longLine(_ limit: Int) throws -> [UInt8] {
+    let holdsRecord = ["{\"put\":", "{\"set\":"].contains { ahead[at...].starts(with: $0.utf8) }
     guard holdsRecord else { throw tooLong(Self.plainLimit) }
-    var place = lseek(descriptor, 0, SEEK_CUR)
-    let last = place + off_t(limit - beginning.count)
-    var piece = [UInt8](repeating: 0, count: Self.chunk * 16)
-    while place >= 0, case let found = pread(descriptor, &piece, piece.count, place), found > 0 {
-      if memchr(piece, 0x0A, found) != nil { return }
-      place += off_t(found)
-      if place > last { throw tooLong(limit) }
+    let file = try TemporaryFile()
+    var length = 0
+    while true {
+      let end = end(from: at)
+      let piece = Array(ahead[at..<(end ?? ahead.count)])
+      try file.write(piece, at: length)
+      length += piece.count
+      guard length < limit else { throw tooLong(limit) }
+      at = end.map { $0 + 1 } ?? ahead.count
+      if end != nil || isAtEnd { break }
+      ahead.removeAll(keepingCapacity: true)
+      at = 0
+      try readMore()
+    }
+    count += 1
+    return try file.read(at: 0, count: length)
+  }
+
+  /// Makes `next` return the last line again.
+  func unread(_ line: [UInt8]) { (again, count) = (line, count - 1) }
+
+  /// The place of the next end of a line in the bytes that were read.
+  private func end(from place: Int) -> Int? {
+    ahead.withUnsafeBytes { bytes in
+      bytes.baseAddress.flatMap { start in
+        memchr(start + place, 0x0A, bytes.count - place).map { UnsafeRawPointer($0) - start }
+      }
     }
   }
 
@@ -102,14 +123,10 @@ package final class LineReader {
   }
 
   private func readMore() throws {
-    var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    while true {
-      let ready = poll(&poller, 1, patience)
-      if ready > 0 { break }
-      if ready == 0 {
-        throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
-      }
-      guard errno == EINTR else { throw failure() }
+    switch isReady(descriptor, for: POLLIN, patience: patience) {
+    case true?: break
+    case false?: throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
+    case nil: throw failure()
     }
     var count = 0
     let piece = [UInt8](unsafeUninitializedCapacity: Self.chunk) { bytes, filled in
@@ -123,4 +140,14 @@ package final class LineReader {
   }
 
   private func failure() -> ExchangeError { .peer(name: name, reason: String(cString: strerror(errno))) }
+}
+
+/// Waits until a descriptor can be read, or written. Returns false if that takes longer than `patience` milliseconds, nil if it fails.
+func isReady(_ descriptor: Int32, for events: Int32, patience: Int32) -> Bool? {
+  var poller = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+  while true {
+    let ready = poll(&poller, 1, patience)
+    if ready >= 0 { return ready > 0 }
+    guard errno == EINTR else { return nil }
+  }
 }

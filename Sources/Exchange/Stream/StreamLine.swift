@@ -1,28 +1,32 @@
 import Documents
+import StorageEngine
 
 /// One line of a stream: a JSON object whose members keep their bytes.
 package struct StreamLine {
   package let bytes: [UInt8]
   private let members: [(name: String, value: Range<Int>)]
 
-  /// Nil where the bytes are no JSON object.
+  /// Returns nil if the bytes are not a JSON object.
   package init?(_ bytes: [UInt8]) {
     guard let members = bytes.withUnsafeBytes({ JSONMembers.ranges(in: $0) }) else { return nil }
     self.bytes = bytes
     self.members = members
   }
 
+  /// The check of the lines before it and of this one, with its end.
+  func check(_ before: UInt32) -> UInt32 { crc32c(crc32c(before, bytes), [UInt8(ascii: "\n")]) }
+
   /// The name of the first member, which says what kind of line it is.
   var kind: String { members.first?.name ?? "" }
 
   package func has(_ name: String) -> Bool { members.contains { $0.name == name } }
 
-  /// The bytes of a member's value, as they stand.
+  /// The bytes of a member's value, unchanged.
   func raw(_ name: String) -> ArraySlice<UInt8>? {
     members.first { $0.name == name }.map { bytes[$0.value] }
   }
 
-  /// Nil also for a list or an object that is longer than any that a line needs: parsed, it takes many times its length.
+  /// Returns nil also for a list or an object that is longer than any that a line needs: parsed, it takes many times its length.
   func document(_ name: String) -> Document? {
     guard let raw = raw(name), raw.first == UInt8(ascii: "\"") || raw.count <= Self.mostOfList else { return nil }
     return try? JSONParser.parse(Array(raw))
@@ -31,28 +35,22 @@ package struct StreamLine {
   private static let mostOfList = 1 << 20
 
   func text(_ name: String) -> String? {
-    guard case .string(let text)? = document(name) else { return nil }
-    return text
+    if case .string(let text)? = document(name) { text } else { nil }
   }
 
   func texts(_ name: String) -> [String]? {
     guard case .array(let elements)? = document(name) else { return nil }
-    var texts: [String] = []
-    for element in elements {
-      guard case .string(let text) = element else { return nil }
-      texts.append(text)
-    }
-    return texts
+    let texts = elements.compactMap { if case .string(let text) = $0 { text } else { String?.none } }
+    return texts.count == elements.count ? texts : nil
   }
 
   func number(_ name: String) -> UInt64? {
-    guard case .number(let number)? = document(name) else { return nil }
-    return UInt64(number.text)
+    if case .number(let number)? = document(name) { UInt64(number.text) } else { nil }
   }
 
   func base64(_ name: String) -> [UInt8]? { text(name).flatMap { Base64.bytes(of: $0) } }
 
-  /// A line's bytes, its end included. `raw`: a last member whose value is copied as it stands.
+  /// A line's bytes with its end. `raw` is a last member whose value is copied unchanged.
   static func bytes(_ members: [Document.Member], raw: (name: String, value: [UInt8])? = nil) -> [UInt8] {
     var line = Document.object(members).json(.compact)
     if let raw {

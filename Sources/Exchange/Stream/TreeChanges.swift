@@ -2,19 +2,13 @@ import DatastoreModel
 import Documents
 import StorageEngine
 
-/// What differs between two states of a store, tree by tree, as lines that make the one of the other exactly.
+/// The difference between two states of a store, tree by tree, as lines that turn the one exactly into the other.
 struct TreeChanges {
-  /// Nil: the empty store.
+  /// Nil means the empty store.
   let old: View?
   let new: View
-  /// What a commit of this store is called elsewhere.
+  /// Returns the name of a commit of this store in other stores.
   let commitName: (UInt64) -> String?
-
-  init(from old: View?, to new: View, commitName: @escaping (UInt64) -> String?) {
-    self.old = old
-    self.new = new
-    self.commitName = commitName
-  }
 
   func write(to lines: inout CommitLines) throws {
     let names = (old: try old?.trees() ?? [], new: try new.trees())
@@ -50,7 +44,7 @@ struct TreeChanges {
     return line(members)
   }
 
-  /// Goes through what differs, or through all of a tree that is new.
+  /// Visits the differences, or all entries of a new tree.
   private func forEachDifference(
     _ before: Tree?, _ after: Tree, _ body: (_ key: [UInt8], _ old: Payload?, _ new: Payload?) throws -> Void
   ) throws {
@@ -152,7 +146,7 @@ struct TreeChanges {
       var members = [Document.Member("insert", key64)] + label.members
       switch new {
       case .none: break
-      case .entry, .served: members.append(.init("payload", .string("record")))
+      case .record: members.append(.init("payload", .string("record")))
       case .bytes(let bytes): members.append(.init("bytes", .string(Base64.text(of: bytes.array))))
       }
       if after.order == .caller {
@@ -164,12 +158,12 @@ struct TreeChanges {
   }
 }
 
-/// The identifier of a record as a line has it: as people write it, where that gives the same bytes again.
+/// The identifier of a record in a line: as people write it, if that gives the same bytes again.
 enum StreamKey {
   static func member(_ key: [UInt8], _ descriptor: DatastoreDescriptor?) -> Document.Member {
     if let encoding = descriptor?.identifierEncoding, let value = try? encoding.decode(key) {
       let document = value.document
-      // What the text of the line gives again, not what the document would.
+      // Parses the text of the line again, rather than use the document.
       if JSONMembers.isLine(document.json(.compact)), let parsed = try? JSONParser.parse(document.json(.compact)),
         let again = encoding.keyValue(from: parsed), (try? encoding.encode(again)) == key
       {
@@ -179,7 +173,7 @@ enum StreamKey {
     return .init("key", .string(Base64.text(of: key)))
   }
 
-  /// Nil where the line has none, or one that is no identifier of this datastore.
+  /// Returns nil if the line has no identifier, or one that is not valid in this datastore.
   static func bytes(_ line: StreamLine, _ descriptor: DatastoreDescriptor?) -> [UInt8]? {
     if let key = line.base64("key") { return key }
     guard let document = line.document("id"), let encoding = descriptor?.identifierEncoding,
@@ -189,7 +183,7 @@ enum StreamKey {
   }
 }
 
-/// Where each key of a tree stands, for trees whose order only an app knows. Walks the tree.
+/// The rank of each key of a tree, for trees whose order only an app knows. Walks the tree.
 struct EntryRanks {
   private(set) var keys: [[UInt8]] = []
   private var ranks: [[UInt8]: Int] = [:]
@@ -210,7 +204,7 @@ struct EntryRanks {
 
   func rank(of key: [UInt8]) -> Int? { ranks[key] }
 
-  /// Takes keys out, and puts others where they stand in the end.
+  /// Removes keys, and inserts others at their final ranks.
   mutating func change(removing removed: Set<[UInt8]>, inserting inserted: [(key: [UInt8], rank: Int)]) {
     keys.removeAll { removed.contains($0) }
     for (key, rank) in inserted.sorted(by: { $0.rank < $1.rank }) where ranks[key] == nil || removed.contains(key) {
@@ -219,7 +213,7 @@ struct EntryRanks {
     number()
   }
 
-  /// The place of a key as the engine asks for it.
+  /// The place of a key in the form that the engine asks for.
   func probe(for key: [UInt8]) -> KeyProbe {
     let own = ranks[key] ?? 0
     return .compare { stored in (ranks[Array(stored)] ?? 0) - own }

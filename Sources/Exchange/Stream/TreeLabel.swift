@@ -2,12 +2,12 @@ import DatastoreModel
 import Documents
 import StorageEngine
 
-/// What the lines of a stream call a tree.
+/// The name of a tree in the lines of a stream.
 enum TreeLabel: Hashable {
   case records(String)
   case index(String, of: String)
   case leftOut(String)
-  /// One whose name means nothing to this program.
+  /// A tree whose name means nothing to this program.
   case other([UInt8])
 
   init(_ name: TreeName) {

@@ -1,13 +1,13 @@
-/// What a conversion carried over, and what it could not.
+/// The result of a conversion, and what it could not carry over.
 package struct ConversionReport: Hashable, Sendable {
   package var path: String
   /// All commits of the new store, as `info` counts them.
   package var commitCount = 0
   package var datastores: [Datastore] = []
   package var staleIndexes: [StaleIndex] = []
-  /// What was left out because it cannot be read or kept, each as a sentence that names its place.
+  /// The parts that were left out because they cannot be read or kept, each as a sentence that names its place.
   package var omissions: [String] = []
-  /// What is worth knowing.
+  /// Further notes for the user.
   package var notes: [String] = []
 
   package struct Datastore: Hashable, Sendable {
@@ -16,7 +16,7 @@ package struct ConversionReport: Hashable, Sendable {
     package var indexCount: Int
   }
 
-  /// An index that the app rebuilds at its first warm-up, and answers nothing until then.
+  /// An index that the app rebuilds at its first warm-up, and that has no entries until then.
   package struct StaleIndex: Hashable, Sendable {
     package var datastore: String
     package var index: String

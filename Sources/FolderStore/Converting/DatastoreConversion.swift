@@ -2,28 +2,27 @@ import DatastoreModel
 
 /// Brings one datastore of the new store from the state that was written last to the next one.
 ///
-/// What is written is the difference of the two states' pages, so a commit costs what it changed. An entry that cannot be
-/// read is left out and told; everything else is put, deleted or left by its key, so that no damage of one state spoils
-/// the next.
+/// It writes the difference of the two states' pages, so a commit costs as much as its changes. An entry that cannot be read is left out
+/// and reported. Every other entry is put, deleted or left by its key, so that damage in one state does not spoil the next.
 struct DatastoreConversion {
   let key: String
   private let builder: StoreBuilder
   private let stale: StaleIndexes
-  /// What lies in the new store.
+  /// The datastore in the new store.
   private(set) var descriptor: DatastoreDescriptor?
   /// The state of the folder that was written last.
   private(set) var written: FolderDatastore?
   /// The root that was written last.
   var rootFile: String?
-  /// The folders of the indexes that lie in the new store.
+  /// The folders of the indexes that are in the new store.
   private var indexFolders: [String: String] = [:]
-  /// Where only the app can compare identifiers.
+  /// The order of the identifiers if only the app can compare them.
   private var order: StoredOrder?
   private(set) var omissions: [String: Int] = [:]
   /// Called now and then with the number of records and entries written since.
   private let step: (Int) throws(ModelError) -> Void
   private var steps = 0
-  /// Records of this commit that took another's place, as long as direct entries wait for them.
+  /// Records of this commit that replaced others, kept until the direct entries are written.
   private var updated: Set<[UInt8]> = []
   /// Entries of the present state, by index, that are too long for a key.
   private var longEntries: [String: Set<[UInt8]>] = [:]
@@ -42,7 +41,7 @@ struct DatastoreConversion {
     try create(described(state), of: state)
   }
 
-  /// Writes a state; answers whether any record changed.
+  /// Writes a state; returns whether any record changed.
   mutating func write(_ state: FolderDatastore) throws(ModelError) -> Bool {
     if case .failure(let error) = state.primaryIndex.source {
       omissions["\(key): \(error)", default: 0] += 1
@@ -61,7 +60,7 @@ struct DatastoreConversion {
     let hasChanged = try writeRecords(of: state, writer)
     for index in state.secondaryIndexes {
       try writeEntries(of: index, writer)
-      // A state with an entry that no key can hold has that index incomplete.
+      // If a state has an entry too long for a key, the index is incomplete in it.
       if longEntries[index.descriptor.name]?.isEmpty == false { next.markStale(index.descriptor.name) }
     }
     try builder.store(next)
@@ -191,7 +190,7 @@ struct DatastoreConversion {
     try tick()
     if let new = pair.new {
       guard new.key.count <= StoreBuilder.keyLimit else {
-        // Those of a record that is left out are left out too.
+        // The entries of a record that is left out are left out too.
         guard new.identifier.bytes.count <= StoreBuilder.keyLimit else { return }
         longEntries[name, default: []].insert(new.key)
         omissions[
@@ -226,8 +225,7 @@ extension DatastoreDescriptor {
 // MARK: - Direct entries
 
 extension DatastoreConversion {
-  /// Entries of direct indexes hold the record's place: those of records that changed while their copies did not are
-  /// written again.
+  /// Entries of direct indexes hold the record's place: those of records that changed while their copies did not are written again.
   private mutating func renewDirectEntries(of index: FolderIndex, _ writer: DatastoreWriter) throws(ModelError) {
     guard index.layout == .direct, !updated.isEmpty, stale.reason(for: index, of: key) == nil else { return }
     let entries = try index.entries
@@ -245,7 +243,7 @@ extension DatastoreConversion {
 // MARK: - Order that only the app knows
 
 extension DatastoreConversion {
-  /// Learns where new identifiers lie. Where the known ones have another order than before, the datastore is written anew.
+  /// Learns the places of new identifiers. If the known ones have another order than before, the datastore is written again.
   private mutating func learnOrder(of state: FolderDatastore, _ next: DatastoreDescriptor) throws(ModelError) {
     guard !next.identifierEncoding.isByteOrdered else { return }
     let order = order ?? StoredOrder()

@@ -2,13 +2,12 @@ package import DatastoreModel
 
 /// Makes one of our own stores from a folder of the original library.
 ///
-/// All datastores, records with their bytes and versions, index entries and kinds, and the history: each iteration is a
-/// commit with its date and name, and those that only registered datastores stay out of sight as they do in the folder.
-/// What cannot be carried over truthfully is marked stale, to be rebuilt at the app's first warm-up, and listed.
+/// It converts all datastores, records with their bytes and versions, index entries and kinds, and the history: each iteration becomes a
+/// commit with its date and name. Iterations that only registered datastores stay hidden, as in the folder. An index that cannot be carried
+/// over truthfully is marked stale, to be rebuilt at the app's first warm-up, and listed.
 ///
-/// The folder is only read, and the new store has its name only when it is whole. Memory is that of one commit's
-/// difference of pages, whatever the number of records; the order of identifiers that only the app can compare is kept
-/// in memory.
+/// The folder is only read, and the new store gets its name only when it is whole. Memory is that of one commit's difference of pages,
+/// whatever the number of records. The order of identifiers that only the app can compare is kept in memory.
 package struct FolderConverter {
   private let folder: FolderStore
   private let path: String
@@ -18,14 +17,14 @@ package struct FolderConverter {
   private let author: String
   private let progress: ((Progress) -> Bool)?
   private var report: ConversionReport
-  /// What builds the store, where the caller says.
+  /// Builds the store, if the caller gives one.
   private var builder: StoreBuilder?
 
-  /// How far a conversion is.
+  /// The progress of a conversion.
   package struct Progress: Hashable, Sendable {
-    /// What is being done: `checking index n of things`, `commit 12: import`.
+    /// The current step: `checking index n of things`, `commit 12: import`.
     package var title: String
-    /// Commits.
+    /// The number of commits.
     package var done: Int
     package var total: Int
     /// Records and index entries written so far, counted in thousands.
@@ -33,9 +32,9 @@ package struct FolderConverter {
   }
 
   /// - Parameters:
-  ///   - folder: the path of the original library's folder.
-  ///   - path: where the new store shall lie; nothing may lie there.
-  ///   - progress: hears how far it is, and answers whether to go on; `false` ends with `ModelError.cancelled`.
+  ///   - folder: The path of the original library's folder.
+  ///   - path: The path of the new store; nothing may exist there.
+  ///   - progress: Called with the progress; if it returns false, the conversion ends with `ModelError.cancelled`.
   package init(
     from folder: String, to path: String, keepsHistory: Bool = true, program: String = "strata convert",
     author: String = "", progress: ((Progress) -> Bool)? = nil
@@ -58,7 +57,7 @@ package struct FolderConverter {
     self.builder = builder
   }
 
-  /// Converts; leaves nothing at `path` where it throws.
+  /// Converts; leaves nothing at `path` if it throws.
   package mutating func run() throws(ModelError) -> ConversionReport {
     let builder = if let builder { builder } else { try StoreBuilder(at: path, program: program, author: author) }
     do throws(ModelError) {
@@ -87,7 +86,7 @@ private struct ConversionWork {
   var omissions: [String] = []
   private let meter: Meter
 
-  /// What progress tells, shared with the datastores' work.
+  /// The state of the progress report, shared with the datastores' conversions.
   private final class Meter {
     var title = ""
     var done = 0
@@ -148,7 +147,7 @@ private struct ConversionWork {
     for key in view.iteration.datastores.keys.sorted() {
       if try writeDatastore(key, of: view, at: number) { hasChanged = true }
     }
-    // The history of a store passes over commits that changed no record, unless they are said to be maintenance.
+    // The history of a store hides commits that changed no record, unless they are marked as maintenance.
     try builder.commit(action, date: view.iteration.creationDate, isMaintenance: !isRegistration && !hasChanged)
     commitCount += 1
   }
@@ -174,7 +173,7 @@ private struct ConversionWork {
     return try conversion.write(state)
   }
 
-  /// What a datastore is in the first commit that writes it, so that it has its types from the beginning.
+  /// A datastore's state in the first commit that writes it, so that it has its types from the beginning.
   private func firstState(of key: String, after number: CommitNumber) -> FolderDatastore? {
     for later in number.rawValue..<max(number.rawValue, folder.history.head.rawValue) {
       let view = try? folder.folderView(at: CommitNumber(later + 1))

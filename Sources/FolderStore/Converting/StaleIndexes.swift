@@ -1,8 +1,8 @@
 import DatastoreModel
 
-/// Which indexes a conversion cannot carry over truthfully, and why.
+/// The indexes that a conversion cannot carry over truthfully, and the reasons.
 struct StaleIndexes {
-  /// By datastore and the index's folder: an index of that name which was built anew is another one.
+  /// By datastore and the index's folder: an index of that name that was built again is another one.
   private var reasons: [String: [String: String]] = [:]
 
   /// Compares every index of the newest state with its records.
@@ -21,7 +21,7 @@ struct StaleIndexes {
     }
   }
 
-  /// Why an index is stale; nil where it is carried over.
+  /// The reason that an index is stale; nil if it is carried over.
   func reason(for index: FolderIndex, of datastore: String) -> String? {
     if let reason = Self.reasonByType(of: index) { return reason }
     guard let folder = index.folder else { return "its entries cannot be read" }
@@ -37,6 +37,6 @@ struct StaleIndexes {
 }
 
 extension FolderIndex {
-  /// The folder of its pages; nil where its manifest cannot be read.
+  /// The folder of its pages; nil if its manifest cannot be read.
   var folder: String? { (try? source.get())?.source.index }
 }

@@ -1,19 +1,18 @@
 import DatastoreModel
 
-/// The order of identifiers that only the app can compare, learned from how they lie in the folder.
+/// The order of identifiers that only the app can compare, learned from their order in the folder.
 ///
-/// Each identifier has a number, and numbers lie as the identifiers do; new ones get numbers between those of their
-/// neighbours. Deleted identifiers keep theirs. This is the one place of a conversion whose memory grows with the records,
-/// and only with those of such types.
+/// Each identifier has a number, and the numbers have the order of the identifiers; new ones get numbers between those of their neighbours.
+/// Deleted identifiers keep theirs. Only here does a conversion's memory grow with the records, and only with those of such types.
 final class StoredOrder: KeyComparator, @unchecked Sendable {
-  // `@unchecked`: used by the one conversion that made it, one call at a time.
+  // `@unchecked`: only the conversion that made it uses it, one call at a time.
   private var numbers: [[UInt8]: UInt64] = [:]
 
   private static let distance: UInt64 = 1 << 32
   private static let origin: UInt64 = 1 << 62
 
-  /// Numbers the identifiers of a stretch of the folder's list that have none yet; its first and last are known where
-  /// the list goes on beyond it. Answers false where those that are known lie in another order than before.
+  /// Numbers the identifiers of a stretch of the folder's list that have no number yet. If the list goes on beyond the stretch, its first
+  /// and last are known already. Returns false if the known ones are in another order than before.
   func learn(_ stretch: [[UInt8]]) -> Bool {
     var lower: UInt64?
     var group: [[UInt8]] = []

@@ -1,7 +1,7 @@
-/// Keeps what was asked for lately, up to twice a number of values.
+/// Keeps the values that were asked for lately, up to twice a given number.
 ///
-/// Values live in a young and an old half. When the young half is full it becomes the old one and what was old is let
-/// go; a value that is found in the old half is young again.
+/// Values are in a young and an old half. When the young half is full it becomes the old one, and the previous old half is released. A
+/// value that is found in the old half becomes young again.
 struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var young: [Key: Value] = [:]
   private var old: [Key: Value] = [:]

@@ -22,7 +22,7 @@ package struct FolderError: Error, Hashable, Sendable {
 }
 
 extension FolderError: CustomStringConvertible {
-  /// What is wrong, without the file.
+  /// The problem, without the file.
   package var reason: String {
     switch problem {
     case .missing: "the file is missing"

@@ -6,15 +6,14 @@
 
 /// The files of one folder, for reading only.
 ///
-/// This is the only place of the module that opens files. It knows no way to write one: nothing in a folder is ever
-/// made, changed, locked or removed.
+/// Only this part of the module opens files. It has no way to write one: nothing in a folder is ever made, changed, locked or removed.
 package struct FolderFiles: Sendable {
   /// The folder's path, as the user gave it.
   package let path: String
 
   package init(path: String) { self.path = path }
 
-  /// A file larger than this is not one of the original library's, whatever it is called.
+  /// A larger file is not one of the original library's, whatever its name.
   private static let sizeLimit = 1 << 30
 
   /// All bytes of a file.
@@ -51,14 +50,14 @@ package struct FolderFiles: Sendable {
     return bytes
   }
 
-  /// The size of a plain file in bytes; nil where there is none.
+  /// The size of a plain file in bytes; nil if there is none.
   package func size(of file: String) -> Int? {
     var status = stat()
     guard stat("\(path)/\(file)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int(status.st_size)
   }
 
-  /// The names in a folder, sorted; none where it cannot be read.
+  /// The names in a folder, sorted; none if it cannot be read.
   package func names(in folder: String) -> [String] {
     guard let directory = opendir(folder.isEmpty ? path : "\(path)/\(folder)") else { return [] }
     defer { closedir(directory) }

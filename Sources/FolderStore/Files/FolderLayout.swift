@@ -1,4 +1,4 @@
-/// Where things lie in a folder, as paths within it.
+/// The layout of a folder, as paths within it.
 ///
 /// ```
 /// Info.json

@@ -2,7 +2,7 @@ import Locks
 
 /// The pages of one index of the folder, each read when it is first asked for.
 ///
-/// Page files never change, so what was read once stays true for every state that lists the page.
+/// Page files never change, so a page that was read stays valid for every state that lists it.
 package final class PageFiles: Sendable {
   let files: FolderFiles
   /// The index's path within the folder.
@@ -16,7 +16,7 @@ package final class PageFiles: Sendable {
     self.index = index
   }
 
-  /// How many page files have been read, for tests that count work.
+  /// The number of page files that were read, for tests that count work.
   package var readCount: Int { reads.withLock { $0 } }
 
   package func path(of page: DatedIdentifier) -> String { FolderLayout.page(page, of: index) }

@@ -5,8 +5,8 @@
 /// └──── GMT, milliseconds ┘└ 64 random bits ┘
 /// ```
 ///
-/// It is kept as two integers, so that a list of a million pages is 16 MB and comparing two of them costs nothing. The
-/// moment is no reliable order: many are made within one millisecond.
+/// It is kept as two integers, so that a list of a million pages is 16 MB and comparing two of them costs nothing. The moment does not give
+/// a reliable order: many are made within one millisecond.
 package struct DatedIdentifier: Hashable, Sendable {
   /// The 17 digits of the moment as one decimal number.
   private let moment: UInt64
@@ -15,10 +15,10 @@ package struct DatedIdentifier: Hashable, Sendable {
   /// The number of characters of every identifier.
   package static let length = 40
 
-  /// Where digits stand; the other places of the moment hold these separators.
+  /// The places of digits; the other places of the moment hold these separators.
   private static let pattern: [UInt8] = Array("dddd-dd-dd dd-dd-dd-ddd ".utf8)
 
-  /// Reads an identifier; nil for anything that is none, so that nothing else ever becomes part of a path.
+  /// Reads an identifier; returns nil for any other text, so that nothing else ever becomes part of a path.
   package init?(_ text: some Collection<UInt8>) {
     guard text.count == Self.length else { return nil }
     var moment: UInt64 = 0

@@ -1,4 +1,4 @@
-/// One entry of an index as it lies in its blocks: headers, an empty line, content.
+/// One entry of an index as it is stored in its blocks: headers, an empty line, content.
 ///
 /// ```
 /// 12 "2024-04-09"⏎          primary: version and identifier; the content is the record
@@ -7,14 +7,14 @@
 /// {"title":"Beloved",…}
 /// ```
 ///
-/// A direct index has version, value and identifier before a full copy of the record; a reference index has the value
-/// alone, and the identifier is the content. Headers are JSON text of whatever length they say, which may span lines.
+/// A direct index has version, value and identifier before a full copy of the record; a reference index has only the value, and the
+/// identifier is the content. Headers are JSON text of the stated length, which may span lines.
 package struct Entry: Hashable, Sendable {
   /// The headers' JSON.
   package var headers: [ArraySlice<UInt8>]
   package var content: ArraySlice<UInt8>
 
-  /// What an index keeps in its entries.
+  /// The kind of entries in an index.
   package enum Layout: Hashable, Sendable {
     case primary, direct, reference
 

@@ -3,10 +3,10 @@ import DatastoreModel
 
 /// Moments as the folder's JSON files write them: `2026-11-20T13:53:53.661Z`.
 enum FolderDate {
-  /// Nanoseconds since 1970; nil for anything that is no moment, or one that 64 bits cannot hold.
+  /// Nanoseconds since 1970; nil if the text is not a moment, or if 64 bits cannot hold it.
   static func nanoseconds(_ text: String) -> Int64? {
     guard text.utf8.contains(UInt8(ascii: "T")), let seconds = DateText.parse(text) else { return nil }
-    // Microseconds are the most that is written, and a `Double` of seconds is exact to these.
+    // Nothing finer than microseconds is written, and a `Double` of seconds is exact to these.
     let microseconds = Int64(exactly: (seconds * 1_000_000).rounded())
     let reference = DateText.referenceSeconds * 1_000_000
     guard let sum = microseconds?.addingReportingOverflow(reference), !sum.overflow else { return nil }

@@ -1,8 +1,7 @@
-/// The name of a file or folder that another file of the store mentions: a datastore, an index, a root, an index
-/// manifest.
+/// The name of a file or folder in another file of the store: a datastore, an index, a root, an index manifest.
 ///
-/// Such names are never taken apart, so any text will do that is one component of a path and nothing else. Everything
-/// that a file says is checked here before it becomes part of a path: no name leads out of the folder.
+/// Such names are never parsed, so any text that is exactly one component of a path is valid. All names from files are checked here before
+/// they become part of a path: no name leads out of the folder.
 package struct FolderName: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 

@@ -1,8 +1,8 @@
-/// What is wrong with the bytes of a file, and where; the file's name is added by whoever read it.
+/// An error in the bytes of a file, and its place; the caller that read the file adds the file's name.
 package struct FormatError: Error, Hashable, Sendable {
   /// A sentence without a stop: `the block's length is not a number`.
   package var problem: String
-  /// Byte offset from the file's start; nil where the whole file is meant.
+  /// Byte offset from the file's start; nil if the error concerns the whole file.
   package var offset: Int?
 
   package init(_ problem: String, at offset: Int? = nil) {

@@ -2,10 +2,10 @@ import Documents
 package import DatastoreModel
 
 extension ValueType {
-  /// The value that a header holds as JSON, with the bytes that stand for it among its like.
+  /// The value of a header's JSON, with its key bytes.
   ///
-  /// Dates are text of whole milliseconds here, UUIDs upper case, data base64. The members of a composite value may
-  /// stand in any order and on several lines, which the bytes do not keep.
+  /// Dates are text of whole milliseconds here, UUIDs upper case, data base64. The members of a composite value may be in any order and on
+  /// several lines, which the bytes do not keep.
   package func key(parsing json: some Collection<UInt8>) throws(FormatError) -> StoredKey {
     let document: Document
     do throws(JSONError) {

@@ -11,19 +11,18 @@
 package struct IndexManifest: Hashable, Sendable {
   /// The pages of the index, first to last.
   package var pages: [DatedIdentifier]
-  /// The pages that this commit brought, in the same order.
+  /// The pages that this commit added, in the same order.
   package var added: [DatedIdentifier]
   /// The pages that this commit dropped.
   package var dropped: [DatedIdentifier]
-  /// Whether the last line is a dropped page although there are live ones: the original library reads such an index
-  /// right and then silently loses its own next write to the last page.
+  /// Whether the last line is a dropped page although there are live ones: the original library reads such an index correctly and then
+  /// silently loses its own next write to the last page.
   package var endsInDroppedPage: Bool
 
   package static let header = Array("INDEX\n".utf8)
   private static let lineLength = 1 + DatedIdentifier.length + 1
 
-  /// Reads a whole manifest; any byte out of place is an error, because a manifest that is partly understood would
-  /// show an index with holes.
+  /// Reads a whole manifest. Any byte out of place is an error, because a manifest that is only partly read would show an index with holes.
   package init(parsing bytes: [UInt8]) throws(FormatError) {
     guard bytes.starts(with: Self.header) else {
       throw FormatError("the file does not begin with the line INDEX", at: 0)

@@ -1,6 +1,6 @@
-/// `Info.json`: which snapshot of the folder is current.
+/// `Info.json`: names the current snapshot of the folder.
 package struct InfoFile: Hashable, Sendable {
-  /// Nil until something touches a datastore.
+  /// Nil until an app uses a datastore.
   package var currentSnapshot: DatedIdentifier?
   /// Members that the original library needs and that are absent.
   package var absentMembers: [String]

@@ -1,14 +1,14 @@
 import Documents
 import DatastoreModel
 
-/// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the way back.
+/// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the link to the commit before.
 package struct IterationFile: Hashable, Sendable {
   /// Nanoseconds since 1970.
   package var creationDate: Int64
   package var preceding: DatedIdentifier?
-  /// The snapshot that holds the preceding one; stale in most files, so it is only the second place to look.
+  /// The snapshot with the preceding iteration; stale in most files, so a reader tries it second.
   package var precedingSnapshot: DatedIdentifier?
-  /// Nil where none was given. In an iteration that only registers datastores it is the one before's, repeated.
+  /// Nil if none was given. An iteration that only registers datastores repeats the name of the one before.
   package var actionName: String?
   /// By key.
   package var datastores: [String: Reference]
@@ -17,11 +17,11 @@ package struct IterationFile: Hashable, Sendable {
   /// A datastore as an iteration names it.
   package struct Reference: Hashable, Sendable {
     package var folder: FolderName
-    /// Nil where it is registered and was never written.
+    /// Nil if the datastore is registered and was never written.
     package var root: FolderName?
   }
 
-  /// The state before anything was registered.
+  /// The state before any registration.
   package static let empty = IterationFile()
 
   private init() {
@@ -53,8 +53,7 @@ package struct IterationFile: Hashable, Sendable {
     self.datastores = datastores
   }
 
-  /// Whether an iteration does nothing but register datastores: every one that was there has the same root, and there
-  /// are new ones, all without a root.
+  /// Whether an iteration only registers datastores: all earlier ones have the same root, and there are new ones, all without a root.
   package func isRegistration(after preceding: IterationFile?) -> Bool {
     let before = preceding?.datastores ?? [:]
     guard before.allSatisfy({ datastores[$0.key]?.root == $0.value.root && datastores[$0.key] != nil }) else {

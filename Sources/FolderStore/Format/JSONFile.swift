@@ -3,10 +3,10 @@ import DatastoreModel
 
 /// The members of one JSON object of the folder's own files, with errors that name the member.
 ///
-/// The original library ignores members that it does not know, and so do we.
+/// The original library ignores members that it does not know, and so does this reader.
 struct JSONFile {
   private let members: [Document.Member]
-  /// How the object is called in errors: `descriptor`, or empty for the file itself.
+  /// The name of the object in errors: `descriptor`, or empty for the file itself.
   private let name: String
 
   init(parsing bytes: [UInt8]) throws(FormatError) {
@@ -27,7 +27,7 @@ struct JSONFile {
     self.name = name
   }
 
-  /// The value of a member; nil where it is absent or null.
+  /// The value of a member; nil if it is absent or null.
   subscript(_ member: String) -> Document? {
     switch members.last(where: { $0.name == member })?.value {
     case .null?: nil
@@ -40,7 +40,7 @@ struct JSONFile {
     return value
   }
 
-  /// The members of a list that may not have been written by all releases.
+  /// The members of a list that some releases may not have written.
   func list(_ member: String) throws(FormatError) -> [Document] {
     guard let value = self[member] else { return [] }
     guard case .array(let elements) = value else { throw FormatError("\(path(member)) is no list") }
@@ -96,7 +96,7 @@ struct JSONFile {
     return name
   }
 
-  /// Every file of the folder carries the version of its format, and there is one only.
+  /// Every file of the folder has the version of its format, and there is only one.
   func checkVersion() throws(FormatError) {
     let version = try text("version")
     guard version == "alpha" else { throw FormatError("the format version is \(version), and only alpha is known") }

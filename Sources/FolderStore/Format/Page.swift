@@ -15,7 +15,7 @@
 package struct Page: Sendable {
   package let bytes: [UInt8]
   package let blocks: [Block]
-  /// Where the page stops making sense, if it does; `blocks` are those before.
+  /// The damage that ends the readable part of the page, if there is any; `blocks` are those before it.
   package let damage: FormatError?
   /// The places in `blocks` where entries begin.
   package let starts: [Int]
@@ -24,7 +24,7 @@ package struct Page: Sendable {
     package var kind: Kind
     /// The payload's place in the page.
     package var payload: Range<Int>
-    /// Where the block's own header begins.
+    /// The place of the block's own header.
     package var offset: Int
   }
 
@@ -44,7 +44,7 @@ package struct Page: Sendable {
   /// The largest page that the original library writes; it crashes on writing near a larger one.
   package static let writtenLimit = 4096
 
-  /// Reads any bytes; what is wrong with them is in `damage`.
+  /// Reads any bytes; an error in them is in `damage`.
   package init(parsing bytes: [UInt8]) {
     var reader = BlockReader(bytes: bytes)
     var blocks: [Block] = []
@@ -69,12 +69,12 @@ package struct Page: Sendable {
     damage = FormatError(reason)
   }
 
-  /// How many rows a list of entries shows of this page: its entries, and one for what is damaged.
+  /// The number of rows that a list of entries shows for this page: its entries, and one for damage.
   package var rowCount: Int { starts.count + (damage == nil ? 0 : 1) }
 
-  /// Whether the page begins inside an entry that began before; nil where it has no blocks.
+  /// Whether the page begins inside an entry that began before; nil if it has no blocks.
   package var beginsOpen: Bool? { blocks.first.map { !$0.kind.isStart } }
-  /// Whether its last entry goes on after it; nil where it has no blocks.
+  /// Whether its last entry goes on after it; nil if it has no blocks.
   package var endsOpen: Bool? { blocks.last.map(\.kind.isOpen) }
 }
 

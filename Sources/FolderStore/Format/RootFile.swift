@@ -1,7 +1,7 @@
 import Documents
 import DatastoreModel
 
-/// A state of one datastore (`Root/ID.json`): what the app's code declared, and the manifests of its indexes.
+/// A state of one datastore (`Root/ID.json`): the declarations of the app's code, and the manifests of its indexes.
 package struct RootFile: Hashable, Sendable {
   package var descriptor: Descriptor
   package var primaryManifest: FolderName
@@ -9,7 +9,7 @@ package struct RootFile: Hashable, Sendable {
   package var referenceIndexes: [IndexReference]
   package var absentMembers: [String]
 
-  /// Where the entries of a secondary index lie.
+  /// The place of a secondary index's entries.
   package struct IndexReference: Hashable, Sendable {
     package var name: String
     package var folder: FolderName
@@ -24,7 +24,7 @@ package struct RootFile: Hashable, Sendable {
     package var identifierType: String
     package var directIndexes: [Index]
     package var referenceIndexes: [Index]
-    /// The number of records, as the original library counted along.
+    /// The number of records, as the original library counted them.
     package var size: Int
   }
 
@@ -62,7 +62,7 @@ package struct RootFile: Hashable, Sendable {
 }
 
 extension RootFile.Descriptor {
-  /// Takes today's spelling of the members and that of the first releases.
+  /// Accepts today's spelling of the members and that of the first releases.
   init(_ object: JSONFile) throws(FormatError) {
     let raw = try VersionTag(base64: try object.text("version"), named: object.path("version"))
     version = raw.text

@@ -1,13 +1,13 @@
 package import DatastoreModel
 
-/// The Swift type of an identifier or of an index's values, as far as its name tells.
+/// The Swift type of an identifier or of an index's values, as far as its name shows.
 ///
-/// The folder keeps no order, only the entries in it. For the types named here the order is known, so that a reader may
-/// search; for all others it lies in the app's code alone, and only the stored order counts.
+/// The folder stores no order, only the entries in it. For the types listed here the order is known, so that a reader may search. For all
+/// others only the app's code has it, and only the stored order counts.
 package struct ValueType: Hashable, Sendable {
   /// As the folder names it: `Int`, `Optional<String>`, `Color`.
   package var name: String
-  /// How its values are kept as keys; `.comparator` where only the app knows the order.
+  /// The encoding of its values as keys; `.comparator` if only the app knows the order.
   package var encoding: KeyEncoding
 
   package init(named name: String) {
@@ -15,7 +15,7 @@ package struct ValueType: Hashable, Sendable {
     self.encoding = Self.encoding(of: name, depth: 0) ?? .comparator(name)
   }
 
-  /// A type whose values are not what its name promises: an app's own type called `Data` or `Date`.
+  /// A type whose values are not of the named type: an app's own type called `Data` or `Date`.
   package static func unknown(_ name: String) -> ValueType {
     var type = ValueType(named: name)
     type.encoding = .comparator(name)

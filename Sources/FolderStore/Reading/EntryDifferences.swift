@@ -1,6 +1,6 @@
 /// The entries in which two states of one index differ, page run by page run.
 ///
-/// An index whose manifest cannot be read counts as empty here; who cares looks at it before.
+/// An index whose manifest cannot be read counts as empty here; a caller that must know checks it before.
 struct EntryDifferences: Sendable {
   private let old: FolderIndex?
   private let new: FolderIndex?

@@ -2,9 +2,8 @@ import Locks
 
 /// The entries of one state of an index, in stored order: the blocks of its pages as one stream.
 ///
-/// A row is an entry that begins on a page, or the damaged end of a page; so damage takes a place in the list and every
-/// readable entry keeps its own. Counting rows reads the pages before them, once; nothing else costs more than the
-/// pages it touches.
+/// A row is an entry that begins on a page, or the damaged end of a page; so damage takes a place in the list and every readable entry
+/// keeps its own. Counting rows reads the pages before them once; all other calls cost only the pages that they touch.
 package final class EntryList: Sendable {
   package let source: PageFiles
   package let pages: [DatedIdentifier]
@@ -16,7 +15,7 @@ package final class EntryList: Sendable {
     self.pages = pages
   }
 
-  /// Where a row lies.
+  /// The place of a row.
   package struct Place: Hashable, Comparable, Sendable {
     package var page: Int
     package var row: Int
@@ -46,7 +45,7 @@ package final class EntryList: Sendable {
 
   package func rank(of place: Place) -> Int { rows(before: place.page) + place.row }
 
-  /// Where the row of a rank lies, or nil beyond the end; counts the pages up to it.
+  /// The place of the row at a rank, or nil beyond the end; counts the pages up to it.
   package func place(ofRow rank: Int) -> Place? {
     guard rank >= 0 else { return nil }
     var counted = rowsBefore.withLock { $0.count }
@@ -71,7 +70,7 @@ extension EntryList {
     package var lastPage: Int
   }
 
-  /// Puts the parts of an entry together. `limit`: enough is enough after so many bytes, for a look at the headers.
+  /// Joins the parts of an entry. With `limit` it stops after that number of bytes, for a look at the headers.
   package func read(_ place: Place, limit: Int = .max) throws(FolderError) -> Stored {
     var page = page(place.page)
     guard place.row < page.starts.count else { throw source.error(of: pages[place.page], page.end) }
@@ -111,6 +110,6 @@ extension EntryList {
 }
 
 extension Page {
-  /// What lies behind the last readable entry of a damaged page.
+  /// The damage behind the last readable entry of a page.
   fileprivate var end: FormatError { damage ?? FormatError("the page has no such entry") }
 }

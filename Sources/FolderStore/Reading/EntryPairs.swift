@@ -2,11 +2,11 @@ import DatastoreModel
 
 /// Walks two states of an index side by side and gives the entries that differ.
 ///
-/// Where the order is known both sides are merged, and nothing is held but two entries. Where only the app knows it,
-/// entries are paired by their keys: what both states have stands in the same order in both, so what is passed over on
-/// the way to a common entry is gone, or new. That holds no more than the longest such stretch.
+/// If the order is known, both sides are merged, and only two entries are held. If only the app knows it, entries are paired by their keys.
+/// Common entries have the same order in both states, so entries before the next common one are removed or new. Then memory is that of the
+/// longest such stretch.
 struct EntryPairs: Sendable {
-  /// Nil on one side: it is not there.
+  /// Nil on one side means that the state has no such entry.
   struct Pair: Sendable {
     var old: FolderEntry?
     var new: FolderEntry?
@@ -67,7 +67,7 @@ struct EntryPairs: Sendable {
     return ready.removeFirst()
   }
 
-  /// Pairs an entry with the one that waits for it on the other side, and settles what stands before both.
+  /// Pairs an entry with the one that waits for it on the other side, and settles all entries before both.
   private mutating func add(old entry: FolderEntry) {
     guard let (passed, other) = waitingNew.take(upTo: entry.key) else { return waitingOld.add(entry) }
     flush(waitingOld.takeAll(), passed)
@@ -94,7 +94,7 @@ struct EntryPairs: Sendable {
       entries.append(entry)
     }
 
-    /// The entry of a key and those before it, which are taken out.
+    /// Removes the entry of a key and those before it, and returns them.
     mutating func take(upTo key: [UInt8]) -> (passed: [FolderEntry], entry: FolderEntry)? {
       guard let place = places[key] else { return nil }
       let passed = Array(entries[..<place])
@@ -128,7 +128,7 @@ struct EntryRun: Sendable {
     end = pages.upperBound
   }
 
-  /// The next entry without taking it; nil at the end. An entry that cannot be read is passed over by its error.
+  /// The next entry without taking it; nil at the end. After an error the walk goes on behind the entry that cannot be read.
   mutating func peek() throws(FolderError) -> FolderEntry? {
     if let current { return current }
     guard let index, let entries, let row = entries.row(atOrAfter: place), row.page < end else { return nil }

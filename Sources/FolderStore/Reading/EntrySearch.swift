@@ -1,7 +1,7 @@
-/// Searching entries whose order is known.
+/// Searches entries whose order is known.
 extension EntryList {
-  /// The first row that is not before what is searched, by a question about entries that is first answered no and then
-  /// yes; nil means that the entry cannot be read, which tells nothing.
+  /// The first row at or after the searched position. The closure returns whether an entry is not before that: first false, then true; nil
+  /// means that the entry cannot be read, which decides nothing.
   ///
   /// Reads one page for each halving of the page list, and the pages of the entries that it asks about.
   package func firstRow(where isNotBefore: (Place) -> Bool?) -> Place {
@@ -12,7 +12,7 @@ extension EntryList {
       }
       return nil
     }
-    // The page before may hold it too, and so may those before that where it begins no entry.
+    // It may be on the page before too; pages on which no entry begins are passed over.
     var before = page - 1
     while before >= 0, self.page(before).starts.isEmpty { before -= 1 }
     guard before >= 0 else { return Place(page: page, row: 0) }
@@ -21,7 +21,7 @@ extension EntryList {
     return row < starts ? Place(page: before, row: row) : Place(page: before, row: self.page(before).rowCount)
   }
 
-  /// The first number that answers yes, where no answer is known for some; the end where none does.
+  /// The first number whose answer is true, although some have no answer; the end if there is none.
   private static func firstIndex(in range: Range<Int>, _ answer: (Int) -> Bool?) -> Int {
     var low = range.lowerBound
     var high = range.upperBound

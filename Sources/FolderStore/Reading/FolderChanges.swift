@@ -4,7 +4,7 @@ import Locks
 
 /// The records that differ between two states of the folder, one datastore after the other.
 ///
-/// Roots and pages that both states name are equal and never read; what is read is decoded one entry at a time.
+/// Roots and pages that both states name are equal and never read; the entries of others are decoded one at a time.
 package final class FolderChanges: ChangeReader {
   private let state: Mutex<State>
 
@@ -50,7 +50,7 @@ struct FolderDifference: Sendable {
   private let new: FolderDatastore?
   private var entries: EntryDifferences
 
-  /// Nil where both states are the same file, or have no such datastore with records.
+  /// Returns nil if both states are the same file, or have no such datastore with records.
   init?(of key: String, from oldView: FolderView, to newView: FolderView) throws(FolderError) {
     let (oldRoot, newRoot) = (oldView.rootFile(of: key)?.file, newView.rootFile(of: key)?.file)
     guard oldRoot != newRoot else { return nil }
@@ -61,7 +61,7 @@ struct FolderDifference: Sendable {
     entries = EntryDifferences(from: old?.primaryIndex, to: new?.primaryIndex)
   }
 
-  /// The number of records that came, where there were none before: counted without decoding one.
+  /// The number of new records, if there were none before: counted without decoding one.
   var importedCount: Int? {
     guard old == nil, let new else { return nil }
     return try? new.count

@@ -1,8 +1,7 @@
 import DatastoreModel
 import Locks
 
-/// What has been read of a folder so far. Everything that it hands out is immutable, in memory as on disk, so all views
-/// share it.
+/// The contents of a folder that were read so far. Everything that it returns is immutable, in memory as on disk, so all views share it.
 package final class FolderContents: Sendable {
   package let files: FolderFiles
   private let iterations = Mutex(BoundedCache<FolderHistory.Link, IterationFile>(half: 512))
@@ -55,7 +54,7 @@ package final class FolderContents: Sendable {
     }
   }
 
-  /// How many page files have been read, for tests that count work.
+  /// The number of page files that were read, for tests that count work.
   package var pageReadCount: Int { pages.withLock { $0.values.reduce(0) { $0 + $1.readCount } } }
 
   func parse<Value>(

@@ -3,8 +3,8 @@ package import DatastoreModel
 
 /// One datastore as of one iteration.
 ///
-/// It is opened by reading its root and the manifest and first page of each index, whatever the number of records. Where
-/// a file is damaged the datastore is still there: what needs that file throws its error, the rest can be read.
+/// Opening reads its root and the manifest and first page of each index, whatever the number of records. If a file is damaged, the
+/// datastore still opens: calls that need that file throw its error, and the rest can be read.
 package struct FolderDatastore: ReadableDatastore {
   package let descriptor: DatastoreDescriptor
   let primaryIndex: FolderIndex
@@ -64,7 +64,7 @@ extension FolderDatastore {
       indexes: secondary.map(\.descriptor))
   }
 
-  /// One that is registered and was never written to: nothing is known of its types.
+  /// A datastore that is registered and was never written to: its types are not known.
   private init(empty key: String, of contents: FolderContents) {
     let none = EntryList(source: contents.pageFiles(of: ""), pages: [])
     self.init(key: key, source: .success(none))
@@ -84,7 +84,7 @@ extension FolderDatastore {
   }
 }
 
-/// Finds the entries of a root's indexes and what their values are.
+/// Finds the entries of a root's indexes and the types of their values.
 private struct IndexOpener {
   let root: RootFile
   let folder: String
@@ -141,7 +141,7 @@ private struct IndexOpener {
 }
 
 extension ValueType {
-  /// The type as the first entry shows it: one whose values are not what its name promises is an app's own.
+  /// The type as the first entry shows it: if its values are not of the named type, the type is an app's own.
   fileprivate func checked(
     against source: Result<EntryList, FolderError>, as layout: Entry.Layout, header: (Entry) -> ArraySlice<UInt8>
   ) -> ValueType {
@@ -170,8 +170,7 @@ extension FolderIndex {
 }
 
 extension Record {
-  /// The record of a primary entry. `coding`: what the others of the datastore have, so that a look at its first byte
-  /// is enough for most.
+  /// The record of a primary entry. `coding` is that of the datastore's other records, so that the first byte is enough for most.
   init(_ entry: FolderEntry, like coding: RecordCoding) {
     let content = entry.record ?? []
     let looksAlike = coding == .json && (content.first == UInt8(ascii: "{") || content.first == UInt8(ascii: "["))

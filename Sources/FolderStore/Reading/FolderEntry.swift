@@ -2,10 +2,10 @@ package import DatastoreModel
 
 /// An entry of an index, decoded.
 package struct FolderEntry: Sendable {
-  /// In the primary index the identifier itself.
+  /// In the primary index this is the identifier itself.
   package var value: StoredKey
   package var identifier: StoredKey
-  /// What tells entries of one index apart: the identifier, or value and identifier; of known types in their order.
+  /// The bytes that identify an entry in its index: the identifier, or value and identifier; for known types they have the entries' order.
   package var key: [UInt8]
   /// Nil in a reference index.
   package var version: VersionTag?

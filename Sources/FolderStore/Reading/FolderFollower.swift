@@ -7,11 +7,10 @@ extension FolderStore {
   }
 }
 
-/// Watches the folder's two pointers: `Info.json`, which names the snapshot, and the snapshot's manifest, which names
-/// the commit.
+/// Watches the folder's two pointers: `Info.json`, which names the snapshot, and the snapshot's manifest, which names the commit.
 ///
-/// Apps of the original library rewrite `Info.json` whenever they read, so a change is told only when the pointers lead
-/// to another iteration.
+/// Apps of the original library rewrite `Info.json` whenever they read, so a change is reported only if the pointers lead to another
+/// iteration.
 private final class FolderFollower: Sendable {
   private let contents: FolderContents
   private let change: @Sendable () -> Void

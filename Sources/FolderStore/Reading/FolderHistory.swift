@@ -2,11 +2,11 @@ package import DatastoreModel
 
 /// The commits of a folder, oldest first, as far back as the files reach.
 ///
-/// Only backward links are stored, so the way is walked once from the newest; a refresh walks the new part only.
+/// Only backward links are stored, so one walk from the newest finds all; a refresh walks the new part only.
 package struct FolderHistory: Sendable {
   /// Oldest first; commit 1 is the first.
   package private(set) var links: [Link] = []
-  /// Why the history does not begin at a first commit, where it does not.
+  /// The reason that the history does not begin at a first commit; nil if it does.
   package private(set) var ending: Ending?
 
   /// An iteration and the snapshot that holds it.
@@ -28,7 +28,7 @@ package struct FolderHistory: Sendable {
 
   package init() {}
 
-  /// Walks back from an iteration. `known`: an earlier walk, which is continued where the new one meets it.
+  /// Walks back from an iteration. `known` is an earlier walk, which is reused from the commit where the new one meets it.
   package init(
     from head: Link, known: FolderHistory = FolderHistory(), in contents: FolderContents
   ) throws(FolderError) {
@@ -58,7 +58,7 @@ package struct FolderHistory: Sendable {
     links += newestFirst.reversed()
   }
 
-  /// The commit before one: in the same snapshot, else where the file says, which is stale in most files.
+  /// The commit before one: in the same snapshot, else in the snapshot that the file names, which is stale in most files.
   private static func predecessor(of link: Link, in contents: FolderContents) throws(FolderError) -> Link? {
     let iteration = try contents.iteration(link)
     guard let preceding = iteration.preceding else { return nil }
@@ -70,7 +70,7 @@ package struct FolderHistory: Sendable {
     return nil
   }
 
-  /// The newest commit's number; 0 where there is none.
+  /// The newest commit's number; 0 if there is none.
   package var head: CommitNumber { CommitNumber(UInt64(links.count)) }
 
   package func link(_ commit: CommitNumber) -> Link? {

@@ -3,14 +3,14 @@ import Locks
 
 /// One index of a folder: its entries in stored order.
 ///
-/// Where the type of the values is known, places are found by halving; for other types only the entries that are there
-/// say where they are, and a look through all of them finds it.
+/// If the type of the values is known, entries are found by binary search. For other types only the entries themselves show their order,
+/// and a search reads all of them.
 package final class FolderIndex: ReadableIndex {
   package let descriptor: IndexDescriptor
   package let layout: Entry.Layout
   package let values: ValueType
   package let identifiers: ValueType
-  /// The entries, or why there are none.
+  /// The entries, or the reason that there are none.
   let source: Result<EntryList, FolderError>
   /// The count that the folder keeps of its records; nil for secondary indexes.
   private let recordedCount: Int?
@@ -31,7 +31,7 @@ package final class FolderIndex: ReadableIndex {
     self.recordedCount = recordedCount
   }
 
-  /// The folder's own count, until the pages have been counted; reads all pages where that count cannot be right.
+  /// The folder's own count, until the pages have been counted; reads all pages if that count cannot be right.
   package var count: Int {
     get throws(ModelError) {
       let entries = try entries
@@ -95,7 +95,7 @@ extension FolderIndex {
     return try entries.rank(of: place)
   }
 
-  /// Where the entry of a record lies.
+  /// The place of a record's entry.
   func place(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> EntryList.Place? {
     let entries = try entries
     guard layout == .primary || value != nil else {
@@ -122,8 +122,8 @@ extension FolderIndex {
     return nil
   }
 
-  /// Where a record lies in the primary index, also where its entries are not in the order of their type: that is looked
-  /// at once, when a search finds nothing.
+  /// The place of a record in the primary index, even if the entries are not in the order of their type: that is checked when a search
+  /// finds nothing.
   func placeInAnyOrder(of identifier: StoredKey) throws(ModelError) -> EntryList.Place? {
     if let place = try place(of: identifier, value: nil) { return place }
     let entries = try entries
@@ -162,7 +162,7 @@ extension FolderIndex {
     return found
   }
 
-  /// Where an identifier of unknown order lies: all are read once, and their ranks kept.
+  /// The place of an identifier of unknown order: all are read once, and their ranks kept.
   private func storedPosition(of identifier: [UInt8], in entries: EntryList) -> EntryList.Place? {
     if let known = positions.withLock({ $0 }) { return known[identifier].flatMap { entries.place(ofRow: $0) } }
     var ranks: [[UInt8]: Int] = [:]
@@ -177,7 +177,7 @@ extension FolderIndex {
     return found[identifier].flatMap { entries.place(ofRow: $0) }
   }
 
-  /// Whether the identifiers really lie in the order of their type, which every search relies on.
+  /// Whether the identifiers really are in the order of their type, on which every search relies.
   private func isInOrder(_ entries: EntryList) -> Bool {
     if let known = orderIsRight.withLock({ $0 }) { return known }
     var last: [UInt8]?
@@ -211,10 +211,10 @@ extension FolderIndex {
     var identifier: [UInt8]
   }
 
-  /// Most headers lie within so many bytes, and a record of any size need not be read for its key.
+  /// The bytes that contain most headers, so that a record of any size need not be read for its key.
   private static let headerGlance = 1024
 
-  /// The keys of an entry, or nil where it cannot be read.
+  /// The keys of an entry; nil if it cannot be read.
   func keys(at place: EntryList.Place, in entries: EntryList) -> RawKeys? {
     guard place.row == 0 else { return readKeys(at: place, in: entries) }
     if let known = firstKeys.withLock({ $0[place.page] }) { return known }

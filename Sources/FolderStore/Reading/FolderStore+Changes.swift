@@ -26,11 +26,11 @@ extension FolderStore {
   }
 }
 
-/// A record as of one commit, with what tells cheaply that an older commit has the same.
+/// A record as of one commit, with the root and pages that show cheaply whether an older commit has the same.
 private struct RecordState {
   let key: StoredKey
   let datastore: String
-  /// Nil: it is not there.
+  /// Nil if the record does not exist.
   let record: Record?
   private let root: String?
   /// The pages that its entry touches.
@@ -65,7 +65,7 @@ private struct RecordState {
     self.root = root
   }
 
-  /// The record one commit earlier. Where that names the same root, or the same pages, it is the same.
+  /// The record one commit earlier. If that commit names the same root, or the same pages, the record is the same.
   func before(_ view: FolderView) throws(ModelError) -> RecordState {
     let older = view.rootFile(of: datastore)
     if older?.file == root { return self }

@@ -22,7 +22,7 @@ extension FolderStore {
     return commits
   }
 
-  /// Whether a commit only made datastores known.
+  /// Whether a commit only registered datastores.
   package func isRegistration(_ number: CommitNumber) throws(ModelError) -> Bool {
     guard let link = history.link(number) else { return false }
     do throws(FolderError) {
@@ -51,7 +51,7 @@ extension FolderStore {
     }
   }
 
-  /// The numbers of the newest rows of the history, registrations passed over.
+  /// The numbers of the newest rows of the history, without registrations.
   private func rows(_ limit: Int) throws(ModelError) -> [CommitNumber] {
     var rows: [CommitNumber] = []
     var number = history.head
@@ -88,7 +88,7 @@ extension FolderStore {
     }
     let old = before ?? FolderView(empty: contents)
     let isRegistration = new.iteration.isRegistration(after: before?.iteration)
-    // Damage in a datastore hides what changed in it, not that the commit is there.
+    // Damage in a datastore hides its changes, not the commit.
     let changes = isRegistration ? [] : Self.changes(from: old, to: new)
     return Commit(
       number: number, parents: before.map { [$0.commit] } ?? [], date: new.iteration.creationDate,
@@ -118,7 +118,7 @@ extension FolderStore {
   }
 }
 
-/// What a commit added to the folder.
+/// The bytes that a commit added to the folder.
 enum FolderGrowth {
   /// The sizes of the files that an iteration brought: itself, new roots, their new manifests and new pages.
   static func bytes(from old: FolderView, to new: FolderView, at link: FolderHistory.Link) -> UInt64 {

@@ -3,9 +3,9 @@ import Locks
 
 /// A folder that the original CodableDatastore library wrote, read through the same interface as our own stores.
 ///
-/// Nothing in the folder is ever changed: no lock is taken, no date rewritten, no file made. Every iteration is a
-/// commit, numbered from the oldest that is still there. An app may go on writing meanwhile; its files are never
-/// changed after they are written, and the only pointer is replaced in one step.
+/// Nothing in the folder is ever changed: no lock is taken, no date rewritten, no file made. Every iteration is a commit, numbered from the
+/// oldest that still exists. An app may go on writing meanwhile: its files never change after they are written, and the only pointer is
+/// replaced in one step.
 ///
 /// Opening walks the iterations back once and reads nothing of the records.
 package final class FolderStore: ReadableStore {
@@ -14,7 +14,7 @@ package final class FolderStore: ReadableStore {
   private let state: Mutex<State>
   let counts = Mutex(BoundedCache<FolderHistory.Link, Commit>(half: 512))
 
-  /// What the newest look at the pointers found.
+  /// The result of the last look at the pointers.
   struct State: Sendable {
     var history: FolderHistory
     var head: FolderView
@@ -23,7 +23,7 @@ package final class FolderStore: ReadableStore {
     var report: [String]
   }
 
-  /// Opens the folder; throws where it is none (`ModelError.invalid`) or nothing of it can be read.
+  /// Opens the folder; throws if it is not such a folder (`ModelError.invalid`) or none of it can be read.
   package init(at path: String) throws(ModelError) {
     self.path = path
     contents = FolderContents(path: path)
@@ -128,7 +128,7 @@ extension FolderStore {
     return manifest.currentIteration.map { FolderHistory.Link(iteration: $0, snapshot: snapshot) }
   }
 
-  /// The history from the current iteration; where that cannot be read, from the newest one that can.
+  /// The history from the current iteration; if that cannot be read, from the newest one that can.
   private static func history(
     from pointer: FolderHistory.Link, after known: State?, in contents: FolderContents, report: inout [String]
   ) throws(FolderError) -> FolderHistory {
@@ -144,7 +144,7 @@ extension FolderStore {
     }
   }
 
-  /// All iteration files of a snapshot, also those that nothing leads to, by their creation.
+  /// All iteration files of a snapshot, also those that nothing refers to, by their creation.
   static func iterations(of snapshot: DatedIdentifier, in contents: FolderContents) -> [FolderHistory.Link] {
     var found: [(date: Int64, link: FolderHistory.Link)] = []
     contents.files.walk(FolderLayout.iterations(of: snapshot)) { file, _ in

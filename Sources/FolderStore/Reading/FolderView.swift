@@ -7,7 +7,7 @@ package struct FolderView: ReadableView {
   let snapshot: DatedIdentifier?
   let contents: FolderContents
 
-  /// A folder that nothing was ever written to.
+  /// A folder to which nothing was ever written.
   init(empty contents: FolderContents) {
     commit = CommitNumber(0)
     iteration = .empty
@@ -33,7 +33,7 @@ package struct FolderView: ReadableView {
     return FolderDatastore.open(key, reference, in: snapshot, contents: contents)
   }
 
-  /// Where a datastore's root lies; nil where it is not there or was never written.
+  /// The file and folder of a datastore's root; nil if it does not exist or was never written.
   func rootFile(of key: String) -> (file: String, folder: String)? {
     guard let snapshot, let reference = iteration.datastores[key], let root = reference.root else { return nil }
     let folder = FolderLayout.datastore(reference.folder, in: snapshot)

@@ -1,6 +1,6 @@
-/// The runs of pages in which two states of an index differ; what they share is left out.
+/// The runs of pages in which two states of an index differ, without the pages that they share.
 struct PageDifference: Sendable {
-  /// Pages of the old and of the new list that take each other's place. Either may be empty.
+  /// Pages of the old list and the pages of the new list that replace them. Either may be empty.
   struct Run: Hashable, Sendable {
     var old: Range<Int>
     var new: Range<Int>
@@ -8,8 +8,8 @@ struct PageDifference: Sendable {
 
   let runs: [Run]
 
-  /// Compares page lists. Pages are never changed, so what both lists name is equal; an entry that goes on from a shared
-  /// page into one that is not belongs to the run.
+  /// Compares page lists. Pages are never changed, so pages in both lists are equal; an entry that goes on from a shared page into another
+  /// one belongs to the run.
   init(_ old: EntryList, _ new: EntryList) {
     guard old.source === new.source else {
       runs = [Run(old: old.pages.indices, new: new.pages.indices)].filter { !$0.old.isEmpty || !$0.new.isEmpty }
@@ -34,7 +34,7 @@ struct PageDifference: Sendable {
     self.runs = Self.merged(runs.map { Self.widened($0, old, new) })
   }
 
-  /// Takes shared pages before a run in, where an entry begins on them that reaches into the run.
+  /// Adds the shared pages before a run on which an entry begins that reaches into the run.
   private static func widened(_ run: Run, _ old: EntryList, _ new: EntryList) -> Run {
     var run = run
     guard continues(into: run.old, of: old) || continues(into: run.new, of: new) else { return run }
@@ -48,7 +48,7 @@ struct PageDifference: Sendable {
     return run
   }
 
-  /// Whether what follows the shared pages before a run is the rest of an entry.
+  /// Whether a run begins with the rest of an entry from the shared pages before it.
   private static func continues(into run: Range<Int>, of list: EntryList) -> Bool {
     var page = run.lowerBound
     while page < list.pages.count {
@@ -58,7 +58,7 @@ struct PageDifference: Sendable {
     return false
   }
 
-  /// Widening may let runs touch.
+  /// Widening may make runs touch.
   private static func merged(_ runs: [Run]) -> [Run] {
     var merged: [Run] = []
     for run in runs {

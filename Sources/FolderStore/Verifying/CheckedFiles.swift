@@ -1,6 +1,6 @@
 import DatastoreModel
 
-/// The files that some commit names, and what their pages are, each looked at once.
+/// The files that some commit names, and summaries of their pages, each read once.
 struct CheckedFiles {
   private let contents: FolderContents
   private var known: Set<String> = []
@@ -8,7 +8,7 @@ struct CheckedFiles {
   private var pages: [String: [DatedIdentifier: PageSummary]] = [:]
   private(set) var pageCount = 0
 
-  /// What a list of pages must know of each.
+  /// The facts about each page that a list of pages needs.
   private struct PageSummary {
     var startCount: Int
     var beginsOpen: Bool?
@@ -18,7 +18,7 @@ struct CheckedFiles {
 
   init(_ contents: FolderContents) { self.contents = contents }
 
-  /// Takes a file as named; answers whether it is named for the first time.
+  /// Notes a named file; returns whether it is named for the first time.
   @discardableResult
   mutating func note(_ file: String) -> Bool { known.insert(file).inserted }
 
@@ -53,7 +53,7 @@ struct CheckedFiles {
     return findings
   }
 
-  /// A dropped page was part of a state before; its file may be there.
+  /// A dropped page was part of an earlier state; its file may exist.
   private mutating func noteDropped(_ page: DatedIdentifier, of index: String) {
     note(FolderLayout.page(page, of: index))
   }
@@ -117,7 +117,7 @@ struct CheckedFiles {
     return summary
   }
 
-  /// The number of entries of a list that was checked; nil where a page of it is damaged.
+  /// The number of entries of a list that was checked; nil if a page of it is damaged.
   func startCount(of list: EntryList) -> Int? {
     var count = 0
     for identifier in list.pages {

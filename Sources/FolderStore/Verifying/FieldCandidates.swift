@@ -3,19 +3,19 @@ import DatastoreModel
 
 /// Finds the field that an index's values come from, version by version.
 ///
-/// The first entries of a version name the fields that could be meant; all others are tried on these.
+/// The first entries of a version name the candidate fields; all other entries are tested on these.
 struct FieldCandidates: Sendable {
   private let index: IndexDescriptor
   private var versions: [String: Version] = [:]
 
   private static let sampleSize = 64
-  /// So many entries must follow a field before those that do not are held against the index.
+  /// The number of entries that must follow a field before the others count against the index.
   private static let evidence = 20
 
   private struct Version: Sendable {
     var entryCount = 0
     var sampled = 0
-    /// How many entries each field gives, and the first records for which it gives another value.
+    /// The number of entries that each field gives, and the first records for which it gives another value.
     var matches: [DocumentPath: Int] = [:]
     var misses: [DocumentPath: Sample] = [:]
     var hasValueBesideNull = false
@@ -25,7 +25,7 @@ struct FieldCandidates: Sendable {
 
   init(_ index: IndexDescriptor) { self.index = index }
 
-  /// Tries an entry's value on the fields of its record.
+  /// Tests an entry's value on the fields of its record.
   mutating func test(_ value: StoredKey, of document: Document, version: String, identifier: StoredKey) -> Outcome {
     var state = versions[version] ?? Version()
     defer { versions[version] = state }
@@ -75,7 +75,7 @@ struct FieldCandidates: Sendable {
     return .unknown
   }
 
-  /// The field that is called like the index, or the first by name.
+  /// The field with the name of the index, or the first by name.
   private func preferred(_ paths: Set<DocumentPath>) -> DocumentPath? {
     paths.min { left, right in
       let names = (left.shortText == index.name, right.shortText == index.name)
@@ -116,9 +116,8 @@ struct FieldCandidates: Sendable {
     return Set(fields.compactMap { field in encoding.keyValue(of: field).flatMap { try? encoding.encode($0) } })
   }
 
-  /// Whether a record has a date that the entry keeps to the millisecond only. What the original library reads back is
-  /// the same number for multiples of an eighth of a second; of others it computes another one than the record has, and
-  /// never finds the entry again.
+  /// Whether a record has a date that the entry keeps to the millisecond only. The original library reads back the same number for
+  /// multiples of an eighth of a second. For other dates it computes another number than the record has, and never finds the entry again.
   private func holdsInexactDate(near seconds: Double, in document: Document) -> Bool {
     document.fields.contains { _, field in
       let date: Double

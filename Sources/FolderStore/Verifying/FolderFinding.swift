@@ -1,11 +1,11 @@
 /// Something that the check of a folder found.
 package struct FolderFinding: Hashable, Sendable {
   package enum Severity: String, Hashable, Comparable, Sendable, CaseIterable {
-    /// Nothing is wrong; worth knowing.
+    /// Nothing is wrong, but the user may want to know it.
     case note
-    /// All can be read, and the original library will have trouble with it, or has lost something.
+    /// All can be read, but the original library will have trouble with it, or has lost something.
     case warning
-    /// Something cannot be read, or is not what it says.
+    /// Something cannot be read, or is not what it claims to be.
     case damage
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -14,7 +14,7 @@ package struct FolderFinding: Hashable, Sendable {
     }
   }
 
-  /// What it is, in a word that scripts may rely on.
+  /// The kind of finding, as a word that scripts may rely on.
   package enum Kind: String, Hashable, Sendable {
     case unreadableFile = "unreadable-file"
     case missingFile = "missing-file"
@@ -36,7 +36,7 @@ package struct FolderFinding: Hashable, Sendable {
     case orphanFile = "orphan-file"
     /// Q5: a changed identifier type emptied the datastore.
     case lostRecords = "lost-records"
-    /// Q6: a date that is not exactly what its index keeps.
+    /// Q6: a date that differs from the one that its index keeps.
     case stuckByDate = "stuck-by-date"
     /// Q7: a value too long to be read back.
     case stuckByLength = "stuck-by-length"
@@ -58,7 +58,7 @@ package struct FolderFinding: Hashable, Sendable {
   package var index: String?
   /// A sentence without a stop.
   package var message: String
-  /// What can be done about it, as a sentence without a stop.
+  /// The action to take, as a sentence without a stop.
   package var remedy: String?
 
   package init(
@@ -84,7 +84,7 @@ extension FolderFinding: CustomStringConvertible {
   }
 }
 
-/// What the check of a folder found, and what it looked at.
+/// The findings of a check of a folder, and the amounts that were checked.
 package struct FolderReport: Hashable, Sendable {
   package var findings: [FolderFinding] = []
   package var commitCount = 0
@@ -97,14 +97,14 @@ package struct FolderReport: Hashable, Sendable {
   package var orphanCount = 0
   package var orphanBytes = 0
 
-  /// Whether everything can be read and is what it says.
+  /// Whether everything can be read and is what it claims to be.
   package var isSound: Bool { !findings.contains { $0.severity == .damage } }
-  /// 0, or 3 where something is damaged.
+  /// 0, or 3 if something is damaged.
   package var exitStatus: Int32 { isSound ? 0 : 3 }
 
   package func findings(_ kind: FolderFinding.Kind) -> [FolderFinding] { findings.filter { $0.kind == kind } }
 
-  /// What was looked at, in one sentence.
+  /// The amounts that were checked, in one sentence.
   package var summary: String {
     "\(commitCount) commits, \(datastoreCount) datastores, \(recordCount) records, \(entryCount) index entries, "
       + "\(pageCount) pages, \(fileCount) files of \(byteCount) bytes checked"

@@ -1,7 +1,7 @@
 package import DatastoreModel
 
-/// Checks a folder: every file that any commit names, the records and indexes of the newest state entry by entry, and
-/// the cases in which the original library loses data or gets stuck, with what can be done.
+/// Checks a folder: every file that any commit names, the records and indexes of the newest state entry by entry, and the cases in which
+/// the original library loses data or gets stuck, with a remedy.
 ///
 /// Each page is read once, however many commits list it. Memory grows with the number of pages, not with the records.
 package struct FolderVerifier {
@@ -12,14 +12,14 @@ package struct FolderVerifier {
   private let progress: (Progress) -> Void
   private let isCancelled: () -> Bool
 
-  /// How far the check is.
+  /// The progress of the check.
   package struct Progress: Hashable, Sendable {
     package var title: String
     package var done: Int
     package var total: Int
   }
 
-  /// Opens the folder; throws where nothing of it can be read.
+  /// Opens the folder; throws if none of it can be read.
   package init(
     at path: String, progress: @escaping (Progress) -> Void = { _ in }, isCancelled: @escaping () -> Bool = { false }
   ) throws(ModelError) {
@@ -29,7 +29,7 @@ package struct FolderVerifier {
     self.isCancelled = isCancelled
   }
 
-  /// Looks at everything and answers what was found; throws only `ModelError.cancelled`.
+  /// Checks everything and returns the report; throws only `ModelError.cancelled`.
   package static func verify(
     _ path: String, progress: @escaping (Progress) -> Void = { _ in }, isCancelled: @escaping () -> Bool = { false }
   ) throws(ModelError) -> FolderReport {
@@ -239,7 +239,7 @@ extension FolderVerifier {
   }
 }
 
-// MARK: - What nothing leads to
+// MARK: - Files that no commit names
 
 extension FolderVerifier {
   private mutating func checkOtherFiles() {
@@ -278,7 +278,7 @@ extension FolderVerifier {
         remedy: "converting leaves them out"))
   }
 
-  /// Iterations of all snapshots that are no part of the history.
+  /// Iterations of all snapshots that are not part of the history.
   private func unreachableCommits() -> [FolderHistory.Link] {
     let known = Set(store.history.links)
     var snapshots: Set<DatedIdentifier> = Set(store.history.links.map(\.snapshot))

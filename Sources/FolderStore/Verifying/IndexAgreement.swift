@@ -1,37 +1,37 @@
 package import Documents
 package import DatastoreModel
 
-/// How the entries of an index agree with the records.
+/// The agreement of an index's entries with the records.
 ///
-/// The folder says nothing of where an index's values come from: that is code. What can be told is whether each entry
-/// has its record, each record of an index of one its one entry, and copies equal the records. Beyond that the values
-/// are compared with the fields of the records: where all follow one field, an entry that does not is wrong.
+/// The folder does not say where an index's values come from: that is code. The check can tell whether each entry has its record, each
+/// record of an index of one its one entry, and copies equal the records. Beyond that it compares the values with the fields of the
+/// records: if all others follow one field, an entry that does not is wrong.
 package struct IndexAgreement: Sendable {
   package let index: IndexDescriptor
   package private(set) var entryCount = 0
-  /// Entries of records that are not there.
+  /// Entries of records that do not exist.
   package private(set) var dangling = Sample()
   /// Records that have more than one entry in an index of one value each, or one entry twice.
   package private(set) var repeated = Sample()
   /// Records that have no entry in an index of one value each.
   package private(set) var missing = Sample()
-  /// Entries that do not lie in the order of their types.
+  /// Entries that are not in the order of their types.
   package private(set) var disordered = Sample()
   /// Copies of a direct index that differ from the record of the same version.
   package private(set) var differingCopies = Sample()
-  /// Records whose date is not exactly what the entry keeps of it.
+  /// Records whose date differs from the date that the entry keeps.
   package private(set) var inexactDates = Sample()
   /// Entries with a header too long for the original library to read back, and for a key of a store.
   package private(set) var longHeaders = Sample()
   package private(set) var longKeys = Sample()
-  /// Records that share a value in an index that is meant for one record a value.
+  /// Records that share a value in an index that allows one record for each value.
   package private(set) var sharedValues = Sample()
   package private(set) var unreadable: [FolderError] = []
-  /// What the values are.
+  /// The source of the values.
   package private(set) var source = ValueSource.unknown
 
   package enum ValueSource: Hashable, Sendable {
-    /// Nothing that fields show: computed, or too few entries to tell.
+    /// No field gives them: they are computed, or there are too few entries to decide.
     case unknown
     case field(DocumentPath)
     /// Each version's records follow a field of their own, and these are not the same.
@@ -65,7 +65,7 @@ package struct IndexAgreement: Sendable {
     if index.kind.hasManyValues, case .field(let path) = source { try checkCompleteness(of: path, records) }
   }
 
-  /// Why the index cannot be trusted, as half a sentence; nil where nothing speaks against it.
+  /// The reason not to trust the index, as half a sentence; nil if there is none.
   package var disagreement: String? {
     if !unreadable.isEmpty { return "\(unreadable.count) of its entries cannot be read" }
     if !dangling.isEmpty { return "entries of records that are not there: \(dangling.text)" }
@@ -133,7 +133,7 @@ extension IndexAgreement {
     tally.previousDate = entry.value.value
   }
 
-  /// Dates lie in the order of all their digits, of which the entries keep the milliseconds.
+  /// Dates are in the order of all their digits, of which the entries keep the milliseconds.
   private func isWithinMillisecond(_ value: KeyValue, _ previous: KeyValue?) -> Bool {
     guard case .date(let date) = value, case .date(let before)? = previous else { return false }
     return before - date < 0.0015
@@ -155,8 +155,8 @@ extension IndexAgreement {
     if outcome == .inexactDate { inexactDates.add(entry.identifier) }
   }
 
-  /// Whether a copy of the same version says something else: the original library may have encoded it a second time, with
-  /// its members in another order.
+  /// Whether a copy of the same version has another content: the original library may have encoded it a second time, with its members in
+  /// another order.
   private func differs(_ entry: FolderEntry, from record: FolderEntry) -> Bool {
     guard let copy = entry.record, copy != record.record, entry.version == record.version else { return false }
     guard let mine = try? Record(entry, like: coding).document(),
@@ -205,7 +205,7 @@ struct Bitmap: Sendable {
     words = [UInt64](repeating: 0, count: (count + 63) / 64)
   }
 
-  /// Sets a bit; answers whether it was set before.
+  /// Sets a bit; returns whether it was set before.
   mutating func insert(_ place: Int) -> Bool {
     guard place >= 0, place < count else { return false }
     let mask: UInt64 = 1 << UInt64(place % 64)

@@ -1,7 +1,7 @@
 import Documents
 import DatastoreModel
 
-/// Checks the records of a datastore one by one: that each can be read, in order, once.
+/// Checks the records of a datastore one by one: that each can be read, is in order, and occurs once.
 struct RecordCheck {
   private let datastore: FolderDatastore
   private(set) var count = 0
@@ -26,7 +26,7 @@ struct RecordCheck {
         previous = entry.key
         count += 1
       } catch {
-        // Damage of a whole page was told with the page.
+        // Damage of a whole page was reported with the page.
         guard entries.page(row.page).damage == nil else { continue }
         findings.append(
           FolderFinding(
@@ -89,7 +89,7 @@ struct RecordCheck {
 }
 
 extension IndexAgreement {
-  /// What there is to tell about the index.
+  /// The findings about the index.
   func findings(of datastore: FolderDatastore) -> [FolderFinding] {
     let key = datastore.descriptor.key
     let name = index.name

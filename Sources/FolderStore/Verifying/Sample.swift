@@ -1,6 +1,6 @@
 package import DatastoreModel
 
-/// How many records have something in common, and the first few of them.
+/// The number of records that have something in common, and the first few of them.
 package struct Sample: Hashable, Sendable {
   package private(set) var count = 0
   package private(set) var first: [StoredKey] = []
@@ -9,7 +9,7 @@ package struct Sample: Hashable, Sendable {
 
   package init() {}
 
-  /// So many, of which none is known.
+  /// A number of records of which none is known.
   init(count: Int) { self.count = count }
 
   mutating func add(_ identifier: StoredKey) {

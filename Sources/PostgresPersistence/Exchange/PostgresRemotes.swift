@@ -9,10 +9,10 @@
   /// try await persistence.exchange(with: "team")
   /// ```
   ///
-  /// A remote's location is kept beside the store and shown, so it has no password: that comes from `PGPASSWORD`, the password file
+  /// A remote's location is stored beside the store and shown, so it has no password: that comes from `PGPASSWORD`, the password file
   /// `~/.pgpass` or a service file.
   public enum PostgresRemotes {
-    /// Lets every store of this process exchange with stores on servers. Safe from any thread, and to be called again.
+    /// Lets every store of this process exchange with stores on servers. Safe from any thread, and may be called again.
     public static func enable() { ServerRemotes.install(.postgres) }
   }
 #endif

@@ -6,7 +6,7 @@
 
   /// A store on a database server as another copy of a store file.
   ///
-  /// It tells its heads and sends its commits as every store does. What is pushed to it is written as one transaction of the server, which
+  /// It reports its heads and sends its commits as every store does. Pushed commits are written as one transaction of the server, which
   /// moves its head or does nothing.
   package final class ServerPeer: Peer {
     package let name: String
@@ -14,10 +14,10 @@
     private let store: OwnStore
     private let exchange: StoreExchange
     private let peer: StorePeer
-    /// The head that was told: what is pushed was judged by it.
+    /// The head that was reported last: a push is based on it.
     private var told: CommitIdentity?
 
-    /// Opens the store of a URL; it must be there.
+    /// Opens the store of a URL, which must exist.
     package init(_ url: ServerURL, name: String, client: ServerRemotes.Client) throws(StorageError) {
       self.name = name
       engine = try ServerStore.ofDatastores(
@@ -29,7 +29,7 @@
       peer = StorePeer(store, name: name, now: client.now)
     }
 
-    /// How often the server was waited for.
+    /// The number of round trips to the server.
     package var roundTrips: Int { engine.roundTrips }
 
     package func heads() throws -> [CommitIdentity] {
@@ -59,9 +59,9 @@
           throw ModelError.noSuchCommit(commits.head.text)
         }
         let from = told.flatMap { Self.place(of: $0, in: graph) }
-        // Its state is what the first of them is told against.
+        // The changes of the first missing commit are its difference to that head's state.
         guard told == nil || from != nil else { return false }
-        let missing = graph.parentsFirst(commits.numbers).compactMap { number -> HistoryAppend.Commit? in
+        let missing = graph.parentsFirst(commits.numbers).compactMap { number -> HistoryUpload.Commit? in
           guard let identity = graph.identity(of: number), let node = graph[identity],
             there.number(of: identity) == nil
           else { return nil }
@@ -70,21 +70,21 @@
             Pedigree(parents: node.parents, undoes: node.undoes, squashed: graph.leftOut(before: identity))
           )
         }
-        let append = HistoryAppend(
+        let isMoved = try HistoryUpload.append(
           missing, of: source, from: from, to: head, identity: { graph.identity(of: $0) },
-          known: { there.number(of: $0) })
-        guard try append.run(on: engine, progress: { commits.progress?($0, $1) ?? true }) else { return false }
+          known: { there.number(of: $0) }, on: engine, progress: { commits.progress?($0, $1) ?? true })
+        guard isMoved else { return false }
         told = commits.head
         engine.keepReporting()
         return true
       }
     }
 
-    private static func place(of identity: CommitIdentity, in graph: CommitGraph) -> HistoryAppend.Place? {
+    private static func place(of identity: CommitIdentity, in graph: CommitGraph) -> HistoryUpload.Place? {
       graph.number(of: identity).map { ($0, identity) }
     }
 
-    /// Errors of the server as the model's.
+    /// Turns errors of the server into errors of the model.
     private func explaining<R>(_ body: () throws -> R) throws -> R {
       do {
         return try body()
@@ -97,7 +97,7 @@
   }
 
   extension ServerRemotes {
-    /// By libpq.
+    /// Remotes on PostgreSQL servers, through libpq.
     package static let postgres = ServerRemotes(
       check: { text throws(ExchangeError) in
         do throws(InvalidServerURL) {

@@ -10,24 +10,24 @@ import StorageEngine
 /// One connection to a server, in libpq's pipeline mode and never blocking in it: statements go out together, and the answers are read
 /// while the rest is still being sent.
 ///
-/// It is used by one thread at a time; `ConnectionPool` and the owners of one see to that.
+/// One thread at a time uses it; `ConnectionPool` and the owners of a connection see to that.
 final class Connection: @unchecked Sendable {
-  // `@unchecked`: whoever has taken it from the pool, or made it, is its only user until it is given back under the pool's lock.
+  // `@unchecked`: the thread that took it from the pool, or made it, is its only user until it gives it back under the pool's lock.
   private let handle: OpaquePointer
   private let url: ServerURL
-  private let counters: RoundTrips
+  private let roundTrips: SharedCount
   private var prepared: Set<String> = []
   private(set) var isLost = false
-  /// What the server said in the last exchange, where it refused that.
+  /// The server's error in the last exchange, if the server refused that.
   var refusal: SQLError?
-  /// Bytes of a copy that libpq holds, at most.
+  /// The most bytes of a copy that libpq holds.
   private var unsent = 0
   private static let mostUnsent = 1 << 20
 
   /// Connects; takes at most as long as `connect_timeout` says for each host.
-  init(_ url: ServerURL, program: String, counters: RoundTrips) throws(StorageError) {
+  init(_ url: ServerURL, program: String, roundTrips: SharedCount) throws(StorageError) {
     self.url = url
-    self.counters = counters
+    self.roundTrips = roundTrips
     guard let opened = Self.withWords(url.words(program: program), { PQconnectdbParams($0, $1, 0) }) else {
       let reason = strata_libpq_failure().map { String(cString: $0) }
       throw .noConnection(to: url, reason ?? "no memory")
@@ -40,35 +40,34 @@ final class Connection: @unchecked Sendable {
       }
       throw .noConnection(to: url, reason)
     }
-    // What libpq would print of notices goes nowhere: the terminal is not its own.
+    // Notices that libpq would print are dropped: the terminal is not libpq's own.
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
       throw .noConnection(to: url, Self.message(of: handle, url))
     }
-    // A statement is planned once for a connection: to plan it anew for each set of parameters was three fifths of what the server
-    // did for a load. Such a plan must stay good when the tables grow, and each statement has indexes that serve it: it is one loop
-    // within another along them. Where one is read without, its price would make the server compile the plan. Behind a pooler that
-    // keeps no statements every one is planned anew.
+    // Plans each statement once for a connection. To plan it for each set of parameters was three fifths of the server's work for a load.
+    // Such a plan must stay good as tables grow, and each statement has indexes that serve it: it is one nested loop along them. If a table
+    // is read without them, the price would make the server compile the plan. Behind a pooler that keeps no statements, every statement is
+    // planned each time.
     guard url.prepares else { return }
-    try exchange([
+    try exchange(
       Statement(
         """
         select set_config(w.name, w.value, false)
         from (values ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),
           ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('jit', 'off')) w (name, value)
         where exists (select from pg_catalog.pg_settings s where s.name = w.name)
-        """)
-    ])
+        """))
   }
 
   deinit { PQfinish(handle) }
 
-  /// Whether a server is there and lets nobody in, which no waiting changes. A standby where a primary is wanted is none: it may become one.
+  /// Whether a server is there and refuses the connection for good. A standby is not refused if a primary is wanted: it may become one.
   static func isRefused(_ url: ServerURL, program: String) -> Bool {
     var words = url.words(program: program)
     words.removeAll { $0.name == "target_session_attrs" }
     words.append(("target_session_attrs", "any"))
-    // One that has no TLS answers those who do not ask for it.
+    // A server without TLS answers only clients that do not require TLS.
     let plain = words.filter { $0.name != "sslmode" } + [("sslmode", "prefer")]
     guard withWords(plain, { PQpingParams($0, $1, 0) }) == PQPING_OK else { return false }
     let handle = withWords(words) { PQconnectdbParams($0, $1, 0) }
@@ -78,32 +77,44 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Exchanges
 
-  /// Sends statements in one flush and answers what each answered: one round trip.
+  /// Sends statements in one flush and returns the rows of each: one round trip.
   ///
-  /// - Throws: What the server said of the first statement that failed (`refusal`), after which none of the others was run; where the
-  ///   connection `isLost`, nobody knows what was, and it is of no use any more.
+  /// - Throws: The server's error for the first statement that failed (`refusal`); the server runs none of the statements after it. If the
+  ///   connection `isLost`, it is unknown which were run, and the connection is of no more use.
   ///
-  /// - Parameter isCounted: false for what nobody waits for.
+  /// - Parameter isCounted: False if no caller waits for the answers.
   @discardableResult
   func exchange(_ statements: [Statement], isCounted: Bool = true) throws(StorageError) -> [Rows] {
-    if isCounted { counters.add() }
+    if isCounted { roundTrips.add(1) }
     return try receive(send(statements))
   }
 
-  /// Ends a transaction that failed.
-  func rollBack() {
-    if !isLost { _ = try? exchange([Statement("rollback")]) }
+  /// Sends one statement in the same way.
+  @discardableResult
+  func exchange(_ statement: Statement) throws(StorageError) -> Rows { try exchange([statement])[0] }
+
+  /// Runs exchanges of this connection as one transaction of the server: all of it is done, or nothing.
+  func inTransaction<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+    do throws(StorageError) {
+      try exchange(Statement("begin"))
+      let result = try body()
+      try exchange(Statement("commit"))
+      return result
+    } catch {
+      if !isLost { _ = try? exchange(Statement("rollback")) }
+      throw error
+    }
   }
 
-  /// Sends statements in one flush, for whose answers nobody waits yet.
+  /// Sends statements in one flush, without waiting for their answers.
   func begin(_ statements: [Statement]) throws(StorageError) -> [Expected] {
-    counters.add()
+    roundTrips.add(1)
     let expected = try send(statements)
-    guard PQflush(handle) >= 0 else { throw lost() }
+    _ = try flush()
     return expected
   }
 
-  /// Waits for an answer, a millisecond at most; whether it begins to come.
+  /// Waits for an answer, at most a millisecond, and returns whether it begins to come.
   func isAnswered() -> Bool {
     if isLost || PQisBusy(handle) == 0 { return true }
     var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
@@ -115,27 +126,32 @@ final class Connection: @unchecked Sendable {
     refusal = nil
     var expected: [Expected] = []
     for (place, statement) in statements.enumerated() {
-      if let name = statement.name, url.prepares {
-        if !prepared.contains(name) {
-          try sendPrepare(statement, name)
-          expected.append(.prepare(name, place))
-          // Said at once, so that a statement that is there twice is prepared once; taken back where preparing fails.
-          prepared.insert(name)
-        }
-        try sendPrepared(statement, name)
-      } else {
-        try send(statement)
+      var types = statement.parameters.map { Oid($0.type.rawValue) }
+      let name = url.prepares ? statement.name : nil
+      // Noted at once, so that a statement that occurs twice is prepared once; taken back if preparing fails.
+      if let name, prepared.insert(name).inserted {
+        guard PQsendPrepare(handle, name, statement.sql, Int32(types.count), &types) == 1 else { throw lost() }
+        expected.append(Expected(statement: place, prepares: name))
       }
-      expected.append(.rows(place))
+      let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
+        if let name {
+          PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+        } else {
+          PQsendQueryParams(handle, statement.sql, count, types, values, lengths, formats, 1)
+        }
+      }
+      guard sent == 1 else { throw lost() }
+      expected.append(Expected(statement: place))
     }
     guard PQpipelineSync(handle) == 1 else { throw lost() }
     return expected
   }
 
-  /// What the answers to an exchange are about.
-  enum Expected {
-    case prepare(String, Int)
-    case rows(Int)
+  /// The part of an exchange that an answer belongs to.
+  struct Expected {
+    var statement: Int
+    /// The name under which the statement is prepared; nil if it is run at once.
+    var prepares: String?
   }
 
   /// Reads the answers up to the mark that ends the exchange.
@@ -144,22 +160,14 @@ final class Connection: @unchecked Sendable {
     var failure: SQLError?
     for answer in expected {
       guard let result = try nextResult() else { throw lost("an answer is missing") }
-      let status = PQresultStatus(result)
-      switch status {
+      switch PQresultStatus(result) {
       case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
-        if case .rows = answer { rows.append(Rows(result)) } else { PQclear(result) }
-      case PGRES_PIPELINE_ABORTED:
-        if case .prepare(let name, _) = answer { prepared.remove(name) }
-        PQclear(result)
-      default:
-        let place: Int
-        switch answer {
-        case .prepare(let name, let statement):
-          prepared.remove(name)
-          place = statement
-        case .rows(let statement): place = statement
+        if answer.prepares == nil { rows.append(Rows(result)) } else { PQclear(result) }
+      case let status:
+        if let name = answer.prepares { prepared.remove(name) }
+        if status != PGRES_PIPELINE_ABORTED, failure == nil {
+          failure = error(result, statement: answer.statement)
         }
-        if failure == nil { failure = error(result, statement: place) }
         PQclear(result)
         if PQstatus(handle) != CONNECTION_OK { throw lost(failure?.message) }
       }
@@ -178,15 +186,20 @@ final class Connection: @unchecked Sendable {
   /// The next result, or nil at the end of an answer; sends meanwhile what has not been sent.
   private func nextResult() throws(StorageError) -> OpaquePointer? {
     while PQisBusy(handle) == 1 {
-      let unsent = PQflush(handle)
-      guard unsent >= 0 else { throw lost() }
-      try wait(forWriting: unsent == 1, milliseconds: -1)
+      try wait(forWriting: !flush(), milliseconds: -1)
       guard PQconsumeInput(handle) == 1 else { throw lost() }
     }
     return PQgetResult(handle)
   }
 
-  /// Waits until something can be read, or also written; false when the time is over.
+  /// Sends what can be sent at once, and returns whether that is all.
+  private func flush() throws(StorageError) -> Bool {
+    let rest = PQflush(handle)
+    guard rest >= 0 else { throw lost() }
+    return rest == 0
+  }
+
+  /// Waits until something can be read, or also written; returns false if the time is over.
   @discardableResult
   private func wait(forWriting: Bool, milliseconds: Int32) throws(StorageError) -> Bool {
     var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN | (forWriting ? POLLOUT : 0)), revents: 0)
@@ -197,33 +210,13 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  private func sendPrepare(_ statement: Statement, _ name: String) throws(StorageError) {
-    var types = statement.parameters.map { Oid($0.type.rawValue) }
-    guard PQsendPrepare(handle, name, statement.sql, Int32(types.count), &types) == 1 else { throw lost() }
-  }
-
-  private func sendPrepared(_ statement: Statement, _ name: String) throws(StorageError) {
-    let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
-      PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
-    }
-    guard sent == 1 else { throw lost() }
-  }
-
-  private func send(_ statement: Statement) throws(StorageError) {
-    let types = statement.parameters.map { Oid($0.type.rawValue) }
-    let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
-      PQsendQueryParams(handle, statement.sql, count, types, values, lengths, formats, 1)
-    }
-    guard sent == 1 else { throw lost() }
-  }
-
   // MARK: Bulk
 
-  /// Begins to copy rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. The rows follow with
-  /// `put`, and `endCopy` ends it. Nothing else may be asked meanwhile.
+  /// Begins to copy rows into a table; `sql` has the columns and the table, and ends with `(format binary)`. The rows follow with `put`,
+  /// and `endCopy` ends it. No other exchange is possible until then.
   func beginCopy(_ sql: String) throws(StorageError) {
     guard !isLost else { throw lost("it was lost before") }
-    counters.add()
+    roundTrips.add(1)
     // COPY is not for pipelines.
     guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw lost() }
     guard let begun = try nextResult() else { throw lost("an answer is missing") }
@@ -262,7 +255,7 @@ final class Connection: @unchecked Sendable {
     if let failure { throw translate(failure) }
   }
 
-  /// Sends whole rows: the count of fields, then each field's length and bytes. Waits only where much is under way already.
+  /// Sends whole rows: the count of fields, then each field's length and bytes. Waits only if much is under way already.
   func put(_ bytes: [UInt8]) throws(StorageError) {
     while true {
       let put = bytes.withUnsafeBytes { bytes in
@@ -272,29 +265,22 @@ final class Connection: @unchecked Sendable {
       if put == 1 { break }
       try drain()
     }
-    let rest = PQflush(handle)
-    guard rest >= 0 else { throw lost() }
-    unsent = rest == 0 ? 0 : unsent + bytes.count
+    unsent = try flush() ? 0 : unsent + bytes.count
     if unsent > Self.mostUnsent { try drain() }
   }
 
-  /// Sends what libpq holds, and takes in what the server says meanwhile, or both would wait for each other.
+  /// Sends the bytes that libpq holds and reads the server's messages meanwhile; otherwise each would wait for the other.
   private func drain() throws(StorageError) {
-    while true {
-      let unsent = PQflush(handle)
-      guard unsent >= 0 else { throw lost() }
-      if unsent == 0 {
-        self.unsent = 0
-        return
-      }
+    while try !flush() {
       try wait(forWriting: true, milliseconds: -1)
       guard PQconsumeInput(handle) == 1 else { throw lost() }
     }
+    unsent = 0
   }
 
   // MARK: Notifications
 
-  /// Waits for a notification; whether one came before the time was over.
+  /// Waits for a notification, and returns whether one came before the time was over.
   func waitForNotification(milliseconds: Int32) throws(StorageError) -> Bool {
     guard !isLost else { throw lost("it was lost before") }
     if takeNotifications() { return true }
@@ -332,7 +318,7 @@ final class Connection: @unchecked Sendable {
       context: field("W"))
   }
 
-  /// The one place where what a server says becomes an error of the engine.
+  /// The one place that turns a server's error into an error of the engine.
   private func translate(_ error: SQLError) -> StorageError {
     refusal = error
     switch error.state {
@@ -373,17 +359,16 @@ final class Connection: @unchecked Sendable {
   }
 
   private static func withParameters(
-    _ parameters: [SQLValue],
-    _ body: ([UnsafePointer<CChar>?], [Int32], [Int32], Int32) -> Int32
+    _ parameters: [SQLValue], _ body: ([UnsafePointer<CChar>?], [Int32], [Int32], Int32) -> Int32
   ) -> Int32 {
     var memory: [UInt8] = []
-    // Where each begins, and nil for the null.
+    // Where each begins, or nil for a null.
     var starts: [Int?] = []
     var lengths: [Int32] = []
     for parameter in parameters {
-      let start = memory.count
-      starts.append(parameter.append(to: &memory) ? start : nil)
-      lengths.append(Int32(memory.count - start))
+      starts.append(parameter.binary.map { _ in memory.count })
+      memory += parameter.binary ?? []
+      lengths.append(Int32(parameter.binary?.count ?? 0))
     }
     // An empty value is not the null: it needs an address.
     if memory.isEmpty { memory.append(0) }
@@ -396,5 +381,5 @@ final class Connection: @unchecked Sendable {
   }
 }
 
-/// Holds the thread before a server that is gone is tried again.
+/// Holds the thread before the next try to reach a server that is gone.
 func rest(milliseconds: UInt32) { usleep(milliseconds * 1_000) }

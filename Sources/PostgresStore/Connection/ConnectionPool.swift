@@ -5,9 +5,10 @@ import StorageEngine
 final class ConnectionPool: Sendable {
   let url: ServerURL
   private let options: ServerOptions
-  let counters = RoundTrips()
+  /// The number of round trips to the server.
+  let roundTrips = SharedCount()
   private let idle = Mutex<[Connection]>([])
-  /// So many are kept open for the next.
+  /// The number of connections that are kept open for the next exchanges.
   private static let mostIdle = 8
 
   init(_ url: ServerURL, _ options: ServerOptions) {
@@ -15,12 +16,12 @@ final class ConnectionPool: Sendable {
     self.options = options
   }
 
-  /// Makes a connection, or says at once why there is none.
+  /// Makes a connection, or throws at once.
   func connect() throws(StorageError) -> Connection {
-    try Connection(url, program: options.program, counters: counters)
+    try Connection(url, program: options.program, roundTrips: roundTrips)
   }
 
-  /// Makes a connection. A server that is gone is waited for, where reads do; one that is there and lets nobody in is not.
+  /// Makes a connection. Waits for a server that is gone, if reads do so; does not wait for one that refuses the connection.
   func open(until deadline: Int64? = nil) throws(StorageError) -> Connection {
     let deadline = deadline ?? self.deadline
     var isTold = false
@@ -42,14 +43,12 @@ final class ConnectionPool: Sendable {
     monotonicClock() + (options.waitsToRead ? Int64(options.patience * 1_000_000_000) : 0)
   }
 
-  /// Runs statements that may run twice, such as those that only read: where a connection turns out to be gone, they are tried on
-  /// another one.
+  /// Runs statements that may run twice, such as those that only read: if a connection turns out to be gone, another one runs them.
   func read(_ statements: [Statement]) throws(StorageError) -> [Rows] {
     let deadline = deadline
     while true {
       let known = takeIdle()
-      let connection: Connection
-      if let known { connection = known } else { connection = try open(until: deadline) }
+      let connection = if let known { known } else { try open(until: deadline) }
       do throws(StorageError) {
         let rows = try connection.exchange(statements)
         keep(connection)
@@ -61,16 +60,18 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// Sends statements that only read, without waiting for their answers; nil where no connection is idle that could.
+  /// Runs one statement in the same way.
+  func read(_ statement: Statement) throws(StorageError) -> Rows { try read([statement])[0] }
+
+  /// Sends statements that only read, without waiting for their answers; returns nil if no idle connection could send them.
   func ask(_ statements: [Statement]) -> (connection: Connection, expected: [Connection.Expected])? {
     guard let connection = takeIdle(), let expected = try? connection.begin(statements) else { return nil }
     return (connection, expected)
   }
 
-  /// Calls `body` with a connection that is its own for the time. Nothing is tried again.
+  /// Calls `body` with a connection of its own for the time. Nothing is tried again.
   func with<R>(_ body: (Connection) throws(StorageError) -> R) throws(StorageError) -> R {
-    let connection: Connection
-    if let known = takeIdle() { connection = known } else { connection = try open() }
+    let connection = if let known = takeIdle() { known } else { try open() }
     defer { keep(connection) }
     return try body(connection)
   }
@@ -79,12 +80,7 @@ final class ConnectionPool: Sendable {
   @discardableResult
   func inTransaction(_ statements: [Statement]) throws(StorageError) -> [Rows] {
     try with { connection throws(StorageError) in
-      do throws(StorageError) {
-        return try connection.exchange([Statement("begin")] + statements + [Statement("commit")])
-      } catch {
-        connection.rollBack()
-        throw error
-      }
+      try connection.inTransaction { () throws(StorageError) in try connection.exchange(statements) }
     }
   }
 
@@ -95,15 +91,32 @@ final class ConnectionPool: Sendable {
     idle.withLock { if $0.count < Self.mostIdle { $0.append(connection) } }
   }
 
-  /// Closes those that nobody uses.
   func close() { idle.withLock { $0.removeAll() } }
 }
 
-/// How often a server was waited for.
-final class RoundTrips: Sendable {
-  private let number = Atomic<Int>(0)
+/// A number that several threads count.
+final class SharedCount: Sendable {
+  private let number = Atomic(0)
 
-  var count: Int { number.load(ordering: .relaxed) }
+  var value: Int { number.load(ordering: .acquiring) }
 
-  func add() { number.add(1, ordering: .relaxed) }
+  func add(_ count: Int) { number.add(count, ordering: .acquiringAndReleasing) }
+}
+
+/// Whether an answer was slow lately, so that callers do not wait for the next ones.
+final class Slowness: Sendable {
+  private let left = Atomic(0)
+
+  /// Large enough that callers seldom wait for a server that always takes longer, and small enough that one slow reply by chance costs
+  /// little.
+  private static let countAfterSlow = 16
+
+  func note() { left.store(Self.countAfterSlow, ordering: .relaxed) }
+
+  /// Whether the caller must not wait for the next one.
+  func take() -> Bool {
+    guard left.load(ordering: .relaxed) > 0 else { return false }
+    left.subtract(1, ordering: .relaxed)
+    return true
+  }
 }

@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// What one statement answered, in binary form. It is read by one thread at a time.
+/// The answer to one statement, in binary form. One thread at a time reads it.
 final class Rows {
   private let result: OpaquePointer
 
@@ -11,7 +11,6 @@ final class Rows {
 
   var count: Int { Int(PQntuples(result)) }
 
-  /// How many rows the statement changed.
   var changed: Int {
     guard let text = PQcmdTuples(result) else { return 0 }
     return Int(String(cString: text)) ?? 0
@@ -31,22 +30,20 @@ final class Rows {
 
   func bool(_ row: Int, _ column: Int) -> Bool { raw(row, column)?.first == 1 }
 
-  /// A whole number of two, four or eight bytes; 0 where it is null.
+  /// A whole number of two, four or eight bytes; 0 if it is null.
   func int(_ row: Int, _ column: Int) -> Int64 { raw(row, column).flatMap(Self.int) ?? 0 }
 
   /// A number of ours that is never negative.
   func number(_ row: Int, _ column: Int) -> UInt64 { UInt64(bitPattern: int(row, column)) }
 
-  /// An array of whole numbers.
-  func ints(_ row: Int, _ column: Int) -> [Int64] { array(row, column) { Self.int($0) ?? 0 } }
+  func numbers(_ row: Int, _ column: Int) -> [UInt64] {
+    array(row, column) { UInt64(bitPattern: Self.int($0) ?? 0) }
+  }
 
-  /// An array of texts.
   func texts(_ row: Int, _ column: Int) -> [String] { array(row, column) { String(decoding: $0, as: UTF8.self) } }
 
   /// The elements of an array of one dimension, without its nulls.
-  private func array<Element>(
-    _ row: Int, _ column: Int, _ element: (UnsafeRawBufferPointer) -> Element
-  ) -> [Element] {
+  private func array<Element>(_ row: Int, _ column: Int, _ element: (UnsafeRawBufferPointer) -> Element) -> [Element] {
     guard let bytes = raw(row, column), bytes.count >= 20 else { return [] }
     var values: [Element] = []
     var position = 20

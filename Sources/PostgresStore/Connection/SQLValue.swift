@@ -1,89 +1,68 @@
 /// One parameter of a statement, in the binary form that servers take.
-enum SQLValue: Sendable {
-  case null(SQLType)
-  case bool(Bool)
-  case int(Int64)
-  case int32(Int32)
-  case bytes([UInt8])
-  case text(String)
-  case ints([Int64?])
-  case int32s([Int32])
-  case byteArrays([[UInt8]?])
-  case texts([String?])
+struct SQLValue: Sendable {
+  let type: SQLType
+  /// Nil for a null.
+  let binary: [UInt8]?
+
+  private init(_ type: SQLType, _ binary: [UInt8]?) { (self.type, self.binary) = (type, binary) }
+
+  private init(_ type: SQLType, _ value: some FixedWidthInteger) {
+    var bytes: [UInt8] = []
+    Self.append(value, to: &bytes)
+    self.init(type, bytes)
+  }
+
+  /// An array of one dimension: dimensions, whether there are nulls (there may be), type, length, lower bound; then each length and bytes.
+  private init<Element>(
+    _ type: SQLType, of element: SQLType, _ values: [Element?], size: (Element) -> Int,
+    _ append: (Element, inout [UInt8]) -> Void
+  ) {
+    var bytes: [UInt8] = []
+    Self.append(Int32(values.isEmpty ? 0 : 1), to: &bytes)
+    Self.append(Int32(values.isEmpty ? 0 : 1), to: &bytes)
+    Self.append(element.rawValue, to: &bytes)
+    if !values.isEmpty {
+      Self.append(Int32(values.count), to: &bytes)
+      Self.append(Int32(1), to: &bytes)
+    }
+    for value in values {
+      Self.append(Int32(value.map(size) ?? -1), to: &bytes)
+      if let value { append(value, &bytes) }
+    }
+    self.init(type, bytes)
+  }
+
+  static func null(_ type: SQLType) -> SQLValue { SQLValue(type, nil) }
+  static func bool(_ value: Bool) -> SQLValue { SQLValue(.bool, [value ? 1 : 0]) }
+  static func int(_ value: Int64) -> SQLValue { SQLValue(.int, value) }
+  static func int32(_ value: Int32) -> SQLValue { SQLValue(.int32, value) }
+  static func bytes(_ value: [UInt8]) -> SQLValue { SQLValue(.bytes, value) }
+  static func text(_ value: String) -> SQLValue { SQLValue(.text, Array(value.utf8)) }
 
   /// A number of ours that is never negative.
   static func number(_ value: UInt64) -> SQLValue { .int(Int64(bitPattern: value)) }
   static func numbers(_ values: some Sequence<UInt64>) -> SQLValue { .ints(values.map { Int64(bitPattern: $0) }) }
 
-  var type: SQLType {
-    switch self {
-    case .null(let type): type
-    case .bool: .bool
-    case .int: .int
-    case .int32: .int32
-    case .bytes: .bytes
-    case .text: .text
-    case .ints: .ints
-    case .int32s: .int32s
-    case .byteArrays: .byteArrays
-    case .texts: .texts
-    }
+  static func ints(_ values: [Int64?]) -> SQLValue {
+    SQLValue(.ints, of: .int, values, size: { _ in 8 }) { append($0, to: &$1) }
   }
-
-  /// Appends the binary form; false for the null, which has none.
-  func append(to bytes: inout [UInt8]) -> Bool {
-    switch self {
-    case .null: return false
-    case .bool(let value): bytes.append(value ? 1 : 0)
-    case .int(let value): Self.append(value, to: &bytes)
-    case .int32(let value): Self.append(value, to: &bytes)
-    case .bytes(let value): bytes += value
-    case .text(let value): bytes += value.utf8
-    case .ints(let values):
-      Self.append(values, of: .int, to: &bytes) { value, bytes in
-        guard let value else { return Self.append(Int32(-1), to: &bytes) }
-        Self.append(Int32(8), to: &bytes)
-        Self.append(value, to: &bytes)
-      }
-    case .int32s(let values):
-      Self.append(values, of: .int32, to: &bytes) { value, bytes in
-        Self.append(Int32(4), to: &bytes)
-        Self.append(value, to: &bytes)
-      }
-    case .byteArrays(let values):
-      Self.append(values, of: .bytes, to: &bytes) { value, bytes in
-        Self.append(Int32(value?.count ?? -1), to: &bytes)
-        if let value { bytes += value }
-      }
-    case .texts(let values):
-      Self.append(values, of: .text, to: &bytes) { value, bytes in
-        Self.append(Int32(value?.utf8.count ?? -1), to: &bytes)
-        if let value { bytes += value.utf8 }
-      }
-    }
-    return true
+  static func int32s(_ values: [Int32?]) -> SQLValue {
+    SQLValue(.int32s, of: .int32, values, size: { _ in 4 }) { append($0, to: &$1) }
+  }
+  static func byteArrays(_ values: [[UInt8]?]) -> SQLValue {
+    SQLValue(.byteArrays, of: .bytes, values, size: \.count) { $1 += $0 }
+  }
+  static func texts(_ values: [String?]) -> SQLValue {
+    SQLValue(.texts, of: .text, values, size: \.utf8.count) { $1 += $0.utf8 }
   }
 
   /// Appends a number as servers take it.
   static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
     withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
-
-  /// An array of one dimension: dimensions, whether there are nulls (there may be), type, length, lower bound; then each length and bytes.
-  private static func append<Element>(
-    _ values: [Element], of type: SQLType, to bytes: inout [UInt8], _ append: (Element, inout [UInt8]) -> Void
-  ) {
-    Self.append(Int32(values.isEmpty ? 0 : 1), to: &bytes)
-    Self.append(Int32(values.isEmpty ? 0 : 1), to: &bytes)
-    Self.append(type.rawValue, to: &bytes)
-    guard !values.isEmpty else { return }
-    Self.append(Int32(values.count), to: &bytes)
-    Self.append(Int32(1), to: &bytes)
-    for value in values { append(value, &bytes) }
-  }
 }
 
-/// The types that are used, by the numbers that PostgreSQL gives them.
+/// The types that are used, with PostgreSQL's numbers for them.
 enum SQLType: UInt32, Sendable {
   case bool = 16
   case bytes = 17
@@ -98,7 +77,7 @@ enum SQLType: UInt32, Sendable {
 
 /// One statement of an exchange.
 struct Statement: Sendable {
-  /// By which it is prepared once for each connection; nil where it is used so seldom that it is not.
+  /// The name under which it is prepared once for each connection; nil if it is used too seldom for that.
   var name: String?
   var sql: String
   var parameters: [SQLValue] = []

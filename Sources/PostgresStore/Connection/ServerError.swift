@@ -1,26 +1,26 @@
 import StorageEngine
 
-/// An error as a server tells it.
+/// An error as a server reports it.
 struct SQLError: Error, Hashable, Sendable {
   /// The five characters of the standard.
   var state: String
   var message: String
-  /// Which statement of an exchange failed, from 0.
+  /// The place of the failed statement in its exchange, from 0.
   var statement = 0
-  /// The table that it was about, where the engine tells.
+  /// The table that it concerns, if the server names it.
   var table = ""
-  /// What the server was at.
+  /// The work of the server when the error occurred.
   var context = ""
 
   static let full = "53100"
   static let held = "55P03"
 
-  /// The table whose row was waited for, where that is told.
+  /// The table whose row was waited for, if the server names it.
   var heldTable: String? { Tables.names.first { context.contains("\"\($0)\"") } }
 
-  /// A lock was waited for in vain.
+  /// The wait for a lock was in vain.
   ///
-  /// - Parameter session: who holds it, where that is known.
+  /// - Parameter session: The session that holds it, if that is known.
   func heldRow(by session: String?) -> StorageError {
     .refused(
       "another session holds \(heldTable.map { "a row of table “\($0)”" } ?? "what is to be written")"
@@ -28,18 +28,12 @@ struct SQLError: Error, Hashable, Sendable {
   }
 }
 
-/// A commit's random name, by which its outcome is found out after a connection was lost.
-struct CommitToken: Hashable, Sendable {
-  var bytes: [UInt8]
-
-  static func random() -> CommitToken {
-    var bytes: [UInt8] = []
-    for _ in 0..<2 { SQLValue.append(UInt64.random(in: .min ... .max), to: &bytes) }
-    return CommitToken(bytes: bytes)
-  }
+extension [UInt8] {
+  /// A random name, such as that of a commit, which serves to find out its outcome after a connection was lost.
+  static func token() -> [UInt8] { (0..<16).map { _ in .random(in: .min ... .max) } }
 }
 
-// What only a server has to say, one sentence each that a user can act on; no password ever stands in it.
+// Errors that only a server has, one sentence each that a user can act on; none contains a password.
 extension StorageError {
   static func refused(_ reason: String) -> StorageError { .server(.refused, reason: reason) }
 
@@ -47,15 +41,14 @@ extension StorageError {
 
   static let withoutStoreRow = damagedOnServer("the row of the store is missing")
 
-  /// No connection came about: no server, a wrong password, TLS refused.
+  /// No connection was made: no server, a wrong password, TLS refused.
   static func noConnection(to url: ServerURL, _ reason: String) -> StorageError {
     .server(.unreachable, reason: "no connection to \(url): \(reason)")
   }
 
-  /// A connection that was there is gone, and another did not come about in time; nothing was written.
+  /// A connection was lost, and no other was made in time; nothing was written.
   static func lostConnection(to url: ServerURL, _ reason: String) -> StorageError {
-    .server(
-      .unreachable, reason: "the connection to \(url) was lost (\(reason)); nothing was written, try again")
+    .server(.unreachable, reason: "the connection to \(url) was lost (\(reason)); nothing was written, try again")
   }
 
   static func unordered(_ name: TreeName) -> StorageError {

@@ -6,24 +6,24 @@ import CLibPQ
   import Glibc
 #endif
 
-/// A text that is no URL of a server.
+/// A text that is not a URL of a server.
 package struct InvalidServerURL: Error, Hashable, Sendable, CustomStringConvertible {
   package var reason: String
 
   package var description: String { "this is no URL of a server: \(reason)" }
 }
 
-/// Where a store lies on a server: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?schema=NAME&PARAMETER=VALUE`.
+/// The place of a store on a server: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?schema=NAME&PARAMETER=VALUE`.
 ///
-/// Everything may be left out; what is, libpq takes from its environment, its service file and its password file. `schema` is ours (“strata”
-/// where it is not given), and so are `prepared=no`, for poolers that keep no prepared statements, and `wait=SECONDS`, the time for which a server that is gone is
-/// waited for; every other parameter is one of libpq's.
+/// Every part may be left out; libpq takes a missing part from its environment, its service file and its password file. `schema` is ours
+/// (“strata” by default). So is `prepared=no`, for poolers that keep no prepared statements, and `wait=SECONDS`, the time to wait for a
+/// server that is gone. Every other parameter is one of libpq's.
 package struct ServerURL: Hashable, Sendable {
   /// The schema whose tables are the store's.
   package private(set) var schema = "strata"
   /// Whether statements are prepared once for each connection.
   private(set) var prepares = true
-  /// How long a server that is gone is waited for, in seconds; nil where nothing is said.
+  /// The time to wait for a server that is gone, in seconds; nil if the URL does not set it.
   private(set) var patience: Double?
   /// Words and values as libpq takes them, in the order given.
   private var parameters: [Parameter] = []
@@ -38,26 +38,18 @@ package struct ServerURL: Hashable, Sendable {
   /// Whether a text is meant as such a URL.
   package static func isMeant(by text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
 
-  /// - Throws: What tells what part is wrong and quotes neither user nor password.
+  /// - Throws: An error that says which part is wrong and quotes neither user nor password.
   package init(parsing text: String) throws(InvalidServerURL) {
     guard let scheme = Self.schemes.first(where: { text.hasPrefix($0) }) else {
       throw InvalidServerURL(reason: "it begins with postgres://")
     }
     guard !text.utf8.contains(0) else { throw InvalidServerURL(reason: "it holds a zero character") }
     var rest = text.dropFirst(scheme.count)
-    var query: Substring = ""
-    if let mark = rest.firstIndex(of: "?") {
-      query = rest[rest.index(after: mark)...]
-      rest = rest[..<mark]
-    }
+    let query = Self.cut(&rest, at: "?")
     if rest.contains("#") || query.contains("#") {
       throw InvalidServerURL(reason: "a “#” in it must be written %23")
     }
-    var database: Substring = ""
-    if let slash = rest.firstIndex(of: "/") {
-      database = rest[rest.index(after: slash)...]
-      rest = rest[..<slash]
-    }
+    let database = Self.cut(&rest, at: "/")
     if database.contains("@") || database.contains("/") {
       throw InvalidServerURL(
         reason: "an “@” or “/” in the user, the password or the database must be written %40 or %2F")
@@ -79,6 +71,13 @@ package struct ServerURL: Hashable, Sendable {
     for pair in query.split(separator: "&") { try take(pair) }
   }
 
+  /// Cuts a text off at a character, and returns the rest behind it.
+  private static func cut(_ text: inout Substring, at mark: Character) -> Substring {
+    guard let place = text.firstIndex(of: mark) else { return "" }
+    defer { text = text[..<place] }
+    return text[text.index(after: place)...]
+  }
+
   private mutating func takeHosts(_ text: Substring) throws(InvalidServerURL) {
     guard !text.isEmpty else { return }
     var hosts: [String] = []
@@ -96,9 +95,8 @@ package struct ServerURL: Hashable, Sendable {
           throw InvalidServerURL(reason: "behind an address in brackets comes “:” and the port")
         }
         port = behind.dropFirst()
-      } else if let colon = host.firstIndex(of: ":") {
-        name = host[..<colon]
-        port = host[host.index(after: colon)...]
+      } else {
+        port = Self.cut(&name, at: ":")
       }
       guard port.isEmpty || (1...65_535).contains(Int(port) ?? 0) else {
         throw InvalidServerURL(reason: "a port is a number from 1 to 65535")
@@ -132,7 +130,7 @@ package struct ServerURL: Hashable, Sendable {
       }
       patience = seconds
     default:
-      // Where libpq cannot be loaded, connecting says so.
+      // If libpq cannot be loaded, connecting reports it.
       guard Self.words.isEmpty || Self.words.contains(name) else {
         throw InvalidServerURL(reason: "there is no parameter “\(name)”")
       }
@@ -164,7 +162,7 @@ package struct ServerURL: Hashable, Sendable {
 
   // MARK: For libpq
 
-  /// Everything that this libpq knows.
+  /// Every parameter that this libpq knows.
   private static let words: Set<String> = {
     var words: Set<String> = []
     guard let options = PQconndefaults() else { return words }
@@ -177,17 +175,17 @@ package struct ServerURL: Hashable, Sendable {
     return words
   }()
 
-  /// What a connection is made with: what the URL says, and what must hold where it says nothing.
+  /// The parameters of a connection: those of the URL, and our defaults for those that it does not set.
   func words(program: String) -> [(name: String, value: String)] {
     var words = parameters.map { (name: $0.name, value: $0.value) }
-    // A firewall forgets idle connections, and a server that is gone says nothing: both are found out in half a minute.
+    // A firewall forgets idle connections, and a server that is gone sends nothing: both are found out in half a minute.
     for (name, value) in [
       ("fallback_application_name", program), ("connect_timeout", "10"), ("keepalives_idle", "30"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "20000"),
     ] where !parameters.contains(where: { $0.name == name }) {
       words.append((name, value))
     }
-    // libpq says on the program's own error output that it does not read such a file: of none it says nothing.
+    // libpq reports on the program's error output that it does not read such a file. If the file does not exist, it reports nothing.
     if let file = openPasswordFile {
       words.removeAll { $0.name == "passfile" }
       words.append(("passfile", file + "/"))
@@ -195,7 +193,7 @@ package struct ServerURL: Hashable, Sendable {
     return words
   }
 
-  /// The password file, where libpq does not read it because others may read it, or because it is no file.
+  /// The password file, if libpq does not read it because others may read it, or because it is not a regular file.
   var openPasswordFile: String? {
     func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
     let path =
@@ -206,7 +204,7 @@ package struct ServerURL: Hashable, Sendable {
     return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0 ? nil : path
   }
 
-  /// Takes out of a text what nobody may read.
+  /// Removes the passwords from a text.
   func redact(_ text: String) -> String {
     var text = text
     for secret in parameters where Self.isSecret(secret.name) && !secret.value.isEmpty {

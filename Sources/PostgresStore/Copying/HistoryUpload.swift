@@ -1,287 +1,284 @@
 package import StorageEngine
 
-/// Copies a store file with its whole history into an empty store on a server, or what the server lacks of it behind what it has: the same
-/// commits, dates and authors, and of a whole copy the names.
+/// Copies commits of a store file to a store on a server, with their identities, dates and authors. `run` copies a whole history and its
+/// names into an empty store. `append` copies the commits that a server lacks behind those it has.
 ///
-/// Everything is one transaction of the server: it is all there in the end, or nothing of it. What a commit changed is told by the
-/// difference to the commit before it in the file, whatever it was made on, for a server keeps one row of states. Costs what the
-/// differences cost; memory is bounded but for the commits' own records.
+/// Everything is one transaction of the server, under the lock of its row: all of it is there in the end, or nothing. The changes of a
+/// commit are its difference to the commit that is written before it, whatever it was made on, for a server keeps one row of states. Costs
+/// as much as the differences; memory is bounded but for the numbers of the commits.
 package struct HistoryUpload {
   let source: any Engine
   let target: ServerStore
   let tables: Tables
   let connection: Connection
-  let progress: (_ done: Int, _ total: Int) -> Bool
+  private let progress: (_ done: Int, _ total: Int) -> Bool
 
-  /// The trees that the server has at this point.
+  /// The state of the server at this point.
+  private var newest: UInt64 = 0
+  private var oldest: UInt64 = 0
+  private var head: CommitIdentity?
   var trees: [TreeName: Int32] = [:]
   var nextTree: Int32 = 1
   var waiting: [Statement] = []
-  private var waitingBytes = 0
+  var waitingBytes = 0
   private var applied: [String: UInt64] = [:]
-  /// What the server calls a commit of the source that wrote a value; 0: whichever commit has the value here.
-  var writer: (UInt64) throws -> UInt64 = { $0 }
+  /// The server's number of a commit of the source that wrote a value; 0 means whichever commit has the value here.
+  private(set) var writer: (UInt64) -> UInt64 = { $0 }
 
-  /// What was copied.
+  /// A commit of the source, by its number there.
+  package typealias Place = (number: UInt64, identity: CommitIdentity)
+
+  /// A commit that the server lacks, and its ancestry as all stores know it.
+  package typealias Commit = (place: Place, origin: Pedigree)
+
+  /// The size of what was copied.
   package struct Report: Hashable, Sendable {
     package var commits = 0
     package var head: UInt64 = 0
   }
 
-  /// - Parameter progress: is told of commits done and in all; where it answers false, nothing is copied.
+  private init(
+    from source: any Engine, to target: ServerStore, _ progress: @escaping (_ done: Int, _ total: Int) -> Bool
+  ) throws(StorageError) {
+    (self.source, self.target, self.progress) = (source, target, progress)
+    tables = target.tables
+    connection = try target.pool.open()
+  }
+
+  // MARK: Copying
+
+  /// Copies a whole history.
+  ///
+  /// - Parameter progress: gets the commits done and in all; if it returns false, nothing is copied.
   @discardableResult
   package static func run(
     from source: any Engine, to target: ServerStore,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws -> Report {
+  ) throws(StorageError) -> Report {
     try target.requireWritable()
-    let upload = HistoryUpload(
-      source: source, target: target, connection: try target.pool.open(), progress: progress)
-    let report = try upload.inTransaction { upload in try upload.copy() }
+    let upload = try HistoryUpload(from: source, to: target, progress)
+    let report = try upload.inTransaction(under: "one") { upload throws(StorageError) in try upload.copy() }
     for table in ["current", "history", "commit", "tree"] {
-      _ = try? upload.connection.exchange([upload.tables.statement("analyze {\(table)}")])
+      _ = try? upload.connection.exchange(upload.tables.statement("analyze {\(table)}"))
     }
     return report
   }
 
-  /// Runs what writes, and commits it, or nothing of it.
-  func inTransaction<R>(_ body: (inout HistoryUpload) throws -> R) throws -> R {
-    var upload = self
-    do {
-      try connection.exchange([Statement("begin")])
-      let result = try body(&upload)
-      try upload.send()
-      try connection.exchange([Statement("commit")])
-      try target.refreshed()
-      return result
+  /// Adds commits to those of the server, and moves its head to the newest of them. They get the server's next numbers. A history with two
+  /// branches is written with one branch after the other.
+  ///
+  /// - Parameters:
+  ///   - commits: Each after those that it was made on.
+  ///   - from: The required head of the server, or nil if it has none.
+  ///   - identity: Returns the identity of a commit of the source; nil if compaction has left it out.
+  ///   - known: Returns the number that the server had given to a commit when it was last asked; nil if it had not.
+  ///   - progress: Gets the number of commits done and in all; if it returns false, nothing is written.
+  /// - Returns: Whether head is there now; false if it had moved meanwhile, and nothing was written.
+  /// - Throws: If the connection was lost at the end, the server was asked whether it is all there.
+  package static func append(
+    _ commits: [Commit], of source: any Engine, from: Place?, to head: Place,
+    identity: @escaping (UInt64) -> CommitIdentity?, known: @escaping (CommitIdentity) -> UInt64?,
+    on target: ServerStore, progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(StorageError) -> Bool {
+    try target.requireWritable()
+    func locked(_ body: (inout HistoryUpload) throws(StorageError) -> Bool) throws(StorageError) -> Bool {
+      let upload = try HistoryUpload(from: source, to: target, progress)
+      let isDone = try upload.inTransaction(under: "one and \(target.tables.boundsWaiting)", body)
+      if isDone { _ = try? upload.connection.exchange(Statement("notify \(target.tables.channel)")) }
+      return isDone
+    }
+    do throws(StorageError) {
+      return try locked { upload throws(StorageError) in
+        // An earlier try of this process, or another one, has sent it.
+        if upload.head == head.identity { return true }
+        guard upload.head == from?.identity else { return false }
+        try upload.add(commits, from: from, to: head, identity: identity, known: known)
+        return true
+      }
     } catch {
-      connection.rollBack()
+      guard error.isWorthWaiting else { throw error }
+      // A transaction under way has taken the lock of the row or never will: the holder of the lock sees now how it ended.
+      guard let isThere = try? locked({ $0.head == head.identity }) else {
+        throw .lostConnection(to: target.url, "whether the commits are there the next exchange finds out")
+      }
+      if isThere { return true }
       throw error
     }
   }
 
-  init(
-    source: any Engine, target: ServerStore, connection: Connection,
-    progress: @escaping (_ done: Int, _ total: Int) -> Bool
-  ) {
-    self.source = source
-    self.target = target
-    tables = target.tables
-    self.connection = connection
-    self.progress = progress
-  }
-
-  private mutating func copy() throws -> Report {
-    let began = try connection.exchange([
-      tables.statement("update {store} set newest = newest where one and newest = 0 and next_tree = 1")
-    ])
-    guard began[0].changed == 1 else {
-      throw StorageError.readOnly(
-        reason: "schema “\(target.url.schema)” has commits already; a copy needs an empty one")
+  private mutating func copy() throws(StorageError) -> Report {
+    guard newest == 0, nextTree == 1 else {
+      throw .readOnly(reason: "schema “\(target.url.schema)” has commits already; a copy needs an empty one")
     }
-    let head = source.head
-    var commits: [(record: CommitRecord, pedigree: Pedigree?)] = []
-    try source.forEachCommit { commit, pedigree throws(StorageError) in
-      commits.append((commit, pedigree))
+    let (source, head) = (source, source.head)
+    var numbers: [UInt64] = []
+    try source.forEachDescent { commit throws(StorageError) in
+      numbers.append(commit.number)
       return true
     }
-    commits.reverse()
-    var before: View?
-    for (done, commit) in commits.enumerated() {
-      let view = try source.view(at: commit.record.number)
-      try insert(ServerCommit(record: commit.record, clock: source.clock(of: commit.record), pedigree: commit.pedigree))
-      try write(commit.record.names)
-      try writeDifference(from: before, to: view, number: view.commit.number)
-      before = view
-      guard progress(done + 1, commits.count) else { throw StorageError.cancelled }
+    guard let first = numbers.last else { return Report() }
+    try write(numbers.reversed(), after: nil, head: head) { _, record throws(StorageError) in
+      ServerCommit(record: record, clock: try source.clock(of: record), pedigree: try source.pedigree(of: record))
     }
-    guard let first = commits.first?.record.number, let before else { return Report() }
-    // Names whose commits compaction has put together with others.
+    // Names of commits that compaction has squashed into others.
     let names = try source.names
     try write(names.filter { applied[$0.key] != $0.value }.map { NameChange(name: $0.key, commit: $0.value) })
-    var newest = before.commit.number
-    if head.commit.number != newest {
-      // The newest state is what commits are made on, so it must be that of head.
-      newest += 1
-      try beginBookkeeping(newest)
-      try writeDifference(from: before, to: head, number: newest)
+    oldest = first > 1 ? first : 0
+    moveHead(to: head.commit.number)
+    return Report(commits: numbers.count, head: head.commit.number)
+  }
+
+  private mutating func add(
+    _ commits: [Commit], from: Place?, to head: Place, identity: @escaping (UInt64) -> CommitIdentity?,
+    known: @escaping (CommitIdentity) -> UInt64?
+  ) throws(StorageError) {
+    let (source, newest) = (source, newest)
+    let base = try from.map { place throws(StorageError) in try source.view(at: place.number) }
+    guard try Set(base?.trees() ?? []) == Set(trees.keys) else {
+      throw .damagedOnServer("the trees at its head are not those of the same commit in \(source.path)")
     }
-    waiting.append(
+    func number(at place: Int) -> UInt64 { newest + UInt64(place) + 1 }
+    let own = Dictionary(commits.enumerated().map { ($0.element.place.identity, number(at: $0.offset)) }) { $1 }
+    let pruned = try pruned(
+      of: commits.flatMap { ($0.origin.parents ?? []) + [$0.origin.undoes].compactMap(\.self) }, known)
+    /// The number of a commit that the server has; of a pruned one it has only values that it wrote.
+    func present(_ identity: CommitIdentity) -> UInt64? {
+      (own[identity] ?? known(identity)).flatMap { pruned.contains($0) ? nil : $0 }
+    }
+    writer = { number in identity(number).flatMap { own[$0] ?? known($0) } ?? 0 }
+    try write(commits.map(\.place.number), after: base, head: source.view(at: head.number)) {
+      place, commit throws(StorageError) in
+      let origin = commits[place].origin
+      var record = commit
+      record.number = number(at: place)
+      record.parents = (origin.parents ?? []).compactMap(present)
+      record.undoes = origin.undoes.flatMap(present)
+      record.restores = commit.restores.flatMap(identity).flatMap(present)
+      record.names = []
+      // A pedigree that equals the numbers is not stored.
+      var pedigree = origin
+      if record.parents.count == origin.parents?.count { pedigree.parents = nil }
+      if record.undoes != nil { pedigree.undoes = nil }
+      return ServerCommit(
+        record: record, clock: try source.clock(of: commit), pedigree: pedigree == Pedigree() ? nil : pedigree)
+    }
+    guard let number = present(head.identity) else { throw .noSuchCommit(number: head.number) }
+    moveHead(to: number)
+  }
+
+  /// The numbers of commits to be named as parents or as undone that the server no longer has: another process may have pruned it since it
+  /// was asked for its commits.
+  private func pruned(
+    of commits: [CommitIdentity], _ known: (CommitIdentity) -> UInt64?
+  ) throws(StorageError) -> Set<UInt64> {
+    let named = Set(commits.compactMap(known))
+    if named.isEmpty { return [] }
+    let there = try connection.exchange(
       tables.statement(
-        "update {store} set newest = $1, head = $2, oldest = $3, next_tree = $4 where one",
-        [
-          .number(newest), .number(head.commit.number),
-          .int(first > 1 ? Int64(bitPattern: first) : 0), .int32(nextTree),
-        ]))
-    return Report(commits: commits.count, head: head.commit.number)
+        """
+        select c.number from {commit} c, {store} s
+        where s.one and c.number = any ($1) and \(Tables.isKept("c.number", oldest: "s.oldest"))
+        """, [.numbers(named)]))
+    return named.subtracting((0..<there.count).map { there.number($0, 0) })
+  }
+
+  // MARK: The transaction
+
+  /// Runs a closure that writes, under the lock of the store's row, and commits all of it or nothing.
+  private func inTransaction<R>(
+    under condition: String, _ body: (inout HistoryUpload) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    let result = try connection.inTransaction { () throws(StorageError) in
+      var upload = self
+      try upload.lock(condition)
+      let result = try body(&upload)
+      try upload.send()
+      return result
+    }
+    try target.refreshed()
+    return result
+  }
+
+  /// Takes the lock, and reads the server's state, which does not change until the end of the transaction.
+  private mutating func lock(_ condition: String) throws(StorageError) {
+    let rows = try connection.exchange([
+      tables.statement("update {store} set newest = newest where \(condition) returning newest, oldest, next_tree"),
+      // Each statement sees all that was committed before the lock was taken.
+      tables.statement(
+        "select c.origin, c.origin_number from {store} s join {commit} c on c.number = s.head where s.one"),
+      tables.statement("select t.name, t.tree from {tree} t where t.died = \(Tables.never)"),
+    ])
+    guard rows[0].count == 1 else { throw .withoutStoreRow }
+    (newest, oldest) = (rows[0].number(0, 0), rows[0].number(0, 1))
+    nextTree = Int32(truncatingIfNeeded: rows[0].int(0, 2))
+    if rows[1].count == 1 { head = CommitIdentity(origin: rows[1].number(0, 0), number: rows[1].number(0, 1)) }
+    for row in 0..<rows[2].count {
+      trees[TreeName(rows[2].bytes(row, 0) ?? [])] = Int32(truncatingIfNeeded: rows[2].int(row, 1))
+    }
   }
 
   // MARK: Commits
 
-  mutating func beginBookkeeping(_ number: UInt64) throws {
+  /// Writes commits of the source, one state after the other, and the state of head behind them.
+  ///
+  /// - Parameters:
+  ///   - base: The newest state that the server has; nil if it has none.
+  ///   - commit: Returns the draft of a commit on the server, from its place among them.
+  private mutating func write(
+    _ numbers: [UInt64], after base: View?, head: View,
+    as commit: (Int, CommitRecord) throws(StorageError) -> ServerCommit
+  ) throws(StorageError) {
+    var before = base
+    for (place, number) in numbers.enumerated() {
+      let view = try source.view(at: number)
+      let commit = try commit(place, view.commit)
+      try insert(commit)
+      try write(commit.record.names)
+      let parent = view.commit.parents.first
+      let followsParent = (parent ?? 0) == (before?.commit.number ?? 0)
+      try writeDifference(from: before, to: view, number: newest, isCounted: followsParent)
+      if !followsParent {
+        let source = source
+        let old = try parent.map { parent throws(StorageError) in try source.view(at: parent) }
+        try count(from: old, to: view, number: newest)
+      }
+      before = view
+      guard progress(place + 1, numbers.count) else { throw .cancelled }
+    }
+    guard before?.commit.number != head.commit.number else { return }
+    // Commits are made on the newest state, so it must be that of head.
     let now = wallClock()
     try insert(
       ServerCommit(
         record: CommitRecord(
-          number: number, identity: CommitIdentity(origin: target.origin, number: number), parents: [], date: now,
-          program: target.options.program, author: target.options.author, action: "copy", flags: .bookkeeping,
-          undoes: nil, restores: nil, names: [], counts: [], bytes: 0), clock: now))
+          number: newest + 1, identity: CommitIdentity(origin: target.origin, number: newest + 1), parents: [],
+          date: now, program: target.options.program, author: target.options.author, action: "copy",
+          flags: .bookkeeping),
+        clock: now))
+    try writeDifference(from: before, to: head, number: newest)
   }
 
-  mutating func insert(_ commit: ServerCommit) throws {
-    let number = SQLValue.number(commit.number)
-    waiting.append(tables.statement("copyNumber", "update {store} set newest = $1 where one", [number]))
-    waiting.append(
-      tables.statement(
-        "copyCommit",
-        """
-        insert into {commit} (number, origin, origin_number, parents, date, action, program, author, flags, undoes, restores,
-          bytes, pedigree\(tables.clock("clock"))) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13\(tables.clock("$14")))
-        """,
-        [
-          number, .number(commit.origin), .number(commit.originNumber),
-          .numbers(commit.parents), .int(commit.date),
-          .text(try Flush.text(commit.action, "action")), .text(try Flush.text(commit.program, "program")),
-          .text(try Flush.text(commit.author, "author")), .int32(Int32(bitPattern: commit.flags.rawValue)),
-          .number(commit.undoes ?? 0), .number(commit.restores ?? 0),
-          .number(commit.frameBytes), .text(commit.pedigree?.text ?? ""), .int(commit.clock),
-        ]))
+  private mutating func insert(_ commit: ServerCommit) throws(StorageError) {
+    newest = commit.number
+    waiting.append(tables.statement("copyNumber", "update {store} set newest = $1 where one", [.number(newest)]))
+    waiting.append(try tables.insert(commit))
     try sendIfMuch()
   }
 
-  private mutating func write(_ names: [NameChange]) throws {
+  private mutating func write(_ names: [NameChange]) throws(StorageError) {
     var draft = CommitDraft()
     for name in names {
-      guard !name.name.utf8.contains(0) else { throw StorageError.invalidText("name of a commit") }
+      guard !name.name.utf8.contains(0) else { throw .invalidText("name of a commit") }
       draft.info.names.updateValue(name.commit, forKey: name.name)
       applied[name.name] = name.commit
     }
     add(draft)
   }
 
-  // MARK: Trees
-
-  /// - Parameter isCounted: whether the difference is what the commit changed, and is told as that.
-  mutating func writeDifference(from old: View?, to new: View, number: UInt64, isCounted: Bool = true) throws {
-    let names = (old: try old?.trees() ?? [], new: try new.trees())
-    var fresh: [Tree] = []
-    var shared: [Tree] = []
-    var draft = CommitDraft()
-    var dropped = Set(names.old).subtracting(names.new)
-    for name in names.new {
-      guard let after = try new.tree(name) else { continue }
-      guard after.order == .bytes else { throw StorageError.unordered(name) }
-      if let before = try old?.tree(name) {
-        if before.kind == after.kind, before.identifier == after.identifier {
-          if before.attributes != after.attributes, let number = trees[name] {
-            draft.treeChanges.append(.setAttributes(number, name, after.kind, after.attributes.array))
-          }
-          shared.append(after)
-          continue
-        }
-        dropped.insert(name)
-      }
-      fresh.append(after)
-    }
-    for name in dropped.sorted() {
-      if let number = trees.removeValue(forKey: name) { draft.treeChanges.append(.drop(number)) }
-    }
-    for tree in fresh {
-      guard tree.name.bytes.count <= ServerLimits.key else {
-        throw StorageError.keyTooLong(tree.name.bytes.count)
-      }
-      trees[tree.name] = nextTree
-      draft.treeChanges.append(.create(nextTree, tree.name, tree.kind, attributes: tree.attributes.array))
-      nextTree += 1
-    }
-    add(draft)
-    for tree in fresh { try copyAll(of: tree, number: number, isCounted: isCounted) }
-    if let old { for tree in shared { try writeDifference(old, new, tree, isCounted: isCounted) } }
-  }
-
-  private mutating func writeDifference(_ old: View, _ new: View, _ tree: Tree, isCounted: Bool) throws {
-    guard let number = trees[tree.name] else { return }
-    var cursor = try difference(old, new, tree: tree.name)
-    var draft = CommitDraft()
-    while let next = try cursor.next() {
-      let key = next.key.array
-      try check(key)
-      var write = KeyWrite()
-      if let payload = next.new?.payload { write = try self.write(payload, in: tree) }
-      draft.writes.append(
-        DraftWrite(TreeKey(tree: number, key: key), write, isRecord: isCounted && tree.kind == .records))
-      if draft.writes.count == 5_000 {
-        add(draft)
-        draft = CommitDraft()
-        try sendIfMuch()
-      }
-    }
-    add(draft)
-    try sendIfMuch()
-  }
-
-  private func check(_ key: [UInt8]) throws(StorageError) {
-    guard key.count <= ServerLimits.key else { throw .keyTooLong(key.count) }
-  }
-
-  private func write(_ payload: Payload, in tree: Tree) throws -> KeyWrite {
-    switch payload {
-    case .none: return KeyWrite(payload: ServerPayload.none)
-    case .bytes(let bytes): return KeyWrite(payload: .bytes(bytes.array))
-    case .entry(let reference):
-      let reference = RecordReference.entry(reference)
-      let writer = try writer(tree.change(of: reference).commit)
-      guard tree.kind == .records else { return KeyWrite(payload: .record(writtenBy: writer)) }
-      let value = try tree.value(of: reference)
-      guard value.count <= ServerLimits.value else {
-        throw StorageError.valueTooLong(value.count)
-      }
-      return KeyWrite(payload: .bytes(value.array), written: writer)
-    case .served(let record): return KeyWrite(payload: .record(writtenBy: record.commit))
-    }
-  }
-
-  private mutating func add(_ draft: CommitDraft) {
-    guard !draft.writes.isEmpty || !draft.treeChanges.isEmpty || !draft.info.names.isEmpty else { return }
-    waiting += Flush(
-      tables: tables, drafts: [draft], token: .random(), options: target.options, clocks: [], catalog: ServerCatalog()
-    ).changes()
-    waitingBytes += draft.bytes
-  }
-
-  // MARK: A tree that is new, by COPY
-
-  private mutating func copyAll(of tree: Tree, number: UInt64, isCounted: Bool) throws {
-    guard try tree.count > 0, let target = trees[tree.name] else { return }
-    try send()
-    var cursor = tree.cursor()
-    try cursor.seekToStart()
-    var rows = CopyRows(connection, tables)
-    while let entry = cursor.current {
-      let key = entry.key.array
-      try check(key)
-      try rows.add(
-        DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), number: number, isFirst: true)
-      try cursor.next()
-    }
-    try rows.finish()
-    guard isCounted, tree.kind == .records else { return }
+  private mutating func moveHead(to number: UInt64) {
     waiting.append(
       tables.statement(
-        "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, 0, 0)",
-        [.number(number), .int32(target), .number(try tree.count)]))
-  }
-
-  // MARK: Sending
-
-  private mutating func sendIfMuch() throws(StorageError) {
-    if waiting.count >= 400 || waitingBytes >= 4 << 20 { try send() }
-  }
-
-  private mutating func send() throws(StorageError) {
-    guard !waiting.isEmpty else { return }
-    try connection.exchange(waiting)
-    waiting = []
-    waitingBytes = 0
+        "update {store} set newest = $1, head = $2, oldest = $3, next_tree = $4 where one",
+        [.number(newest), .number(number), .number(oldest), .int32(nextTree)]))
   }
 }

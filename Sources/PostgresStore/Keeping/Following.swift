@@ -1,46 +1,37 @@
 import Dispatch
-import Locks
 import StorageEngine
 
-/// Calls back after each commit of any process until it is let go, and where what somebody is busy with has changed; several may be told as
-/// one.
+/// Calls back after each commit of any process and after each change of the progress of work, until it is released. One call may stand for
+/// several changes.
 ///
-/// The newest number and the heartbeats of those at work are asked for every second, and at once where the server passes on a notification. A
-/// server that is gone is asked again until it is back; both are told.
+/// It asks every second for the newest number and the heartbeats of work, and at once if the server passes on a notification. It goes on
+/// asking a server that is gone until it is back; it calls back for both.
 package final class ServerFollowing: Sendable {
   init(_ store: ServerStore, _ change: @escaping @Sendable () -> Void) {
-    let isOver = IsOver()
-    flag = isOver
-    // The thread waits most of its life, so it is none of a pool.
-    let thread = DispatchQueue(label: "strata.following")
-    let pool = store.pool
-    let tables = store.tables
-    let known = store.newest.asOf
-    let absence = store.absence
-    thread.async { Self.work(pool, tables, known, absence, isOver, change) }
+    let (pool, tables, known, absence) = (store.pool, store.tables, store.newest.asOf, store.absence)
+    // The thread waits most of its life, so it does not belong to a pool.
+    DispatchQueue(label: "strata.following").async { [isOver] in
+      Self.work(pool, tables, known, absence, isOver, change)
+    }
   }
 
-  private let flag: IsOver
+  private let isOver = SharedCount()
 
-  private final class IsOver: Sendable {
-    let value = Atomic<Bool>(false)
-  }
-
-  deinit { flag.value.store(true, ordering: .relaxed) }
+  deinit { isOver.add(1) }
 
   private static func work(
-    _ pool: ConnectionPool, _ tables: Tables, _ known: UInt64, _ absence: Absence, _ isOver: IsOver,
+    _ pool: ConnectionPool, _ tables: Tables, _ known: UInt64, _ absence: SharedCount, _ isOver: SharedCount,
     _ change: @Sendable () -> Void
   ) {
     var contact = Contact.made
-    defer { if contact != .made { absence.end() } }
+    defer { if contact != .made { absence.add(-1) } }
     var known = (newest: known, work: Int64(0))
     var connection: Connection?
-    while !isOver.value.load(ordering: .relaxed) {
+    while isOver.value == 0 {
       do {
         let open = try connection ?? listening(pool, tables)
         connection = open
-        let rows = try open.exchange([
+        let rows = try open.exchange(
           tables.statement(
             "newest",
             """
@@ -49,13 +40,12 @@ package final class ServerFollowing: Sendable {
               where l.progress <> ''::bytea
                 and l.heartbeat >= current_timestamp - interval '\(Lease.silence) seconds'), 0)
             from {store} s where s.one
-            """, [])
-        ])[0]
+            """, []))
         let now = (newest: rows.number(0, 0), work: rows.int(0, 1))
         let isBack = contact != .made
         if isBack {
           contact = .made
-          absence.end()
+          absence.add(-1)
         }
         if now != known || isBack {
           known = now
@@ -63,10 +53,10 @@ package final class ServerFollowing: Sendable {
         }
         _ = try open.waitForNotification(milliseconds: 1_000)
       } catch {
-        // One that ends may be that one alone: it is told again where none can be had.
+        // Perhaps only this connection has ended: if no other can be made, it calls back again.
         let loss = connection == nil ? Contact.none : .lost
         connection = nil
-        if contact == .made { absence.begin() }
+        if contact == .made { absence.add(1) }
         if contact != .none, contact != loss {
           contact = loss
           change()
@@ -78,29 +68,20 @@ package final class ServerFollowing: Sendable {
 
   private enum Contact {
     case made
-    /// The connection has ended, and no other has been tried.
+    /// The connection has ended, and no other was tried yet.
     case lost
-    /// There is none to be had.
+    /// No connection can be made.
     case none
   }
 
   private static func listening(_ pool: ConnectionPool, _ tables: Tables) throws(StorageError) -> Connection {
     let connection = try pool.connect()
-    // A pooler that hands connections on after each transaction passes nothing on: then it is asking alone.
+    // A pooler that hands connections on after each transaction passes no notification on: then only asking is left.
     do throws(StorageError) {
-      try connection.exchange([Statement("listen \(tables.channel)")])
+      try connection.exchange(Statement("listen \(tables.channel)"))
     } catch {
       if connection.isLost { throw error }
     }
     return connection
   }
-}
-
-/// How many of those who follow a store have lost the server.
-final class Absence: Sendable {
-  private let count = Atomic(0)
-
-  var isAway: Bool { count.load(ordering: .acquiring) > 0 }
-  func begin() { count.add(1, ordering: .acquiringAndReleasing) }
-  func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
 }

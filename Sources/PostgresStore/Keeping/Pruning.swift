@@ -1,27 +1,26 @@
 package import StorageEngine
 
 extension ServerStore {
-  /// What pruning took away.
+  /// The amount that pruning removed.
   package struct Pruned: Hashable, Sendable {
     package var commits = 0
     package var entries = 0
     package var values = 0
   }
 
-  /// Takes what only commits before `oldest` have out of the tables; commits that have a name are kept.
+  /// Removes from the tables what only commits before `oldest` have; commits that have a name are kept.
   ///
-  /// The row of the store is locked for one moment, which decides where the history begins. From then on readers of an older view get
-  /// `prunedCommit`, never an incomplete answer, for every read looks at the bound after it has read; a flush of an older view is a
-  /// conflict; and a commit before the bound can be named only while it has a name. So what is deleted afterwards, in transactions that
-  /// no writer waits for, is what nobody can ask for. What an interrupted pruning has left, the next one takes.
+  /// Pruning locks the row of the store for one moment, which decides where the history begins. From then on readers of an older view get
+  /// `prunedCommit`, never an incomplete answer, for every read checks the bound after it has read. A flush of an older view is a conflict.
+  /// A commit before the bound can be named only while it has a name. So no reader can ask for the rows that are deleted afterwards, in
+  /// transactions that no writer waits for. The next pruning removes what an interrupted one has left.
   package func prune(before oldest: UInt64) throws(StorageError) -> Pruned {
     try requireWritable()
     let moved = try pool.with { connection throws(StorageError) in
-      try connection.exchange([
+      try connection.exchange(
         tables.statement(
           "update {store} set oldest = greatest(oldest, $1) where one and head >= $1 returning oldest",
-          [.number(oldest)])
-      ])[0]
+          [.number(oldest)]))
     }
     guard moved.count == 1 else { return Pruned() }
     let bound = SQLValue.int(moved.int(0, 0))
@@ -40,10 +39,8 @@ extension ServerStore {
         tables.statement(
           """
           delete from {change} a where a.number < $1 and not exists (select 1 from {commit} c where c.number = a.number)
-          """, [bound])
-      ])
-      try connection.exchange([
-        tables.statement("delete from {token} where at < current_timestamp - interval '7 days'")
+          """, [bound]),
+        tables.statement("delete from {token} where at < current_timestamp - interval '7 days'"),
       ])
       pruned.values = try inSteps(
         """
@@ -56,30 +53,27 @@ extension ServerStore {
     return pruned
   }
 
-  /// So many rows are deleted by one transaction: a server cleans up behind short ones.
+  /// The rows that one transaction deletes: a server cleans up behind short transactions.
   private static let step = 50_000
 
-  /// Deletes until nothing is left to be deleted; how many rows there were.
-  private func inSteps(
-    _ text: String, _ parameters: [SQLValue], _ connection: Connection
-  ) throws(StorageError) -> Int {
+  /// Deletes until nothing is left to delete; returns the number of rows.
+  private func inSteps(_ text: String, _ parameters: [SQLValue], _ connection: Connection) throws(StorageError) -> Int {
     var count = 0
     while true {
-      let changed = try connection.exchange([tables.statement(text, parameters)])[0].changed
+      let changed = try connection.exchange(tables.statement(text, parameters)).changed
       count += changed
       if changed < Self.step { return count }
     }
   }
 
-  /// Takes commits out, and has those that were made on them tell of them: who a commit is and what it was made on stays known for ever.
+  /// Removes commits. The commits that were made on them record their identities and parents, which stay known for ever.
   ///
-  /// A commit that is made meanwhile refers to none of them: its flush, or its push, looks at the bound. Another pruning waits for the
-  /// row of a lease that nobody ever sees.
+  /// A commit that is made meanwhile refers to none of them: its flush, or its push, checks the bound. Another pruning waits for the row of
+  /// a lease that no other transaction ever sees.
   private func removeCommits(before bound: SQLValue, _ connection: Connection) throws(StorageError) -> Int {
     let goes = "not \(Tables.isKept("c.number", oldest: "$1"))"
-    do throws(StorageError) {
+    return try connection.inTransaction { () throws(StorageError) in
       let rows = try connection.exchange([
-        Statement("begin"),
         tables.statement(
           """
           insert into {lease} (what, holder, program, since, heartbeat, progress)
@@ -95,41 +89,31 @@ extension ServerStore {
           """, [bound]),
       ])
       func commits(_ rows: Rows) -> [ServerCommit] { (0..<rows.count).map { ServerCommit(rows, $0) } }
-      let (going, staying) = (commits(rows[3]), commits(rows[4]))
-      let parents = try connection.exchange([
+      let (going, staying) = (commits(rows[2]), commits(rows[3]))
+      let parents = try connection.exchange(
         tables.statement(
           "select \(tables.commitColumns) from {commit} c where c.number = any($1)",
-          [.ints(Set((going + staying).flatMap(\.parents)).map { Int64(bitPattern: $0) })])
-      ])
-      var skeleton = Skeleton(of: going, parents: commits(parents[0]))
+          [.numbers(Set((going + staying).flatMap(\.parents)))]))
+      var skeleton = Skeleton(of: going, parents: commits(parents))
       var statements: [Statement] = []
       for commit in staying {
         guard let told = skeleton.told(with: commit) else { continue }
         statements.append(
           tables.statement(
             "tell", "update {commit} set parents = $2, pedigree = $3 where number = $1",
-            [
-              .number(commit.number), .numbers(told.parents),
-              .text(told.pedigree.text),
-            ]))
+            [.number(commit.number), .numbers(told.parents), .text(told.pedigree.text)]))
       }
       statements.append(
-        tables.statement(
-          "delete from {commit} where number = any($1)", [.ints(going.map { Int64(bitPattern: $0.number) })]))
-      statements.append(Statement("commit"))
-      let answers = try connection.exchange(statements)
-      return answers[answers.count - 2].changed
-    } catch {
-      connection.rollBack()
-      throw error
+        tables.statement("delete from {commit} where number = any($1)", [.numbers(going.map(\.number))]))
+      return try connection.exchange(statements)[statements.count - 1].changed
     }
   }
 }
 
-/// What is told of commits that go, by those that stay.
+/// The identities and parents of removed commits, as the remaining commits record them.
 private struct Skeleton {
   private let going: [UInt64: ServerCommit]
-  /// Who the commits are that others were made on.
+  /// The identities of commits that others were made on.
   private let identities: [UInt64: CommitIdentity]
   private var seen: Set<UInt64> = []
 
@@ -138,7 +122,7 @@ private struct Skeleton {
     identities = Dictionary(parents.map { ($0.number, $0.identity) }) { first, _ in first }
   }
 
-  /// The parents that a commit keeps, and its new pedigree; nil where none of those that go concerns it.
+  /// The parents that a commit keeps, and its new pedigree; nil if none of the removed commits concerns it.
   mutating func told(with commit: ServerCommit) -> (parents: [UInt64], pedigree: Pedigree)? {
     let kept = commit.parents.filter { going[$0] == nil }
     let undoes = commit.undoes.flatMap { going[$0]?.identity }
@@ -152,7 +136,7 @@ private struct Skeleton {
     return (kept, pedigree)
   }
 
-  /// All of them, also those that were not there before.
+  /// The identities of all parents, also of those that were removed before.
   private func parents(of commit: ServerCommit) -> [CommitIdentity] {
     commit.pedigree?.parents ?? commit.parents.compactMap { identities[$0] }
   }
@@ -173,10 +157,10 @@ private struct Skeleton {
 }
 
 extension ServerStore {
-  /// What is wrong with the commits that have a name, a sentence each: that they can be read is what a name promises. An entry that is there
-  /// now, or was later, and came before such a commit has a state as of it. Costs a look at every entry for each name.
+  /// The faults of named commits, a sentence each: a name promises that its commit can be read. An entry that exists now, or existed
+  /// later, and came before such a commit has a state as of it. Costs a look at every entry for each name.
   package func faultsOfNames() throws(StorageError) -> [String] {
-    let rows = try pool.read([
+    let rows = try pool.read(
       tables.statement(
         """
         select n.name, n.number, exists (select 1 from {commit} c where c.number = n.number), (
@@ -187,8 +171,7 @@ extension ServerStore {
             and not exists (
               select 1 from {history} h where h.tree = e.tree and h.key = e.key and h.born <= n.number and h.died > n.number))
         from {name} n where n.died = \(Tables.never) order by n.name
-        """)
-    ])[0]
+        """))
     return (0..<rows.count).compactMap { row in
       let place = "“\(rows.text(row, 0))” names commit #\(rows.number(row, 1))"
       guard rows.bool(row, 2) else { return "\(place), which is not there" }

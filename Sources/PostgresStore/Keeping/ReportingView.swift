@@ -1,9 +1,9 @@
 package import StorageEngine
 
-/// A view of the database for people with `psql` and for reporting tools: one for each datastore, as of the newest commit. Nothing of ours
-/// reads it.
+/// A view of the database for people with `psql` and for reporting tools: one for each datastore, as of the newest commit. The library
+/// never reads it.
 package struct ReportingView: Hashable, Sendable {
-  /// How the identifier lies in a key.
+  /// How the identifier is stored in a key.
   package enum Identifier: Hashable, Sendable { case integer, text, uuid, other }
 
   package var name: String
@@ -52,15 +52,15 @@ package struct ReportingView: Hashable, Sendable {
 }
 
 extension ReportingView {
-  /// Stands in the comment of each view that is ours: by it, and by nothing else, one is known that may be replaced.
+  /// Part of the comment of each view that the library made: only a view with it may be replaced.
   static let mark = "Kept by Strata"
 
-  /// The whole comment, which is another one where the view must be made anew.
+  /// The whole comment, which differs if the view must be made again.
   var comment: String { "\(Self.mark): tree \(tree), identifiers \(identifier), \(isJSON ? "documents" : "contents")" }
 
   var isPossible: Bool { !Tables.names.contains(name) && name.utf8.count <= 63 && !name.contains("}") }
 
-  /// What earlier versions, which left no comment, can have made of a tree.
+  /// The views that earlier versions, which left no comment, can have made of a tree.
   static func unmarked(_ name: String, tree: Int32) -> [ReportingView] {
     [Identifier.integer, .text, .uuid, .other].flatMap { identifier in
       [true, false].map { ReportingView(name: name, tree: tree, identifier: identifier, isJSON: $0) }
@@ -69,20 +69,14 @@ extension ReportingView {
 }
 
 extension ServerStore {
-  /// A view that is there, with its comment and its definition.
-  private struct PresentView {
-    var name: String
-    var comment: String
-    var definition: String
+  /// A view that exists.
+  private typealias PresentView = (name: String, comment: String, definition: String)
 
-    var isOurs: Bool { comment.hasPrefix(ReportingView.mark) }
-  }
-
-  /// Makes the views that are missing or out of date, and takes away those of ours whose names are not among them. One of somebody else's
-  /// stays as it is. Where all are as they should be, nothing is locked; one that is in use is waited for two seconds. Does nothing
-  /// where the role may not make views.
+  /// Makes the views that are missing or out of date, and removes those of ours whose names are not among them. A view of another owner
+  /// stays as it is. If all are up to date, nothing is locked; a view in use is waited for two seconds. Does nothing if the role may not
+  /// make views.
   ///
-  /// - Returns: a sentence for each view that could not be kept, and why.
+  /// - Returns: A sentence for each view that could not be kept, and why.
   @discardableResult
   package func setReportingViews(_ views: [ReportingView]) throws(StorageError) -> [String] {
     let (mayMake, found) = try presentViews()
@@ -104,13 +98,13 @@ extension ServerStore {
     }
     let wanted = views.filter(\.isPossible)
     for view in present.values.sorted(by: { $0.name < $1.name })
-    where view.isOurs && !wanted.contains(where: { $0.name == view.name }) {
+    where view.comment.hasPrefix(ReportingView.mark) && !wanted.contains(where: { $0.name == view.name }) {
       change(view.name, "taken away", [tables.statement("drop view {\(view.name)}")])
     }
     for view in wanted {
       let there = present[view.name]
       if there?.comment == view.comment { continue }
-      guard there?.isOurs ?? true else {
+      guard there?.comment.hasPrefix(ReportingView.mark) ?? true else {
         failures.append("the view “\(view.name)” is somebody else's, so there is none of the datastore")
         continue
       }
@@ -122,7 +116,7 @@ extension ServerStore {
     return failures
   }
 
-  /// Whether the role may make views, and those that are there.
+  /// Whether the role may make views, and the views that exist.
   private func presentViews() throws(StorageError) -> (mayMake: Bool, views: [PresentView]) {
     let rows = try pool.read([
       Statement(
@@ -136,13 +130,13 @@ extension ServerStore {
         .text(tables.schema)),
     ])
     let views = (0..<rows[0].count).map { row in
-      PresentView(name: rows[0].text(row, 0), comment: rows[0].text(row, 1), definition: rows[0].text(row, 2))
+      (name: rows[0].text(row, 0), comment: rows[0].text(row, 1), definition: rows[0].text(row, 2))
     }
     return (rows[1].count > 0 && rows[1].bool(0, 0), views)
   }
 
-  /// The comment that a view without one would have, where an earlier version has made it: its definition is just what that wrote. The
-  /// server is asked how it shows each that may be meant; nothing of that stays.
+  /// The comment that a view without one would have, if an earlier version has made it: its definition equals what that version wrote. The
+  /// server is asked how it shows each definition that is possible; nothing of that stays.
   private func markOfEarlierVersion(_ view: PresentView) -> String? {
     guard let number = view.definition.firstMatch(of: /c\.tree = ([0-9]+)/), let tree = Int32(number.1) else {
       return nil
@@ -153,7 +147,7 @@ extension ServerStore {
         Statement("create temporary view \(probe) as \(tables.sql(meant.definition))"),
         Statement("select pg_get_viewdef('pg_temp.\(probe)'::regclass)"), Statement("drop view pg_temp.\(probe)"),
       ])
-      guard let rows, rows[2].text(0, 0) == view.definition else { continue }
+      guard let rows, rows[1].text(0, 0) == view.definition else { continue }
       _ = try? pool.inTransaction([tables.lockTimeout(seconds: 2), tables.comment(meant)])
       return meant.comment
     }
@@ -162,7 +156,6 @@ extension ServerStore {
 }
 
 extension Tables {
-  /// Marks a view as ours.
   fileprivate func comment(_ view: ReportingView) -> Statement {
     statement("comment on view {\(view.name)} is '\(view.comment)'")
   }

@@ -1,13 +1,14 @@
 package import StorageEngine
 
 extension ServerStore {
-  /// Prunes what only older commits have. A server has no bytes to tell of: what its tables need shrinks when they are vacuumed.
+  /// Prunes what only older commits have. Bytes do not shrink at once: the tables need fewer when the server vacuums them.
   package func compact(
     _ retention: Retention, progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport {
     let before = (bytes: fileBytes, commits: commitCount)
     if let oldest = try oldestKept(retention), oldest > 1 {
       _ = try prune(before: oldest)
+      // The oldest ones have no parents any more.
       knownCommits.forget()
     }
     let after = (bytes: fileBytes, commits: commitCount)
@@ -31,26 +32,19 @@ extension ServerStore {
       bytesBefore: bytes, bytesAfter: bytes, commitsKept: kept, commitsPruned: max(0, Int(clamping: count) - kept))
   }
 
-  /// The oldest commit that a rule keeps; nil where it keeps all.
+  /// The oldest commit that a rule keeps; nil if it keeps all.
   private func oldestKept(_ retention: Retention) throws(StorageError) -> UInt64? {
+    if retention == .all { return nil }
     var oldest = newest.commit.number
-    switch retention {
-    case .all: return nil
-    case .last(let count):
-      var left = count
-      try forEachCommit { commit, _ throws(StorageError) in
-        guard left > 0 else { return false }
-        oldest = min(oldest, commit.number)
-        if !commit.changesNoRecord { left -= 1 }
-        return true
-      }
-    case .younger(let age):
-      let limit = wallClock().subtractingReportingOverflow(age).partialValue
-      try forEachCommit { commit, _ throws(StorageError) in
-        guard try clock(of: commit) > limit else { return false }
-        oldest = min(oldest, commit.number)
-        return true
-      }
+    var left = retention.count ?? 0
+    let limit = wallClock().subtractingReportingOverflow(retention.age ?? 0).partialValue
+    try forEachCommit { commit, _ throws(StorageError) in
+      var isYoung = false
+      if retention.age != nil { isYoung = try clock(of: commit) > limit }
+      guard retention.keeps(byCount: left > 0, byAge: isYoung) else { return false }
+      oldest = min(oldest, commit.number)
+      if !commit.changesNoRecord { left -= 1 }
+      return true
     }
     return oldest
   }
@@ -63,7 +57,7 @@ extension ServerStore {
     }
     let disk = target ?? SystemDisk()
     let draft = try StoreDraft(at: folder, on: disk)
-    do {
+    do throws(StorageError) {
       let file = try FileStore.create(
         at: draft.workPath, options: StoreOptions(program: options.program, author: options.author), disk: disk)
       let report = try HistoryDownload.run(from: self, to: file) { done, total in
@@ -75,7 +69,6 @@ extension ServerStore {
         bytesBefore: fileBytes, bytesAfter: file.fileBytes, commitsKept: report.commits, commitsPruned: 0)
     } catch {
       draft.cancel()
-      guard let error = error as? StorageError else { throw .refused("\(error)") }
       throw error
     }
   }

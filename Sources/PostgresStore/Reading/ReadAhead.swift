@@ -1,17 +1,17 @@
 import Locks
 import StorageEngine
 
-/// A read of the newest state that is asked for before it is known which state that is: it goes out with the question for the newest
-/// commit, and the answer says of which commit it is.
+/// A read of the newest state before its number is known: it goes out with the question for the newest commit, and the answer names the
+/// commit that it belongs to.
 struct ReadAhead: Sendable {
-  /// What the newest state has for what was foreseen.
+  /// The content of the newest state that was asked for ahead.
   enum Answer: Sendable {
     case keys([TreeKey: ServerEntry?])
     case page(PageRequest, tree: Int32, [ServerEntry])
     case pageWithRecords(PageRequest, tree: Int32, records: Int32, [KeyWithRecord])
   }
 
-  /// By the numbers of the trees as they were when last heard of. Where one was replaced meanwhile, nobody will look for the answer.
+  /// By the last known numbers of the trees. If a tree was replaced meanwhile, no reader looks for the answer.
   private enum Question {
     case keys([TreeKey])
     case page(PageRequest, tree: Int32, records: Int32?)
@@ -19,7 +19,7 @@ struct ReadAhead: Sendable {
 
   private let question: Question
 
-  /// Nil where there is no such tree, as far as is known.
+  /// Returns nil if no such tree is known.
   init?(_ foresight: Foresight, _ catalog: ServerCatalog) {
     func number(_ name: TreeName) -> Int32? { catalog.row(name, at: catalog.upTo)?.tree }
     switch foresight {
@@ -36,9 +36,9 @@ struct ReadAhead: Sendable {
     }
   }
 
-  /// `current` alone is the newest state, and within one statement the number of that is known.
+  /// `current` alone is the newest state, and one statement knows the number of that.
   ///
-  /// - Parameter newest: the newest state that is known. Of another one the head comes along with keys: `news` tells it.
+  /// - Parameter newest: The newest known state. If the server has another one, its head comes along with keys: `news` reads it.
   func statement(_ tables: Tables, known newest: UInt64) -> Statement {
     let newest = SQLValue.number(newest)
     switch question {
@@ -69,7 +69,7 @@ struct ReadAhead: Sendable {
         join = "left join {current} r on r.tree = $5 and r.key = \(StoredTree.endOfKey("e"))"
         parameters.append(.int32(records))
       }
-      // The order of the answer is seen to here: the server would sort what its index has sorted.
+      // The order of the answer is made here: the server would sort again what its index has sorted.
       return tables.statement(
         "pageNewest\(request.isReversed ? "Back" : "")\(records == nil ? "" : "WithRecords")",
         """
@@ -83,10 +83,10 @@ struct ReadAhead: Sendable {
     }
   }
 
-  /// Whether what is new comes along.
+  /// Whether the news comes along with the answer.
   var tellsNews: Bool { if case .keys = question { true } else { false } }
 
-  /// The answer, where it is one of this state.
+  /// The answer, if it belongs to this state.
   func answer(_ rows: Rows, asOf newest: UInt64) -> Answer? {
     guard rows.count > 0, rows.number(0, 0) == newest else { return nil }
     switch question {
@@ -114,25 +114,19 @@ struct ReadAhead: Sendable {
 
   /// Rows in the order of their keys, in which they mostly come.
   private static func inOrder<Row>(_ rows: [Row], isReversed: Bool, _ key: (Row) -> [UInt8]) -> [Row] {
-    func isBefore(_ left: Row, _ right: Row) -> Bool {
-      isReversed ? key(right).precedes(key(left)) : key(left).precedes(key(right))
-    }
-    for place in rows.indices.dropFirst() where !isBefore(rows[place - 1], rows[place]) {
-      return rows.sorted(by: isBefore)
-    }
-    return rows
+    rows.sorted { isReversed ? key($1).precedes(key($0)) : key($0).precedes(key($1)) }
   }
 }
 
-/// What a server says of its newest state to who knows an older one, in a few columns.
+/// A server's answer about its newest state in a few columns, for a client that knows an older one.
 struct News {
   var newest: UInt64
   /// The newest commit that changed a tree itself.
   var trees: UInt64
-  /// Nil where the newest state is the known one, or has no commit.
+  /// Nil if the newest state is the known one, or has no commit.
   var head: ServerCommit?
 
-  /// `$1` is the newest state that is known, `s` the row of the store.
+  /// `$1` is the newest known state, `s` the row of the store.
   static func columns(_ tables: Tables) -> String {
     """
     s.newest, s.trees, case when s.newest <> $1 then
@@ -148,7 +142,7 @@ struct News {
   }
 }
 
-/// The question for the newest state, with what will be read of it, under way. If nobody takes the answers, the connection is closed.
+/// The question for the newest state and a read of that state, under way. If no caller takes the answers, the connection is closed.
 final class AskedState: AskedServer {
   private let store: ServerStore
   private let connection: Connection
@@ -156,7 +150,7 @@ final class AskedState: AskedServer {
   let question: NewestQuestion
   let foresight: Foresight
 
-  /// Nil if nothing can be asked at once.
+  /// Returns nil if nothing can be asked at once.
   init?(_ store: ServerStore, _ question: NewestQuestion, _ foresight: Foresight) {
     guard let asked = store.pool.ask(question.statements(store.tables)) else { return nil }
     (self.store, self.question, self.foresight) = (store, question, foresight)
@@ -166,11 +160,11 @@ final class AskedState: AskedServer {
 
   var isAnswered: Bool {
     if connection.isAnswered() { return true }
-    store.noteSlowAnswer()
+    store.slowness.note()
     return false
   }
 
-  /// Waits for the answers; nil where they were taken already, or the connection was lost, so that they are to be asked for again.
+  /// Waits for the answers; returns nil if they were taken already, or if the connection was lost, so that the caller asks again.
   func take() throws(StorageError) -> [Rows]? {
     guard let expected = expected.withLock({ $0.take() }) else { return nil }
     defer { store.pool.keep(connection) }
@@ -183,10 +177,10 @@ final class AskedState: AskedServer {
   }
 }
 
-/// The question for the newest state, which tells what is read of it by the way.
+/// The question for the newest state, which may also read some of that state.
 struct NewestQuestion: Sendable {
   let ahead: ReadAhead?
-  /// What is known as it is asked: nothing of that comes again.
+  /// The state that was known when the question was asked: the answer does not repeat it.
   let head: ServerCommit?
   let newest: UInt64
   let catalog: ServerCatalog
@@ -194,7 +188,7 @@ struct NewestQuestion: Sendable {
   func statements(_ tables: Tables) -> [Statement] {
     let known = SQLValue.number(newest)
     let news = tables.statement("news", "select \(News.columns(tables)) from {store} s where s.one", [known])
-    // After the news: it may tell of more trees than belong to them, never of fewer.
+    // After the news: it may return trees that are newer than the news, never fewer.
     guard let ahead else { return [news, catalog.missing(tables)] }
     let statement = ahead.statement(tables, known: newest)
     return ahead.tellsNews ? [statement] : [news, statement]
@@ -202,8 +196,7 @@ struct NewestQuestion: Sendable {
 }
 
 extension ServerStore {
-  /// Asks for the newest state, and along with it for what will be read of it: one round trip. No answer comes where somebody committed
-  /// between the two.
+  /// Asks for the newest state and reads ahead of it: one round trip. There is no answer if another process committed between the two.
   func refreshed(
     foreseeing foresight: Foresight
   ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
@@ -226,16 +219,13 @@ extension ServerStore {
     return (ServerView(self, view.commit, asOf: view.asOf, foreseen: answer), answer)
   }
 
-  /// The newest state, of the answer to a question for it.
+  /// The newest state, from the answer to a question for it.
   func take(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
     guard rows[0].count > 0 else { throw .withoutStoreRow }
     let news = News(rows[0])
     let head = news.newest == question.newest ? question.head : news.head
-    if question.ahead == nil {
-      take(head: head, newest: news.newest, trees: rows[1], since: question.catalog.upTo)
-    } else {
-      take(head: head, newest: news.newest, treesChangedAt: news.trees)
-    }
+    let trees = question.ahead == nil ? (rows: rows[1], since: question.catalog.upTo) : nil
+    take(head: head, newest: news.newest, trees: trees, changedAt: news.trees)
     return newest
   }
 }

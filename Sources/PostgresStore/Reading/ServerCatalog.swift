@@ -1,8 +1,7 @@
 import StorageEngine
 
-/// The trees of a store as they were at each of its commits, as far as this process has heard: small, and kept whole.
+/// The trees of a store as they were at each of its commits, as far as this process knows them: small, and kept whole.
 struct ServerCatalog: Sendable {
-  /// One state of a tree's name, kind and attributes.
   struct Row: Sendable, Hashable {
     var tree: Int32
     var born: UInt64
@@ -15,12 +14,12 @@ struct ServerCatalog: Sendable {
   }
 
   private var rows: [TreeName: [Row]] = [:]
-  /// What happened after this commit is not known.
+  /// The catalog is complete up to this commit.
   private(set) var upTo: UInt64 = 0
 
   static let columns = "t.tree, t.born, t.died, t.name, t.kind, t.attributes"
 
-  /// What brings the catalog from the commit that it knows to the newest one. No tree is looked at where none has changed.
+  /// A query for the changes from the commit that the catalog knows to the newest one. It reads no tree if none has changed.
   func missing(_ tables: Tables) -> Statement {
     tables.statement(
       "catalog",
@@ -31,7 +30,7 @@ struct ServerCatalog: Sendable {
       """, [.number(upTo)])
   }
 
-  /// Takes what `missing` answered, which told of everything up to a commit.
+  /// Takes the answer to `missing`, which has all changes up to a commit.
   mutating func take(_ answer: Rows, upTo commit: UInt64) {
     for place in 0..<answer.count {
       guard let kind = TreeKind(rawValue: UInt8(truncatingIfNeeded: answer.int(place, 4))) else { continue }
@@ -47,14 +46,14 @@ struct ServerCatalog: Sendable {
     upTo = max(upTo, commit)
   }
 
-  /// Takes note that the last commit which changed a tree is one, of a state. Where it is not known, nothing is.
+  /// Notes the last commit that changed a tree, as of a state. If the catalog has it, the catalog is complete up to that state.
   mutating func take(changedAt commit: UInt64, of state: UInt64) {
     if commit <= upTo { upTo = max(upTo, state) }
   }
 
   func row(_ name: TreeName, at commit: UInt64) -> Row? { rows[name]?.first { $0.isAlive(at: commit) } }
 
-  /// The tree that had a name last, whether it has it still.
+  /// The tree that had a name last, even if it no longer has it.
   func latest(_ name: TreeName, upTo commit: UInt64) -> Row? {
     rows[name]?.filter { $0.born <= commit }.max { $0.born < $1.born }
   }
@@ -64,12 +63,11 @@ struct ServerCatalog: Sendable {
     Array(Set((rows[name] ?? []).lazy.filter { $0.born <= commit }.map(\.tree)))
   }
 
-  /// The commit that took a tree of a name out.
+  /// The commit that dropped a tree of a name.
   func end(of tree: Int32, _ name: TreeName) -> UInt64? {
     rows[name]?.lazy.filter { $0.tree == tree }.map(\.died).max()
   }
 
-  /// Trees whose names begin with `prefix`, in their order.
   func names(prefix: [UInt8], at commit: UInt64) -> [TreeName] {
     rows.filter { $0.key.hasPrefix(prefix) && $0.value.contains { $0.isAlive(at: commit) } }.keys.sorted()
   }

@@ -1,69 +1,87 @@
 package import StorageEngine
 
-/// One commit of a store on a server, and what its record does not tell. Its changes are read separately.
+/// One commit of a store on a server, with the facts that its record lacks. Its changes are read separately.
 @dynamicMemberLookup
 package struct ServerCommit: Hashable, Sendable {
   /// Without its counts and names, which lie in tables of their own.
   package var record: CommitRecord
   /// The clock of its writer: the date, unless that had to be a parent's later one.
   package var clock: Int64
-  /// What its parents do not tell of where it comes from.
+  /// The ancestry of the commit that its parents do not give.
   package var pedigree: Pedigree?
 
   package subscript<Value>(dynamicMember member: KeyPath<CommitRecord, Value>) -> Value { record[keyPath: member] }
 
-  /// What stands before the first commit.
+  /// The empty state before the first commit.
   static func beginning(_ date: Int64) -> ServerCommit {
     ServerCommit(
       record: CommitRecord(
         number: 0, identity: CommitIdentity(origin: 0, number: 0), parents: [], date: date, program: "", author: "",
-        action: "", flags: [], undoes: nil, restores: nil, names: [], counts: [], bytes: 0), clock: date)
+        action: ""), clock: date)
   }
 }
 
 extension Tables {
+  /// Without the writer's clock, which not every store has.
+  private static let columnsOfCommit = [
+    "number", "origin", "origin_number", "parents", "date", "action", "program", "author", "flags", "undoes",
+    "restores", "bytes", "pedigree",
+  ]
+
   private var columnsOfCommit: [String] {
-    let columns = [
-      "number", "origin", "origin_number", "parents", "date", "action", "program", "author", "flags", "undoes",
-      "restores",
-      "bytes", "pedigree",
-    ]
-    return columns.map { "c.\($0)" } + [hasClocks ? "coalesce(c.clock, c.date)" : "c.date"]
+    Self.columnsOfCommit.map { "c.\($0)" } + [hasClocks ? "coalesce(c.clock, c.date)" : "c.date"]
   }
 
   /// A commit `c` as columns.
   var commitColumns: String { columnsOfCommit.joined(separator: ", ") }
 
-  /// The same as one column of texts, for an answer of which it is seldom a part: each column costs its share whether it is null or not.
+  /// The same as one column of texts, for an answer that seldom has one: each column has its cost whether it is null or not.
   var commitTexts: String { "array[" + columnsOfCommit.map { "\($0)::text" }.joined(separator: ", ") + "]" }
+}
+
+extension Tables {
+  /// Writes a commit that was made elsewhere.
+  func insert(_ commit: ServerCommit) throws(StorageError) -> Statement {
+    let columns = Self.columnsOfCommit + (hasClocks ? ["clock"] : [])
+    return statement(
+      "copyCommit",
+      """
+      insert into {commit} (\(columns.joined(separator: ", ")))
+      values (\(columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")))
+      """,
+      [
+        .number(commit.number), .number(commit.origin), .number(commit.originNumber), .numbers(commit.parents),
+        .int(commit.date), .text(try Flush.text(commit.action, "action")),
+        .text(try Flush.text(commit.program, "program")), .text(try Flush.text(commit.author, "author")),
+        .int32(Int32(bitPattern: commit.flags.rawValue)), .number(commit.undoes ?? 0), .number(commit.restores ?? 0),
+        .number(commit.frameBytes), .text(commit.pedigree?.text ?? ""), .int(commit.clock),
+      ])
+  }
 }
 
 extension ServerCommit {
   init(_ rows: Rows, _ row: Int) {
-    self.init(
-      record: CommitRecord(
-        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.number(row, 1), number: rows.number(row, 2)),
-        parents: rows.ints(row, 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, 4), program: rows.text(row, 6),
-        author: rows.text(row, 7), action: rows.text(row, 5),
-        flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 8))),
-        undoes: rows.int(row, 9) == 0 ? nil : rows.number(row, 9),
-        restores: rows.int(row, 10) == 0 ? nil : rows.number(row, 10), names: [], counts: [],
-        bytes: rows.number(row, 11)), clock: rows.int(row, 13), pedigree: Pedigree(text: rows.text(row, 12)))
+    self.init(parents: rows.numbers(row, 3), int: { rows.int(row, $0) }, text: { rows.text(row, $0) })
   }
 
-  /// One that came as texts; nil where it did not.
+  /// A commit from texts; nil if there are none.
   init?(texts: [String]) {
     guard texts.count == 14 else { return nil }
-    func int(_ place: Int) -> Int64 { Int64(texts[place]) ?? 0 }
-    func number(_ place: Int) -> UInt64 { UInt64(bitPattern: int(place)) }
+    self.init(
+      parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
+      int: { Int64(texts[$0]) ?? 0 }, text: { texts[$0] })
+  }
+
+  /// - Parameter int: Returns the number in a column, as `text` returns its text.
+  private init(parents: [UInt64], int: (Int) -> Int64, text: (Int) -> String) {
+    func number(_ column: Int) -> UInt64 { UInt64(bitPattern: int(column)) }
     self.init(
       record: CommitRecord(
-        number: number(0), identity: CommitIdentity(origin: number(1), number: number(2)),
-        parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
-        date: int(4), program: texts[6], author: texts[7], action: texts[5],
+        number: number(0), identity: CommitIdentity(origin: number(1), number: number(2)), parents: parents,
+        date: int(4), program: text(6), author: text(7), action: text(5),
         flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: int(8))), undoes: int(9) == 0 ? nil : number(9),
-        restores: int(10) == 0 ? nil : number(10), names: [], counts: [], bytes: number(11)),
-      clock: int(13), pedigree: Pedigree(text: texts[12]))
+        restores: int(10) == 0 ? nil : number(10), bytes: number(11)),
+      clock: int(13), pedigree: Pedigree(text: text(12)))
   }
 }
 
@@ -83,7 +101,7 @@ extension Pedigree {
     return parts.joined(separator: ";")
   }
 
-  /// Nil where there is none, or what stands there is none.
+  /// Returns nil if there is no pedigree, or if the text is not one.
   init?(text: String) {
     guard !text.isEmpty else { return nil }
     self.init()

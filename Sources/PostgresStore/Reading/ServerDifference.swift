@@ -1,23 +1,29 @@
 import StorageEngine
 
-/// An entry that two states of a tree do not share; nil where only the other one has the key.
+/// An entry that two states of a tree do not share; nil if only the other state has the key.
 typealias ServerDifference = (key: [UInt8], old: ServerEntry?, new: ServerEntry?)
 
 extension StoredTree {
-  /// What differs from another state of the tree to this one, in the order of keys. Costs what was changed between the two, whatever the
-  /// size of the tree; one round trip for each thousand.
+  /// The difference between another state of the tree, or the empty tree if it is nil, and this one, in the order of keys. The cost grows
+  /// with the changes between the two, not with the tree; one round trip for each thousand.
   func forEachDifference(
-    from old: UInt64, _ body: (ServerDifference) throws -> Void
-  ) throws {
+    from old: UInt64?, _ body: (ServerDifference) throws(StorageError) -> Void
+  ) throws(StorageError) {
     var next: [UInt8]? = []
     while let key = next {
-      let page = try differences(from: old, key: key)
-      for found in page.differences { try body(found) }
-      next = page.next
+      if let old {
+        let page = try differences(from: old, key: key)
+        for found in page.differences { try body(found) }
+        next = page.next
+      } else {
+        let page = try page(KeyRange(from: key), limit: 1_000)
+        for entry in page { try body((entry.key, nil, entry)) }
+        next = page.count < 1_000 ? nil : page.last.map { $0.key + [0] }
+      }
     }
   }
 
-  /// The differences from a key on, some of them, and where the next ones begin; nil at the end.
+  /// Some of the differences from a key on, and the key where the next ones begin; nil at the end.
   func differences(
     from old: UInt64, key: [UInt8], limit: Int = 1_000
   ) throws(StorageError) -> (differences: [ServerDifference], next: [UInt8]?) {
@@ -52,7 +58,7 @@ extension StoredTree {
     return (differences, rows.count < limit ? nil : rows.bytes(rows.count - 1, 0).map { $0 + [0] })
   }
 
-  /// Whether two states of a key are one: what was written by one commit and brought back by another, and what came and went between.
+  /// Whether two states of a key are equal: one commit's value that was brought back, or a key that came and went between.
   private func isSame(_ left: ServerEntry?, _ right: ServerEntry?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     return row.kind == .records ? left.written == right.written : left.payload == right.payload

@@ -1,6 +1,6 @@
 import StorageEngine
 
-/// What an entry holds beside its key.
+/// The payload of an entry beside its key.
 package enum ServerPayload: Hashable, Sendable {
   case none
   case bytes([UInt8])
@@ -12,9 +12,9 @@ package enum ServerPayload: Hashable, Sendable {
 package struct ServerEntry: Hashable, Sendable {
   package var key: [UInt8]
   package var payload: ServerPayload
-  /// The commit at which it came to be so.
+  /// The commit that gave the entry this state.
   package var born: UInt64
-  /// The commit that wrote the value: an older one where a restore brought it back.
+  /// The commit that wrote the value: an older one if a restore brought it back.
   package var written: UInt64
 }
 
@@ -24,14 +24,14 @@ extension ServerEntry {
     "\(alias).key, \(alias).kind, \(payload(alias)), \(alias).born, \(alias).written"
   }
 
-  /// What an entry alias holds, wherever that lies.
+  /// The payload of an entry alias, from whichever table has it.
   static func payload(_ alias: String) -> String {
     "case when \(alias).value is null then \(alias).payload else (select v.bytes from {value} v where v.number = \(alias).value) end"
   }
 
   static let columnCount = 5
 
-  /// Nil where the columns are null.
+  /// Returns nil if the columns are null.
   init?(_ rows: Rows, _ row: Int, at column: Int = 0, key: [UInt8]? = nil) {
     guard !rows.isNull(row, column + 1) else { return nil }
     self.key = key ?? rows.bytes(row, column) ?? []
@@ -45,10 +45,10 @@ extension ServerEntry {
   }
 }
 
-/// A key of an index with the record that its end names, and no more of either than is looked at.
+/// A key of an index with the record that its end names, without the columns that are not needed.
 struct KeyWithRecord: Sendable {
   var key: [UInt8]
-  /// Nil where there is none.
+  /// Nil if there is none.
   var record: (value: Bytes, written: UInt64)?
 
   static func columns(_ entry: String, _ record: String) -> String {
@@ -57,7 +57,7 @@ struct KeyWithRecord: Sendable {
 
   init(key: [UInt8], record: (value: Bytes, written: UInt64)?) { (self.key, self.record) = (key, record) }
 
-  /// Nil where the columns are null.
+  /// Returns nil if the columns are null.
   init?(_ rows: Rows, _ row: Int, at column: Int) {
     guard let key = rows.bytes(row, column) else { return nil }
     self.key = key
@@ -65,10 +65,10 @@ struct KeyWithRecord: Sendable {
   }
 }
 
-/// A range of keys, from the lower bound on, up to the upper one and without it.
+/// A range of keys, from the lower bound up to the upper one, which is not part of it.
 package struct KeyRange: Hashable, Sendable {
   package var lower: [UInt8]
-  /// Nil: to the end.
+  /// Nil means the end.
   package var upper: [UInt8]?
 
   package init(from lower: [UInt8] = [], to upper: [UInt8]? = nil) {
@@ -76,21 +76,18 @@ package struct KeyRange: Hashable, Sendable {
     self.upper = upper
   }
 
-  /// The one key.
-  package static func only(_ key: [UInt8]) -> KeyRange { KeyRange(from: key, to: key + [0]) }
-
   package func contains(_ key: [UInt8]) -> Bool {
     !key.precedes(lower) && (upper.map { key.precedes($0) } ?? true)
   }
 
-  /// No key of a store is as great.
+  /// Greater than every key of a store.
   static let beyond = [UInt8](repeating: 0xFF, count: ServerLimits.key + 1)
 
   var parameters: [SQLValue] { [.bytes(lower), .bytes(upper ?? Self.beyond)] }
 }
 
 extension [UInt8] {
-  /// Whether it comes before another key in the order of bytes. Compares words where `lexicographicallyPrecedes` compares bytes.
+  /// Whether it comes before another key in byte order. Compares whole words, unlike `lexicographicallyPrecedes`.
   func precedes(_ other: [UInt8]) -> Bool {
     withUnsafeBytes { own in other.withUnsafeBytes { compareKeys(own, $0) < 0 } }
   }

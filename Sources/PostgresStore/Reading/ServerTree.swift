@@ -1,8 +1,8 @@
 import Locks
 package import StorageEngine
 
-/// A tree on a server: as of a commit, or as a transaction had it at one moment, which is what its view has and what was written over that.
-/// What it shows never changes. Safe from any thread.
+/// A tree on a server as of a commit, or as a transaction sees it at one moment: the tree of its view with the transaction's writes over
+/// it. Its contents never change. Safe from any thread.
 package final class ServerTree: ServedTree {
   package let name: TreeName
   /// The lasting number of the tree.
@@ -10,64 +10,51 @@ package final class ServerTree: ServedTree {
   package let kind: TreeKind
   package let attributes: [UInt8]
   let store: ServerStore
-  /// What the view has; nil where the transaction has made the tree.
+  /// The tree of the view; nil if the transaction has made the tree.
   let stored: StoredTree?
   private let draft: Draft?
-  /// What the server said along with the view.
+  /// The server's answer that came along with the view.
   private let foreseen: ReadAhead.Answer?
   /// Another tree of the same moment.
   private let sibling: @Sendable (TreeName) throws(StorageError) -> ServerTree?
   private let known = Mutex(Known())
 
-  /// What a transaction wrote, and where what it reads of its view is remembered.
+  /// The writes of a transaction, and the place that records what it reads of its view.
   struct Draft: Sendable {
     var writes: SortedWrites
     var reads: RememberedReads
   }
 
-  /// What was counted once.
   private struct Known {
     var count: UInt64?
-    /// Bounds by the number of entries before them: who asks for ranks goes there next.
+    /// Bounds by the number of entries before them: a caller that asks for ranks reads from there next.
     var bounds: [UInt64: [UInt8]] = [:]
     /// The least and the greatest bound that was counted to.
     var span: (lower: [UInt8], upper: [UInt8])?
   }
 
-  /// As a view has it.
+  /// - Parameter draft: nil if it is a tree of a view.
   init(
-    _ stored: StoredTree, foreseen: ReadAhead.Answer? = nil,
-    sibling: @escaping @Sendable (TreeName) throws(StorageError) -> ServerTree?
-  ) {
-    (store, name, number) = (stored.store, stored.row.name, stored.row.tree)
-    (kind, attributes) = (stored.row.kind, stored.row.attributes)
-    (self.stored, self.foreseen, self.sibling) = (stored, foreseen, sibling)
-    draft = nil
-  }
-
-  /// As a transaction has it.
-  init(
-    _ tree: ServerTransaction.TreeDraft, _ name: TreeName, _ stored: StoredTree?, _ draft: Draft, of store: ServerStore,
+    _ tree: ServerTransaction.TreeDraft, _ name: TreeName, _ stored: StoredTree?, _ draft: Draft? = nil,
+    of store: ServerStore, foreseen: ReadAhead.Answer? = nil,
     sibling: @escaping @Sendable (TreeName) throws(StorageError) -> ServerTree?
   ) {
     (self.store, self.name, number) = (store, name, tree.tree)
     (kind, attributes) = (tree.kind, tree.attributes)
-    (self.stored, self.draft, self.sibling) = (stored, draft, sibling)
-    foreseen = nil
+    (self.stored, self.draft, self.foreseen, self.sibling) = (stored, draft, foreseen, sibling)
   }
 
-  /// As the layers above know it.
+  /// The tree as the layers above know it.
   var tree: Tree {
-    Tree(
-      name: name, identifier: UInt32(bitPattern: number), kind: kind, attributes: Bytes(attributes), served: self)
+    Tree(name: name, identifier: UInt32(bitPattern: number), kind: kind, attributes: Bytes(attributes), served: self)
   }
 
-  // MARK: Entries as they lie there
+  // MARK: Entries as they are stored
 
   /// The entry of a key, or nil.
   package func look(for key: [UInt8]) throws(StorageError) -> ServerEntry? { try look(for: [key])[0] }
 
-  /// The entries of keys, each in the place of its key. At most one round trip.
+  /// The entries of keys, in the order of the keys. At most one round trip.
   package func look(for keys: [[UInt8]]) throws(StorageError) -> [ServerEntry?] {
     guard let draft else { return try stored?.find(keys) ?? [] }
     var found = [ServerEntry?](repeating: nil, count: keys.count)
@@ -87,13 +74,12 @@ package final class ServerTree: ServedTree {
     write.payload.map { ServerEntry(key: key, payload: $0, born: 0, written: write.written ?? 0) }
   }
 
-  /// The first entries of a range, or the last in falling order. One round trip, or a few where much in the range was deleted by the
-  /// transaction.
+  /// The first entries of a range, or the last in falling order. One round trip, or a few if the transaction deleted much of the range.
   package func entries(
     _ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false
   ) throws(StorageError) -> [ServerEntry] {
     guard let draft else { return try stored?.page(range, limit: limit, isReversed: isReversed) ?? [] }
-    /// What is left of a range behind the last of its entries that were answered, and what lies before that.
+    /// The part of a range up to the last entry that was returned, and the rest behind it.
     func cut(_ range: KeyRange, behind last: ServerEntry) -> (before: KeyRange, rest: KeyRange) {
       var (before, rest) = (range, range)
       if isReversed {
@@ -115,7 +101,7 @@ package final class ServerTree: ServedTree {
       merge(base, parts.before, draft.writes, into: &entries, limit: limit, isReversed: isReversed)
       rest = parts.rest
     }
-    // What was gone by: as far as the entries that are answered, or all of it where there are no more.
+    // Depends on the range up to the last entry returned, or on all of it if there are no more.
     remember(entries.count == limit ? entries.last.map { cut(range, behind: $0).before } ?? range : range)
     return entries
   }
@@ -124,10 +110,11 @@ package final class ServerTree: ServedTree {
     _ base: [ServerEntry], _ range: KeyRange, _ writes: SortedWrites, into entries: inout [ServerEntry], limit: Int,
     isReversed: Bool
   ) {
-    var own = writes.walk(range, isReversed: isReversed)
+    let own = writes.walk(range, isReversed: isReversed)
+    var next = own.next()
     var stored = base[...]
     while entries.count < limit {
-      guard let write = own.current else {
+      guard let write = next else {
         entries += stored.prefix(limit - entries.count)
         return
       }
@@ -137,32 +124,31 @@ package final class ServerTree: ServedTree {
       }
       if stored.first?.key == write.key { stored.removeFirst() }
       if let entry = Self.entry(write.key, write.write) { entries.append(entry) }
-      own.next()
+      next = own.next()
     }
   }
 
-  /// How many entries there are in a range.
+  /// The number of entries in a range.
   package func count(_ range: KeyRange) throws(StorageError) -> UInt64 {
     let count = try counted(range)
     remember(range)
     return count
   }
 
-  /// The same for who does not go by it.
+  /// Counts without noting that the transaction depends on the range.
   private func counted(_ range: KeyRange) throws(StorageError) -> UInt64 {
     var count = try stored?.count(range) ?? 0
-    guard var own = draft?.writes.walk(range, isReversed: false) else { return count }
+    guard let own = draft?.writes.walk(range, isReversed: false) else { return count }
     var keys: [[UInt8]] = []
-    while let write = own.current {
+    for write in own {
       keys.append(write.key)
       if write.write.payload != nil { count += 1 }
-      own.next()
     }
     if let stored, !keys.isEmpty { count -= UInt64(try stored.find(keys).count { $0 != nil }) }
     return count
   }
 
-  /// Notes that somebody goes by what lies in a range.
+  /// Notes that the transaction depends on the entries of a range.
   private func remember(_ range: KeyRange) {
     if stored != nil { draft?.reads.remember(range, of: number) }
   }
@@ -189,7 +175,7 @@ package final class ServerTree: ServedTree {
   package func rank(of key: [UInt8]) throws(StorageError) -> UInt64 {
     if key.isEmpty { return 0 }
     let rank = try counted(KeyRange(to: key))
-    // A rank alone is a place to go to, and what is read there is remembered; two of them tell how much lies between.
+    // One rank alone is a position, and reads from there are noted themselves. Two ranks give the number of entries between them.
     let span = known.withLock { known in
       let span = known.span ?? (key, key)
       let wider = (
@@ -204,7 +190,7 @@ package final class ServerTree: ServedTree {
     return rank
   }
 
-  /// Entries with the values that they refer to: one more round trip where they refer to records of another tree.
+  /// Entries with the values that they refer to: one more round trip if they refer to records of another tree.
   package func page(
     from lower: [UInt8], to upper: [UInt8]?, limit: Int, isReversed: Bool
   ) throws(StorageError) -> [Entry] {
@@ -229,27 +215,25 @@ package final class ServerTree: ServedTree {
       KeyRange(from: request.lower, to: request.upper), request.limit, request.isReversed
     )
     guard let name = request.records else {
-      let page: [ServerEntry]
-      if case .page(request, tree: number, let known)? = foreseen {
-        page = known
-      } else {
-        page = try entries(range, limit: limit, isReversed: isReversed)
+      func row(_ found: ServerEntry) -> PageRow {
+        PageRow(key: Bytes(found.key), record: entry(found).payload.record)
       }
-      return page.map { entry($0) }.map { PageRow(key: $0.key, record: $0.payload.record) }
+      if case .page(request, tree: number, let known)? = foreseen { return known.map(row) }
+      return try entries(range, limit: limit, isReversed: isReversed).map(row)
     }
     guard let records = try sibling(name) else { return [] }
-    let page: [KeyWithRecord]
     if case .pageWithRecords(request, tree: number, records: records.number, let known)? = foreseen {
-      page = known
-    } else if draft == nil, let stored {
-      page = try stored.page(range, limit: limit, isReversed: isReversed, records: records.number)
-    } else {
-      page = try entries(range, limit: limit, isReversed: isReversed).map { KeyWithRecord(key: $0.key, record: nil) }
+      return try rows(known, in: records)
     }
-    return try rows(page, in: records)
+    if draft == nil, let stored {
+      return try rows(
+        stored.page(range, limit: limit, isReversed: isReversed, records: records.number), in: records)
+    }
+    let page = try entries(range, limit: limit, isReversed: isReversed)
+    return try rows(page.map { KeyWithRecord(key: $0.key, record: nil) }, in: records)
   }
 
-  /// The rows of a page of an index. Records that did not come along are asked for.
+  /// The rows of a page of an index. Records that did not come with the page are asked for.
   private func rows(_ page: [KeyWithRecord], in records: ServerTree) throws(StorageError) -> [PageRow] {
     var missing: [(place: Int, key: [UInt8])] = []
     var rows: [PageRow] = []
@@ -257,7 +241,7 @@ package final class ServerTree: ServedTree {
     for (place, row) in page.enumerated() {
       rows.append(PageRow(key: Bytes(row.key), record: nil))
       guard let key = store.record(name, row.key)?.key else { continue }
-      // What came along is the record of the key's end, as the server finds that.
+      // The server sent the record of what it takes for the end of the key.
       guard let record = row.record, StoredTree.endOfKey(row.key)?.elementsEqual(key) == true else {
         missing.append((place, key))
         continue
@@ -279,11 +263,11 @@ package final class ServerTree: ServedTree {
     if let next { return try entries(KeyRange(to: next), limit: 1, isReversed: true).first?.key }
     if let count, rank == count - 1 { return try entries(limit: 1, isReversed: true).first?.key }
     if draft?.writes.isEmpty ?? true, let stored {
-      if let key = try stored.page(rank: rank, limit: 1).first?.key {
+      if let key = try stored.key(atRank: rank) {
         remember(KeyRange(to: key + [0]))
         return key
       }
-      // A transaction goes by all that there is, which the walk below remembers.
+      // The rank is past the end: a transaction depends on all entries, which the walk below notes.
       if draft == nil { return nil }
     }
     var (range, left) = (KeyRange(), rank)
@@ -298,7 +282,7 @@ package final class ServerTree: ServedTree {
 
   // MARK: Records
 
-  /// - Parameter value: the value of the record that the entry refers to, where it was asked for already.
+  /// - Parameter value: The value of the record that the entry refers to, if it was asked for already.
   func entry(_ entry: ServerEntry, value: Bytes? = nil) -> Entry {
     let key = Bytes(entry.key)
     switch entry.payload {

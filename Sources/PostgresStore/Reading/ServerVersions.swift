@@ -1,42 +1,50 @@
 package import StorageEngine
 
 /// A state that a key has had.
-package struct ServerVersion: Hashable, Sendable {
-  /// The commit that brought it about.
-  package var commit: UInt64
-  /// Nil: the commit took the key out.
-  package var entry: ServerEntry?
-
-  /// Whether a restore brought the value back.
-  package var isRestored: Bool { entry.map { $0.written < $0.born } ?? false }
-
-  /// What its commit was made on; nil where that is known no more.
-  fileprivate var parents: [UInt64]?
-  fileprivate var tree: Int32 = 0
-
-  init(commit: UInt64, entry: ServerEntry?) {
-    self.commit = commit
-    self.entry = entry
-  }
+private struct ServerVersion {
+  /// The commit that made it.
+  var commit: UInt64
+  /// Nil if the commit deleted the key.
+  var entry: ServerEntry?
+  var tree: Int32
+  /// The parents of its commit; nil if they are no longer known.
+  var parents: [UInt64]?
 }
 
 extension ServerView {
-  /// The states that a key has had up to this view, newest first, its deletes among them: at most `limit`. They are those of the side that
-  /// gave the value: each is followed by the state that its commit was made on, and where a merge took over a value, by those of the side
-  /// that it came from.
+  /// The states that a key has had up to this view, newest first and with its deletes: at most `limit`. They are those of the side that
+  /// gave the value. Each is followed by the state that its commit was made on. If a merge took over a value, the states of the side that
+  /// it came from follow.
   ///
-  /// - Parameter before: the commit of the version that was told last; nil begins with the view's own state.
-  /// - Complexity: One round trip for each `limit` states. Where the key was deleted or brought back, one more that costs what commits lie
-  ///   between: whose doing it was is found along what each was made on.
-  package func states(
-    of key: [UInt8], in name: TreeName, before: UInt64? = nil, limit: Int = 100
-  ) throws(StorageError) -> [ServerVersion] {
-    var walk = try VersionWalk(self, key, name, from: before ?? commit.number, page: limit)
-    return try walk.versions(isTold: before != nil, limit: limit)
+  /// - Parameter before: The commit of the version that was returned last; nil begins with the view's own state.
+  /// - Complexity: One round trip for each `limit` states. If the key was deleted or brought back, there is one more, whose cost grows with
+  ///   the number of commits between: it finds the commit that did it along the parents.
+  package func versions(
+    of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
+  ) throws(StorageError) -> [Version] {
+    guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf) else { return [] }
+    // One more, which the last of them replaced.
+    var walk = try VersionWalk(self, key, name, from: before ?? commit.number, page: limit + 1)
+    let found = try walk.versions(isTold: before != nil, limit: limit + 1)
+    var versions: [Version] = []
+    var older: ServedRecord?
+    for version in found.reversed() {
+      func record(replacing older: ServedRecord?) -> ServedRecord {
+        let bytes: Bytes = if case .bytes(let value)? = version.entry?.payload { Bytes(value) } else { Bytes() }
+        return ServedRecord(
+          tree: UInt32(bitPattern: tree.tree), key: Bytes(key), commit: version.entry?.written ?? version.commit,
+          kind: version.entry == nil ? .delete : .put, replaced: older, value: { bytes })
+      }
+      let isRestored = version.entry.map { $0.written < $0.born } ?? false
+      versions.append(Version(commit: version.commit, isRestored: isRestored, change: record(replacing: older).change))
+      // A chain of all versions would keep all of their values.
+      older = record(replacing: nil)
+    }
+    return Array(versions.reversed().prefix(limit))
   }
 }
 
-/// Goes from a state of a key to the one that it was made on, through states that lie one after the other whatever side they are of.
+/// Walks from a state of a key to the state that its commit was made on. The states of all sides lie one after the other in one list.
 private struct VersionWalk {
   private let view: ServerView
   private let key: [UInt8]
@@ -45,14 +53,13 @@ private struct VersionWalk {
   /// The commit whose state comes first.
   private let first: UInt64
   private let page: Int
-  /// Newest first, as far as they were asked for.
+  /// Newest first, as far as they were read.
   private var states: [ServerVersion] = []
   private var isAtEnd = false
-  /// What is known of the side that is walked, newest first: first parents from a commit on, without those whose number is the one before
-  /// and that changed nothing here.
+  /// The known steps of the side that is walked, newest first: first parents from a commit on. It leaves out commits whose
+  /// only parent has the number before theirs and that did not change the key.
   private var line: [Step]?
 
-  /// A commit and what it was made on.
   private struct Step {
     var commit: UInt64
     var parent: UInt64
@@ -68,7 +75,7 @@ private struct VersionWalk {
     catalog = try view.store.catalog(upTo: view.asOf)
   }
 
-  /// - Parameter isTold: whether the version of the first commit was told already.
+  /// - Parameter isTold: Whether the version of the first commit was returned already.
   mutating func versions(isTold: Bool, limit: Int) throws(StorageError) -> [ServerVersion] {
     var versions: [ServerVersion] = []
     var (place, isTold) = (first, isTold)
@@ -90,7 +97,7 @@ private struct VersionWalk {
         (place, line) = (writer, nil)
         continue
       } else if state.parents == nil {
-        // Whose delete it was is known no more.
+        // The commit that deleted it is no longer known.
         parent = state.commit - 1
       } else {
         break
@@ -103,19 +110,19 @@ private struct VersionWalk {
     return versions
   }
 
-  /// Whether two states of a key are one: what is gone is gone, and a value is that of one commit.
+  /// Whether two states of a key are the same: both are deletes, or both have the value that one commit wrote.
   private func isSame(_ left: ServerVersion, _ right: ServerVersion) -> Bool {
     left.entry?.written == right.entry?.written
   }
 
-  /// Whether another tree of the name was there before, which the commit of a state has put this one in the place of.
+  /// Whether the commit of a state replaced another tree of the same name by this one.
   private func isReplaced(_ state: ServerVersion, after parent: UInt64) -> Bool {
     guard let tree = catalog.row(name, at: parent)?.tree, tree != state.tree else { return false }
     return catalog.end(of: tree, name) == state.commit
   }
 
-  /// The state as of a commit; nil where the tree, or the key in it, is not known to have been there. What the first commit has is also
-  /// told where the tree was taken out: all in it was deleted with it.
+  /// The state as of a commit; nil if the tree, or the key in it, is not known to have existed then. For the first commit the state is also
+  /// returned if it dropped the tree: it deleted everything in the tree.
   private mutating func state(at commit: UInt64) throws(StorageError) -> ServerVersion? {
     let row = catalog.row(name, at: commit) ?? (commit == first ? catalog.latest(name, upTo: commit) : nil)
     guard let tree = row?.tree else { return nil }
@@ -125,7 +132,7 @@ private struct VersionWalk {
     }
   }
 
-  /// The commit that brought a state about on the side of a commit that has it; nil where that is not known.
+  /// The commit that made a state, on the side of a commit that has the state; nil if it is not known.
   private mutating func origin(of state: ServerVersion, at place: UInt64) throws(StorageError) -> Step? {
     if line == nil { line = try steps(from: place) }
     for step in line ?? [] where step.commit <= place {
@@ -136,10 +143,10 @@ private struct VersionWalk {
     return nil
   }
 
-  /// One round trip, and those for all states.
+  /// One round trip, and those that read all states.
   private mutating func steps(from commit: UInt64) throws(StorageError) -> [Step] {
     while try readOn() {}
-    let rows = try view.store.pool.read([
+    let rows = try view.store.pool.read(
       view.store.tables.statement(
         "line",
         """
@@ -152,11 +159,7 @@ private struct VersionWalk {
         where l.parent is distinct from l.number - 1 or l.second is not null or l.number = any($3)
         order by l.number desc
         """,
-        [
-          .number(commit), .number(states.last?.commit ?? commit),
-          .ints(states.map { Int64(bitPattern: $0.commit) }),
-        ])
-    ])[0]
+        [.number(commit), .number(states.last?.commit ?? commit), .numbers(states.map(\.commit))]))
     return (0..<rows.count).map { row in
       Step(
         commit: rows.number(row, 0), parent: rows.number(row, 1),
@@ -164,11 +167,11 @@ private struct VersionWalk {
     }
   }
 
-  /// Asks for older states, in the trees that have had the name; false where there are none.
+  /// Reads older states in the trees that have had the name; returns false if there are none.
   private mutating func readOn() throws(StorageError) -> Bool {
     if isAtEnd { return false }
     let trees = catalog.trees(name, upTo: first)
-    // A row stands for its birth and, where none was born as it died, for a delete: so many rows tell of as many states at least.
+    // A row gives its birth and, if no other row was born as it died, a delete: there are at least as many states as rows.
     let rows = try view.store.read(
       view.store.tables.statement(
         "versions",
@@ -193,20 +196,16 @@ private struct VersionWalk {
     isAtEnd = rows.count < page
     let column = ServerEntry.columnCount
     func parents(_ row: Int, _ column: Int) -> [UInt64]? {
-      rows.isNull(row, column) ? nil : rows.ints(row, column).map { UInt64(bitPattern: $0) }
+      rows.isNull(row, column) ? nil : rows.numbers(row, column)
     }
     for row in 0..<rows.count {
       guard let entry = ServerEntry(rows, row) else { continue }
       let died = rows.number(row, column)
-      var birth = ServerVersion(commit: entry.born, entry: entry)
-      birth.tree = Int32(truncatingIfNeeded: rows.int(row, column + 1))
-      birth.parents = parents(row, column + 2)
-      if died <= first, died != states.last(where: { $0.tree == birth.tree })?.commit {
-        var death = ServerVersion(commit: died, entry: nil)
-        (death.tree, death.parents) = (birth.tree, parents(row, column + 3))
-        states.append(death)
+      let tree = Int32(truncatingIfNeeded: rows.int(row, column + 1))
+      if died <= first, died != states.last(where: { $0.tree == tree })?.commit {
+        states.append(ServerVersion(commit: died, entry: nil, tree: tree, parents: parents(row, column + 3)))
       }
-      states.append(birth)
+      states.append(ServerVersion(commit: entry.born, entry: entry, tree: tree, parents: parents(row, column + 2)))
     }
     return rows.count > 0
   }

@@ -4,22 +4,24 @@ package import StorageEngine
 package final class ServerView: ServedView {
   package let store: ServerStore
   package let commit: ServerCommit
-  /// The state that is read: that of the commit, or a later one that keeps book beside it and changed nothing.
+  /// The state that is read: that of the commit, or of a later bookkeeping commit that changed nothing.
   package let asOf: UInt64
-  /// What the server said along with the view.
+  /// The server's answer that came along with the view.
   private let foreseen: ReadAhead.Answer?
 
   init(_ store: ServerStore, _ commit: ServerCommit, asOf: UInt64, foreseen: ReadAhead.Answer? = nil) {
     (self.store, self.commit, self.asOf, self.foreseen) = (store, commit, asOf, foreseen)
   }
 
-  /// As the layers above know it.
+  /// The view as the layers above know it.
   var view: View { View(commit: commit.record, served: self) }
 
-  /// A tree, or nil where this view has none of that name. Asks the server only where it has not told of the trees yet.
+  /// A tree, or nil if this view has none of that name. Asks the server only if the trees are not known yet.
   package func served(_ name: TreeName) throws(StorageError) -> ServerTree? {
     guard let stored = try stored(name) else { return nil }
-    return ServerTree(stored, foreseen: foreseen) { [self] name throws(StorageError) in try served(name) }
+    return ServerTree(.init(stored.row), name, stored, of: store, foreseen: foreseen) {
+      [self] name throws(StorageError) in try served(name)
+    }
   }
 
   func stored(_ name: TreeName) throws(StorageError) -> StoredTree? {
@@ -28,26 +30,8 @@ package final class ServerView: ServedView {
 
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? { try served(name)?.tree }
 
-  /// The names of the trees that begin with `prefix`, in their order.
   package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
     try store.catalog(upTo: asOf).names(prefix: prefix, at: asOf)
-  }
-
-  package func versions(
-    of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
-  ) throws(StorageError) -> [Version] {
-    guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf) else { return [] }
-    // One more, which the last of them replaced.
-    let found = try states(of: key, in: name, before: before, limit: limit + 1)
-    var versions: [Version] = []
-    var older: ServedRecord?
-    for version in found.reversed() {
-      let record = ServedRecord(version, key: key, tree: tree.tree, replaced: older)
-      versions.append(Version(commit: version.commit, isRestored: version.isRestored, change: record.change))
-      // A chain of all versions would keep all of their values.
-      older = ServedRecord(version, key: key, tree: tree.tree, replaced: nil)
-    }
-    return Array(versions.reversed().prefix(limit))
   }
 
   package func differences(
@@ -63,7 +47,7 @@ package final class ServerView: ServedView {
             key: Bytes(found.key), old: found.old.map { before.entry($0) }, new: found.new.map { after.entry($0) })
         }, next: page.next)
     }
-    // Two trees that share nothing, or one alone.
+    // Two trees that share nothing, or one tree alone.
     let (limit, range) = (1_000, KeyRange(from: key))
     let (old, new) = (try before?.entries(range, limit: limit) ?? [], try after?.entries(range, limit: limit) ?? [])
     let end = [old, new].compactMap { $0.count == limit ? $0.last?.key : nil }.min { $0.precedes($1) }
@@ -75,14 +59,5 @@ package final class ServerView: ServedView {
       }
     }
     return ServedDifferencePage(differences: differences.values.sorted { $0.key < $1.key }, next: end.map { $0 + [0] })
-  }
-}
-
-extension ServedRecord {
-  convenience init(_ version: ServerVersion, key: [UInt8], tree: Int32, replaced: ServedRecord?) {
-    let bytes: Bytes = if case .bytes(let value)? = version.entry?.payload { Bytes(value) } else { Bytes() }
-    self.init(
-      tree: UInt32(bitPattern: tree), key: Bytes(key), commit: version.entry?.written ?? version.commit,
-      kind: version.entry == nil ? .delete : .put, replaced: replaced, value: { bytes })
   }
 }

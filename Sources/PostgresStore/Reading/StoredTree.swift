@@ -5,7 +5,7 @@ struct StoredTree: Sendable {
   let store: ServerStore
   let row: ServerCatalog.Row
   let asOf: UInt64
-  /// A transaction whose view was pruned meanwhile is to be made again, as one whose reads have changed.
+  /// A transaction whose view was pruned meanwhile must be made again, like one whose reads have changed.
   var isOfTransaction = false
 
   private var number: SQLValue { .int32(row.tree) }
@@ -13,7 +13,7 @@ struct StoredTree: Sendable {
 
   // MARK: Entries
 
-  /// The entries of keys, each in the place of its key; nil where there is none. One round trip for all.
+  /// The entries of keys, in the order of the keys; nil for a key without one. One round trip for all.
   func find(_ keys: [[UInt8]]) throws(StorageError) -> [ServerEntry?] {
     try store.find(keys.map { TreeKey(tree: row.tree, key: $0) }, asOf: asOf, isOfTransaction: isOfTransaction)
   }
@@ -22,7 +22,7 @@ struct StoredTree: Sendable {
     try store.read(statement, asOf: asOf, isOfTransaction: isOfTransaction)
   }
 
-  /// The entry of a key that was alive at a commit, as a table in SQL. Of many versions only the last before the commit is looked at.
+  /// The entry of a key that was alive at a commit, as a table in SQL. Of many versions it reads only the last before the commit.
   static func alive(_ tree: String, _ key: String, _ commit: String) -> String {
     """
     (select c.key, c.kind, c.payload, c.value, c.born, c.written
@@ -34,31 +34,27 @@ struct StoredTree: Sendable {
     """
   }
 
-  /// The first entries of a range, in order; from its end on, in falling order, where `isReversed`. At most `limit` of them: fewer are all.
+  /// The first entries of a range in order, or the last in falling order if `isReversed`. At most `limit`: fewer are all.
   func page(_ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false) throws(StorageError)
     -> [ServerEntry]
   {
     let rows = try read(
       store.tables.statement(
         isReversed ? "pageBack" : "page",
-        Self.page(
-          lower: "$3", isReversed: isReversed), [number, commit] + range.parameters + [.int(Int64(limit))]))
+        Self.page(isReversed: isReversed), [number, commit] + range.parameters + [.int(Int64(limit))]))
     return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
   }
 
   /// The keys of a page, each with the record of another tree that its end names.
-  func page(
-    _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
-  ) throws(StorageError) -> [KeyWithRecord] {
+  func page(_ range: KeyRange, limit: Int, isReversed: Bool, records: Int32) throws(StorageError) -> [KeyWithRecord] {
     let rows = try read(
       store.tables.statement(
-        isReversed ? "pageBackWithRecords" : "pageWithRecords",
-        Self.page(lower: "$3", isReversed: isReversed, records: "$6"),
+        isReversed ? "pageBackWithRecords" : "pageWithRecords", Self.page(isReversed: isReversed, records: "$6"),
         [number, commit] + range.parameters + [.int(Int64(limit)), .int32(records)]))
     return (0..<rows.count).compactMap { KeyWithRecord(rows, $0, at: 0) }
   }
 
-  /// The identifier that ends the key of an index's entry, with its length in the last two bytes; null where there is none.
+  /// The identifier at the end of an index entry's key, whose length is in the last two bytes; null if there is none.
   static func endOfKey(_ alias: String) -> String {
     let count = "length(\(alias).key)"
     let length = "(get_byte(\(alias).key, \(count) - 2) * 256 + get_byte(\(alias).key, \(count) - 1))"
@@ -68,30 +64,28 @@ struct StoredTree: Sendable {
       """
   }
 
-  /// The same of a key that is here.
+  /// The same for a key in memory.
   static func endOfKey(_ key: [UInt8]) -> ArraySlice<UInt8>? {
     guard key.count >= 2 else { return nil }
     let length = Int(key[key.count - 2]) << 8 | Int(key[key.count - 1])
     return length <= key.count - 2 ? key[(key.count - 2 - length)..<(key.count - 2)] : nil
   }
 
-  /// Entries from a rank on, in order.
-  func page(rank: UInt64, limit: Int) throws(StorageError) -> [ServerEntry] {
-    guard rank < UInt64(Int64.max) else { return [] }
+  /// The key at a rank; nil if the tree has no more entries than that.
+  func key(atRank rank: UInt64) throws(StorageError) -> [UInt8]? {
+    guard rank < UInt64(Int64.max) else { return nil }
     let rows = try read(
-      store.tables.statement(
-        "pageAtRank", Self.page(lower: "(select r.key from \(Self.keyAtRank) r)", isReversed: false),
-        [number, commit, .int(Int64(rank)), .bytes(KeyRange.beyond), .int(Int64(limit))]))
-    return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
+      store.tables.statement("keyAtRank", "select r.key from \(Self.keyAtRank) r", [number, commit, .int(Int64(rank))]))
+    return rows.count > 0 ? rows.bytes(0, 0) : nil
   }
 
-  /// Whether anything of the tree died after the commit: where nothing did, `current` alone tells its state, and `history` is not read.
+  /// Whether an entry of the tree died after the commit: if none did, `current` alone has the state, and `history` is not read.
   private static let hasDeaths = "exists (select 1 from {history} g where g.tree = $1 and g.died > $2)"
 
   /// $1 tree, $2 commit, $4 upper bound, $5 limit. Each branch is read by its own index, and `history` no further than `current` was.
   ///
-  /// - Parameter records: the number of a tree of records that come along, as it stands in the statement.
-  private static func page(lower: String, isReversed: Bool, records: String? = nil) -> String {
+  /// - Parameter records: The parameter with the number of a tree of records that come along, as written in the statement.
+  private static func page(isReversed: Bool, records: String? = nil) -> String {
     let order = isReversed ? "desc" : "asc"
     let bound =
       isReversed
@@ -112,16 +106,16 @@ struct StoredTree: Sendable {
     return """
       with c as (
         select c.key, c.kind, c.payload, c.value, c.born, c.written from {current} c
-        where c.tree = $1 and c.key >= \(lower) and c.key < $4 and c.born <= $2 order by c.key \(order) limit $5),
+        where c.tree = $1 and c.key >= $3 and c.key < $4 and c.born <= $2 order by c.key \(order) limit $5),
       h as (
         select h.key, h.kind, h.payload, h.value, h.born, h.written from {history} h
-        where h.tree = $1 and h.key >= \(lower) and h.key < $4 and \(bound) and h.born <= $2 and h.died > $2
+        where h.tree = $1 and h.key >= $3 and h.key < $4 and \(bound) and h.born <= $2 and h.died > $2
           and \(hasDeaths) order by h.key \(order) limit $5)
       \(end)
       """
   }
 
-  /// The key at rank $3: at the newest state by an index alone.
+  /// The key at rank $3: for the newest state by an index alone.
   private static let keyAtRank = """
     (select * from (
        select c.key from {current} c where c.tree = $1 and not \(hasDeaths)
@@ -139,7 +133,7 @@ struct StoredTree: Sendable {
 
   // MARK: Counting
 
-  /// How many entries there are in a range, counted by the server over indexes alone.
+  /// The number of entries in a range, counted by the server over indexes alone.
   func count(_ range: KeyRange = KeyRange()) throws(StorageError) -> UInt64 {
     let rows = try read(
       store.tables.statement(
@@ -159,9 +153,9 @@ struct StoredTree: Sendable {
 }
 
 extension ServerStore {
-  /// Runs one statement that reads as of a commit, and looks afterwards, in the same round trip, whether that commit is still kept.
+  /// Runs one statement that reads as of a commit, and checks afterwards, in the same round trip, whether that commit is still kept.
   ///
-  /// - Parameter isOfTransaction: whether that is a conflict, for who reads will write by it.
+  /// - Parameter isOfTransaction: Whether a pruned commit is a conflict, because the reader's writes depend on the read.
   func read(_ statement: Statement, asOf: UInt64, isOfTransaction: Bool = false) throws(StorageError) -> Rows {
     let kept = tables.statement(
       "kept",
@@ -177,10 +171,8 @@ extension ServerStore {
     return rows[0]
   }
 
-  /// The entries of keys of any trees, each in the place of its key. One round trip for all.
-  func find(
-    _ places: [TreeKey], asOf: UInt64, isOfTransaction: Bool = false
-  ) throws(StorageError) -> [ServerEntry?] {
+  /// The entries of keys of any trees, in the order of the keys. One round trip for all.
+  func find(_ places: [TreeKey], asOf: UInt64, isOfTransaction: Bool = false) throws(StorageError) -> [ServerEntry?] {
     let statement: Statement
     if places.count == 1 {
       statement = tables.statement(

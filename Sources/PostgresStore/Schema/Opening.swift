@@ -1,10 +1,9 @@
 package import StorageEngine
 
-/// What a schema holds, and what the role may do there.
+/// The content of a schema, and the rights of the role there.
 struct SchemaSurvey {
   var exists = false
   var tables: Set<String> = []
-  var mayCreate = false
   var mayRead = false
   var mayWrite = false
   var isReadOnlyServer = false
@@ -13,7 +12,7 @@ struct SchemaSurvey {
 
   var isStore: Bool { Set(Tables.names).isSubset(of: tables) }
 
-  /// Looks, in one round trip.
+  /// Surveys the schema in one round trip.
   init(_ tables: Tables, _ pool: ConnectionPool) throws(StorageError) {
     let names = Tables.names.map { "'\($0)'" }.joined(separator: ", ")
     let rows = try pool.read([
@@ -28,14 +27,12 @@ struct SchemaSurvey {
         """, .text(tables.schema)),
       Statement(
         """
-        select has_schema_privilege(n.oid, 'usage'), has_schema_privilege(n.oid, 'create')
-        from pg_catalog.pg_namespace n where n.nspname = $1
+        select has_schema_privilege(n.oid, 'usage') from pg_catalog.pg_namespace n where n.nspname = $1
         """, .text(tables.schema)),
       Statement("select current_setting('transaction_read_only')::text"),
     ])
     exists = rows[1].count > 0
     mayRead = exists && rows[1].bool(0, 0)
-    mayCreate = exists && rows[1].bool(0, 1)
     mayWrite = mayRead
     for row in 0..<rows[0].count {
       self.tables.insert(rows[0].text(row, 0))
@@ -49,16 +46,16 @@ struct SchemaSurvey {
 }
 
 extension ServerStore {
-  /// The version of the tables that this program reads and writes. The first one did not tell when trees changed: who goes by that must
-  /// not share a store with programs that do not say it.
+  /// The version of the tables that this program reads and writes. The first version did not record when trees changed: a program that
+  /// relies on the record must not share a store with programs that do not write it.
   static let format: Int64 = 2
   static let magic = "strata"
 
   /// Opens the store in the URL's schema.
   ///
   /// - Parameters:
-  ///   - creates: makes the schema and its tables where there are none.
-  ///   - isReadOnly: refuses every change; a role without rights to write makes the store read-only by itself.
+  ///   - creates: Makes the schema and its tables if there are none.
+  ///   - isReadOnly: Refuses every change; a role without rights to write makes the store read-only by itself.
   package static func open(
     _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions(),
     record: @escaping RecordOfEntry = { _, _ in nil }, reporting: Reporting? = nil
@@ -78,13 +75,11 @@ extension ServerStore {
       survey = try SchemaSurvey(tables, pool)
     }
     guard survey.mayRead else { throw .refused("the role lacks a right: it may not read schema “\(url.schema)”") }
-    let rows = try pool.read([
-      tables.statement("select magic, format, features, identity, origin, created from {store}")
-    ])
-    guard rows[0].count == 1, rows[0].text(0, 0) == magic else {
+    let rows = try pool.read(tables.statement("select magic, format, features, identity, origin, created from {store}"))
+    guard rows.count == 1, rows.text(0, 0) == magic else {
       throw .notOurs(url.schema, survey.tables)
     }
-    let (format, features) = (rows[0].int(0, 1), rows[0].number(0, 2))
+    let (format, features) = (rows.int(0, 1), rows.number(0, 2))
     guard format <= Self.format, features == 0 else {
       throw .newerFormat(version: UInt32(clamping: format), requiredFeatures: features)
     }
@@ -102,23 +97,20 @@ extension ServerStore {
     } else if !survey.mayWrite {
       reason = "the role may not write schema “\(url.schema)”"
     }
-    if !survey.hasClocks {
-      let hasClocks = reason == nil && addClocks(tables, pool)
-      tables = Tables(schema: url.schema, rowPatience: options.rowPatience, hasClocks: hasClocks)
-    }
-    let identity = rows[0].bytes(0, 3) ?? []
+    if !survey.hasClocks { tables.hasClocks = reason == nil && addClocks(tables, pool) }
+    let identity = rows.bytes(0, 3) ?? []
     func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
     let store = ServerStore(
       url: url, tables: tables, pool: pool, options: options, readOnlyReason: reason,
       identity: StoreIdentity(
         high: number(identity.prefix(8)), low: number(identity.dropFirst(8).prefix(8)), generation: 0,
-        created: rows[0].int(0, 5)), origin: rows[0].number(0, 4), record: record, reporting: reporting)
+        created: rows.int(0, 5)), origin: rows.number(0, 4), record: record, reporting: reporting)
     try store.refreshed()
     return store
   }
 
-  /// Adds the clocks of writers to a store that an earlier version has made, which goes on writing commits without; false where the role does
-  /// not own the table, or another session holds it.
+  /// Adds the clocks of writers to a store that an earlier version has made; that version goes on writing commits without.
+  /// Returns false if the role does not own the table, or if another session holds it.
   private static func addClocks(_ tables: Tables, _ pool: ConnectionPool) -> Bool {
     let added = try? pool.inTransaction([
       tables.lockTimeout(seconds: 2), tables.statement("alter table {commit} add column if not exists clock bigint"),
@@ -138,20 +130,19 @@ extension ServerStore {
         values ($1, $2, 0, $3, $4, $5, 0, 0, 0, 0, 0, 1)
         """,
         [
-          .text(magic), .int32(Int32(format)), .bytes(CommitToken.random().bytes),
+          .text(magic), .int32(Int32(format)), .bytes(.token()),
           .int(Int64.random(in: 1...Int64.max)), .int(wallClock()),
         ]))
     do throws(StorageError) {
       try pool.inTransaction(statements)
     } catch {
-      // Somebody else makes the same at the same time: theirs is as good.
+      // Another process makes the same tables at the same time: its tables are as good.
       if (try? SchemaSurvey(tables, pool))?.isStore != true { throw error }
     }
   }
 }
 
 extension StorageError {
-  /// A schema of something else.
   fileprivate static func notOurs(_ schema: String, _ tables: Set<String>) -> StorageError {
     let tables = tables.sorted()
     return .refused(

@@ -1,15 +1,15 @@
-/// How a store on a server is used.
+/// The options for a store on a server.
 package struct ServerOptions: Sendable {
-  /// The program and the person that commits name, unless they say otherwise.
+  /// The program and the person to name in commits, unless a commit names others.
   package var program: String
   package var author: String
-  /// How long a server that is gone is waited for, in seconds; the URL may say another time (`wait`).
+  /// The seconds to wait for a server that is gone; the URL may set another time (`wait`).
   package var patience: Double
   /// Whether reads wait for it, too. Commits always do.
   package var waitsToRead: Bool
-  /// How long a row that another session holds is waited for, in seconds.
+  /// The seconds to wait for a row that another session holds.
   package var rowPatience: Double
-  /// Hears what no call throws, a sentence each: that a server is waited for, and what cannot be kept for people with `psql`. Any thread.
+  /// Called on any thread with notices that no call throws, a sentence each: a wait for the server, a reporting view that was not kept.
   package var notice: @Sendable (String) -> Void
 
   package init(

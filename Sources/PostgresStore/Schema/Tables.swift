@@ -3,33 +3,32 @@ import StorageEngine
 
 /// The tables of one store, by their names in SQL.
 ///
-/// Everything stands in one schema, whose name is the only part of a statement that is not a parameter; it is quoted. The statements stay
-/// inside what PostgreSQL, CockroachDB and YugabyteDB share: no advisory locks, no `ctid`, no triggers, every column of a key ascending.
+/// Everything is in one schema, whose name is the only part of a statement that is not a parameter; it is quoted. The statements use only
+/// what PostgreSQL, CockroachDB and YugabyteDB share: no advisory locks, no `ctid`, no triggers, every column of a key ascending.
 struct Tables: Sendable {
   let schema: String
-  /// A condition that is true, and has the transaction from then on wait for a row so long and no longer: a statement of its own for that
-  /// would be one more in each flush.
+  /// A condition that is true, and limits how long the transaction waits for a row from then on: a statement of its own for that would be
+  /// one more in each flush.
   let boundsWaiting: String
-  /// Whether commits have the clock of their writer. A store that an earlier version made lacks the column until a user opens it who
-  /// may add it.
-  let hasClocks: Bool
-  private let texts = KnownTexts()
+  /// Whether commits have the clock of their writer. A store that an earlier version made lacks the column until a user with the right to
+  /// add it opens the store.
+  var hasClocks = true
+  /// The texts of named statements: to put one together takes as long as to run it.
+  private let texts = Remembered<String, String>()
 
-  /// - Parameter rowPatience: how long a row that another session holds is waited for, in seconds.
-  init(schema: String, rowPatience: Double, hasClocks: Bool = true) {
+  /// - Parameter rowPatience: The seconds to wait for a row that another session holds.
+  init(schema: String, rowPatience: Double) {
     self.schema = schema
-    self.hasClocks = hasClocks
     boundsWaiting = "set_config('lock_timeout', '\(Int(rowPatience * 1_000))ms', true) is not null"
   }
 
-  /// The name of the schema in SQL.
   var quotedSchema: String { Self.quoted(schema) }
 
   static func quoted(_ name: String) -> String {
     "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
   }
 
-  /// SQL whose `{table}` are the tables of the schema.
+  /// SQL in which each `{table}` is replaced by that table of the schema.
   func sql(_ text: String) -> String {
     var result = ""
     var rest = Substring(text)
@@ -42,45 +41,45 @@ struct Tables: Sendable {
   }
 
   /// A statement that is prepared under its name, which no other one has; its text is made once.
-  func statement(
-    _ name: String, _ text: @autoclosure () -> String, _ parameters: [SQLValue]
-  ) -> Statement {
-    var statement = Statement(texts.text(of: name) { sql(text()) }, name: name)
+  func statement(_ name: String, _ text: @autoclosure () -> String, _ parameters: [SQLValue]) -> Statement {
+    let known = texts[name]
+    var statement = Statement(known ?? sql(text()), name: name)
+    if known == nil { texts[name] = statement.sql }
     statement.parameters = parameters
     return statement
   }
 
-  /// One that is used so seldom that it is not prepared.
+  /// A statement that is used so seldom that it is not prepared.
   func statement(_ text: String, _ parameters: [SQLValue] = []) -> Statement {
     var statement = Statement(sql(text))
     statement.parameters = parameters
     return statement
   }
 
-  /// The last one of some columns or values of a commit: its writer's clock, where commits have one.
+  /// The last column or value of a commit, its writer's clock, if commits have one.
   func clock(_ value: String) -> String { hasClocks ? ", \(value)" : "" }
 
   func lockTimeout(seconds: Int) -> Statement { Statement("set local lock_timeout = '\(seconds)s'") }
 
-  /// A key in a condition that no index is to serve: what changed since a commit is found by when it changed, and only then by where. The
-  /// server cannot know that little did, and would walk the whole range.
+  /// A key in a condition that no index is to serve: the changes since a commit are found by time, and only then by key. The server cannot
+  /// know that they are few, and would walk the whole range.
   static func unindexed(_ alias: String) -> String { "(\(alias).key || ''::bytea)" }
 
   /// The tables whose names say that a schema is a store's.
   static let names = ["change", "commit", "current", "history", "lease", "name", "store", "token", "tree", "value"]
 
-  /// What makes the tables of an empty store.
+  /// The statements that make the tables of an empty store.
   ///
-  /// `trees` of the store is the newest commit that changed a tree itself: who knows the trees up to there need not ask for them.
+  /// `trees` of the store is the newest commit that changed a tree itself: a client that knows the trees up to there need not ask for them.
   ///
-  /// An entry is alive at commit *n* where `born <= n` and it lies in `current`, or `born <= n and n < died` in `history`. `inserted` is the
-  /// commit at which its key came to life and stays when the entry is updated: an update in place touches no index, and what was inserted
-  /// since a commit is found all the same. It is 0 of what came with its tree, and is then in no index: no state that has the tree is
-  /// older. `written` is the commit that wrote the value, an older one than `born` where a restore brought
-  /// it back. `kind` says what the entry holds: 0 nothing, 1 bytes (in `payload`, or beyond 2 kB in `value`), 2 a reference to the
-  /// record of the same key's end, as commit `written` wrote it.
+  /// An entry is alive at commit *n* if `born <= n` and it lies in `current`, or if `born <= n and n < died` in `history`. `inserted` is
+  /// the commit at which its key came to life, and it stays when the entry is updated. So an update in place touches no index, and entries
+  /// inserted since a commit are found all the same. It is 0 for an entry that came with its tree. Then it is in no index: no state that
+  /// has the tree is older. `written` is the commit that wrote the value, older than `born` if a restore brought it back. `kind` says what
+  /// the entry holds: 0 nothing, 1 bytes (in `payload`, or beyond 2 kB in `value`), 2 a reference to the record of the same key's end, as
+  /// commit `written` wrote it.
   ///
-  /// `clock` of a commit is its writer's. It is null if a program wrote the commit that did not know it yet; then it is the date.
+  /// `clock` of a commit is its writer's. It is null if the program that wrote the commit did not know the column yet; then it is the date.
   static let definitions = [
     """
     create table {store} (
@@ -129,35 +128,38 @@ struct Tables: Sendable {
     """,
   ]
 
-  /// Entries of `current` that were inserted after a commit, as a condition whose index the server finds.
+  /// Entries of `current` that were inserted after a commit, as a condition for which the server finds the index.
   static func isInserted(_ alias: String, after commit: String) -> String {
     "\(alias).inserted > 0 and \(alias).inserted > \(commit)"
   }
 
-  /// Whether the state of a commit is kept, as a condition: those from the oldest on, and those that have a name.
+  /// Whether the state of a commit is kept, as a condition: it is the oldest or a later one, or the commit has a name.
   static func isKept(_ number: String, oldest: String) -> String {
     "(\(number) >= \(oldest) or exists (select 1 from {name} k where k.number = \(number) and k.died = \(never)))"
   }
 
-  /// When an entry that is alive dies.
+  /// The death of an entry that is alive.
   static let never = Int64.max
 }
 
-/// The texts of named statements: to put one together takes as long as to run it.
-private final class KnownTexts: Sendable {
-  private let texts = Mutex<[String: String]>([:])
+/// Values that need not be asked for or made again, for several threads.
+final class Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let values = Mutex<[Key: Value]>([:])
 
-  func text(of name: String, _ make: () -> String) -> String {
-    texts.withLock { texts in
-      if let known = texts[name] { return known }
-      let text = make()
-      texts[name] = text
-      return text
+  subscript(key: Key) -> Value? {
+    get { values.withLock { $0[key] } }
+    set {
+      values.withLock { values in
+        if values.count > 100_000 { values.removeAll() }
+        values[key] = newValue
+      }
     }
   }
+
+  func forget() { values.withLock { $0.removeAll() } }
 }
 
-/// What a server's store takes; longer things are refused before anything is sent.
+/// The limits of a server's store; longer things are refused before anything is sent.
 package enum ServerLimits {
   /// Bytes of a key.
   package static let key = Limits.servedKey

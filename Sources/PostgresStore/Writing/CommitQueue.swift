@@ -4,9 +4,9 @@ import StorageEngine
 
 /// The transactions of one process on their way to the server: those that wait at the same time share one transaction there.
 ///
-/// One thread flushes at a time, on a connection of its own: that of the caller where nobody is at it. While a flush is under way, those that
-/// come gather; the next one takes all of them that have nothing to do with each other. One that read or writes what another of the same flush writes waits for the next, where the
-/// server tells whether that was a conflict.
+/// One thread flushes at a time, on a connection of its own: the caller's thread if no flush is under way. Transactions that come during a
+/// flush gather; the next flush takes all of them that are independent of each other. A transaction that read or writes a key that another
+/// of the same flush writes waits for the next flush. There the server finds out whether that was a conflict.
 final class CommitQueue: Sendable {
   typealias Outcome = Result<ServerCommit, StorageError>
 
@@ -26,13 +26,14 @@ final class CommitQueue: Sendable {
   private let options: ServerOptions
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "strata.commits")
-  /// How many flushes shall not be waited for by their caller.
-  private let slowness = Atomic(0)
-  /// Touched by whoever has set `isWorking`.
+  private let slowness = Slowness()
+  /// Only the thread that has set `isWorking` uses it.
   private let flushing: Flushing
 
-  /// How many transactions share a flush at most.
   private static let most = 256
+
+  /// The number of transactions that wait for the next flush.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   init(_ pool: ConnectionPool, _ tables: Tables, options: ServerOptions) {
     self.pool = pool
@@ -41,17 +42,13 @@ final class CommitQueue: Sendable {
     flushing = Flushing(pool, tables, options)
   }
 
-  /// Hands over what is to be committed; `report` is called from the queue's thread.
+  /// Hands over a draft to be committed; the queue's thread calls `report`.
   func submit(_ draft: CommitDraft, of store: ServerStore, _ report: @escaping @Sendable (Outcome) -> Void) {
-    let starts = state.withLock { state in
-      state.waiting.append(Waiting(draft: draft, store: store, report: report))
-      defer { state.isWorking = true }
-      return !state.isWorking
-    }
-    if starts { thread.async { self.work() } }
+    state.withLock { $0.waiting.append(Waiting(draft: draft, store: store, report: report)) }
+    if takeWork() { thread.async { self.work() } }
   }
 
-  /// Commits, holding the thread. Where nobody is at it, the flush is made on it: to hand it over takes as long as a part of the flush.
+  /// Commits, holding the thread. If no flush is under way, this thread makes it: to hand it over takes as long as a part of the flush.
   func commit(_ draft: CommitDraft, of store: ServerStore) -> Outcome {
     if takeWork() {
       let outcome = flushing.run([draft], for: store)[0]
@@ -68,48 +65,30 @@ final class CommitQueue: Sendable {
     return outcome.withLock { $0 } ?? .failure(.transactionEnded)
   }
 
-  /// Commits, holding the thread for a millisecond at most: most flushes are answered before another thread has taken over. Where one is
-  /// not, those that follow are not waited for.
+  /// Commits, holding the thread for a millisecond at most: most flushes are answered before another thread has taken over. If one is not,
+  /// the thread does not wait for those that follow.
   nonisolated(nonsending) func commitAsync(_ draft: CommitDraft, of store: ServerStore) async -> Outcome {
-    guard !isSlow(), takeWork() else {
+    guard !slowness.take(), takeWork() else {
       return await withCheckedContinuation { continuation in
         submit(draft, of: store) { continuation.resume(returning: $0) }
       }
     }
-    guard let sent = flushing.send(draft, for: store) else {
-      return await withCheckedContinuation { continuation in
-        thread.async {
-          continuation.resume(returning: self.flushing.run([draft], for: store)[0])
-          self.passWork()
-        }
-      }
-    }
-    if sent.isAnswered() {
+    let sent = flushing.send(draft, for: store)
+    if let sent, sent.isAnswered() {
       let outcome = flushing.run([draft], for: store, sent: sent)[0]
       passWork()
       return outcome
     }
-    slowness.store(Self.countAfterSlow, ordering: .relaxed)
+    if sent != nil { slowness.note() }
     return await withCheckedContinuation { continuation in
       thread.async {
-        let outcome = self.flushing.run([draft], for: store, sent: sent)[0]
-        continuation.resume(returning: outcome)
+        continuation.resume(returning: self.flushing.run([draft], for: store, sent: sent)[0])
         self.work()
       }
     }
   }
 
-  /// Many enough that a server which always takes longer is seldom waited for, and few enough that one answer which was late by chance costs
-  /// little.
-  static let countAfterSlow = 16
-
-  private func isSlow() -> Bool {
-    guard slowness.load(ordering: .relaxed) > 0 else { return false }
-    slowness.subtract(1, ordering: .relaxed)
-    return true
-  }
-
-  /// Whether nobody is at it: then the caller is.
+  /// Returns true if no thread flushes: then the caller must.
   private func takeWork() -> Bool {
     state.withLock { state in
       defer { state.isWorking = true }
@@ -117,12 +96,12 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Ends the work, or has it gone on with by the queue's thread.
+  /// Ends the work, or hands it over to the queue's thread.
   private func passWork() {
     if flushing.isOwing || !endWork() { thread.async { self.work() } }
   }
 
-  /// Flushes until nobody waits. Whoever calls it has set `isWorking`.
+  /// Flushes until no transaction waits. The caller must have set `isWorking`.
   private func work() {
     repeat {
       while let group = next() {
@@ -133,7 +112,7 @@ final class CommitQueue: Sendable {
     } while !endWork()
   }
 
-  /// Ends the work; false where somebody waits.
+  /// Ends the work; returns false if a transaction waits.
   private func endWork() -> Bool {
     state.withLock { state in
       if state.waiting.isEmpty { state.isWorking = false }
@@ -141,7 +120,7 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// The transactions of the next flush, the oldest among them; nil where none waits.
+  /// The transactions of the next flush, with the oldest that waits; nil if none waits.
   private func next() -> [Waiting]? {
     state.withLock { state in
       guard !state.waiting.isEmpty else { return nil }

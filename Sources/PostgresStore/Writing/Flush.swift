@@ -1,23 +1,23 @@
 import StorageEngine
 
-/// The statements of one flush: they take numbers for some transactions, prove that nothing that these read has changed, and write what they
-/// write, set-wise; one round trip.
+/// The statements of one flush: they take numbers for some transactions, prove that nothing has changed that these read, and make their
+/// writes, set-wise; one round trip.
 ///
-/// The row of the store is locked from taking the numbers until all is durable, so that flushes come one after the other, and every
-/// statement behind the first sees all that was committed before (`read committed`). That is why taking the numbers is a statement of
-/// its own; all else that most transactions need is one more (`StatementPart`). What proves a conflict divides by zero, so that
-/// nothing behind it is run and nobody has to wait for the answer.
+/// The flush locks the row of the store from taking the numbers until all is durable. So flushes come one after the other, and every
+/// statement behind the first sees all that was committed before (`read committed`). That is why taking the numbers is a statement of its
+/// own; all else that most transactions need is one more (`StatementPart`). A check that finds a conflict divides by zero: then nothing
+/// behind it is run, and no answer needs to be waited for.
 struct Flush {
   let tables: Tables
   let drafts: [CommitDraft]
-  let token: CommitToken
+  let token: [UInt8]
   let options: ServerOptions
   /// The writers' clocks, one of each draft.
   let clocks: [Int64]
-  /// Up to which commit the trees are known; where the flush changes some, what happened since is asked for in passing.
+  /// The commit up to which the trees are known; if the flush changes some, it also asks for the changes since.
   let catalog: ServerCatalog
 
-  /// Statements in their order, and where those stand that tell something.
+  /// Statements in their order, and the places of those that answer something.
   struct Statements {
     var all: [Statement] = []
     var take = 0
@@ -25,10 +25,9 @@ struct Flush {
     var lease: Int?
     /// Prove that nothing has changed that was read.
     var checks: Set<Int> = []
-    /// Write entries.
     var writes: Set<Int> = []
     var commits = 0
-    /// Tells what happened to the trees; nil where the flush changes none.
+    /// Returns the changes of the trees; nil if the flush changes none.
     var trees: Int?
 
     mutating func add(_ statement: Statement) -> Int {
@@ -39,7 +38,7 @@ struct Flush {
 
   /// All of it.
   ///
-  /// - Parameter isBegun: whether `beginning` was sent before, and the trees were copied that are to be.
+  /// - Parameter isBegun: Whether `beginning` was sent before, and the trees in `copiedTrees` were copied.
   func statements(isBegun: Bool = false) throws(StorageError) -> Statements {
     var statements = isBegun ? Statements() : beginning()
     let chunks = chunks(leavingOut: isBegun ? copiedTrees : [])
@@ -57,7 +56,7 @@ struct Flush {
     return statements
   }
 
-  /// What takes the numbers, proves what must be proved before anything is written, and changes the trees themselves.
+  /// The statements that take the numbers, prove what must be proved before any write, and change the trees themselves.
   func beginning() -> Statements {
     var statements = Statements()
     statements.all.append(Statement("begin", name: "begin"))
@@ -68,7 +67,7 @@ struct Flush {
         update {store} set parent = head, newest = newest + $1, head = newest + $1
         where one and \(tables.boundsWaiting) and 1 / case when oldest > $2 then 0 else 1 end = 1 returning newest
         """, [.int(Int64(drafts.count)), .int(Int64(bitPattern: drafts.map(\.asOf).min() ?? 0))]))
-    // What changed before the oldest state that is kept is found by nobody any more.
+    // Changes before the oldest kept state are no longer in the tables.
     statements.checks.insert(statements.take)
     if let claim = drafts.compactMap(\.lease).first {
       statements.lease = statements.add(
@@ -90,112 +89,9 @@ struct Flush {
       || drafts.reduce(0) { $0 + $1.bytes } >= WriteChunk.mostBytes
   }
 
-  // MARK: What was read
+  // MARK: Writes
 
-  private func checks() -> [StatementPart] {
-    var points: (trees: [Int32], keys: [[UInt8]], since: [Int64]) = ([], [], [])
-    var ranges: (trees: [Int32], lower: [[UInt8]], upper: [[UInt8]], since: [Int64]) = ([], [], [], [])
-    var names: (names: [[UInt8]], since: [Int64]) = ([], [])
-    for draft in drafts {
-      let since = Int64(bitPattern: draft.asOf)
-      for place in draft.keysToProve {
-        points.trees.append(place.tree)
-        points.keys.append(place.key)
-        points.since.append(draft.keysPresumed.contains(place) ? -1 : since)
-      }
-      for range in draft.rangesRead {
-        ranges.trees.append(range.tree)
-        ranges.lower.append(range.keys.lower)
-        ranges.upper.append(range.keys.upper ?? KeyRange.beyond)
-        ranges.since.append(since)
-      }
-      for name in draft.treesRead {
-        names.names.append(name.bytes)
-        names.since.append(since)
-      }
-    }
-    var checks: [StatementPart] = []
-    // They were looked at before the lock was taken: what has been pruned since has nothing left to be named.
-    let named = Set(drafts.flatMap(\.namedCommits)).sorted()
-    if !named.isEmpty {
-      checks.append(
-        StatementPart("kept", [.numbers(named)]) { p in
-          """
-          exists (select 1 from n, unnest(\(p(1))::bigint[]) as r (number)
-            where not exists (select 1 from {commit} c where c.number = r.number)
-              or not \(Tables.isKept("r.number", oldest: "n.oldest")))
-          """
-        })
-    }
-    if !points.keys.isEmpty {
-      checks.append(
-        StatementPart("keys", [.int32s(points.trees), .byteArrays(points.keys), .ints(points.since)]) { p in
-          "exists (select 1 from \(Self.changedKeys(p)))"
-        })
-    }
-    if !ranges.lower.isEmpty {
-      checks.append(
-        StatementPart(
-          "spans",
-          [.int32s(ranges.trees), .byteArrays(ranges.lower), .byteArrays(ranges.upper), .ints(ranges.since)]
-        ) { p in
-          "exists (select 1 from \(Self.changedRanges(p)))"
-        })
-    }
-    if !names.names.isEmpty {
-      // Mostly none has changed at all, and none is looked at.
-      checks.append(
-        StatementPart("trees", [.byteArrays(names.names), .ints(names.since), .int(names.since.min() ?? 0)]) { p in
-          "(select n.trees from n) > \(p(3)) and exists (select 1 from \(Self.changedTrees(p)))"
-        })
-    }
-    return checks
-  }
-
-  private func catalogCheck(_ draft: CommitDraft) -> Statement {
-    tables.statement(
-      """
-      select 1 / case when exists (
-        select 1 from {tree} t where t.born > $1 or (t.died > $1 and t.died < \(Tables.never))) then 0 else 1 end
-      """, [.number(draft.asOf)])
-  }
-
-  /// Keys that changed since they were read, as a table in SQL; where they were not read (`since` is negative), those that are there. Of a
-  /// key with many versions the last is looked at.
-  static func changedKeys(_ p: (Int) -> String) -> String {
-    """
-    unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::bigint[]) as r (tree, key, since)
-    where exists (select 1 from {current} c where c.tree = r.tree and c.key = r.key and c.born > r.since)
-      or r.since >= 0 and
-        (select h.died from {history} h where h.tree = r.tree and h.key = r.key order by h.born desc limit 1) > r.since
-    """
-  }
-
-  /// Ranges in which something changed since: looked for among what changed, however great the ranges are.
-  static func changedRanges(_ p: (Int) -> String) -> String {
-    """
-    unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::bytea[], \(p(4))::bigint[]) as r (tree, lower, upper, since)
-    where exists (
-        select 1 from {history} h
-        where h.tree = r.tree and h.died > r.since and \(Tables.unindexed("h")) >= r.lower
-          and \(Tables.unindexed("h")) < r.upper)
-      or exists (
-        select 1 from {current} c
-        where c.tree = r.tree and \(Tables.isInserted("c", after: "r.since")) and \(Tables.unindexed("c")) >= r.lower
-          and \(Tables.unindexed("c")) < r.upper)
-    """
-  }
-
-  static func changedTrees(_ p: (Int) -> String) -> String {
-    """
-    unnest(\(p(1))::bytea[], \(p(2))::bigint[]) as r (name, since) join {tree} t on t.name = r.name and t.died > r.since
-    where t.born > r.since or t.died < \(Tables.never)
-    """
-  }
-
-  // MARK: What is written
-
-  /// Everything but the commits' own rows, for who writes these by itself; the row of the store has the number of the last of them.
+  /// All but the rows of the commits, for a caller that writes them itself; the row of the store has the number of the last commit.
   func changes() -> [Statement] {
     var statements = treeChanges()
     for chunk in chunks(leavingOut: []) { statements.append(Self.writing(chunk.parts(), count: drafts.count, tables)) }
@@ -251,7 +147,7 @@ struct Flush {
       """, [.int32(tree)])
   }
 
-  /// Writes in pieces that a statement takes at a time.
+  /// The writes in pieces of the size that a statement takes at a time.
   private func chunks(leavingOut copied: Set<Int32>) -> [WriteChunk] {
     var chunks: [WriteChunk] = []
     var chunk = WriteChunk()
@@ -294,52 +190,17 @@ struct Flush {
 
   // MARK: Commits
 
-  /// The rows of the commits and of their token, with some parts that write before them, where nothing has changed that was read.
-  private func commits(
-    _ parts: [StatementPart], conditions: [StatementPart]
-  ) throws(StorageError) -> Statement {
-    let token = StatementPart("token", [.bytes(token.bytes)]) { p in
+  /// The rows of the commits and of their token, with some parts that write before them, if nothing has changed that was read.
+  private func commits(_ parts: [StatementPart], conditions: [StatementPart]) throws(StorageError) -> Statement {
+    let token = StatementPart("token", [.bytes(token)]) { p in
       "insert into {token} (token, number, count, at) select \(p(1)), n.newest, $1, current_timestamp from n"
     }
     return Statement.writing(
-      parts + [token], conditions: conditions, end: drafts.count == 1 ? try commit(drafts[0]) : try commitRows(),
+      parts + [token], conditions: conditions, end: try commitRows(),
       "returning c.number, c.date, c.parents, (select n.trees from n)", count: .int(Int64(drafts.count)), tables)
   }
 
-  private var commitColumns: String {
-    """
-    insert into {commit} as c (number, parents, date, origin, origin_number, action, program, author, flags, undoes,
-      restores, bytes, pedigree\(tables.clock("clock")))
-    """
-  }
-
-  private static func date(_ own: String) -> String {
-    "greatest(\(own), coalesce((select p.date from {commit} p where p.number = n.parent), \(own)))"
-  }
-
-  private static let firstParents = "case when n.parent = 0 then array[]::bigint[] else array[n.parent] end"
-
-  /// One commit: without arrays it takes half as long.
-  private func commit(_ draft: CommitDraft) throws(StorageError) -> StatementPart {
-    let texts = try texts(draft)
-    let info = draft.info
-    return StatementPart(
-      "one",
-      [
-        .int(info.date ?? clocks[0]), .text(texts.action), .text(texts.program), .text(texts.author),
-        .int32(Int32(bitPattern: info.flags.rawValue)), .number(info.undoes ?? 0),
-        .number(draft.restores ?? 0), .int(Int64(draft.bytes)), .int(clocks[0]),
-      ]
-    ) { p in
-      """
-      \(commitColumns)
-      select n.newest, \(Self.firstParents), \(Self.date(p(1))), n.origin, n.newest,
-        \((2...8).map(p).joined(separator: ", ")), ''\(tables.clock(p(9)))
-      from n
-      """
-    }
-  }
-
+  /// A single commit is sent as values: to take arrays apart takes as long again.
   private func commitRows() throws(StorageError) -> StatementPart {
     var dates: [Int64] = []
     var texts: [(action: String, program: String, author: String)] = []
@@ -347,29 +208,39 @@ struct Flush {
       dates.append(max(draft.info.date ?? clock, dates.last ?? .min))
       texts.append(try self.texts(draft))
     }
-    return StatementPart(
-      "rows",
-      [
+    let (infos, isOne) = (drafts.map(\.info), drafts.count == 1)
+    let (flags, bytes) = (infos.map { Int32(bitPattern: $0.flags.rawValue) }, drafts.map { Int64($0.bytes) })
+    let (undoes, restores) = (infos.map { $0.undoes ?? 0 }, drafts.map { $0.restores ?? 0 })
+    let values: [SQLValue] =
+      isOne
+      ? [
+        .int(dates[0]), .text(texts[0].action), .text(texts[0].program), .text(texts[0].author), .int32(flags[0]),
+        .number(undoes[0]), .number(restores[0]), .int(bytes[0]), .int32(1), .int(clocks[0]),
+      ]
+      : [
         .ints(dates), .texts(texts.map(\.action)), .texts(texts.map(\.program)), .texts(texts.map(\.author)),
-        .int32s(drafts.map { Int32(bitPattern: $0.info.flags.rawValue) }),
-        .ints(drafts.map { Int64(bitPattern: $0.info.undoes ?? 0) }),
-        .ints(drafts.map { Int64(bitPattern: $0.restores ?? 0) }), .ints(drafts.map { Int64($0.bytes) }),
+        .int32s(flags), .numbers(undoes), .numbers(restores), .ints(bytes),
         .int32s(drafts.indices.map { Int32($0 + 1) }), .ints(clocks),
       ]
-    ) { p in
-      """
-      \(commitColumns)
-      select n.newest - $1 + w.step, case when w.step > 1 then array[n.newest - $1 + w.step - 1] else \(Self.firstParents) end,
-        \(Self.date("w.date")), n.origin, n.newest - $1 + w.step, w.action, w.program, w.author, w.flags, w.undoes, w.restores,
-        w.bytes, ''\(tables.clock("w.clock"))
-      from n, unnest(\(p(1))::bigint[], \(p(2))::text[], \(p(3))::text[], \(p(4))::text[], \(p(5))::integer[],
-        \(p(6))::bigint[], \(p(7))::bigint[], \(p(8))::bigint[], \(p(9))::integer[],
-        \(p(10))::bigint[]) as w (date, action, program, author, flags, undoes, restores, bytes, step, clock)
-      """
+    return StatementPart(isOne ? "one" : "rows", values) { p in
+      let types = ["bigint", "text", "text", "text", "integer", "bigint", "bigint", "bigint", "integer", "bigint"]
+      let columns = types.enumerated().map { "\(p($0 + 1))::\($1)\(isOne ? "" : "[]")" }.joined(separator: ", ")
+      return """
+        insert into {commit} as c (number, parents, date, origin, origin_number, action, program, author, flags, undoes,
+          restores, bytes, pedigree\(tables.clock("clock")))
+        select n.newest - $1 + w.step,
+          case when w.step > 1 then array[n.newest - $1 + w.step - 1]
+            when n.parent = 0 then array[]::bigint[] else array[n.parent] end,
+          greatest(w.date, coalesce((select p.date from {commit} p where p.number = n.parent), w.date)),
+          n.origin, n.newest - $1 + w.step, w.action, w.program, w.author, w.flags, w.undoes, w.restores,
+          w.bytes, ''\(tables.clock("w.clock"))
+        from n, \(isOne ? "(values (\(columns)))" : "unnest(\(columns))")
+          as w (date, action, program, author, flags, undoes, restores, bytes, step, clock)
+        """
     }
   }
 
-  /// The commits, of what was answered.
+  /// The commits, from the answer.
   func commits(_ rows: Rows, origin: UInt64) throws(StorageError) -> [ServerCommit] {
     let places = (0..<rows.count).sorted { rows.number($0, 0) < rows.number($1, 0) }
     guard places.count == drafts.count else { throw .withoutStoreRow }
@@ -380,9 +251,9 @@ struct Flush {
         ServerCommit(
           record: CommitRecord(
             number: number, identity: CommitIdentity(origin: origin, number: number),
-            parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1), program: texts.program,
+            parents: rows.numbers(row, 2), date: rows.int(row, 1), program: texts.program,
             author: texts.author, action: texts.action, flags: info.flags, undoes: info.undoes,
-            restores: draft.restores, names: [], counts: [], bytes: UInt64(draft.bytes)),
+            restores: draft.restores, bytes: UInt64(draft.bytes)),
           clock: tables.hasClocks ? clocks[place] : rows.int(row, 1)))
     }
     return commits

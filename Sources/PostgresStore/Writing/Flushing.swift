@@ -5,16 +5,16 @@ struct SentFlush: Sendable {
   fileprivate let flush: Flush
   fileprivate let statements: Flush.Statements
   fileprivate let connection: Connection
-  /// A failure here is no failure of the flush: all of it may have arrived.
+  /// If sending failed, the flush may still have succeeded: all of it may have arrived.
   fileprivate let expected: Result<[Connection.Expected], StorageError>
 
-  /// Whether its answer comes within a millisecond. For who has sent it.
+  /// Whether its answer comes within a millisecond. For the thread that has sent it.
   func isAnswered() -> Bool { connection.isAnswered() }
 }
 
-/// Sends flushes and finds out what became of them, also where the connection is lost on the way.
+/// Sends flushes and finds out their outcome, even if the connection is lost on the way.
 ///
-/// Used by one thread at a time.
+/// One thread at a time uses it.
 final class Flushing: @unchecked Sendable {
   // `@unchecked`: its owner has one thread at a time call it.
   private let pool: ConnectionPool
@@ -23,7 +23,7 @@ final class Flushing: @unchecked Sendable {
   private var connection: Connection?
   private var lastNotification: Int64 = 0
   private var owesNotification = false
-  /// Whether the last transaction failed: its locks are gone, and the next exchange says so.
+  /// Whether the last transaction failed: its locks are released, and the next exchange ends it.
   private var owesRollback = false
 
   init(_ pool: ConnectionPool, _ tables: Tables, _ options: ServerOptions) {
@@ -32,16 +32,16 @@ final class Flushing: @unchecked Sendable {
     self.options = options
   }
 
-  /// Commits some transactions, which have nothing to do with each other; what became of each.
+  /// Commits some transactions that are independent of each other; returns the outcome of each.
   ///
-  /// - Parameter sent: what `send` answered for them.
+  /// - Parameter sent: The flush that `send` returned for them.
   func run(_ drafts: [CommitDraft], for store: ServerStore, sent: SentFlush? = nil) -> [CommitQueue.Outcome] {
     do throws(StorageError) {
       let commits = try flush(drafts, for: store, sent: sent)
       owesNotification = true
       return commits.map { .success($0) }
     } catch {
-      // One that fails must not take others with it, where it is not the server that fails.
+      // One that fails must not take others with it, unless it is the server that fails.
       if drafts.count > 1, !isOfServer(error) {
         return drafts.map { run([$0], for: store)[0] }
       }
@@ -49,7 +49,7 @@ final class Flushing: @unchecked Sendable {
     }
   }
 
-  /// Sends the flush of a transaction without waiting for its answer; nil where more than that is to be done.
+  /// Sends the flush of a transaction without waiting for its answer; returns nil if the flush needs more than that.
   func send(_ draft: CommitDraft, for store: ServerStore) -> SentFlush? {
     guard !owesRollback, let connection, !connection.isLost else { return nil }
     let flush = flush([draft], for: store)
@@ -60,11 +60,11 @@ final class Flushing: @unchecked Sendable {
 
   private func flush(_ drafts: [CommitDraft], for store: ServerStore) -> Flush {
     Flush(
-      tables: tables, drafts: drafts, token: .random(), options: options,
+      tables: tables, drafts: drafts, token: .token(), options: options,
       clocks: drafts.map { $0.info.clock ?? $0.info.date ?? wallClock() }, catalog: store.knownCatalog)
   }
 
-  /// - Parameter sent: what was sent of it already.
+  /// - Parameter sent: The part of it that was sent already.
   private func flush(
     _ drafts: [CommitDraft], for store: ServerStore, sent begun: SentFlush?
   ) throws(StorageError) -> [ServerCommit] {
@@ -75,8 +75,7 @@ final class Flushing: @unchecked Sendable {
       let under = begun.take()
       let flush = under?.flush ?? flush(drafts, for: store)
       let copies = !flush.copiedTrees.isEmpty
-      let statements: Flush.Statements
-      if let under { statements = under.statements } else { statements = try flush.statements(isBegun: copies) }
+      let statements = if let under { under.statements } else { try flush.statements(isBegun: copies) }
       var sent = statements
       let connection: Connection
       do throws(StorageError) {
@@ -93,16 +92,15 @@ final class Flushing: @unchecked Sendable {
           try flush.copy(over: connection, number: number)
           sent = statements
         }
-        let answers: [Rows]
-        if let under {
-          answers = try connection.receive(under.expected.get())
-        } else {
-          answers = try exchange(statements.all, over: connection)
-        }
+        let answers =
+          if let under { try connection.receive(under.expected.get()) } else {
+            try exchange(statements.all, over: connection)
+          }
         return try take(answers, statements, flush, store)
       } catch {
         owesRollback = true
-        if connection.isLost {
+        // 40003: the server itself does not know how it ended.
+        if connection.isLost || connection.refusal?.state == "40003" {
           if try claim(flush.token, after: error, until: deadline) {
             return try committed(flush.token, drafts.count, store)
           }
@@ -117,15 +115,11 @@ final class Flushing: @unchecked Sendable {
             "“\(drafts.compactMap(\.lease).first?.what ?? "")” was taken over by another program meanwhile; nothing was written"
           )
         case "22012" where sent.checks.contains(refusal.statement),
-          // What was not there when it was looked for is there.
+          // A key or a row that was absent at the look-up is there now.
           "23505" where sent.writes.contains(refusal.statement) && ["", "current"].contains(refusal.table):
           throw .conflict(collisions(of: drafts))
-        case "40003":
-          if try claim(flush.token, after: error, until: deadline) {
-            return try committed(flush.token, drafts.count, store)
-          }
         case "40001", "40P01":
-          // Engines that find conflicts by themselves: ours is found by the checks, so the flush is made again.
+          // Some servers find conflicts by themselves: the checks find ours, so the flush is made again.
           repeats += 1
           guard repeats < 16 else { throw .conflict(TransactionConflict(asOf: drafts[0].asOf, places: [])) }
         case SQLError.held: throw refusal.heldRow(by: holder(of: refusal))
@@ -135,7 +129,7 @@ final class Flushing: @unchecked Sendable {
     }
   }
 
-  /// Whether an error tells of the server, and not of what was asked of it.
+  /// Whether an error concerns the server, and not the statements that were sent.
   private func isOfServer(_ error: StorageError) -> Bool {
     switch error {
     case .server(.unreachable, _), .server(.outcomeUnknown, _), .readOnly: true
@@ -143,18 +137,17 @@ final class Flushing: @unchecked Sendable {
     }
   }
 
-  /// The session that holds a row, for people; nil where none is found.
+  /// A description of the session that holds a row; nil if none is found.
   private func holder(of refusal: SQLError) -> String? {
     guard let table = refusal.heldTable else { return nil }
-    let rows = try? pool.read([
+    let rows = try? pool.read(
       tables.statement(
         """
         select a.pid::text || coalesce(' of ' || a.usename::text, '') || coalesce(' (' || nullif(a.application_name, '') || ')', '')
         from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
         where l.relation = $1::text::regclass and l.granted and l.mode not in ('AccessShareLock')
           and coalesce(a.wait_event_type, '') <> 'Lock' order by a.xact_start limit 1
-        """, [.text(tables.sql("{\(table)}"))])
-    ])[0]
+        """, [.text(tables.sql("{\(table)}"))]))
     return rows.flatMap { $0.count > 0 ? $0.text(0, 0) : nil }
   }
 
@@ -186,22 +179,19 @@ final class Flushing: @unchecked Sendable {
     let rows = answers[statements.commits]
     let commits = try flush.commits(rows, origin: store.origin)
     guard let last = commits.last else { return [] }
-    if let trees = statements.trees {
-      store.take(head: last, newest: last.number, trees: answers[trees], since: flush.catalog.upTo)
-    } else {
-      store.take(head: last, newest: last.number, treesChangedAt: rows.number(0, 3))
-    }
+    let trees = statements.trees.map { (rows: answers[$0], since: flush.catalog.upTo) }
+    store.take(head: last, newest: last.number, trees: trees, changedAt: rows.number(0, 3))
     return commits
   }
 
   // MARK: After a lost connection
 
-  /// Finds out whether a flush of which the end was not heard is committed; where it is not, it never will be.
+  /// Finds out whether a flush that ended without an answer is committed; if it is not, it never will be.
   ///
-  /// The token is not looked up, for the flush may still be under way: it is taken. That waits for the one under way and sees it, or wins,
-  /// and makes a late one fail.
+  /// The token is not looked up, for the flush may still be under way: it is taken. The insertion waits for a flush that is under way and
+  /// sees its row, or it comes first and makes a late flush fail.
   private func claim(
-    _ token: CommitToken, after loss: StorageError, until deadline: Int64
+    _ token: [UInt8], after loss: StorageError, until deadline: Int64
   ) throws(StorageError) -> Bool {
     connection = nil
     while true {
@@ -212,16 +202,15 @@ final class Flushing: @unchecked Sendable {
             """
             insert into {token} (token, number, count, at) values ($1, null, 0, current_timestamp)
             on conflict (token) do nothing
-            """, [.bytes(token.bytes)]),
-          tables.statement("select t.number from {token} t where t.token = $1", [.bytes(token.bytes)]),
+            """, [.bytes(token)]),
+          tables.statement("select t.number from {token} t where t.token = $1", [.bytes(token)]),
         ])
         guard answers[1].count == 1 else { throw .damagedOnServer("a token that was written is missing") }
         let isCommitted = !answers[1].isNull(0, 0)
-        // Written after it, and answered when it is durable, so that a standby that has this has the commit too.
+        // Written after it, and answered when durable, so that a standby that has this has the commit too.
         if isCommitted {
-          try connection.exchange([
-            tables.statement("update {token} set at = current_timestamp where token = $1", [.bytes(token.bytes)])
-          ])
+          try connection.exchange(
+            tables.statement("update {token} set at = current_timestamp where token = $1", [.bytes(token)]))
         }
         return isCommitted
       } catch {
@@ -238,62 +227,35 @@ final class Flushing: @unchecked Sendable {
     }
   }
 
-  /// The commits of a flush that turned out to be there.
+  /// The commits of a flush that turned out to be committed.
   private func committed(
-    _ token: CommitToken, _ count: Int, _ store: ServerStore
+    _ token: [UInt8], _ count: Int, _ store: ServerStore
   ) throws(StorageError) -> [ServerCommit] {
-    let rows = try pool.read([
+    let rows = try pool.read(
       tables.statement(
         """
         select \(tables.commitColumns) from {token} t join {commit} c
           on c.number > t.number - t.count and c.number <= t.number
         where t.token = $1 order by c.number
-        """, [.bytes(token.bytes)])
-    ])
-    guard rows[0].count == count else { throw .damagedOnServer("the commits of a token are missing") }
-    let commits = (0..<count).map { ServerCommit(rows[0], $0) }
+        """, [.bytes(token)]))
+    guard rows.count == count else { throw .damagedOnServer("the commits of a token are missing") }
+    let commits = (0..<count).map { ServerCommit(rows, $0) }
     _ = try? store.refreshed()
     return commits
   }
 
   // MARK: Conflicts
 
-  /// What collided: some of it, for people.
+  /// Some of the places that collided, for the error message.
   private func collisions(of drafts: [CommitDraft]) -> TransactionConflict {
     var conflict = TransactionConflict(asOf: drafts[0].asOf, places: [])
-    // Nobody hears of what was only presumed.
+    // The caller repeats the call after a wrong presumption and shows no places.
     guard drafts.count == 1, drafts[0].keysPresumed.isEmpty else { return conflict }
-    let draft = drafts[0]
-    let since = Int64(bitPattern: draft.asOf)
-    var statements: [Statement] = []
-    let keys = Array(draft.keysRead)
-    statements.append(
+    let statements = Flush.changes(of: drafts, keys: \.keysRead).map { changed in
       tables.statement(
-        "select t.name, r.key from (select r.tree, r.key from \(Flush.changedKeys { "$\($0)" }) limit 4) r join {tree} t on t.tree = r.tree and t.died = \(Tables.never)",
-        [
-          .int32s(keys.map(\.tree)), .byteArrays(keys.map(\.key)), .ints(keys.map { _ in since }),
-        ]))
-    statements.append(
-      tables.statement(
-        """
-        select t.name, h.key from unnest($1::integer[], $2::bytea[], $3::bytea[], $4::bigint[]) as r (tree, lower, upper, since)
-          join {tree} t on t.tree = r.tree and t.died = \(Tables.never), lateral (
-            select h.key from {history} h where h.tree = r.tree and h.died > r.since
-              and \(Tables.unindexed("h")) >= r.lower and \(Tables.unindexed("h")) < r.upper
-            union select c.key from {current} c
-            where c.tree = r.tree and \(Tables.isInserted("c", after: "r.since")) and \(Tables.unindexed("c")) >= r.lower
-              and \(Tables.unindexed("c")) < r.upper limit 4) h limit 4
-        """,
-        [
-          .int32s(draft.rangesRead.map(\.tree)), .byteArrays(draft.rangesRead.map(\.keys.lower)),
-          .byteArrays(draft.rangesRead.map { $0.keys.upper ?? KeyRange.beyond }),
-          .ints(draft.rangesRead.map { _ in since }),
-        ]))
-    let names = Array(draft.treesRead)
-    statements.append(
-      tables.statement(
-        "select distinct r.name, null::bytea from \(Flush.changedTrees { "$\($0)" }) limit 4",
-        [.byteArrays(names.map(\.bytes)), .ints(names.map { _ in since })]))
+        "select distinct t.name, r.key from (\(changed.text { "$\($0)" }) limit 4) r join {tree} t on t.tree = r.tree",
+        changed.parameters)
+    }
     guard let answers = try? pool.read(statements) else { return conflict }
     for rows in answers {
       for row in 0..<rows.count {
@@ -308,10 +270,10 @@ final class Flushing: @unchecked Sendable {
 
   private var isNotificationDue: Bool { owesNotification && monotonicClock() - lastNotification > 100_000_000 }
 
-  /// Whether there is something to do when nobody waits.
+  /// Whether there is work to do while no caller waits.
   var isOwing: Bool { connection?.isLost == false && (owesRollback || isNotificationDue) }
 
-  /// Ends a transaction that failed, and tells those that follow the store, at most ten times a second, and outside of every commit's
+  /// Ends a transaction that failed, and notifies the followers of the store, at most ten times a second and outside of every commit's
   /// transaction: inside, a notification would take a lock of the whole server.
   func settle() {
     guard isOwing, let connection else { return }
@@ -326,6 +288,6 @@ final class Flushing: @unchecked Sendable {
 }
 
 extension Tables {
-  /// The channel by which processes hear of commits.
+  /// The channel that notifies processes of commits.
   var channel: String { Self.quoted("strata " + String(schema.prefix(40))) }
 }

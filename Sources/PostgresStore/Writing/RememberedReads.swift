@@ -1,15 +1,15 @@
 import Locks
 import StorageEngine
 
-/// What a transaction read of its view: keys, with what was there, and ranges. Nothing of it is forgotten by a rollback, for the caller may
-/// have gone by it.
+/// The reads of a transaction from its view: keys with their entries, and ranges. A rollback forgets none, for the caller may depend on
+/// them.
 final class RememberedReads: Sendable {
   private struct State {
-    /// What the view has for a key: it never changes, so it is asked for once.
+    /// The entries of the view: they never change, so each key is asked for once.
     var keys: [TreeKey: ServerEntry?] = [:]
-    /// Those among them that the caller has looked at.
+    /// The keys among them that the caller has looked at.
     var seen: Set<TreeKey> = []
-    /// Those that nobody has asked for: they are taken to be absent, and the flush proves it.
+    /// The keys that were not asked for: they are presumed to be absent, and the flush proves it.
     var presumed: Set<TreeKey> = []
     var ranges: [TreeRange] = []
   }
@@ -20,7 +20,7 @@ final class RememberedReads: Sendable {
   var presumed: Set<TreeKey> { state.withLock { $0.presumed } }
   var ranges: [TreeRange] { state.withLock { $0.ranges } }
 
-  /// What the view has for keys, of which those are asked for that are not known. At most one round trip.
+  /// The entries of the view for keys; only unknown ones are asked for. At most one round trip.
   func find(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(StorageError) -> [ServerEntry?] {
     try fetch(places, in: store, asOf: asOf)
     return state.withLock { state in
@@ -31,24 +31,22 @@ final class RememberedReads: Sendable {
     }
   }
 
-  /// Asks for what will be looked at later.
+  /// Asks for entries that the caller will look at later.
   func fetch(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(StorageError) {
     let unknown = state.withLock { state in places.filter { state.keys[$0] == nil } }
     guard !unknown.isEmpty else { return }
     let found = try store.find(unknown, asOf: asOf, isOfTransaction: true)
-    state.withLock { state in
-      for (place, entry) in zip(unknown, found) { state.keys.updateValue(entry, forKey: place) }
-    }
+    take(Dictionary(zip(unknown, found)) { first, _ in first })
   }
 
-  /// Takes what was asked for along with the view.
+  /// Takes the entries of the view for keys.
   func take(_ found: [TreeKey: ServerEntry?]) {
     state.withLock { state in
       for (place, entry) in found { state.keys.updateValue(entry, forKey: place) }
     }
   }
 
-  /// Takes keys to be absent.
+  /// Presumes that keys are absent.
   func presumeAbsent(_ places: [TreeKey]) {
     state.withLock { state in
       for place in places {
@@ -58,7 +56,7 @@ final class RememberedReads: Sendable {
     }
   }
 
-  /// Whether the view has an entry for a key, where that was found out; nil where it was not.
+  /// Whether the view has an entry for a key; nil if that is not known.
   func had(_ place: TreeKey) -> Bool? { state.withLock { state in state.keys[place].map { $0 != nil } } }
 
   func remember(_ range: KeyRange, of tree: Int32) {

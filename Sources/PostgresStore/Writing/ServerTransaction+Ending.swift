@@ -1,21 +1,21 @@
 import Locks
 package import StorageEngine
 
-// Savepoints, states that are brought back, and what goes out at the end.
+// Savepoints, states that are brought back, and the end of a transaction.
 extension ServerTransaction {
   // MARK: Going back
 
-  package func savepoint() throws(StorageError) -> Savepoint { Savepoint(of: self, served: try locked { $0 }) }
+  package func savepoint() throws(StorageError) -> Savepoint { Savepoint(of: self, try locked { $0 }) }
 
-  /// What was read since the savepoint stays remembered: the caller may have gone by it.
+  /// Reads since the savepoint stay remembered: the caller may depend on them.
   package func rollback(to savepoint: Savepoint) throws(StorageError) {
-    guard let moment = savepoint.served(of: self) as? State else {
+    guard let moment = savepoint.moment(of: self) as? State else {
       preconditionFailure("a savepoint of another transaction")
     }
     try locked { ($0.trees, $0.restores) = (moment.trees, moment.restores) }
   }
 
-  /// Costs what differs between the two states: nothing else is read, and values that are back are not written again.
+  /// Costs as much as the two states differ: nothing else is read, and values that are back are not written again.
   package func restore(_ names: [TreeName]?, from view: View) throws(StorageError) {
     guard let old = view.servedView as? ServerView else {
       throw .refused("a state of another store cannot be brought back here")
@@ -29,11 +29,8 @@ extension ServerTransaction {
     if isChanged { try locked { $0.restores = view.commit.number } }
   }
 
-  /// Brings a tree back to what it was in an older view; whether there was anything to do but to find that out.
+  /// Brings a tree back to its state in an older view; returns whether there was more to do than to compare.
   private func restore(_ name: TreeName, from old: ServerView) throws(StorageError) -> Bool {
-    func bringBack(_ key: [UInt8], _ entry: ServerEntry?, _ kind: TreeKind) throws(StorageError) {
-      try set(key, to: entry?.payload, writtenBy: entry?.written, in: name, kind: kind)
-    }
     let isThere = try load(name) != nil
     guard let before = try old.stored(name) else {
       if isThere { try dropTree(name) }
@@ -41,30 +38,24 @@ extension ServerTransaction {
     }
     if let now = try view.stored(name), now.row.tree == before.row.tree, isThere {
       if now.row.attributes != before.row.attributes { try setAttributes(before.row.attributes, of: name) }
-      var next: [UInt8]? = []
-      while let key = next {
-        let page = try before.differences(from: now.asOf, key: key)
-        // The same value by another commit is no change.
-        for found in page.differences where found.old?.payload != found.new?.payload {
-          try bringBack(found.key, found.new, now.row.kind)
-        }
-        next = page.next
-      }
-      // Who brings a state back goes by the one that is there.
+      try bringBack(before, from: now.asOf)
+      // The restored state depends on the whole tree as it is now.
       reads.remember(KeyRange(), of: now.row.tree)
       return true
     }
     if isThere { try dropTree(name) }
-    // It is the same one again, under its number.
+    // It is the same tree again, under its number.
     try create(
-      name,
-      TreeDraft(tree: before.row.tree, kind: before.row.kind, attributes: before.row.attributes, isAgain: true))
-    var range = KeyRange()
-    while true {
-      let page = try before.page(range, limit: 1_000)
-      for entry in page { try bringBack(entry.key, entry, before.row.kind) }
-      guard page.count == 1_000, let last = page.last else { return true }
-      range.lower = last.key + [0]
+      name, TreeDraft(tree: before.row.tree, kind: before.row.kind, attributes: before.row.attributes, isAgain: true))
+    try bringBack(before, from: nil)
+    return true
+  }
+
+  private func bringBack(_ tree: StoredTree, from state: UInt64?) throws(StorageError) {
+    try tree.forEachDifference(from: state) { found throws(StorageError) in
+      // The same value by another commit is not a change.
+      guard found.old?.payload != found.new?.payload else { return }
+      try set(found.key, to: found.new?.payload, writtenBy: found.new?.written, in: tree.row.name, kind: tree.row.kind)
     }
   }
 
@@ -73,26 +64,28 @@ extension ServerTransaction {
   package var changeCounts: [ChangeCounts] {
     state.withLock { $0.trees }.compactMap { name, tree in
       guard tree.kind == .records, !tree.isGone, !tree.writes.isEmpty else { return nil }
-      var counts = ChangeCounts(
-        tree: name, inserted: 0, updated: 0, deleted: 0, identifier: UInt32(bitPattern: tree.tree))
+      var counts = RecordCounts()
       tree.writes.forEach { key, write in
         let was = tree.stored != nil && reads.had(TreeKey(tree: tree.tree, key: key)) ?? true
-        switch (was, write.payload != nil) {
-        case (false, true): counts.inserted += 1
-        case (true, true): counts.updated += 1
-        case (true, false): counts.deleted += 1
-        case (false, false): break
-        }
+        counts.add(was: was, isThere: write.payload != nil)
       }
-      return counts
+      return ChangeCounts(
+        tree: name, inserted: counts.inserted, updated: counts.updated, deleted: counts.deleted,
+        identifier: UInt32(bitPattern: tree.tree))
     }
   }
 
   package func cancel() { state.withLock { $0.hasEnded = true } }
 
-  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? {
-    guard let draft = try sealed(info) else { return nil }
-    return try committed(store.commits.commit(draft, of: store))
+  package func commit(
+    _ info: CommitInfo, appended: (PendingCommit?) -> Void
+  ) throws(StorageError) -> PendingCommit? {
+    let draft = try sealed(info)
+    let pending = try draft.flatMap { draft throws(StorageError) in
+      try committed(store.commits.commit(draft, of: store))
+    }
+    appended(pending)
+    return pending
   }
 
   package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
@@ -111,7 +104,7 @@ extension ServerTransaction {
     }
   }
 
-  /// Ends the transaction: what is to be flushed, or nil where nothing was changed.
+  /// Ends the transaction; returns the draft to be flushed, or nil if nothing was changed.
   func sealed(_ info: CommitInfo) throws(StorageError) -> CommitDraft? {
     let number = view.commit.number
     guard info.identity == nil, info.pedigree == nil, info.head == nil, info.movesHead ?? true,
@@ -143,7 +136,7 @@ extension ServerTransaction {
     (draft.info.program, draft.info.author) = (info.program?.withoutZeros, info.author?.withoutZeros)
     if info.undoes != nil { draft.info.flags.insert(.undo) }
     if state.restores != nil { draft.info.flags.insert(.restore) }
-    // In the order in which they lie in the table.
+    // In their order in the table.
     for (name, tree) in state.trees.sorted(by: { $0.value.tree < $1.value.tree }) {
       if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
       if tree.isGone {
@@ -158,7 +151,7 @@ extension ServerTransaction {
       }
       tree.writes.forEach { key, write in
         let place = TreeKey(tree: tree.tree, key: key)
-        // What was looked at is proved to be so still.
+        // A key that was looked up is proved to be unchanged.
         let was = tree.stored == nil ? false : keys.contains(place) ? reads.had(place) : nil
         draft.writes.append(DraftWrite(place, write, isRecord: tree.kind == .records, was: was))
       }

@@ -3,18 +3,18 @@ package import StorageEngine
 
 /// Changes that become one commit, or nothing.
 ///
-/// It reads as of the view that it was begun on, and sees its own changes; what it read is remembered. Nothing is sent but reads until
-/// `commit`, which sends everything in one flush, and throws `conflict` where somebody else has committed a change of what was
-/// read. Several transactions of one process may be open at the same time; nothing is locked. Safe from any thread.
+/// It reads as of the view that it was begun on, and sees its own changes; it remembers what it read. It sends only reads until `commit`,
+/// which sends everything in one flush, and throws `conflict` if another transaction has committed a change of what was read. Several
+/// transactions of one process may be open at the same time; nothing is locked. Safe from any thread.
 ///
-/// It reads before it changes, to say what was there; who knows ahead which keys it will touch says so (`foresee`), and all of them are
-/// asked for in one round trip.
+/// It reads before it changes, to return the previous value. A caller that knows ahead which keys it will touch says so (`foresee`); then
+/// one round trip asks for all of them.
 package final class ServerTransaction: WriteTransaction {
   package let view: ServerView
   let store: ServerStore
   let reads = RememberedReads()
   let state = Mutex(State())
-  /// The tree of a record that is taken to be new.
+  /// The tree of a record that is presumed to be new.
   let presumed: TreeName?
 
   struct State: Sendable {
@@ -35,16 +35,15 @@ package final class ServerTransaction: WriteTransaction {
     }
   }
 
-  /// A tree as the transaction has it.
   struct TreeDraft: Sendable {
     var tree: Int32
     var kind: TreeKind
     var attributes: [UInt8]
-    /// What the view has; nil where the tree is new.
+    /// The tree of the view; nil if the tree is new.
     var stored: ServerCatalog.Row?
     /// Whether it has a number that it had before.
     var isAgain = false
-    /// One that the view has under the name and that was dropped.
+    /// The tree of the view under this name, if it was dropped.
     var dropped: Int32?
     var isGone = false
     var writes = SortedWrites()
@@ -73,7 +72,7 @@ package final class ServerTransaction: WriteTransaction {
 
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? { try served(name)?.tree }
 
-  /// A tree as it is at this moment, or nil where there is none.
+  /// A tree as it is at this moment; nil if there is none.
   package func served(_ name: TreeName) throws(StorageError) -> ServerTree? {
     guard let tree = try load(name) else { return nil }
     return served(tree, name, try locked { $0.trees })
@@ -83,7 +82,7 @@ package final class ServerTransaction: WriteTransaction {
     let stored = tree.stored.map { StoredTree(store: store, row: $0, asOf: view.asOf, isOfTransaction: true) }
     return ServerTree(tree, name, stored, .init(writes: tree.writes, reads: reads), of: store) {
       [self] name throws(StorageError) in
-      // Whatever was written since, and after the transaction has ended. What the moment lacks was not written to by then.
+      // Later writes do not count, nor does the end of the transaction. A tree that the moment lacks had no writes by then.
       if let known = moment[name] { return known.isGone ? nil : served(known, name, moment) }
       return try unwritten(name).map { served($0, name, moment) }
     }
@@ -109,12 +108,12 @@ package final class ServerTransaction: WriteTransaction {
   ///
   /// - Parameter order: `caller` is refused: a server orders bytes.
   package func createTree(
-    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: [UInt8]
+    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: Bytes
   ) throws(StorageError) {
     guard order == .bytes else { throw .unordered(name) }
     guard !name.bytes.isEmpty, name.bytes.count <= ServerLimits.key else { throw .keyTooLong(name.bytes.count) }
     guard try load(name) == nil else { throw .treeExists(name) }
-    try create(name, TreeDraft(tree: try store.newTreeNumber(), kind: kind, attributes: attributes))
+    try create(name, TreeDraft(tree: try store.newTreeNumber(), kind: kind, attributes: attributes.array))
     if kind == .records { try locked { $0.hasOtherRecords = true } }
   }
 
@@ -156,29 +155,21 @@ package final class ServerTransaction: WriteTransaction {
 
   /// A tree as the view has it.
   private func unwritten(_ name: TreeName) throws(StorageError) -> TreeDraft? {
-    try view.stored(name).map { stored in
-      TreeDraft(tree: stored.row.tree, kind: stored.row.kind, attributes: stored.row.attributes, stored: stored.row)
-    }
+    try view.stored(name).map { TreeDraft($0.row) }
   }
 
   // MARK: Records
 
   package func put(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     let replaced = try currentReference(of: key, in: name, probe: probe)
-    try set(key, to: .bytes(value), in: name, kind: .records)
+    try set(Array(key), to: .bytes(Array(value)), in: name, kind: .records)
     return replaced
   }
 
   package func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
-  ) throws(StorageError) -> RecordReference? {
-    try put(Array(key), Array(value), in: name, probe: probe)
-  }
-
-  package func put(
-    _ key: [UInt8], count: UInt64, in name: TreeName, probe: KeyProbe?,
+    _ key: [UInt8], count: UInt64, in name: TreeName,
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference? {
     guard count <= UInt64(ServerLimits.value) else { throw .valueTooLong(count) }
@@ -190,33 +181,33 @@ package final class ServerTransaction: WriteTransaction {
       guard bytes.count == wanted else { throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(wanted)) }
       value += bytes
     }
-    return try put(key, value, in: name, probe: probe)
+    return try put(key, value, in: name)
   }
 
   package func putIfNew(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     if let found = try currentReference(of: key, in: name, probe: probe) { return found }
-    try set(key, to: .bytes(value), in: name, kind: .records)
+    try set(Array(key), to: .bytes(Array(value)), in: name, kind: .records)
     return nil
   }
 
-  package func delete(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> RecordReference? {
+  package func delete(
+    _ key: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> RecordReference? {
     guard let found = try currentReference(of: key, in: name, probe: probe) else { return nil }
-    try set(key, to: nil, in: name, kind: .records)
+    try set(Array(key), to: nil, in: name, kind: .records)
     return found
   }
 
   package func currentReference(
-    of key: [UInt8], in name: TreeName, probe: KeyProbe?
+    of key: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try find(key, in: name, probe)?.payload.record
+    try find(Array(key), in: name, probe)?.payload.record
   }
 
   /// The entry of a key, with the changes so far.
-  private func find(
-    _ key: [UInt8], in name: TreeName, _ probe: KeyProbe?
-  ) throws(StorageError) -> Entry? {
+  private func find(_ key: [UInt8], in name: TreeName, _ probe: KeyProbe?) throws(StorageError) -> Entry? {
     if case .compare? = probe { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
     return try existing(name).find([key])[0]
   }
@@ -224,18 +215,19 @@ package final class ServerTransaction: WriteTransaction {
   // MARK: Entries
 
   package func insert(
-    _ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?
+    _ bytes: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
+    let key = Array(bytes)
     let payload: ServerPayload =
       switch payload {
       case .none: .none
       case .bytes(let bytes): .bytes(bytes.array)
       // The entry leads to the record of its key's end, whichever commit wrote that.
-      case .served(let record): .record(writtenBy: record.commit)
-      case .entry(let reference): .record(writtenBy: reference.offset.bytes)
+      case .record(.served(let record)): .record(writtenBy: record.commit)
+      case .record(.entry(let reference)): .record(writtenBy: reference.offset.bytes)
       }
     try Self.check(key, payload, kind: .entries)
-    // In a tree that the transaction has made itself nobody has to be asked.
+    // In a tree that the transaction has made itself, no look-up on the server is needed.
     let isNew = try locked { state throws(StorageError) -> Bool? in
       // No copy of the tree may live while it is written to.
       let isOwn = state.trees[name].map { $0.stored == nil && !$0.isGone && $0.kind == .entries }
@@ -249,13 +241,10 @@ package final class ServerTransaction: WriteTransaction {
     return old == nil
   }
 
-  package func insert(
-    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
+  package func remove(
+    _ bytes: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    try insert(Array(key), payload, in: name, probe: probe)
-  }
-
-  package func remove(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool {
+    let key = Array(bytes)
     guard try find(key, in: name, probe) != nil else { return false }
     try set(key, to: nil, in: name, kind: .entries)
     return true
@@ -276,9 +265,9 @@ package final class ServerTransaction: WriteTransaction {
     guard bytes.count <= limit else { throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(limit)) }
   }
 
-  /// Sets what a key has, or takes it out, without a look at what is there.
+  /// Sets the payload of a key, or removes the key, without looking it up.
   ///
-  /// - Parameter written: the commit that wrote the value, where it is brought back; nil: this one.
+  /// - Parameter written: The commit that wrote the value, if it is brought back; nil means this one.
   package func set(
     _ key: [UInt8], to payload: ServerPayload?, writtenBy written: UInt64? = nil, in name: TreeName, kind: TreeKind
   ) throws(StorageError) {
@@ -288,7 +277,7 @@ package final class ServerTransaction: WriteTransaction {
       throw .wrongTree(
         name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
     }
-    // What never was there and is taken out again is no change.
+    // To remove a key that never was there changes nothing.
     let isNothing = payload == nil && (tree.stored == nil || reads.had(TreeKey(tree: tree.tree, key: key)) == false)
     try locked { state throws(StorageError) in
       if isNothing {
@@ -329,17 +318,25 @@ package final class ServerTransaction: WriteTransaction {
 
   package func settle(_ name: TreeName) throws(StorageError) {}
 
-  package func scratchFile() throws(StorageError) -> ScratchFile { try ScratchFile(in: "/tmp", SystemDisk()) }
+  package func scratchFile() throws(StorageError) -> ScratchFile {
+    try ScratchFile(in: "/tmp", SystemDisk(), isShared: true)
+  }
+}
+
+extension ServerTransaction.TreeDraft {
+  /// As the view has it.
+  init(_ row: ServerCatalog.Row) {
+    self.init(tree: row.tree, kind: row.kind, attributes: row.attributes, stored: row)
+  }
 }
 
 extension ServerStore {
   /// A number for a tree. One that is not used in the end stays unused.
   fileprivate func newTreeNumber() throws(StorageError) -> Int32 {
-    let rows = try pool.read([
+    let rows = try pool.read(
       tables.statement(
-        "update {store} set next_tree = next_tree + 1 where one and \(tables.boundsWaiting) returning next_tree - 1")
-    ])
-    guard rows[0].count == 1 else { throw .withoutStoreRow }
-    return Int32(truncatingIfNeeded: rows[0].int(0, 0))
+        "update {store} set next_tree = next_tree + 1 where one and \(tables.boundsWaiting) returning next_tree - 1"))
+    guard rows.count == 1 else { throw .withoutStoreRow }
+    return Int32(truncatingIfNeeded: rows.int(0, 0))
   }
 }

@@ -1,29 +1,28 @@
 /// A part of a statement: SQL whose parameters are numbered from a place on.
 ///
-/// What a flush writes goes out in one statement where it can: to bind and run each part by itself took longer than what it did. All parts
-/// see the state before the statement, whichever comes first, and may refer to `n`: the row of the store.
+/// The writes of a flush go out in one statement if possible: to bind and run each part by itself took longer than its work. All parts see
+/// the state before the statement, whichever comes first, and may refer to `n`: the row of the store.
 struct StatementPart {
-  /// Tells its text from those of other parts. Short: the names of all parts of a statement are its name, of which a server knows 63 bytes.
+  /// Identifies the part's text. Short: the names of all parts make a statement's name, of which a server keeps 63 bytes.
   let name: String
   let parameters: [SQLValue]
-  fileprivate let text: (_ parameter: (Int) -> String) -> String
+  let text: (_ parameter: (Int) -> String) -> String
 
-  /// - Parameter text: answers the SQL; it is given what names a parameter, of which the first is 1.
+  /// - Parameter text: Returns the SQL; its argument returns the placeholder of a parameter, of which the first is 1.
   init(_ name: String, _ parameters: [SQLValue], _ text: @escaping (_ parameter: (Int) -> String) -> String) {
     self.name = name
     self.parameters = parameters
     self.text = text
   }
-
 }
 
 extension Statement {
-  /// One statement of parts that write, which may refer to `n`: the row of the store, with the number of the last commit of the flush;
-  /// `$1` is how many commits there are.
+  /// One statement of parts that write, which may refer to `n`: the row of the store, with the number of the last commit of the flush; `$1`
+  /// is the number of commits.
   ///
   /// - Parameters:
-  ///   - conditions: each tells whether something speaks against it. Where one is true, the statement divides by zero, and nothing is written.
-  ///   - end: the part that is answered, without its conditions, and what comes behind these.
+  ///   - conditions: Each is true if something forbids the write. If one is true, the statement divides by zero, and nothing is written.
+  ///   - end: The part whose rows are returned, without its conditions, and what comes behind these.
   static func writing(
     _ parts: [StatementPart], conditions: [StatementPart] = [], end: StatementPart, _ tail: String = "",
     count: SQLValue, _ tables: Tables

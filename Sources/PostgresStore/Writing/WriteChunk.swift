@@ -1,110 +1,79 @@
 import StorageEngine
 
-/// Writes as columns, and the parts of a statement that write them.
+/// The numbers of records of a tree that are inserted, updated and deleted.
+struct RecordCounts: Hashable {
+  var inserted: UInt64 = 0
+  var updated: UInt64 = 0
+  var deleted: UInt64 = 0
+
+  /// Counts a record by whether it was there before, and whether it is now.
+  mutating func add(was: Bool, isThere: Bool) {
+    switch (was, isThere) {
+    case (false, true): inserted += 1
+    case (true, true): updated += 1
+    case (true, false): deleted += 1
+    case (false, false): break
+    }
+  }
+}
+
+/// Writes of commits, and the parts of a statement that write them.
 struct WriteChunk {
-  private var steps: [Int32] = []
-  private var trees: [Int32] = []
-  private var keys: [[UInt8]] = []
-  private var isPut: [Bool] = []
-  private var isRecord: [Bool] = []
-  /// Whether there was something before, as far as that is known.
-  private var was: [Bool?] = []
-  /// Which of the writes are puts; what follows is about these.
-  private var puts: [Int] = []
-  private var kinds: [Int32] = []
-  private var payloads: [[UInt8]?] = []
-  private var values: [Int64?] = []
-  private var written: [Int64?] = []
+  private var rows: [Row] = []
   private var longValues = LongValues()
   private var size = 0
-  /// Changes of records whose keys are known to have been there, or not.
-  private var counts: [Place: Counts] = [:]
+  /// Changes of records whose keys are known to have existed, or not.
+  private var counts: [Place: RecordCounts] = [:]
+
+  @dynamicMemberLookup
+  private struct Row {
+    let step: Int32
+    let write: DraftWrite
+    /// Nil if the key is removed.
+    let put: PayloadColumns?
+
+    subscript<Value>(dynamicMember member: KeyPath<TreeKey, Value>) -> Value { write.place[keyPath: member] }
+  }
 
   private struct Place: Hashable {
     var step: Int32
     var tree: Int32
   }
 
-  private struct Counts {
-    var inserted: Int64 = 0
-    var updated: Int64 = 0
-    var deleted: Int64 = 0
-  }
-
-  var isEmpty: Bool { keys.isEmpty && counts.isEmpty }
-  var isFull: Bool { keys.count >= Self.most || size >= Self.mostBytes }
+  var isEmpty: Bool { rows.isEmpty && counts.isEmpty }
+  var isFull: Bool { rows.count >= Self.most || size >= Self.mostBytes }
   static let most = 20_000
   static let mostBytes = 8 << 20
 
   mutating func add(_ write: DraftWrite, step: Int32) {
-    if let payload = write.write.payload {
-      puts.append(keys.count)
-      add(payload, written: write.write.written)
-    }
-    steps.append(step)
-    trees.append(write.place.tree)
-    keys.append(write.place.key)
-    isPut.append(write.write.payload != nil)
-    isRecord.append(write.isRecord)
-    was.append(write.was)
-    size += write.place.key.count
+    rows.append(Row(step: step, write: write, put: PayloadColumns(write.write, &longValues)))
+    size += write.size
     if write.was != nil { count(write, step: step) }
   }
 
-  /// Counts a record of which it is known whether it was there.
+  /// Counts a record whose earlier existence is known.
   mutating func count(_ write: DraftWrite, step: Int32) {
     guard write.isRecord else { return }
     let place = Place(step: step, tree: write.place.tree)
-    switch (write.was ?? false, write.write.payload != nil) {
-    case (false, true): counts[place, default: Counts()].inserted += 1
-    case (true, true): counts[place, default: Counts()].updated += 1
-    case (true, false): counts[place, default: Counts()].deleted += 1
-    case (false, false): break
-    }
-  }
-
-  private mutating func add(_ payload: ServerPayload, written commit: UInt64?) {
-    var writer = commit ?? 0
-    var bytes: [UInt8]?
-    var number: Int64?
-    switch payload {
-    case .none: kinds.append(0)
-    case .record(let writtenBy):
-      kinds.append(2)
-      writer = writtenBy
-    case .bytes(let payload):
-      kinds.append(1)
-      size += payload.count
-      if payload.count > ServerLimits.inlinePayload {
-        number = longValues.add(payload)
-      } else {
-        bytes = payload
-      }
-    }
-    payloads.append(bytes)
-    values.append(number)
-    written.append(Int64(bitPattern: writer))
+    counts[place, default: RecordCounts()].add(was: write.was ?? false, isThere: write.write.payload != nil)
   }
 
   // MARK: Parts
 
-  /// What writes the chunk.
+  /// The parts that write the chunk.
   ///
-  /// - Parameter isOnly: whether it is all that its commits write.
+  /// - Parameter isOnly: Whether the chunk is all that its commits write.
   func parts(isOnly: Bool = false) -> [StatementPart] {
-    var parts = [longValues.part, movePart, removePart].compactMap(\.self)
-    for isNew in [true, false] { if let part = putPart(isNew: isNew) { parts.append(part) } }
-    if let part = changePart(isOnly: isOnly) { parts.append(part) }
-    return parts
+    [longValues.part, movePart, removePart, putPart(isNew: true), putPart(isNew: false), changePart(isOnly: isOnly)]
+      .compactMap(\.self)
   }
 
-  /// What was there goes into the history.
+  /// Moves the previous entries into the history.
   private var movePart: StatementPart? {
-    let moved = keys.indices.filter { was[$0] != false }
+    let moved = rows.filter { $0.write.was != false }
     guard !moved.isEmpty else { return nil }
     return StatementPart(
-      "move",
-      [.int32s(moved.map { steps[$0] }), .int32s(moved.map { trees[$0] }), .byteArrays(moved.map { keys[$0] })]
+      "move", [.int32s(moved.map(\.step)), .int32s(moved.map(\.tree)), .byteArrays(moved.map(\.key))]
     ) { p in
       """
       insert into {history} (tree, key, born, died, inserted, written, kind, payload, value)
@@ -116,9 +85,9 @@ struct WriteChunk {
   }
 
   private var removePart: StatementPart? {
-    let removed = keys.indices.filter { !isPut[$0] && was[$0] != false }
+    let removed = rows.filter { $0.put == nil && $0.write.was != false }
     guard !removed.isEmpty else { return nil }
-    return StatementPart("cut", [.int32s(removed.map { trees[$0] }), .byteArrays(removed.map { keys[$0] })]) { p in
+    return StatementPart("cut", [.int32s(removed.map(\.tree)), .byteArrays(removed.map(\.key))]) { p in
       """
       delete from {current} c using unnest(\(p(1))::integer[], \(p(2))::bytea[]) as w (tree, key)
         where c.tree = w.tree and c.key = w.key
@@ -126,14 +95,18 @@ struct WriteChunk {
     }
   }
 
-  /// - Parameter isNew: those that were not there, or all others. Where one of the former is there after all, the server refuses it: that
-  ///   proves as much as a look, which costs as much again.
+  /// Fewer entries than this are parameters by themselves: to take arrays apart costs as much as to insert their elements.
+  private static let mostByThemselves = 6
+
+  /// - Parameter isNew: The keys that did not exist, or all others. If one of the former exists after all, the server refuses it: that
+  ///   proves as much as a look-up, which costs as much again.
   private func putPart(isNew: Bool) -> StatementPart? {
-    let chosen = puts.indices.filter { (was[puts[$0]] == false) == isNew }
-    guard !chosen.isEmpty else { return nil }
+    let chosen = rows.filter { $0.put != nil && ($0.write.was == false) == isNew }
+    let puts = chosen.compactMap(\.put)
+    guard !puts.isEmpty else { return nil }
     let places: [SQLValue] = [
-      .int32s(chosen.map { trees[puts[$0]] }), .byteArrays(chosen.map { keys[puts[$0]] }),
-      .int32s(chosen.map { kinds[$0] }), .byteArrays(chosen.map { payloads[$0] }),
+      .int32s(chosen.map(\.tree)), .byteArrays(chosen.map(\.key)), .int32s(puts.map(\.kind)),
+      .byteArrays(puts.map(\.payload)),
     ]
     let columns = "insert into {current} (tree, key, kind, payload, value, born, inserted, written)"
     let update =
@@ -144,22 +117,29 @@ struct WriteChunk {
           kind = excluded.kind, payload = excluded.payload, value = excluded.value
       """
     // Most are short, and of one commit, which wrote them.
-    if chosen.allSatisfy({ values[$0] == nil && written[$0] == 0 && steps[puts[$0]] == 1 }) {
-      if chosen.count <= Self.mostByThemselves { return fewPuts(chosen, isNew: isNew, columns, update) }
-      return StatementPart(isNew ? "new" : "put", places) { p in
-        """
-        \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
-          from n, unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::integer[], \(p(4))::bytea[])
-            as w (tree, key, kind, payload)
-          \(update)
-        """
+    if puts.allSatisfy({ $0.value == nil && $0.written == 0 }), chosen.allSatisfy({ $0.step == 1 }) {
+      let isFew = puts.count <= Self.mostByThemselves
+      let each = zip(chosen, puts).flatMap { row, put -> [SQLValue] in
+        [.int32(row.tree), .bytes(row.key), .int32(put.kind), put.payload.map { .bytes($0) } ?? .null(.bytes)]
+      }
+      return StatementPart((isNew ? "new" : "put") + (isFew ? "\(puts.count)" : ""), isFew ? each : places) { p in
+        let few = puts.indices.map { row in
+          "(\(p(4 * row + 1))::integer, \(p(4 * row + 2))::bytea, \(p(4 * row + 3))::integer, \(p(4 * row + 4))::bytea)"
+        }
+        let rows =
+          isFew
+          ? "(values \(few.joined(separator: ", ")))"
+          : "unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::integer[], \(p(4))::bytea[])"
+        return """
+          \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
+            from n, \(rows) as w (tree, key, kind, payload)
+            \(update)
+          """
       }
     }
     return StatementPart(
       isNew ? "news" : "puts",
-      places + [
-        .ints(chosen.map { values[$0] }), .int32s(chosen.map { steps[puts[$0]] }), .ints(chosen.map { written[$0] }),
-      ]
+      places + [.ints(puts.map(\.value)), .int32s(chosen.map(\.step)), .ints(puts.map(\.written))]
     ) { p in
       """
       \(columns) select w.tree, w.key, w.kind, w.payload, w.value, n.newest - $1 + w.step, n.newest - $1 + w.step,
@@ -171,32 +151,10 @@ struct WriteChunk {
     }
   }
 
-  /// Fewer entries than this are parameters by themselves: to take arrays apart costs as much as to insert what they hold.
-  private static let mostByThemselves = 6
-
-  private func fewPuts(_ chosen: [Int], isNew: Bool, _ columns: String, _ update: String) -> StatementPart {
-    let rows = chosen.flatMap { put -> [SQLValue] in
-      [
-        .int32(trees[puts[put]]), .bytes(keys[puts[put]]), .int32(kinds[put]),
-        payloads[put].map { SQLValue.bytes($0) } ?? .null(.bytes),
-      ]
-    }
-    return StatementPart("\(isNew ? "new" : "put")\(chosen.count)", rows) { p in
-      let rows = chosen.indices.map { row in
-        "(\(p(4 * row + 1))::integer, \(p(4 * row + 2))::bytea, \(p(4 * row + 3))::integer, \(p(4 * row + 4))::bytea)"
-      }
-      return """
-        \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
-          from n, (values \(rows.joined(separator: ", "))) as w (tree, key, kind, payload)
-          \(update)
-        """
-    }
-  }
-
-  /// How many records of each tree the commits change. Of keys of which nothing is known, the state before the statement tells; what this
-  /// commit has dropped with its tree was there, too.
+  /// The number of records of each tree that the commits change. For keys of which nothing is known, the state before the statement
+  /// decides; a record that this commit has dropped with its tree existed, too.
   private func changePart(isOnly: Bool) -> StatementPart? {
-    let unknown = keys.indices.filter { isRecord[$0] && was[$0] == nil }
+    let unknown = rows.filter { $0.write.isRecord && $0.write.was == nil }
     let known = counts.sorted { ($0.key.step, $0.key.tree) < ($1.key.step, $1.key.tree) }
     guard !unknown.isEmpty || !known.isEmpty else { return nil }
     let columns = "insert into {change} (number, tree, inserted, updated, deleted)"
@@ -212,15 +170,16 @@ struct WriteChunk {
       """
     }
     let knownCounts: [SQLValue] = [
-      .int32s(known.map(\.key.step)), .int32s(known.map(\.key.tree)), .ints(known.map(\.value.inserted)),
-      .ints(known.map(\.value.updated)), .ints(known.map(\.value.deleted)),
+      .int32s(known.map(\.key.step)), .int32s(known.map(\.key.tree)), .numbers(known.map(\.value.inserted)),
+      .numbers(known.map(\.value.updated)), .numbers(known.map(\.value.deleted)),
     ]
     if isOnly, unknown.isEmpty, known.count == 1 {
       let (place, counts) = known[0]
       return StatementPart(
         "tally1",
         [
-          .int32(place.step), .int32(place.tree), .int(counts.inserted), .int(counts.updated), .int(counts.deleted),
+          .int32(place.step), .int32(place.tree), .number(counts.inserted), .number(counts.updated),
+          .number(counts.deleted),
         ]
       ) { p in
         "\(columns) select n.newest - $1 + \(p(1))::integer, \((2...5).map(p).joined(separator: ", ")) from n"
@@ -234,8 +193,8 @@ struct WriteChunk {
     return StatementPart(
       "sums",
       knownCounts + [
-        .int32s(unknown.map { steps[$0] }), .int32s(unknown.map { trees[$0] }), .byteArrays(unknown.map { keys[$0] }),
-        .int32s(unknown.map { isPut[$0] ? 1 : 0 }),
+        .int32s(unknown.map(\.step)), .int32s(unknown.map(\.tree)), .byteArrays(unknown.map(\.key)),
+        .int32s(unknown.map { $0.put == nil ? 0 : 1 }),
       ]
     ) { p in
       """

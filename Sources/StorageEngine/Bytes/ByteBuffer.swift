@@ -53,12 +53,6 @@ final class ByteBuffer {
   /// A position as it stands in fixed fields: eight bytes.
   func append(_ offset: FileOffset) { append(offset.bytes) }
 
-  /// A position as it stands in nodes: six bytes.
-  func append(short offset: FileOffset) {
-    offset.store(into: reserve(FileOffset.shortSize))
-    count += FileOffset.shortSize
-  }
-
   func append(varint number: UInt64) {
     // At most ten bytes of seven bits each.
     let target = reserve(10)
@@ -82,9 +76,8 @@ final class ByteBuffer {
   }
 
   func append(_ reference: EntryReference) {
-    append(short: reference.offset)
-    append(reference.length)
-    append(reference.check)
+    reference.store(into: reserve(EntryReference.size))
+    count += EntryReference.size
   }
 
   func append(_ pointer: NodePointer) {

@@ -1,9 +1,9 @@
-/// Reads fields one after the other and never beyond the end: what is not there, or cannot be, throws `damaged`.
+/// Reads fields one after the other and never beyond the end: missing or impossible fields throw `damaged`.
 package struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var position: Int
   private let what: String
-  /// Where the bytes lie in the file, for messages.
+  /// The place of the bytes in the file, for messages.
   private let offset: FileOffset
 
   /// `bytes` must outlive the reader.
@@ -47,11 +47,6 @@ package struct ByteReader {
     try loadInteger(T.self, take(T.bitWidth / 8), at: 0)
   }
 
-  /// A position as it stands in nodes: a number of six bytes.
-  mutating func shortOffset() throws(StorageError) -> FileOffset {
-    FileOffset(take: try take(FileOffset.shortSize), at: 0)
-  }
-
   @inline(__always)
   mutating func varint() throws(StorageError) -> UInt64 {
     let first = try byte()
@@ -81,7 +76,7 @@ package struct ByteReader {
   }
 
   mutating func reference() throws(StorageError) -> EntryReference {
-    EntryReference(offset: try shortOffset(), length: try fixed(), check: try fixed())
+    EntryReference(take: try take(EntryReference.size))
   }
 
   mutating func nodePointer() throws(StorageError) -> NodePointer {

@@ -1,9 +1,9 @@
 /// Immutable bytes that keep their owner alive: a file's mapping, or memory of their own.
 ///
-/// A value read from a mapped store is a `Bytes` into the mapping and copies nothing; it stays readable for as long as it
-/// is held, whatever happens to the store meanwhile. Slicing shares.
+/// A value read from a mapped store is a `Bytes` into the mapping and copies nothing; it stays readable as long as it is held, whatever
+/// happens to the store meanwhile. Slicing shares.
 package struct Bytes: @unchecked Sendable {
-  // `@unchecked`: what `start` points at is never written after the value was made, and `owner` keeps it in place.
+  // `@unchecked`: the memory at `start` is never written after the value was made, and `owner` keeps it in place.
   private let owner: AnyObject?
   private let start: UnsafeRawPointer?
   package let count: Int
@@ -31,7 +31,7 @@ package struct Bytes: @unchecked Sendable {
     self.init(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
   }
 
-  /// Bytes inside of memory that `owner` keeps in place and that nobody writes any more.
+  /// Bytes inside of memory that `owner` keeps in place and that is not written any more.
   init(owner: AnyObject?, bytes: UnsafeRawBufferPointer) {
     self.owner = owner
     start = bytes.baseAddress
@@ -74,7 +74,7 @@ extension Bytes: Hashable {
 }
 
 extension Bytes: Comparable {
-  /// Byte order: by the first byte that differs, a prefix before what it begins.
+  /// Byte order: by the first byte that differs. A prefix comes before longer values that begin with it.
   package static func < (left: Bytes, right: Bytes) -> Bool {
     left.withUnsafeBytes { left in right.withUnsafeBytes { right in compareBytes(left, right) < 0 } }
   }
@@ -85,16 +85,21 @@ extension Bytes: CustomStringConvertible {
 }
 
 extension [UInt8] {
-  /// As `withUnsafeBytes`, which knows no typed errors.
+  /// As `withUnsafeBytes`, which does not support typed errors.
   @inline(__always)
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBufferPointer { bytes throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
   }
 }
 
+extension UnsafeRawBufferPointer {
+  /// No bytes.
+  static var none: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+}
+
 /// A piece of memory that is freed with its last reference.
 final class MemoryBlock: @unchecked Sendable {
-  // `@unchecked`: whoever makes the block fills it before anyone else can see it; then it is only read.
+  // `@unchecked`: the block's creator fills it before other code can see it; then it is only read.
   let bytes: UnsafeMutableRawBufferPointer
 
   init(count: Int) {

@@ -4,12 +4,12 @@
   import Glibc
 #endif
 
-/// The order of keys for the modules above, which do not inline it: negative where `left` comes first, zero where both are equal.
+/// The order of keys for the modules above, which do not inline it: negative if `left` comes first, zero if both are equal.
 package func compareKeys(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
   compareBytes(left, right)
 }
 
-/// Byte order: negative where `left` comes first, zero where both are equal. A prefix comes before what it begins.
+/// Byte order: negative if `left` comes first, zero if both are equal. A prefix comes before longer keys that begin with it.
 @inline(__always)
 func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
   guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else { return left.count - right.count }
@@ -32,7 +32,7 @@ func compareBytes(
     }
     return leftCount - rightCount
   }
-  // Fewer than eight as two words that overlap: where the first are equal, what they share does not decide the second.
+  // Fewer than eight as two words that overlap: if the first ones are equal, the bytes that both share do not decide the second.
   if count >= 4 {
     let leftWord = UInt64(word(left, at: 0)) << 32 | UInt64(word(left, at: count - 4))
     let rightWord = UInt64(word(right, at: 0)) << 32 | UInt64(word(right, at: count - 4))

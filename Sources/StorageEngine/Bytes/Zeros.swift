@@ -8,7 +8,7 @@ extension UnsafeRawBufferPointer {
   /// Whether all bytes are zero, at the speed of a comparison of memory.
   var isZero: Bool {
     guard let baseAddress, count > 0 else { return true }
-    // All are zero where the first is and each equals the one before it.
+    // All are zero if the first is and each equals the one before it.
     return self[0] == 0 && memcmp(baseAddress, baseAddress + 1, count - 1) == 0
   }
 
@@ -16,7 +16,7 @@ extension UnsafeRawBufferPointer {
   var lastNonzero: Int? {
     var rest = self
     guard !rest.isZero else { return nil }
-    // The last one is in the half that is not all zeros, and of two such in the latter.
+    // The last nonzero byte is in the half that is not all zeros; if neither is, in the latter.
     while rest.count > 1 {
       let middle = rest.count / 2
       let latter = UnsafeRawBufferPointer(rebasing: rest[middle...])

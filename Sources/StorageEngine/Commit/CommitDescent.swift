@@ -1,14 +1,14 @@
-/// Who a commit is and what it was made on: of its record, all that a graph of commits reads.
+/// A commit's identity and parents: all of its record that a graph of commits reads.
 package struct CommitDescent: Sendable, Hashable {
   package var number: UInt64
   package var identity: CommitIdentity
   package var flags: CommitFlags
-  /// The commit that it takes back.
+  /// The commit that it undoes.
   package var undoes: UInt64?
-  /// The numbers of the commits that its links name, the first one first; 0 where there is none.
+  /// The numbers of the commits that its links name, the first one first; 0 if there is none.
   package var firstParent: UInt64
   package var secondParent: UInt64
-  /// What the links do not tell; nil where they tell all.
+  /// The descent beyond the links; nil if the links describe all of it.
   package var pedigree: Pedigree?
 
   package init(

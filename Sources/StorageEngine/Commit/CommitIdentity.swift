@@ -1,4 +1,4 @@
-/// As what a commit is known in every store that has it: the origin that made it, and the number it had there.
+/// A commit's identity, which is the same in every store that has it: the origin that made it, and its number there.
 package struct CommitIdentity: Hashable, Comparable, Sendable {
   package var origin: UInt64
   package var number: UInt64
@@ -13,16 +13,16 @@ package struct CommitIdentity: Hashable, Comparable, Sendable {
   }
 }
 
-/// Where a commit comes from, as far as its links do not tell: its parents as it was made, where compaction has left one out or another
-/// store never sent it, and the commits that were left out and are contained in it.
+/// The descent of a commit beyond its links: its original parents, if compaction has left one out or another store never sent it, and the
+/// commits that were left out and are contained in it.
 ///
 /// It lies behind the list of superseded entries in the commit's record (FORMAT.md).
 package struct Pedigree: Hashable, Sendable {
   /// The parents that it was made on; nil: those that its links name.
   package var parents: [CommitIdentity]?
-  /// The commit that it takes back, where that is not in the file.
+  /// The commit that it undoes, if that is not in the file.
   package var undoes: CommitIdentity?
-  /// Commits that are its ancestors, and not in the file since a compaction.
+  /// Its ancestors that are not in the file since a compaction.
   package var squashed: [Run]
 
   /// Commits of one origin, each but the first made on the one before.
@@ -45,7 +45,7 @@ package struct Pedigree: Hashable, Sendable {
     self.squashed = squashed
   }
 
-  /// As few runs as tell of the same commits, in their order, none of them in two.
+  /// The smallest number of runs that contain the same commits, in their order, without overlaps.
   package static func runs(_ runs: [Run]) -> [Run] {
     var merged: [Run] = []
     for run in runs.sorted(by: { $0.first < $1.first }) {
@@ -61,7 +61,7 @@ package struct Pedigree: Hashable, Sendable {
 }
 
 extension Pedigree.Run {
-  /// One commit.
+  /// A run of one commit.
   package init(_ commit: CommitIdentity, parents: [CommitIdentity]) {
     self.init(origin: commit.origin, numbers: commit.number...commit.number, parents: parents)
   }

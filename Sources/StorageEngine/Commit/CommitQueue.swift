@@ -1,67 +1,69 @@
-/// Who writes next, and whose commits wait for which sync: every decision about it, and nothing else.
+/// Decides which transaction writes next, and which commits wait for which sync. It does nothing else.
 ///
-/// A value without threads, locks or clocks. Each input is a method, and what it answers is what its caller has to do. `Writer` has
-/// the one of a store behind its monitor: it calls with the monitor held, and wakes whom it is told to wake after letting go of it.
+/// A value without threads, locks or clocks. Each input is a method, and its result says what the caller has to do. `Writer` keeps the
+/// queue of a store behind its monitor: it calls with the monitor held, and wakes the returned waiters after releasing the monitor.
 ///
 /// ```
 /// takeTurn ─▶ has the turn ─▶ appended ─▶ passTurn ─▶ wait ─┬─▶ sleeps ───────────────┬─▶ durable
 ///     └─▶ waits in order ─┘                                 └─▶ leads: gather ─▶ sync ┘
 /// ```
 ///
-/// One of those that wait *leads*: it syncs for all. Before that it *gathers*, which is to say that it waits for those that are
-/// writing at this moment, so that one sync serves them too. A thread leads itself; for tasks, which must not block a thread of their
-/// pool, the writer's thread does.
+/// One of the waiters *leads*: it syncs for all. Before that it *gathers*: it waits for the transactions that are writing at this moment,
+/// so that one sync serves them too. A thread leads itself. Tasks must not block a thread of their pool, so the writer's thread leads for
+/// them.
 ///
-/// Two things always hold, and the tests look at them after every input:
-/// * where somebody sleeps, somebody leads, or was called to lead and is on its way;
-/// * who sleeps waits for a commit that was appended, is not durable, and still may become so.
+/// Two things always hold, and the tests check them after every input:
+/// * if a waiter sleeps, a leader exists, or a waiter was called to lead and is on its way;
+/// * each sleeper waits for a commit that was appended, is not durable, and still may become so.
 struct CommitQueue<Waiter> {
-  /// Who writes next.
   private(set) var turns = TurnOrder<TurnWaiter>()
   /// The thread that the turn is lent to, and how many transactions it has begun in it that have not ended.
   private var lent: (thread: UInt, depth: Int)?
   /// The newest commit whose frame was written, and the newest one that is durable.
   private(set) var appended: UInt64
   private(set) var durable: UInt64
-  /// Why nothing becomes durable any more.
+  /// The reason why no further commit becomes durable.
   private(set) var failure: StorageError?
   private(set) var leadership = Leadership.vacant
-  private var sleepers: [Sleeper] = []
+  private var sleepers: [(number: UInt64, waiter: Waiter, canLead: Bool)] = []
   private var gatherings: UInt64 = 0
 
   enum Leadership: Equatable {
     case vacant
-    /// Somebody was woken to lead and has not come yet.
+    /// A waiter was woken to lead and has not arrived yet.
     case called
-    /// Numbered, because one that wakes late must not end what another has begun.
+    /// Numbered, because a leader that wakes late must not end a gathering that another has begun.
     case gathering(UInt64)
     /// The sync will make this commit durable, and all before it.
     case syncing(UInt64)
   }
 
-  struct TurnWaiter {
-    let waiter: Waiter
-    let claim: Claim
-  }
+  typealias TurnWaiter = (waiter: Waiter, claim: Claim)
 
-  /// How one that waits gets the turn.
+  /// How a waiter gets the turn.
   enum Claim {
-    /// Whoever has the turn may make its changes.
+    /// The holder of the turn may make its changes.
     case job
-    /// It is given the turn as it waits: a thread, or a task that may be suspended in its turn in any case.
+    /// It is given the turn while it waits: a thread, or a task that may be suspended in its turn in any case.
     case certain
-    /// It is woken and takes the turn once it runs, if nobody has it then. To give it to a task that waits would leave it unused for as
-    /// long as others keep the threads of the pool.
+    /// It is woken, and takes the turn once it runs if the turn is free then. If a waiting task were given the turn, the turn would stay
+    /// unused for as long as other tasks keep the threads of the pool.
     case running
   }
 
-  private struct Sleeper {
-    let number: UInt64
-    let waiter: Waiter
-    let canLead: Bool
+  /// The waiters to wake.
+  struct Wakeups {
+    /// They have the turn now, or their commits are durable or never will be, or they are to lead.
+    var waiters: [Waiter] = []
+    /// They take the turn by themselves.
+    var running: [Waiter] = []
+    /// The writer's thread is to lead.
+    var callsThread = false
+    /// The gathering leader need not wait longer: no transaction is open, or enough waiters sleep.
+    var wakesGatherer = false
   }
 
-  /// So many sleepers are enough to begin a sync.
+  /// The number of sleepers that is enough to begin a sync.
   static var enough: Int { 64 }
 
   init(durable: UInt64) {
@@ -71,7 +73,7 @@ struct CommitQueue<Waiter> {
 
   // MARK: The turn
 
-  /// Takes the turn where nobody has it, and within a turn that is lent to the calling thread.
+  /// Takes the turn if it is free, or if it is lent to the calling thread.
   mutating func takeTurn(by thread: UInt = 0) -> Bool {
     if turns.take() { return true }
     guard let lent, lent.thread == thread else { return false }
@@ -79,75 +81,56 @@ struct CommitQueue<Waiter> {
     return true
   }
 
-  /// The holder of the turn lends it to a thread: the transactions that this one begins are a part of the turn.
+  /// Lends the turn to a thread: the transactions that the thread begins are a part of the turn. The caller must hold the turn.
   mutating func lendTurn(to thread: UInt) { lent = (thread, 0) }
   mutating func endLending() { lent = nil }
 
-  /// Waits for the turn behind all who wait; the ticket is for leaving.
+  /// Adds a waiter for the turn behind all others. The ticket is for leaving.
   @discardableResult
   mutating func waitForTurn(_ waiter: Waiter, as claim: Claim = .certain) -> UInt64 {
-    turns.wait(TurnWaiter(waiter: waiter, claim: claim))
+    turns.wait((waiter, claim))
   }
 
-  /// Takes one out that does not want to wait for the turn any longer; nil where it waits no more.
+  /// Removes a waiter that does not want to wait for the turn any longer. Returns nil if it no longer waits.
   mutating func leaveTurn(_ ticket: UInt64) -> Waiter? { turns.leave(ticket)?.waiter }
 
-  /// Takes all out that wait for the turn and may be refused it.
+  /// Removes all waiters for the turn that may be refused.
   mutating func refuseTurn(to mayBeRefused: (Waiter) -> Bool) -> [Waiter] {
     turns.leaveAll { mayBeRefused($0.waiter) }.map(\.waiter)
   }
 
-  /// Who is to be woken.
-  struct Passed {
-    /// They take the turn by themselves.
-    var running: [Waiter] = []
-    /// Has the turn now.
-    var next: Waiter?
-    /// Nobody writes any more, and the one that gathers need not wait longer.
-    var wakesGatherer = false
-  }
-
-  /// Gives the turn to the one that has waited longest. `willWait`: the caller has appended and is about to wait for its commit,
-  /// which will wake the one that gathers; otherwise this does.
-  mutating func passTurn(willWait: Bool) -> Passed {
-    var passed = Passed()
+  /// Gives the turn to the longest waiter. If `willWait` is true, the caller has appended and is about to wait for its commit, which will
+  /// wake the gathering leader; otherwise this call wakes it.
+  mutating func passTurn(willWait: Bool) -> Wakeups {
+    var passed = Wakeups()
     if let lent, lent.depth > 0 {
       self.lent?.depth -= 1
       return passed
     }
     while turns.next?.claim == .running, let next = turns.pass() { passed.running.append(next.waiter) }
     if let next = turns.pass() {
-      passed.next = next.waiter
+      passed.waiters = [next.waiter]
     } else if !willWait {
       passed.wakesGatherer = isGathering
     }
     return passed
   }
 
-  /// What the holder of the turn does after its jobs.
-  enum NextJobs {
-    /// It does these too, and keeps the turn.
-    case take([Waiter])
-    /// Another has the turn now.
-    case pass(Passed)
-    /// Nobody waits; the caller still has the turn.
-    case none
-  }
-
-  /// `most`: for how many more the holder of the turn has the patience.
-  mutating func nextJobs(most: Int) -> NextJobs {
-    guard turns.count > 0, lent == nil else { return .none }
+  /// The jobs that the holder of the turn does next, keeping the turn: at most `most`. Returns no jobs if it is to pass the turn on, and
+  /// nil if the queue is empty.
+  mutating func nextJobs(most: Int) -> [Waiter]? {
+    guard turns.count > 0, lent == nil else { return nil }
     var jobs: [Waiter] = []
     while jobs.count < most, turns.next?.claim == .job, let job = turns.pass() { jobs.append(job.waiter) }
-    return jobs.isEmpty ? .pass(passTurn(willWait: true)) : .take(jobs)
+    return jobs
   }
 
   // MARK: Appending
 
-  /// The holder of the turn has written a frame.
+  /// Records that the holder of the turn has written a frame.
   mutating func append(_ number: UInt64) { appended = number }
 
-  /// Another writer's commits, which recovery has made sure of.
+  /// Records another writer's commits, which recovery has made durable.
   mutating func recover(_ number: UInt64) {
     appended = number
     durable = number
@@ -158,7 +141,7 @@ struct CommitQueue<Waiter> {
   enum Wait: Equatable {
     case durable
     case failed(StorageError)
-    /// The caller was noted as asleep, and hears when the answer is another one.
+    /// The caller was recorded as asleep, and is woken when the result changes.
     case sleep
     /// The caller leads: it waits, for a time, until it is woken, calls `endGathering` with this number, and asks again.
     case gather(UInt64)
@@ -166,8 +149,8 @@ struct CommitQueue<Waiter> {
     case sync
   }
 
-  /// What a thread does that waits for a commit. `gathers`: whether it would wait for those that write. `sleeper` is asked for only
-  /// where the thread is to sleep.
+  /// Decides what a thread that waits for a commit does. `gathers`: whether it would wait for transactions that are writing. `sleeper` is
+  /// evaluated only if the thread is to sleep.
   mutating func wait(for number: UInt64, gathers: Bool, asleep sleeper: @autoclosure () -> Waiter) -> Wait {
     if durable >= number { return .durable }
     if let failure { return .failed(failure) }
@@ -176,33 +159,24 @@ struct CommitQueue<Waiter> {
     case .gathering where gathers && isWritten && sleepers.count + 1 < Self.enough: break
     case .vacant, .called, .gathering: return lead(gathers: gathers)
     }
-    sleepers.append(Sleeper(number: number, waiter: sleeper(), canLead: true))
+    sleepers.append((number, sleeper(), true))
     return .sleep
   }
 
-  /// Whom a task's waiting concerns.
-  enum Call: Equatable {
-    case nobody
-    /// The writer's thread is to lead.
-    case thread
-    /// The one that gathers has enough.
-    case gatherer
-  }
-
-  /// Notes a task as asleep; nil where there is nothing to wait for.
-  mutating func sleep(until number: UInt64, _ waiter: Waiter) -> Call? {
+  /// Records a task as asleep. Returns nil if it need not wait.
+  mutating func sleep(until number: UInt64, _ waiter: Waiter) -> Wakeups? {
     guard durable < number, failure == nil else { return nil }
-    sleepers.append(Sleeper(number: number, waiter: waiter, canLead: false))
+    sleepers.append((number, waiter, false))
     switch leadership {
     case .vacant:
       leadership = .called
-      return .thread
-    case .gathering: return isToGather ? .nobody : .gatherer
-    case .called, .syncing: return .nobody
+      return Wakeups(callsThread: true)
+    case .gathering: return Wakeups(wakesGatherer: !isToGather)
+    case .called, .syncing: return Wakeups()
     }
   }
 
-  /// What the writer's thread does for those that sleep: `gather` and `sync` as in `wait`; nil where it is not needed.
+  /// Decides what the writer's thread does for sleepers: `gather` and `sync` as in `wait`. Returns nil if it is not needed.
   mutating func leadForSleepers(gathers: Bool) -> Wait? {
     guard !sleepers.isEmpty else {
       if leadership == .called { leadership = .vacant }
@@ -224,10 +198,10 @@ struct CommitQueue<Waiter> {
     return .gather(gatherings)
   }
 
-  /// Those that write now will want a sync soon, so that it pays to wait for them.
+  /// Transactions that write now will need a sync soon, so that waiting for them pays off.
   private var isToGather: Bool { isWritten && sleepers.count < Self.enough }
 
-  /// Whether somebody writes who may want a sync. Nobody does beside the thread that the turn is lent to.
+  /// Whether a transaction writes that may need a sync. If the turn is lent to a thread, no other thread writes.
   private var isWritten: Bool { turns.isTaken && lent == nil }
 
   mutating func endGathering(_ gathering: UInt64) {
@@ -236,52 +210,38 @@ struct CommitQueue<Waiter> {
 
   // MARK: Durable
 
-  /// Who is to be woken.
-  struct Wakeups {
-    /// Their commits are durable, or never will be, or they are to lead.
-    var waiters: [Waiter] = []
-    /// The writer's thread is to lead.
-    var callsThread = false
-  }
-
-  /// A sync has succeeded. Where something failed meanwhile, nobody can tell which of the two it concerned, and nothing becomes
-  /// durable by it.
-  mutating func synced() -> Wakeups {
+  /// Ends a sync. After a failure the outcome of the commits that wait for it is unknown for good. If something else failed meanwhile,
+  /// the failure may concern either, and nothing becomes durable by the sync.
+  mutating func synced(_ failure: StorageError? = nil) -> Wakeups {
     guard case .syncing(let number) = leadership else {
       preconditionFailure("a sync ended that had not begun: \(leadership)")
     }
     leadership = .vacant
-    if failure == nil { durable = max(durable, number) }
-    return settle()
+    if let failure { return fail(failure) }
+    return self.failure == nil ? madeDurable(number) : settle()
   }
 
-  /// A sync has failed: what became of what it was to make durable is unknown for good.
-  mutating func syncFailed(_ error: StorageError) -> Wakeups {
-    leadership = .vacant
-    return fail(error)
-  }
-
-  /// Nothing may be appended any more. The first cause is the one that is told.
+  /// Makes the queue fail: nothing may be appended any more. The first cause is the one that is reported.
   mutating func fail(_ error: StorageError) -> Wakeups {
     failure = failure ?? error
     return settle()
   }
 
-  /// All commits up to this one are durable by another way than a sync: a compaction has written them into a file that is.
+  /// Records that all commits up to this one are durable: by a sync, or because a compaction has written them into a durable file.
   mutating func madeDurable(_ number: UInt64) -> Wakeups {
     appended = max(appended, number)
     durable = max(durable, number)
     return settle()
   }
 
-  /// One that has led, or was called to, needs nothing more and goes; where others sleep, somebody is called to lead them.
+  /// Ends the part of a waiter that has led, or was called to lead, and needs nothing more. If others sleep, one of them is called to lead.
   mutating func leave() -> Wakeups {
-    // It may be the one that was called. Where it is not, one more than needed comes, and finds that another leads.
+    // This may be the waiter that was called. If it is not, one more leader than needed comes, and finds that another one leads.
     if leadership == .called { leadership = .vacant }
     return callLeader()
   }
 
-  /// Takes those out that need not sleep any longer.
+  /// Removes the waiters that need not sleep any longer.
   private mutating func settle() -> Wakeups {
     let limit = failure == nil ? durable : .max
     var woken: [Waiter] = []
@@ -290,8 +250,9 @@ struct CommitQueue<Waiter> {
       woken.append(sleeper.waiter)
       return true
     }
-    let called = callLeader()
-    return Wakeups(waiters: woken + called.waiters, callsThread: called.callsThread)
+    var called = callLeader()
+    called.waiters = woken + called.waiters
+    return called
   }
 
   private mutating func callLeader() -> Wakeups {
@@ -301,23 +262,23 @@ struct CommitQueue<Waiter> {
     return Wakeups(waiters: [sleepers.remove(at: position).waiter])
   }
 
-  // MARK: For who looks on
+  // MARK: State for observers
 
   var isGathering: Bool { if case .gathering = leadership { true } else { false } }
   var isSyncing: Bool { if case .syncing = leadership { true } else { false } }
-  /// How many wait for a commit to become durable, and how many of them are threads.
-  var sleeping: (all: Int, threads: Int) { (sleepers.count, sleepers.count(where: \.canLead)) }
+  /// How many threads wait for a commit to become durable.
+  var sleepingThreads: Int { sleepers.count(where: \.canLead) }
   /// Whether there is anything that a sync would make durable.
   var hasPending: Bool { durable < appended && failure == nil }
 
-  /// Begins a sync that nobody waits for; false where one is under way.
+  /// Begins a sync for which no commit waits. Returns false if a sync is under way.
   mutating func beginSync() -> Bool {
     guard !isSyncing else { return false }
     leadership = .syncing(appended)
     return true
   }
 
-  /// What always holds, see above.
+  /// Checks the two invariants above.
   func checkInvariants() {
     precondition(durable <= appended, "commit \(durable) is durable and was not appended")
     precondition(sleepers.isEmpty || leadership != .vacant, "\(sleepers.count) sleep and nobody leads")

@@ -1,11 +1,11 @@
-/// One commit: who, when, why, on top of what, and how much of it. Its changes are read separately.
+/// One commit: author, date, action, parents, and counts of its changes. The changes are read separately.
 package struct CommitRecord: Sendable, Hashable {
   /// The place in this store's order of commits, from 1.
   package var number: UInt64
-  /// Its lasting identity: the origin that made it, and the number it had there.
+  /// Its lasting identity: the origin that made it, and its number there.
   package var origin: UInt64
   package var originNumber: UInt64
-  /// First the commit it was made on; a second after a merge; none for the first of a store.
+  /// The commit that it was made on; after a merge also a second one; empty for the first commit of a store.
   package var parents: [UInt64] = []
   /// Nanoseconds since 1970; never earlier than the parents'.
   package var date: Int64
@@ -13,23 +13,23 @@ package struct CommitRecord: Sendable, Hashable {
   package var author = ""
   package var action = ""
   package var flags: CommitFlags = []
-  /// The commit that this one takes back.
+  /// The commit that this one undoes.
   package var undoes: UInt64?
   /// The commit whose roots this one brought back.
   package var restores: UInt64?
   /// Names that this commit set or moved (to a number) or removed (nil).
   package var names: [NameChange] = []
-  /// What changed in each tree of records, in the order of the trees' identifiers.
+  /// The counts of changes in each tree of records, in the order of the trees' identifiers.
   package var counts: [ChangeCounts] = []
   /// Bytes that the commit added to the file.
   package var frameBytes: UInt64 = 0
-  /// Bytes, older than the commit or in it, that are not part of its state but were part of its first parent's or were
-  /// written by it. Negative where it brought older bytes back into use.
+  /// Bytes, older than the commit or in it, that are not part of its state but were part of its first parent's or were written by it.
+  /// Negative if it brought older bytes back into use.
   package var deadBytes: Int64 = 0
   /// Bytes of nodes and change entries that the state of this commit consists of.
   package var liveBytes: UInt64 = 0
 
-  /// What lies behind the public face: pointers into the file.
+  /// Pointers into the file, for the engine alone.
   var links: CommitLinks
 
   /// Whether it lies in a file, in a frame that lists its changes.
@@ -38,11 +38,11 @@ package struct CommitRecord: Sendable, Hashable {
   /// Its lasting identity.
   package var identity: CommitIdentity { CommitIdentity(origin: origin, number: originNumber) }
 
-  /// Whether the state holds entries that neither this commit wrote nor its first parent had: it brought back roots, or took what
-  /// a second parent had.
+  /// Whether the state holds entries that neither this commit wrote nor its first parent had: it restored roots, or took entries of a
+  /// second parent.
   var bringsBack: Bool { restores != nil || links.lastRestore?.number == number }
 
-  /// Whether it changed no record and is nothing else that a user would look for: it sets a name, or changes an index.
+  /// Whether it changed no record and is nothing else that a user would look for: it only sets a name, or changes an index.
   package var changesNoRecord: Bool {
     flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
       && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
@@ -50,11 +50,11 @@ package struct CommitRecord: Sendable, Hashable {
 }
 
 extension CommitRecord {
-  /// A commit on a server: its links are nobody's.
+  /// Creates the record of a commit on a server, whose links point to no file.
   package init(
     number: UInt64, identity: CommitIdentity, parents: [UInt64], date: Int64, program: String, author: String,
-    action: String, flags: CommitFlags, undoes: UInt64?, restores: UInt64?, names: [NameChange],
-    counts: [ChangeCounts], bytes: UInt64
+    action: String, flags: CommitFlags = [], undoes: UInt64? = nil, restores: UInt64? = nil,
+    names: [NameChange] = [], counts: [ChangeCounts] = [], bytes: UInt64 = 0
   ) {
     self.init(
       number: number, origin: identity.origin, originNumber: identity.number, parents: parents, date: date,
@@ -76,7 +76,7 @@ package struct CommitFlags: OptionSet, Sendable, Hashable {
   package static let undo = CommitFlags(rawValue: 4)
   /// Brings back an older state by its roots.
   package static let restore = CommitFlags(rawValue: 8)
-  /// Keeps book, and is nobody's work: it moves names or `head`, stands beside every history, and is never sent.
+  /// Does no work of a user or program: it moves names or `head`, stands outside every history, and is never sent.
   package static let bookkeeping = CommitFlags(rawValue: 16)
 }
 
@@ -109,33 +109,33 @@ package struct ChangeCounts: Sendable, Hashable {
   }
 }
 
-/// What the caller says about a commit.
+/// The caller's description of a commit.
 package struct CommitInfo: Sendable {
-  /// Nanoseconds since 1970; nil: now. Never earlier than the parents' in the end.
+  /// Nanoseconds since 1970; the present if nil. A date earlier than the parents' is raised to theirs.
   package var date: Int64?
-  /// The clock of the commit's writer, if it was made elsewhere: in nanoseconds since 1970. Nil: the date, or now.
+  /// The clock of the commit's writer, if it was made elsewhere, in nanoseconds since 1970. If nil, the date, or now.
   package var clock: Int64?
-  /// What was done, for people. Programs make it of names and identifiers of any length, so a text of more than `Limits.text` bytes
-  /// is shortened as the commit is written.
+  /// The action, as text for people. Programs build it from names and identifiers of any length, so a text of more than `Limits.text` bytes
+  /// is shortened when the commit is written.
   package var action: String
-  /// Nil: the store's options.
+  /// If nil, the store's options apply.
   package var program: String?
   package var author: String?
   package var flags: CommitFlags
-  /// The commit that this one takes back.
+  /// The commit that this one undoes.
   package var undoes: UInt64?
   /// Names to set, move, or (with nil) remove; 0 stands for this commit. The name `head` is reserved. Texts that are equal are one
   /// name, though their bytes may differ.
   package var names: [String: UInt64?]
-  /// Nil: the commit that the transaction was begun on. The first must be that one.
+  /// If nil, the commit that the transaction was begun on. The first must be that one.
   package var parents: [UInt64]?
-  /// Whether the commit becomes `head`. Nil: yes, unless the transaction was begun on a named base.
+  /// Whether the commit becomes `head`. If nil, it does unless the transaction was begun on a named base.
   package var movesHead: Bool?
   /// Another commit that becomes `head` with this one.
   package var head: UInt64?
-  /// Who the commit is, where it was made elsewhere; nil: this store's next.
+  /// The identity of a commit that was made elsewhere; this store's next if nil.
   package var identity: CommitIdentity?
-  /// What its links do not tell of where it comes from.
+  /// The descent of the commit beyond its links.
   package var pedigree: Pedigree?
   package var durability: Durability
 
@@ -159,7 +159,7 @@ package struct CommitInfo: Sendable {
     self.durability = durability
   }
 
-  /// The names to set, by the commit that has a number.
+  /// The name changes of the commit with a number.
   func nameChanges(of number: UInt64) throws(StorageError) -> [NameChange] {
     var changes: [NameChange] = []
     for (name, target) in names.sorted(by: { $0.key < $1.key }) {
@@ -187,7 +187,7 @@ package struct CommitInfo: Sendable {
   }
 }
 
-/// When a commit can be seen.
+/// When a commit becomes visible.
 package enum Durability: Sendable {
   /// Here and elsewhere once it is durable.
   case durable
@@ -202,7 +202,7 @@ package struct Change: Sendable {
   package var tree: UInt32
   package var key: Bytes
   package var kind: Kind
-  /// The version that it took the place of: an older value, or the delete after which the key was inserted again.
+  /// The version that it replaced: an older value, or the delete after which the key was inserted again.
   package var replaced: RecordReference?
   /// Whether `replaced` is a delete.
   package var replacesDelete: Bool
@@ -212,7 +212,4 @@ package struct Change: Sendable {
     case put
     case delete
   }
-
-  /// Whether the key was not there before.
-  package var isInsertion: Bool { kind == .put && (replaced == nil || replacesDelete) }
 }

@@ -14,9 +14,8 @@ extension FileTransaction {
       var written: UInt64 = 0
       func write(_ node: FreshNode, _ count: UInt64, _ length: Int) throws(StorageError) -> NodePointer {
         try draft.beginNodes(of: identifier, count: length)
-        var writer = NodeWriter(draft: draft, file: file)
-        let pointer = try writer.write(
-          TreeRoot(pointer: NodePointer(offset: 0, length: 0, check: 0, count: count), fresh: node))
+        var writer = NodeWriter(draft: draft)
+        let pointer = try writer.write(TreeRoot(pointer: .fresh(count: count), fresh: node))
         guard writer.nodeBytes == UInt64(length) else { throw .damaged(what: "tree node", offset: draft.position) }
         written += writer.nodeBytes
         return pointer

@@ -1,6 +1,5 @@
-/// The trees of a transaction: made, dropped, brought back by their roots.
+/// The trees of a transaction: made, dropped, restored by their roots.
 extension FileTransaction {
-  /// A snapshot of a tree with the changes so far, or nil where there is none of that name.
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
     try locked { () throws(StorageError) in
       guard let treeIndex = try treeIndex(of: name) else { return nil }
@@ -11,7 +10,6 @@ extension FileTransaction {
     }
   }
 
-  /// The names of the trees that begin with `prefix`, in their order.
   package func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName] {
     try locked { () throws(StorageError) in
       var names = Set(try CatalogScan(file: file).names(in: state.pointee.catalog.root, prefix: prefix))
@@ -22,9 +20,8 @@ extension FileTransaction {
     }
   }
 
-  /// Makes an empty tree.
   package func createTree(
-    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: [UInt8]
+    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: Bytes
   ) throws(StorageError) {
     guard !name.bytes.isEmpty else { throw .invalidName("") }
     guard name.bytes.count <= Limits.treeName else {
@@ -43,7 +40,6 @@ extension FileTransaction {
     }
   }
 
-  /// Takes a tree and all its entries out. Earlier commits keep it.
   package func dropTree(_ name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
       let treeIndex = try existing(name)
@@ -51,32 +47,29 @@ extension FileTransaction {
     }
   }
 
-  /// Replaces what the module above keeps with a tree.
   package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
       let treeIndex = try existing(name)
-      // A copy, because the call also notes in `state` what it supersedes.
+      // A copy, because the call also records in `state` which entry it supersedes.
       var tree = state.pointee.trees[treeIndex]
-      try setAttributes(attributes, of: &tree)
+      try setAttributes(Bytes(attributes), of: &tree)
       state.pointee.trees[treeIndex] = tree
     }
   }
 
-  private func setAttributes(_ attributes: [UInt8], of tree: inout TreeState) throws(StorageError) {
-    guard attributes.count <= Limits.attributes else {
-      throw .valueTooLong(count: UInt64(attributes.count), limit: UInt64(Limits.attributes))
+  private func setAttributes(_ bytes: Bytes, of tree: inout TreeState) throws(StorageError) {
+    guard bytes.count <= Limits.attributes else {
+      throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(Limits.attributes))
     }
-    let bytes = Bytes(attributes)
     guard bytes != tree.attributes else { return }
     let old = tree.entry.attributes
     var new = EntryReference.none
     if !bytes.isEmpty {
+      let head = ChangeEntry.Head(
+        kind: .attributes, tree: tree.entry.identifier, key: .none,
+        replaced: old == .none || draft.contains(old.offset) ? nil : old)
       new = try wholly { () throws(StorageError) in
-        try bytes.withUnsafeBytes { value throws(StorageError) in
-          try draft.append(
-            .attributes, tree: tree.entry.identifier, key: UnsafeRawBufferPointer(start: nil, count: 0), value: value,
-            replaced: old == .none || draft.contains(old.offset) ? nil : old, replacesDelete: false)
-        }
+        try bytes.withUnsafeBytes { value throws(StorageError) in try draft.append(head, value) }
       }
     }
     if old != .none, draft.contains(old.offset) { supersede(old) }
@@ -88,28 +81,28 @@ extension FileTransaction {
 
   func supersede(_ reference: EntryReference) { state.pointee.superseded.append(reference.offset - draft.start) }
 
-  private func add(_ tree: TreeState) {
+  @discardableResult
+  private func add(_ tree: TreeState) -> Int {
     // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
     // Room for a datastore with a few indexes at once.
     if state.pointee.trees.isEmpty { state.pointee.trees.reserveCapacity(4) }
     state.pointee.trees.append(tree)
+    return state.pointee.trees.count - 1
   }
 
-  /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
+  /// The index of a tree's state, taken from the catalog if it was not touched yet. Returns nil if there is no such tree.
   func treeIndex(of name: TreeName) throws(StorageError) -> Int? {
     if let treeIndex = state.pointee.treeIndex(of: name) {
       return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex
     }
-    if let known = store.writing.known(name, in: state.pointee.storedCatalog) {
-      add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
-      return state.pointee.trees.count - 1
+    if let known = store.writing.tail.trees.tree(name, in: state.pointee.storedCatalog) {
+      return add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
     }
     let entry = try CatalogScan(file: file).entry(
       name, in: state.pointee.catalog.root, storedAt: base.links.catalog)
     guard let entry else { return nil }
     let attributes = entry.attributes == .none ? Bytes() : try file.value(entry.attributes)
-    add(TreeState(name: name, entry: entry, attributes: attributes))
-    return state.pointee.trees.count - 1
+    return add(TreeState(name: name, entry: entry, attributes: attributes))
   }
 
   func existing(_ name: TreeName) throws(StorageError) -> Int {
@@ -119,8 +112,6 @@ extension FileTransaction {
 
   var source: RecordSource { RecordSource(file: file, draft: draft, draftNumber: number) }
 
-  /// Brings trees (nil: all) back to what they were in a view, by their roots: nothing is copied. The trees must not have been
-  /// changed by this transaction before; a tree that the view has not is dropped.
   package func restore(_ names: [TreeName]?, from view: View) throws(StorageError) {
     try locked { () throws(StorageError) in
       let view = try current(view)
@@ -145,7 +136,7 @@ extension FileTransaction {
     return View(commit: try search.commit(view.commit.number), file: file)
   }
 
-  /// Whether there was anything to do: a tree that neither the view nor the transaction has stays nothing.
+  /// Restores a tree. Returns false if neither the view nor the transaction has such a tree.
   private func restore(_ name: TreeName, from view: View) throws(StorageError) -> Bool {
     let old = try view.catalogEntry(name)
     let treeIndex = try treeIndex(of: name)
@@ -158,24 +149,16 @@ extension FileTransaction {
     }
     var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
     tree.isRestored = true
-    // The restored roots replace the bytes that the tree counted before.
+    var live = LiveBytes(state.pointee.liveBytes)
+    live.add(old.liveBytes)
     if let treeIndex {
-      let current = state.pointee.trees[treeIndex].entry
-      changeLive { live in
-        live.add(old.liveBytes)
-        live.subtract(current.liveBytes)
-      }
+      // The restored roots replace the bytes that the tree counted before.
+      live.subtract(state.pointee.trees[treeIndex].entry.liveBytes)
       state.pointee.trees[treeIndex] = tree
     } else {
-      changeLive { $0.add(old.liveBytes) }
       add(tree)
     }
-    return true
-  }
-
-  private func changeLive(_ change: (inout LiveBytes) -> Void) {
-    var live = LiveBytes(state.pointee.liveBytes)
-    change(&live)
     state.pointee.liveBytes = live.count
+    return true
   }
 }

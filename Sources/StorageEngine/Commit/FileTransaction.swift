@@ -2,18 +2,17 @@ import Locks
 
 /// One writer's turn: changes that become one commit, or nothing.
 ///
-/// Calls may come from any thread; they are serialised inside. Reads through `tree(_:)` see the transaction's own changes as
-/// of the moment of the call. It ends with `commit`, `cancel`, or its last reference, which cancels.
+/// Calls may come from any thread; they are serialised inside. Reads through `tree(_:)` see the transaction's own changes as of the moment
+/// of the call. It ends with `commit`, `cancel`, or the release of its last reference, which cancels it.
 package final class FileTransaction: WriteTransaction, @unchecked Sendable {
-  // `@unchecked`: all that changes is touched only while `mutex` is held.
+  // `@unchecked`: everything that changes is touched only while `mutex` is held.
   package let base: CommitRecord
   let store: FileStore
-  /// What the transaction began from.
   let beginning: Publication.State
   let isFork: Bool
-  /// The turn is the caller's, and not passed on at the end.
+  /// Whether the turn belongs to the caller, and is not passed on at the end.
   private let keepsTurn: Bool
-  /// What commits of this store name as their origin now.
+  /// The origin that commits of this store record now.
   package let origin: UInt64
   let file: DataFile
   let draft: FrameDraft
@@ -50,31 +49,27 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   /// The number that the commit will have.
   package var number: UInt64 { beginning.newest.number + 1 }
 
-  /// The number of `head` as the transaction found it; another than that of `base` where it was begun on a named one.
   package var headNumber: UInt64 { beginning.head.number }
 
   // MARK: Savepoints
 
-  /// A moment to go back to; cheap, and any number may nest.
   package func savepoint() throws(StorageError) -> Savepoint {
     try locked { () throws(StorageError) in
-      Savepoint(of: self, state: state.pointee, position: draft.position)
+      Savepoint(of: self, (state: state.pointee, position: draft.position))
     }
   }
 
-  /// Undoes everything since the savepoint, which stays usable. Later savepoints must not be used any more.
   package func rollback(to savepoint: Savepoint) throws(StorageError) {
-    guard savepoint.transaction == ObjectIdentifier(self), case .file(let moment, let position) = savepoint.moment
-    else {
+    guard let moment = savepoint.moment(of: self) as? (state: TransactionState, position: FileOffset) else {
       preconditionFailure("a savepoint of another transaction")
     }
     try locked { () throws(StorageError) in
-      try wholly { () throws(StorageError) in try draft.truncate(to: position) }
-      state.pointee = moment
+      try wholly { () throws(StorageError) in try draft.truncate(to: moment.position) }
+      state.pointee = moment.state
     }
   }
 
-  /// Does what must be done as a whole: where it fails, only a rollback to before it makes the transaction one to commit again.
+  /// Runs a change that must be made as a whole. If it fails, the transaction can only commit after a rollback to before it.
   @inline(__always)
   func wholly<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     do throws(StorageError) {
@@ -89,24 +84,15 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   package var asksServer: Bool { false }
   package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) {}
 
-  // MARK: What would be committed
+  // MARK: The changes to commit
 
-  /// Whether `commit` would write anything.
-  package var isChanged: Bool { mutex.withLock { _ in state.pointee.isChanged } }
-
-  /// What the changes so far add up to, per tree of records.
   package var changeCounts: [ChangeCounts] {
     mutex.withLock { _ in state.pointee.changeCounts }
   }
 
   // MARK: Ending
 
-  /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
-  /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
-  /// was not rolled back.
-  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? { try commit(info) { _ in } }
-
-  /// The same; `appended` gets the commit, or nil without changes, before the turn passes on.
+  /// Also throws the error of a change that failed halfway and was not rolled back. `appended` is called before the turn passes on.
   package func commit(
     _ info: CommitInfo, appended: (PendingCommit?) -> Void
   ) throws(StorageError) -> PendingCommit? {
@@ -117,19 +103,19 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
       }
       let new: Publication.State
       do throws(StorageError) {
-        guard let made = try Committing(self, info).run() else {
+        guard let made = try makeFrame(info) else {
           appended(nil)
           finish()
           return nil
         }
         new = made
       } catch {
-        // A write that failed for another reason than want of room leaves unknown bytes behind.
-        if case .io(let cause) = error { store.writing.poison(cause) }
+        // A write that failed for any reason but lack of room leaves unknown bytes behind.
+        if case .io(let cause) = error { store.writing.poison(.poisoned(cause: cause)) }
         finish()
         throw error
       }
-      // Bytes that a rollback took back may be written already, beyond the end of the frame.
+      // Bytes that a rollback discarded may be written already, beyond the end of the frame.
       store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
       store.writing.append(
         new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
@@ -140,20 +126,19 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     }
   }
 
-  /// Forgets all changes and passes the turn on. Harmless where the transaction has ended.
   package func cancel() { end() }
 
   private func end() {
     mutex.withLock { _ in if !hasEnded { finish() } }
   }
 
-  /// Ends the transaction and passes the turn on. `abandons`: what was written is given up. `willWait`: somebody will wait for the
+  /// Ends the transaction and passes the turn on. `abandons`: the written bytes are given up. `willWait`: the caller will wait for the
   /// commit. Called with `mutex` held.
   func finish(willWait: Bool = false, abandons: Bool = true) {
     if abandons { store.writing.abandon(draft.start..<max(draft.start, draft.writtenEnd), of: file) }
     hasEnded = true
     if !keepsTurn { store.writing.passTurn(willWait: willWait) }
-    // Now, on a thread that may take its time where there was much to commit: the last reference may be let go of on another.
+    // Now, on a thread that may take its time after a large commit: the last reference may be released on another thread.
     state.pointee.releaseNodes()
   }
 
@@ -165,10 +150,10 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   }
 }
 
-/// A commit that was appended and will be durable with the next sync. Letting go of it without waiting does not take it back.
+/// A commit that was appended and will be durable with the next sync. Releasing it without waiting does not take the commit back.
 package struct PendingCommit: Sendable {
   package let number: UInt64
-  /// Nil where it is durable already, as all are on a server.
+  /// Nil if the commit is durable already, as all are on a server.
   private let appended: (state: Publication.State, writer: Writer)?
 
   init(_ state: Publication.State, writer: Writer) {
@@ -176,7 +161,7 @@ package struct PendingCommit: Sendable {
     appended = (state, writer)
   }
 
-  /// One that is durable.
+  /// Creates the value for a commit that is durable already.
   package init(durable number: UInt64) {
     self.number = number
     appended = nil
@@ -185,59 +170,40 @@ package struct PendingCommit: Sendable {
   /// The state that the commit made, which this process can read already; nil on a server.
   package var view: View? { appended.map { View(commit: $0.state.newest, file: $0.state.file) } }
 
-  /// Returns when the commit is durable, holding no thread meanwhile, and runs where its caller does. Commits that wait at
-  /// once share one sync.
+  /// Returns when the commit is durable, holding no thread meanwhile, and runs where its caller does. Commits that wait at the same time
+  /// share one sync.
   package nonisolated(nonsending) func durable() async throws(StorageError) {
     try await appended?.writer.untilDurable(number)
+    appended?.writer.releaseUnlessKept()
   }
 
   /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
-  package func wait() throws(StorageError) { try appended?.writer.waitUntilDurable(number) }
-
-  /// As `wait`, without giving others that write at this moment the time to share the sync.
-  func waitAtOnce() throws(StorageError) { try appended?.writer.waitUntilDurable(number, gathers: false) }
+  ///
+  /// - Parameter gathers: Whether to give transactions that are writing at this moment the time to share the sync.
+  package func wait(gathers: Bool = true) throws(StorageError) {
+    try appended?.writer.waitUntilDurable(number, gathers: gathers)
+    appended?.writer.releaseUnlessKept()
+  }
 }
 
 extension FileStore {
-  /// Waits for its turn, and for the writer's lock where another process holds it (for `lockPatience`), without holding a
-  /// thread; then begins a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: a way to the
-  /// pool and back takes an actor's task longer than to begin.
+  /// Waits for its turn, and for the writer's lock if another process holds it (for `lockPatience`), without holding a thread; then begins
+  /// a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: for an actor's task, going to the pool and
+  /// back takes longer than beginning a transaction.
   package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> FileTransaction {
-    do { try await takeTurn() } catch { throw .cancelled }
+    do { try await writing.takeTurn() } catch { throw .cancelled }
     return try await beginTaken(on: base)
   }
 
-  /// Waits for the turn alone, without holding a thread. Throws `CancellationError`, or what `refuseTurn` says.
-  ///
-  /// - Parameter isKept: whether the task may be suspended in its turn.
-  package nonisolated(nonsending) func takeTurn(isKept: Bool = true) async throws {
-    try await writing.takeTurn(isKept: isKept)
-  }
-
-  /// Takes the turn where nobody has it.
-  package func tryTakeTurn() -> Bool { writing.tryTakeTurn() }
-
-  package func passTurn() { writing.passTurn() }
-
-  /// Sends the tasks away that wait for the turn.
-  package func refuseTurn(with error: any Error) { writing.refuseTurn(with: error) }
-
-  /// How many wait for the turn.
-  package var waitingForTurn: Int { writing.waitingForTurn }
-
-  /// Runs, in the turn that the caller has, what begins transactions of its own on this thread: no other comes between them.
-  package func lendingTurn<R>(_ body: () throws -> R) rethrows -> R { try writing.lendingTurn(body) }
-
-  /// Begins a transaction in the turn that the caller has, which passes on when it ends, or where it cannot begin.
+  /// Begins a transaction in the turn that the caller holds. The turn passes on when it ends, or if it cannot begin.
   package nonisolated(nonsending) func beginTaken(on base: UInt64? = nil) async throws(StorageError) -> FileTransaction
   {
     if writing.holdsLock { return try beginInTurn(on: base) }
-    // Taking the lock may wait and recovers the file: not on a thread of the pool.
+    // Taking the lock may wait, and recovers the file: not on a thread of the pool.
     let result = await writing.run { Result { () throws(StorageError) in try self.beginInTurn(on: base) } }
     return try result.get()
   }
 
-  /// As `begin(on:)`, holding the thread. A thread that has a transaction open must not begin another one.
   package func beginBlocking(on base: UInt64?) throws(StorageError) -> FileTransaction {
     writing.takeTurnBlocking()
     return try beginInTurn(on: base)
@@ -252,12 +218,9 @@ extension FileStore {
     }
   }
 
-  /// Begins a transaction that leaves the turn, which the caller has, to the caller. `isFirst`: the first one of the turn.
-  func beginKeepingTurn(isFirst: Bool) throws(StorageError) -> FileTransaction {
-    try begin(on: nil, keepsTurn: true, isFirst: isFirst)
-  }
-
-  private func begin(on base: UInt64?, keepsTurn: Bool, isFirst: Bool = true) throws(StorageError) -> FileTransaction {
+  /// Begins a transaction in the turn that the caller holds. `keepsTurn`: it leaves the turn to the caller. `isFirst`: whether it is the
+  /// first one of the turn.
+  func begin(on base: UInt64?, keepsTurn: Bool, isFirst: Bool = true) throws(StorageError) -> FileTransaction {
     let state = try writing.prepareTurn(checksNames: isFirst) { note($0) }
     guard state.newest.number < .max else {
       throw .damaged(what: "commit record", offset: state.newest.links.own.offset)

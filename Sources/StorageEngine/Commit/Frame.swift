@@ -1,156 +1,125 @@
 import Locks
 
 /// Turns a transaction's state into a frame: nodes, record, and the chain that ends with it.
-struct Committing {
-  private let transaction: FileTransaction
-  private let info: CommitInfo
-  private let file: DataFile
-  private let draft: FrameDraft
-  private let newest: CommitRecord
-  private let number: UInt64
-
-  init(_ transaction: FileTransaction, _ info: CommitInfo) {
-    self.transaction = transaction
-    self.info = info
-    file = transaction.file
-    draft = transaction.draft
-    newest = transaction.beginning.newest
-    number = transaction.number
-  }
-
-  /// The state of the store with the new commit, or nil if there is nothing to commit.
-  func run() throws(StorageError) -> Publication.State? {
+extension FileTransaction {
+  /// The state of the store with the new commit, or nil if there is nothing to commit. Called with `mutex` held.
+  func makeFrame(_ info: CommitInfo) throws(StorageError) -> Publication.State? {
     let names = try info.nameChanges(of: number)
-    let parents = try parentRecords()
+    let parents = try parentRecords(info)
     guard
-      transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil
-        || info.identity != nil || info.head != nil
+      state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil || info.identity != nil
+        || info.head != nil
     else { return nil }
-    try info.checkTexts(transaction.store.options)
-    try checkFeatures()
+    try info.checkTexts(store.options)
+    try checkFeatures(info)
 
     let own = draft.start
     let changesEnd = draft.position
-    var counts = transaction.state.pointee.changeCounts
+    var counts = state.pointee.changeCounts
     // The changes of a restore by roots are counted from the difference.
-    if transaction.state.pointee.restores != nil {
-      counts += try RestoreCounts(transaction).counts(besides: Set(counts.map(\.identifier)))
-    }
+    if state.pointee.restores != nil { counts += try restoreCounts(besides: Set(counts.map(\.identifier))) }
     counts.sort { $0.identifier < $1.identifier }
     let entryBytes = changesEnd - own - UInt64(FrameHeader.size)
-    var writer = NodeWriter(draft: draft, file: file)
-    let (catalog, liveBytes) = try writer.write(&transaction.state.pointee)
+    var writer = NodeWriter(draft: draft)
+    let (catalog, liveBytes) = try writer.write(&state.pointee)
     let stateBytes = entryBytes + writer.nodeBytes
-    let namesRoot = try writer.write(names, to: newest.links.names) { target throws(StorageError) in
+    let namesRoot = try writer.write(names, to: beginning.newest.links.names) { target throws(StorageError) in
       target == number ? own : try find(target).links.own.offset
     }
-    let nodesEnd = draft.position
 
     var record = CommitRecord.beginning(of: file.header)
     record.number = number
-    record.origin = info.identity?.origin ?? transaction.origin
+    record.origin = info.identity?.origin ?? origin
     record.originNumber = info.identity?.number ?? number
     record.parents = parents.map(\.number)
-    let clock = info.clock ?? info.date ?? transaction.store.disk.now()
+    let clock = info.clock ?? info.date ?? store.disk.now()
     record.date = parents.reduce(info.date ?? clock) { max($0, $1.date) }
-    record.program = info.program ?? transaction.store.options.program
-    record.author = info.author ?? transaction.store.options.author
+    record.program = info.program ?? store.options.program
+    record.author = info.author ?? store.options.author
     record.action = info.writtenAction
-    record.flags = flags
+    record.flags = flags(info)
     record.undoes = info.undoes?.nonzero
     // Roots that a merge takes from its second parent are not a restore in the history.
-    record.restores = parents.count > 1 ? nil : transaction.state.pointee.restores?.nonzero
+    record.restores = parents.count > 1 ? nil : state.pointee.restores?.nonzero
     record.names = names
     record.counts = counts
     record.liveBytes = liveBytes
     // The parent's bytes and the new ones, without those that stay live.
-    record.deadBytes = Int64(truncatingIfNeeded: transaction.base.liveBytes &+ stateBytes &- liveBytes)
-    record.links = try links(date: record.date, parents: parents)
+    record.deadBytes = Int64(truncatingIfNeeded: base.liveBytes &+ stateBytes &- liveBytes)
+    record.links = try links(info, date: record.date, parents: parents)
     record.links.catalog = catalog
     record.links.names = namesRoot
-    // Read before the frame is whole: what fails leaves no frame behind that would be taken for a commit.
-    let known = transaction.beginning.head
+    // Read before the frame is whole: a failure must leave no frame behind that would be taken for a commit.
+    let known = beginning.head
     let link = record.links.head
     let head = link.number == number ? nil : link.number == known.number ? known : try record.head(in: file)
 
-    let buffer = ByteBuffer(capacity: 1024)
-    let superseded = transaction.state.pointee.superseded.sorted()
-    let durable = min(own, transaction.store.writing.durableEnd)
+    let durable = min(own, store.writing.durableEnd)
     let tail = RecordTail(
       pedigree: info.pedigree, undurable: own - durable, clock: clock < record.date ? clock : nil)
-    let list = record.encode(into: buffer, superseded: superseded, tail: tail)
-    _ = try draft.append(buffer.bytes)
     let chain = try draft.finish(
-      number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
-      recordCheck: file.header.check(buffer.bytes))
-
-    // The frame's content besides the record, which readers decode alone.
-    record.frameBytes = chain.end - own
-    record.links.frameEnd = chain.end
-    record.links.changesEnd = changesEnd
-    record.links.superseded = SupersededList(
-      count: UInt64(superseded.count), offset: nodesEnd + UInt64(list), length: buffer.count - list)
+      &record, superseded: state.pointee.superseded, tail: tail, after: beginning.chain, changesEnd: changesEnd)
     return Publication.State(file: file, newest: record, head: head ?? record, chain: chain)
   }
 
-  private var flags: CommitFlags {
+  private func flags(_ info: CommitInfo) -> CommitFlags {
     var flags = info.flags
-    if transaction.state.pointee.restores != nil, info.parents?.count ?? 0 < 2, info.identity == nil {
-      flags.insert(.restore)
-    }
+    if state.pointee.restores != nil, info.parents?.count ?? 0 < 2, info.identity == nil { flags.insert(.restore) }
     if info.undoes != nil { flags.insert(.undo) }
     return flags
   }
 
   private func find(_ number: UInt64) throws(StorageError) -> CommitRecord {
-    if number == transaction.base.number { return transaction.base }
-    return try CommitSearch(file: file, newest: newest).commit(number)
+    if number == base.number { return base }
+    return try CommitSearch(file: file, newest: beginning.newest).commit(number)
   }
 
-  private func parentRecords() throws(StorageError) -> [CommitRecord] {
-    guard let numbers = info.parents else { return transaction.base.number == 0 ? [] : [transaction.base] }
-    if numbers.isEmpty, transaction.base.number == 0 { return [] }
-    guard numbers.count <= 2, numbers.first == transaction.base.number, !numbers.contains(0) else {
+  private func parentRecords(_ info: CommitInfo) throws(StorageError) -> [CommitRecord] {
+    guard let numbers = info.parents else { return base.number == 0 ? [] : [base] }
+    if numbers.isEmpty, base.number == 0 { return [] }
+    guard numbers.count <= 2, numbers.first == base.number, !numbers.contains(0) else {
       throw .noSuchCommit(number: numbers.first ?? 0)
     }
     return try numbers.map(find)
   }
 
-  /// An older program would lose what commits of other stores need: it must refuse the store before the first one is in it.
-  private func checkFeatures() throws(StorageError) {
+  /// An older program would lose data that commits of other stores need. It must refuse the store before the first such commit is in it.
+  private func checkFeatures(_ info: CommitInfo) throws(StorageError) {
     guard info.identity != nil || info.pedigree != nil, !file.header.has(.commitsOfOthers) else { return }
     throw .readOnly(reason: "it is not ready yet for commits of other stores")
   }
 
-  private func links(date: Int64, parents: [CommitRecord]) throws(StorageError) -> CommitLinks {
-    let writing = transaction.store.writing
+  private func links(
+    _ info: CommitInfo, date: Int64, parents: [CommitRecord]
+  ) throws(StorageError) -> CommitLinks {
+    let (newest, writing) = (beginning.newest, store.writing)
     var links = try CommitLinks(
       of: number, at: draft.start, date: date, behind: newest, parents: parents
-    ) { link, isOrder throws(StorageError) in try writing.jump(of: link, isOrder: isOrder, in: file) }
-    if transaction.state.pointee.restores != nil || transaction.state.pointee.adopts { links.lastRestore = links.own }
+    ) { link, isOrder throws(StorageError) in try writing.tail.jumps.jump(of: link, isOrder: isOrder, in: file) }
+    if state.pointee.restores != nil || state.pointee.adopts { links.lastRestore = links.own }
     if let head = info.head {
       links.head = try find(head).links.own
-    } else if !(info.movesHead ?? !transaction.isFork) {
+    } else if !(info.movesHead ?? !isFork) {
       links.head = newest.links.head
     }
-    links.nextTree = transaction.state.pointee.nextTree
+    links.nextTree = state.pointee.nextTree
     return links
   }
 }
 
-/// The frame that a transaction is writing: header, changes, then nodes and record, with places in the file known from the
-/// start because frames follow each other.
+/// The frame that a transaction is writing: header, changes, then nodes and record. Its places in the file are known from the start,
+/// because frames follow each other.
 ///
-/// It is kept in memory up to a limit and then spills into the tail of the file, where it means nothing until its header is
-/// there. Values in it can be read back by the transaction's snapshots, from any thread.
+/// It is kept in memory up to a limit and then spills into the tail of the file, where it means nothing until its header is there. The
+/// transaction's snapshots can read values in it from any thread.
 final class FrameDraft: @unchecked Sendable {
   // `@unchecked`: `state` is only touched while `mutex` is held.
   /// The frame's first byte in the file.
   let start: FileOffset
   let file: DataFile
-  /// The zeros that the frame is written over; nil in a file that nobody else writes.
+  /// The zeros that the frame is written over; nil in a file that only the caller writes.
   private let zeros: ZeroAhead?
-  /// Before this the file may hold what is to be written already.
+  /// Before this offset the file may already hold the bytes to be written.
   private let keptEnd: FileOffset
   private let mutex = Mutex(())
   // Unchecked exclusivity: the mutex is not held twice.
@@ -158,16 +127,16 @@ final class FrameDraft: @unchecked Sendable {
 
   private let spillSize: Int
 
-  /// Who changes much in one transaction waits for so many bytes to be written at a time: about a millisecond.
+  /// A large transaction waits each time this many bytes are written: about a millisecond.
   static let usualSpillSize = 512 << 10
 
   private struct State {
     let buffer: ByteBuffer
-    /// Where the buffer's first byte belongs.
+    /// The offset of the buffer's first byte in the file.
     var bufferOffset: FileOffset
-    /// The hash of what is in the file, from the end of the header's place.
+    /// The hash of the bytes in the file, from the end of the header's place.
     var hash: UInt32
-    /// The end of what was ever written to the file.
+    /// The end of all bytes ever written to the file.
     var writtenEnd: FileOffset
 
     var position: FileOffset { bufferOffset + UInt64(buffer.count) }
@@ -190,43 +159,32 @@ final class FrameDraft: @unchecked Sendable {
   var position: FileOffset { mutex.withLock { _ in state.position } }
   var writtenEnd: FileOffset { mutex.withLock { _ in state.writtenEnd } }
 
-  func append(
-    _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
-    replaced: EntryReference?, replacesDelete: Bool
-  ) throws(StorageError) -> EntryReference {
+  func append(_ head: ChangeEntry.Head, _ value: UnsafeRawBufferPointer) throws(StorageError) -> EntryReference {
     if value.count > ChangeEntry.largeValue {
-      return try appendLarge(
-        kind, tree: tree, key: key, count: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete
-      ) { position, count in
+      return try appendLarge(head, count: UInt64(value.count)) { position, count in
         Bytes(copying: UnsafeRawBufferPointer(rebasing: value[Int(position)..<Int(position) + count]))
       }
     }
     return try withRoom { state in
       let offset = state.position
       let first = state.buffer.count
-      ChangeEntry.appendHead(
-        to: state.buffer, kind: kind, distance: offset - start, tree: tree, key: key,
-        valueLength: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete)
+      head.append(to: state.buffer, distance: offset - start, valueLength: UInt64(value.count))
       state.buffer.append(value)
       let entry = UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first...])
       return EntryReference(offset: offset, length: UInt32(entry.count), check: file.header.check(entry))
     }
   }
 
-  /// Appends an entry with a large value in pieces of at most a MiB each, which `piece` gives: from where, how many bytes.
+  /// Appends an entry with a large value in pieces of at most a MiB each. `piece` gets a position and a count, and returns the bytes.
   func appendLarge(
-    _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, count: UInt64, replaced: EntryReference?,
-    replacesDelete: Bool,
-    piece: (UInt64, Int) throws(StorageError) -> Bytes
+    _ head: ChangeEntry.Head, count: UInt64, piece: (UInt64, Int) throws(StorageError) -> Bytes
   ) throws(StorageError) -> EntryReference {
     let checks = ByteBuffer()
     var check: UInt32 = 0
     let offset = try withRoom { state in
       let offset = state.position
       let first = state.buffer.count
-      ChangeEntry.appendHead(
-        to: state.buffer, kind: kind, distance: offset - start, tree: tree, key: key, valueLength: count,
-        replaced: replaced, replacesDelete: replacesDelete)
+      head.append(to: state.buffer, distance: offset - start, valueLength: count)
       check = file.header.check(UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first...]))
       return offset
     }
@@ -248,18 +206,10 @@ final class FrameDraft: @unchecked Sendable {
     return EntryReference(offset: offset, length: UInt32(end - offset), check: check)
   }
 
-  func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> FileOffset {
-    try withRoom { state in
-      let offset = state.position
-      state.buffer.append(bytes)
-      return offset
-    }
-  }
-
-  /// Appends a node with pointers to its `children` put in, counted from its first byte, which they must lie in; tells where it is,
-  /// and its check.
+  /// Appends a node with pointers to its `children` put in, counted from its first byte, which they must lie in. Returns its place and its
+  /// check.
   func appendNode(
-    _ bytes: UnsafeRawBufferPointer, children: ArraySlice<(place: Int, pointer: NodePointer)>
+    _ bytes: UnsafeRawBufferPointer, children: ArraySlice<(place: Int, pointer: NodePointer)> = []
   ) throws(StorageError) -> (offset: FileOffset, check: UInt32) {
     try withRoom { state in
       let offset = state.position
@@ -270,25 +220,24 @@ final class FrameDraft: @unchecked Sendable {
     }
   }
 
-  /// Appends the head of an entry whose value is the nodes that are appended next, `count` bytes of them, at most a MiB.
+  /// Appends the head of an entry whose value is the nodes that are appended next: `count` bytes, at most a MiB.
   func beginNodes(of tree: UInt32, count: Int) throws(StorageError) {
     try withRoom { state in
       ChangeEntry.nodesKey.withUnsafeBytes { key in
-        ChangeEntry.appendHead(
-          to: state.buffer, kind: .attributes, distance: state.position - start, tree: tree, key: key,
-          valueLength: UInt64(count), replaced: nil, replacesDelete: false)
+        ChangeEntry.Head(kind: .attributes, tree: tree, key: key)
+          .append(to: state.buffer, distance: state.position - start, valueLength: UInt64(count))
       }
     }
   }
 
-  /// Writes what is in memory into the file, so that nodes in it can be read.
+  /// Writes the buffered bytes into the file, so that nodes in it can be read.
   func spill() throws(StorageError) {
     try withState { state throws(StorageError) in try spill(&state) }
   }
 
   func contains(_ offset: FileOffset) -> Bool { offset >= start }
 
-  /// A copy of bytes of the draft, or nil where all of them are in the file or where there are none.
+  /// A copy of bytes of the draft. Returns nil if all of them are in the file, or if the draft has no such bytes.
   func bytes(at offset: FileOffset, count: Int) throws(StorageError) -> Bytes? {
     try withState { state throws(StorageError) in
       let end = offset + UInt64(count)
@@ -313,27 +262,33 @@ final class FrameDraft: @unchecked Sendable {
         state.buffer.removeLast(to: min(state.buffer.count, Int(position - state.bufferOffset)))
         return
       }
-      // What comes before is in the file already; a hash cannot be taken back, so it is made anew.
+      // The bytes before are in the file already; a hash cannot be taken back, so it is computed again.
       state.hash = try file.hash(start + UInt64(FrameHeader.size)..<position, from: file.header.seed)
       state.buffer.removeAll()
       state.bufferOffset = position
     }
   }
 
-  /// Writes the rest of the frame: padding, header and trailer around what was appended. Returns the chain that ends
-  /// with this frame.
+  /// Writes the rest of the frame: the record, and padding, header and trailer around the appended bytes. Sets the places of the parts in
+  /// the record. `superseded`: distances from the frame's first byte. Returns the chain that ends with this frame.
   func finish(
-    number: UInt64, after previous: ChainEnd, changesEnd: FileOffset, nodesEnd: FileOffset, recordCheck: UInt32
+    _ record: inout CommitRecord, superseded: [UInt64], tail: RecordTail, after previous: ChainEnd,
+    changesEnd: FileOffset
   ) throws(StorageError) -> ChainEnd {
-    try withState { state throws(StorageError) in
-      let recordEnd = state.position
+    let nodesEnd = position
+    let buffer = ByteBuffer(capacity: 1024)
+    let list = record.encode(into: buffer, superseded: superseded.sorted(), tail: tail)
+    let recordEnd = nodesEnd + UInt64(buffer.count)
+    let number = record.number
+    let chain = try withState { state throws(StorageError) in
+      state.buffer.append(buffer.bytes)
       state.buffer.append(zeros: Int((8 - (recordEnd - start) % 8) % 8))
       let bodyEnd = state.position
       let header = FrameHeader(
         number: number, length: bodyEnd + UInt64(FrameHeader.trailerSize) - start, previousOffset: previous.offset,
         previousHash: previous.hash, recordLength: UInt32(recordEnd - nodesEnd),
         changesLength: changesEnd - start - UInt64(FrameHeader.size), nodesLength: nodesEnd - changesEnd,
-        recordCheck: recordCheck
+        recordCheck: file.header.check(buffer.bytes)
       ).encoded(seed: file.header.seed)
 
       let isSpilled = state.bufferOffset > start
@@ -356,6 +311,12 @@ final class FrameDraft: @unchecked Sendable {
       state.bufferOffset = end
       return ChainEnd(offset: start, number: number, hash: hash, end: end)
     }
+    record.frameBytes = chain.end - start
+    record.links.frameEnd = chain.end
+    record.links.changesEnd = changesEnd
+    record.links.superseded = SupersededList(
+      count: UInt64(superseded.count), offset: nodesEnd + UInt64(list), length: buffer.count - list)
+    return chain
   }
 
   private func spill(_ state: inout State) throws(StorageError) {
@@ -370,7 +331,7 @@ final class FrameDraft: @unchecked Sendable {
   }
 
   private func write(_ bytes: UnsafeRawBufferPointer, _ state: inout State) throws(StorageError) {
-    // Noted before the call: a write that fails may have written a part.
+    // Recorded before the call: a write that fails may have written a part.
     let end = state.bufferOffset + UInt64(bytes.count)
     state.writtenEnd = max(state.writtenEnd, end)
     let offset = state.bufferOffset
@@ -386,7 +347,7 @@ final class FrameDraft: @unchecked Sendable {
     file.extend(to: end)
   }
 
-  /// As `withState`, with room in memory for what is appended next.
+  /// As `withState`, with room in memory for the bytes that are appended next.
   private func withRoom<R: Sendable>(_ body: (inout State) -> R) throws(StorageError) -> R {
     try withState { state throws(StorageError) in
       if state.buffer.count >= spillSize { try spill(&state) }

@@ -1,5 +1,5 @@
-/// A count of bytes that a state consists of, as the file says it and as changes make it. What a file says need not be true: a
-/// count that would become negative stays 0, and one that would become too large stays the largest.
+/// A count of the bytes of a state, from a file's count and later changes. A file's count need not be true: one that would become negative
+/// stays 0, and one that would become too large stays the largest.
 struct LiveBytes {
   private var sum: Int64
 
@@ -10,7 +10,6 @@ struct LiveBytes {
     self.change(by: change)
   }
 
-  /// The count now.
   var count: UInt64 { UInt64(max(0, sum)) }
 
   mutating func add(_ more: UInt64) { change(by: Int64(clamping: more)) }
@@ -28,6 +27,6 @@ extension CatalogEntry {
 }
 
 extension UInt64 {
-  /// The difference, or 0 where it would be negative: sums in a damaged file may not fit.
+  /// The difference, or 0 if it would be negative: sums in a damaged file may not fit.
   func subtractingClamped(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

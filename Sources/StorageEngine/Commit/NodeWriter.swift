@@ -1,17 +1,14 @@
 /// Writes a tree's fresh nodes into a frame, children before parents.
 struct NodeWriter {
-  let draft: FrameDraft
-  let file: DataFile
+  private let draft: FrameDraft
+  private var file: DataFile { draft.file }
   private(set) var nodeBytes: UInt64 = 0
   private var nodes = 0
   private var pointers: [(place: Int, pointer: NodePointer)] = []
 
-  init(draft: FrameDraft, file: DataFile) {
-    self.draft = draft
-    self.file = file
-  }
+  init(draft: FrameDraft) { self.draft = draft }
 
-  /// The stored root of a tree after its fresh nodes were written. Fresh nodes stay as they are: snapshots may hold them.
+  /// Writes a tree's fresh nodes. Returns its stored root. Fresh nodes stay as they are: snapshots may hold them.
   mutating func write(_ root: TreeRoot) throws(StorageError) -> NodePointer {
     guard let fresh = root.fresh else { return root.isEmpty ? .none : root.pointer }
     return try write(fresh, count: root.count)
@@ -19,7 +16,7 @@ struct NodeWriter {
 
   private mutating func write(_ node: FreshNode, count: UInt64) throws(StorageError) -> NodePointer {
     let view = try node.view
-    // Those of the node's fresh children, above those of nodes that wait for theirs.
+    // The pointers of the node's fresh children, above those of nodes that wait for theirs.
     let first = pointers.count
     var next = 0
     while let (index, child) = node.children.first(from: next) {
@@ -41,7 +38,7 @@ struct NodeWriter {
     return pointer
   }
 
-  /// Writes the changed trees of a transaction, and the catalog; its root, and of how many bytes the state consists then.
+  /// Writes the changed trees of a transaction, and the catalog. Returns its root, and the bytes of the state after that.
   mutating func write(
     _ state: inout TransactionState
   ) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64) {
@@ -75,12 +72,12 @@ struct NodeWriter {
     return (root, live.count)
   }
 
-  /// Writes the tree of names with some changes; its root.
+  /// Writes the tree of names with some changes. Returns its root.
   ///
-  /// Texts that are equal are one name, though their bytes may differ ("é" is one letter, or two): with a name the other spellings of
-  /// it go, which no text could ask for. So each change reads all names.
+  /// Texts that are equal are one name, though their bytes may differ ("é" is one letter, or two). A change of a name removes its other
+  /// spellings, which no text could ask for. So each change reads all names.
   ///
-  /// - Parameter place: Tells where the frame of a commit begins; nil where it is not in the file.
+  /// - Parameter place: Returns the start of a commit's frame; nil if the commit is not in the file.
   mutating func write(
     _ changes: [NameChange], to names: NodePointer, place: (UInt64) throws(StorageError) -> FileOffset?
   ) throws(StorageError) -> NodePointer {

@@ -1,33 +1,26 @@
-/// What the writer's lock brings with it: the store as other writers left it, made sure of.
+/// Recovery, which comes with the writer's lock: it makes durable the store as other writers left it.
 ///
-/// What it adopts beyond what a slot vouches for is written and synced again before anything is built on it; what is no commit is
-/// cut, and its bytes are kept aside. A crash on the way leaves what the next recovery begins with.
-struct Recovery {
-  let disk: any Disk
-  let folder: String
-  let options: StoreOptions
-  let counters: Counters
-  /// The session that will write.
-  let session: UInt64
-
-  struct Found {
+/// Commits beyond the end that a slot vouches for are written and synced again before anything is built on them. Bytes that are not a
+/// commit are cut, and kept aside. A crash on the way leaves a state with which the next recovery begins.
+extension Writer {
+  /// The store as recovery leaves it.
+  struct Recovered {
     var state: Publication.State
     /// The newest slot that verifies.
     var slot: Slot?
-    /// What commits of this session name as their origin.
+    /// The origin that commits of this session record.
     var origin: UInt64
-    /// Where the file ends.
     var fileEnd: FileOffset
     var report: OpeningReport
   }
 
-  /// `current`: the newest generation, as this process has seen it. The caller holds the lock, and that of the data.
-  func run(from current: Publication.State) throws(StorageError) -> Found {
+  /// Recovers from `current`, the newest generation as this process has seen it. The caller holds the lock, and that of the data.
+  func recovered(from current: Publication.State) throws(StorageError) -> Recovered {
     let file = current.file
     let status = try engineCall { () throws(DiskError) in try file.file.status }
     file.extend(to: status.end)
     let slot = try Opening(file: file, limit: status.end).readSlots().first
-    // Forward from what is known here: another writer may have appended since.
+    // Forward from the newest frame known here: another writer may have appended since.
     var chain = current.chain
     let adopted = try FrameScanner(file: file).advance(&chain, limit: status.end, verifiesHash: true)
     guard chain.end <= status.end else { throw .damaged(what: "end of the file", offset: status.end) }
@@ -43,7 +36,7 @@ struct Recovery {
 
     var report = OpeningReport()
     report.adoptedCommits = adopted
-    // The page cache may show bytes that the disk never got, so what nobody vouches for is written again.
+    // The page cache may show bytes that the disk never got, so all bytes that neither slot nor promise covers are written again.
     let promised = promise.flatMap { $0.isOwn ? $0.end : nil } ?? 0
     let vouched = max(slot?.durableEnd ?? 0, promised, FileLayout.firstFrame)
     if chain.end > vouched {
@@ -53,34 +46,30 @@ struct Recovery {
     }
     try cut(behind: chain, limit: status.end, of: file, &report)
     let origin = try writeSession(in: file, found: status, hold, chain: chain)
-    return Found(
+    return Recovered(
       state: Publication.State(file: file, newest: newest, head: head, chain: chain), slot: slot, origin: origin,
       fileEnd: status.end, report: report)
   }
 
-  /// Compaction may have put another file in place, and somebody may have written an older copy over this one: then it is opened
-  /// anew, and what forbids writing to it is found as at any opening.
+  /// Compaction may have put another file in place, and an older copy may have been written over this one. Then the file is opened again,
+  /// and that opening finds any reason that forbids writing to it.
   func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
-    let isReplaced = try Reading.isReplaced(known.file, disk: disk, folder: folder)
-    if !isReplaced, try isStillThere(known) { return known }
-    let opened = try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil)
+    let named = try reading.statusByName()?.identity ?? known.file.identity
+    if named == known.file.identity, try isStillThere(known) { return known }
+    let opened = try reading.open()
     if let reason = opened.readOnlyReason { throw .readOnly(reason: reason) }
     return opened.state
   }
 
-  /// Whether the file begins as it did and has the newest frame that is known, so that what follows can be built on it.
+  /// Whether the file begins as it did and has the newest known frame, so that further frames can be built on it.
   private func isStillThere(_ known: Publication.State) throws(StorageError) -> Bool {
     let (file, chain) = (known.file, known.chain)
     let end = try engineCall { () throws(DiskError) in try file.file.status.end }
     guard end >= chain.end, try FileHeader(reading: file.file, path: folder) == file.header else { return false }
-    guard chain.offset > 0 else { return true }
-    guard let header = try? file.frameHeader(at: chain.offset), header.number == chain.number,
-      header.length == chain.end - chain.offset
-    else { return false }
-    return try FrameScanner(file: file).trailerHash(of: header, at: chain.offset) == chain.hash
+    return (try? FrameScanner(file: file).holds(chain)) ?? false
   }
 
-  /// Makes zeros of what lies behind the last whole frame.
+  /// Zeroes the file behind the last whole frame.
   private func cut(
     behind chain: ChainEnd, limit: FileOffset, of file: DataFile, _ report: inout OpeningReport
   ) throws(StorageError) {
@@ -94,7 +83,7 @@ struct Recovery {
     do throws(StorageError) {
       report.keptAside = try keepAside(garbage, of: file, number: chain.number, isWanted: !whole.isEmpty)
     } catch {
-      // What is of no use to anyone may go; whole commits may not.
+      // Useless bytes may be lost; whole commits may not.
       if !whole.isEmpty { throw error }
     }
     report.notes.append(
@@ -104,7 +93,7 @@ struct Recovery {
           : "did not follow it and were cut; \(FrameSurvey.describe(whole)) among them can be saved: salvage reads what was kept aside")
     )
     // Synced before anything is written there: the next frame begins with the same bytes as a torn one of its number. If a power cut kept
-    // only those of it, and what lies here in place of the zeros, a commit that was cut would be whole again.
+    // only those bytes of it, and the old bytes instead of the zeros, a commit that was cut would be whole again.
     try engineCall { () throws(DiskError) in
       try file.file.clear(garbage)
       try file.file.sync()
@@ -113,19 +102,14 @@ struct Recovery {
   }
 
   private func rewrite(_ range: Range<FileOffset>, of file: DataFile) throws(StorageError) {
-    var position = range.lowerBound
-    while position < range.upperBound {
-      let count = Int(min(1 << 20, range.upperBound - position))
+    try file.forEachPiece(of: range, what: "frame") { piece, position throws(StorageError) in
       // Copied first: a mapping must not be the source of a write to its own pages.
-      let piece = Bytes(try file.bytes(at: position, count: count, what: "frame").array)
-      try piece.withUnsafeBytes { bytes throws(StorageError) in
-        try engineCall { () throws(DiskError) in try file.file.write(bytes, at: position) }
-      }
-      position += UInt64(count)
+      let copy = piece.array
+      try engineCall { () throws(DiskError) in try file.file.write(copy, at: position) }
     }
   }
 
-  /// Puts bytes that are about to be cut into a file beside the data. `isWanted`: they are made durable there before they are cut.
+  /// Copies bytes that are about to be cut into a file beside the data. `isWanted`: they are made durable there before they are cut.
   private func keepAside(
     _ range: Range<FileOffset>, of file: DataFile, number: UInt64, isWanted: Bool
   ) throws(StorageError) -> String {
@@ -133,14 +117,11 @@ struct Recovery {
     let aside = try engineCall { () throws(DiskError) in try disk.open(path, .create) }
     do {
       for part in try engineCall({ () throws(DiskError) in try file.file.writtenParts(of: range.bytes) }) {
-        var position = part.lowerBound
-        while position < part.upperBound {
-          let count = Int(min(1 << 20, part.upperBound - position))
-          let piece = try file.bytes(at: FileOffset(position), count: count, what: "tail")
+        let part = FileOffset(part.lowerBound)..<FileOffset(part.upperBound)
+        try file.forEachPiece(of: part, what: "tail") { piece, position throws(StorageError) in
           try piece.withUnsafeBytes { bytes throws(StorageError) in
-            try engineCall { () throws(DiskError) in try aside.write(bytes, at: position - range.lowerBound.bytes) }
+            try engineCall { () throws(DiskError) in try aside.write(bytes, at: position - range.lowerBound) }
           }
-          position += UInt64(count)
         }
       }
       if isWanted {
@@ -156,15 +137,15 @@ struct Recovery {
     }
   }
 
-  /// Notes the session and its origin in the session block; the origin. The file's last session goes on with its origin; a copy of the file,
-  /// or one that was put back, takes a new one. `found`: the file before it was written to.
+  /// Writes the session and its origin into the session block, and returns the origin. The file's last session keeps its origin; a copy of
+  /// the file, or one that was put back, takes a new one. `found`: the file's status before it was written to.
   private func writeSession(
     in file: DataFile, found: FileStatus, _ hold: LockHold?, chain: ChainEnd
   ) throws(StorageError) -> UInt64 {
     let old = file.sessions.first { $0.session == hold?.session }
     var origin = disk.randomNumber() | 1
-    // The same file as the one that its last writer let go of, and nobody has touched it since: not even to bring back an older
-    // copy of it, lock and all, under the same inode.
+    // The file that its last writer released, unchanged since: not even an older copy of it was written back, lock and all, under the same
+    // inode.
     if let old, let hold, old.file == file.identity, old.session == hold.session, hold.changed == found.changed,
       hold.durableEnd <= chain.end, hold.generation == file.header.identity.generation
     {

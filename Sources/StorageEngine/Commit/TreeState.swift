@@ -1,4 +1,4 @@
-/// A tree as a transaction has it: what it began with, and what became of it.
+/// A tree as a transaction has it: its state at the beginning, and the changes since.
 struct TreeState: Sendable {
   let name: TreeName
   var entry: CatalogEntry
@@ -15,7 +15,7 @@ struct TreeState: Sendable {
   /// The roots came from an older commit.
   var isRestored = false
 
-  /// What the changes add up to.
+  /// The sums of the changes.
   struct Tally: Sendable {
     var inserted: Int64 = 0
     var updated: Int64 = 0
@@ -46,26 +46,25 @@ struct TreeState: Sendable {
 }
 
 extension TreeEditor {
-  /// Stands where a tree was taken out to be changed.
+  /// Replaces a tree that is taken out to be changed.
   static let none = TreeEditor(root: .empty, order: .bytes, isReferences: false)
 }
 
-/// Everything in a transaction that a rollback brings back.
+/// The whole state of a transaction that a rollback restores.
 struct TransactionState: Sendable {
-  /// The stored catalog that the state began with.
   let storedCatalog: NodePointer
   var catalog: TreeEditor
   var trees: [TreeState] = []
   var nextTree: UInt32
-  /// Entries of this frame that a later change took the place of: distances from the frame's first byte.
+  /// Entries of this frame that a later change replaced: distances from the frame's first byte.
   var superseded: [UInt64] = []
-  /// The commit whose roots were brought back.
+  /// The commit whose roots were restored.
   var restores: UInt64?
   /// Whether entries of another branch were taken by reference.
   var adopts = false
-  /// Bytes of nodes and entries that the state began with.
+  /// Bytes of nodes and entries in the state at the beginning.
   var liveBytes: UInt64
-  /// A change that failed halfway: what it left must not be committed.
+  /// The error of a change that failed halfway: its partial result must not be committed.
   var failure: StorageError?
 
   init(catalog stored: NodePointer, nextTree: UInt32, liveBytes: UInt64) {
@@ -75,23 +74,23 @@ struct TransactionState: Sendable {
     self.liveBytes = liveBytes
   }
 
-  /// Where the tree of a name is: the last one, because one that took a dropped one's name comes after it. Every change looks a name up,
-  /// among the few that a transaction touches.
+  /// The index of the tree with a name: the last one, because a tree that took a dropped one's name comes after it. Every change looks a
+  /// name up, among the few that a transaction touches.
   func treeIndex(of name: TreeName) -> Int? {
     var treeIndex = trees.count - 1
     while treeIndex >= 0, trees[treeIndex].name != name { treeIndex -= 1 }
     return treeIndex < 0 ? nil : treeIndex
   }
 
-  /// What the changes so far add up to, per tree of records.
+  /// The sums of the changes so far, per tree of records.
   var changeCounts: [ChangeCounts] {
-    // By their places: a copy of a tree's state is a dozen references more to count.
+    // By index, because a copy of a tree's state would retain a dozen references more.
     trees.indices.compactMap { trees[$0].isDropped ? nil : trees[$0].counts() }
   }
 
   var isChanged: Bool { catalog.isChanged || restores != nil || trees.contains { $0.isChanged } }
 
-  /// Lets go of the new nodes, when the transaction has ended. What the changes add up to stays.
+  /// Releases the new nodes after the end of the transaction. The sums of the changes stay.
   mutating func releaseNodes() {
     catalog = .none
     for treeIndex in trees.indices {
@@ -101,31 +100,18 @@ struct TransactionState: Sendable {
   }
 }
 
-/// A moment of a transaction that it can go back to.
+/// A state of a transaction that it can return to.
 package struct Savepoint: Sendable {
-  enum Moment: Sendable {
-    case file(state: TransactionState, position: FileOffset)
-    /// What a server's transaction keeps of it.
-    case served(any Sendable)
-  }
+  private let moment: any Sendable
+  private let transaction: ObjectIdentifier
 
-  let moment: Moment
-  let transaction: ObjectIdentifier
-
-  /// A moment of a transaction on a server.
-  package init(of transaction: some WriteTransaction, served moment: any Sendable) {
-    self.moment = .served(moment)
+  package init(of transaction: some WriteTransaction, _ moment: any Sendable) {
+    self.moment = moment
     self.transaction = ObjectIdentifier(transaction)
   }
 
-  init(of transaction: FileTransaction, state: TransactionState, position: FileOffset) {
-    moment = .file(state: state, position: position)
-    self.transaction = ObjectIdentifier(transaction)
-  }
-
-  /// What a server's transaction kept; nil where the savepoint is another transaction's.
-  package func served(of transaction: some WriteTransaction) -> (any Sendable)? {
-    guard self.transaction == ObjectIdentifier(transaction), case .served(let moment) = moment else { return nil }
-    return moment
+  /// The state that the transaction kept for it; nil if the savepoint belongs to another transaction.
+  package func moment(of transaction: some WriteTransaction) -> (any Sendable)? {
+    self.transaction == ObjectIdentifier(transaction) ? moment : nil
   }
 }

@@ -1,104 +1,83 @@
 import Locks
 
-/// An order in which those that wait are served: one has the turn, the others follow, first come, first served.
+/// An order of waiters: one has the turn, the others follow, first come, first served.
 struct TurnOrder<Waiter> {
   private(set) var isTaken = false
-  /// In the order of their coming, from `first` on; those that left are nil.
-  private var waiters: [(ticket: UInt64, waiter: Waiter?)] = []
-  private var first = 0
-  private var tickets: UInt64 = 0
-  /// How many wait.
-  private(set) var count = 0
+  /// By ticket. The tickets ascend in the order of arrival.
+  private var waiters: [UInt64: Waiter] = [:]
+  /// The ticket of the next waiter, if there is one, and the newest ticket.
+  private var first: UInt64 = 1
+  private var last: UInt64 = 0
 
-  /// Takes the turn where nobody has it. Nobody waits then.
+  var count: Int { waiters.count }
+  var next: Waiter? { waiters[first] }
+
+  /// Takes the turn if it is free. In that case there are no waiters.
   mutating func take() -> Bool {
     guard !isTaken else { return false }
     isTaken = true
     return true
   }
 
-  /// Waits behind all others; the ticket is for leaving.
-  @discardableResult
+  /// Adds a waiter behind all others. The returned ticket is for leaving.
   mutating func wait(_ waiter: Waiter) -> UInt64 {
-    tickets &+= 1
-    waiters.append((tickets, waiter))
-    count += 1
-    return tickets
+    last += 1
+    waiters[last] = waiter
+    return last
   }
 
-  /// Who is served next.
-  var next: Waiter? { count > 0 ? waiters[first...].lazy.compactMap(\.waiter).first : nil }
-
-  /// Gives the turn to the next one, who is answered; nil: nobody waited, and nobody has it now.
+  /// Gives the turn to the next waiter, and returns it. Returns nil if there was no waiter; the turn is free then.
   mutating func pass() -> Waiter? {
-    while first < waiters.count {
-      let waiter = waiters[first].waiter
-      waiters[first].waiter = nil
-      first += 1
-      if first == waiters.count {
-        waiters.removeAll(keepingCapacity: true)
-        first = 0
-      } else if first >= 64, first * 2 > waiters.count {
-        waiters.removeFirst(first)
-        first = 0
-      }
-      if let waiter {
-        count -= 1
-        return waiter
-      }
-    }
-    isTaken = false
-    return nil
-  }
-
-  /// Takes one out that does not want to wait any longer; nil where it waits no more. Cost: grows with those that wait.
-  mutating func leave(_ ticket: UInt64) -> Waiter? {
-    guard let position = waiters[first...].firstIndex(where: { $0.ticket == ticket }) else { return nil }
-    guard let waiter = waiters[position].waiter else { return nil }
-    waiters[position].waiter = nil
-    count -= 1
+    let waiter = leave(first)
+    isTaken = waiter != nil
     return waiter
   }
 
-  /// Takes all out that wait and are to leave.
+  /// Removes a waiter that does not want to wait any longer. Returns nil if it no longer waits.
+  mutating func leave(_ ticket: UInt64) -> Waiter? {
+    let waiter = waiters.removeValue(forKey: ticket)
+    while first <= last, waiters[first] == nil { first += 1 }
+    return waiter
+  }
+
+  /// Removes all waiters that are to leave.
   mutating func leaveAll(where leaves: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
-    var left: [Waiter] = []
-    for position in first..<waiters.count {
-      guard let waiter = waiters[position].waiter, leaves(waiter) else { continue }
-      left.append(waiter)
-      waiters[position].waiter = nil
-    }
-    count -= left.count
-    return left
+    waiters.filter { leaves($0.value) }.keys.sorted().compactMap { leave($0) }
   }
 }
 
-/// Suspends a task until somebody resumes its continuation. A task that is cancelled leaves its place and throws `CancellationError`.
+/// A task that waits for a turn. It is resumed with whether it has the turn.
+typealias TurnContinuation = CheckedContinuation<Bool, any Error>
+
+/// Suspends a task until its continuation is resumed. A task that is cancelled leaves its place and throws `CancellationError`.
 ///
 /// - Parameters:
-///   - join: Takes a place, of which it answers the ticket, or answers at once.
-///   - leave: Gives a place up; answers the continuation that waited there, or nil where it was resumed already.
-nonisolated(nonsending) func waitInLine<R: Sendable>(
-  join: (CheckedContinuation<R, any Error>) -> (ticket: UInt64, answer: Result<R, any Error>?),
-  leave: @escaping @Sendable (_ ticket: UInt64) -> CheckedContinuation<R, any Error>?
-) async throws -> R {
-  // Set once the task waits; before that a cancellation has nothing to take out.
+///   - join: Takes a place and returns its ticket, or nil if the task has the turn at once.
+///   - leave: Gives up a place. Returns the continuation that waited there, or nil if it was resumed already.
+nonisolated(nonsending) func waitInLine(
+  join: (TurnContinuation) throws -> UInt64?, leave: @escaping @Sendable (_ ticket: UInt64) -> TurnContinuation?
+) async throws -> Bool {
+  // Set once the task waits; before that a cancellation has nothing to remove.
   let place = Mutex<Place>(.none)
   return try await withTaskCancellationHandler {
     try await withCheckedThrowingContinuation { continuation in
       // The place's lock first, then that of the queue.
-      let answer: Result<R, any Error>? = place.withLock { place in
-        if case .left = place { return .failure(CancellationError()) }
-        let joined = join(continuation)
-        if joined.answer == nil { place = .waiting(joined.ticket) }
-        return joined.answer
+      do {
+        let hasTurn = try place.withLock { place in
+          if case .left = place { throw CancellationError() }
+          guard let ticket = try join(continuation) else { return true }
+          place = .waiting(ticket)
+          return false
+        }
+        if hasTurn { continuation.resume(returning: true) }
+      } catch {
+        continuation.resume(throwing: error)
       }
-      if let answer { continuation.resume(with: answer) }
     }
   } onCancel: {
     let waiter = place.withLock { place in
       defer { place = .left }
-      return if case .waiting(let ticket) = place { leave(ticket) } else { nil as CheckedContinuation<R, any Error>? }
+      return if case .waiting(let ticket) = place { leave(ticket) } else { nil as TurnContinuation? }
     }
     waiter?.resume(throwing: CancellationError())
   }
@@ -110,53 +89,49 @@ private enum Place {
   case left
 }
 
-/// Gives one task at a time the turn, in the order in which they asked. A cancelled task takes a turn that is free, and leaves the
-/// queue where it would have to wait.
+/// Gives one task at a time the turn, in the order in which they asked. A cancelled task takes a turn that is free, and leaves the queue if
+/// it would have to wait.
 package final class TurnQueue: Sendable {
   private struct State {
-    var order = TurnOrder<CheckedContinuation<Void, any Error>>()
-    /// What tasks hear that wait or come: for good, and while this turn lasts.
+    var order = TurnOrder<TurnContinuation>()
+    /// The errors of tasks that wait or come: for good, and while this turn lasts.
     var closedBy: (any Error)?
     var refusal: (any Error)?
 
-    var reasonToLeave: (any Error)? { closedBy ?? refusal }
+    /// Takes the turn if it is free. Throws the reason if no task may wait.
+    mutating func take() throws -> Bool {
+      if let error = closedBy ?? refusal { throw error }
+      return order.take()
+    }
   }
 
   private let state = Mutex(State())
 
   package init() {}
 
-  /// Waits for the turn without holding a thread. Throws `CancellationError`, or why nobody may wait.
+  /// Waits for the turn without holding a thread. Throws `CancellationError`, or the reason why no task may wait.
   package nonisolated(nonsending) func take() async throws {
-    let isTaken = try state.withLock { state in
-      if let error = state.reasonToLeave { throw error }
-      return state.order.take()
-    }
-    if isTaken { return }
-    try await waitInLine { (continuation: CheckedContinuation<Void, any Error>) in
-      state.withLock { state in
-        if let error = state.reasonToLeave { return (0, .failure(error)) }
-        if state.order.take() { return (0, .success(())) }
-        return (state.order.wait(continuation), nil)
-      }
+    if try state.withLock({ try $0.take() }) { return }
+    _ = try await waitInLine { continuation in
+      try state.withLock { try $0.take() ? nil : $0.order.wait(continuation) }
     } leave: { ticket in
       self.state.withLock { $0.order.leave(ticket) }
     }
   }
 
-  /// Gives the turn to the one that has waited longest.
+  /// Gives the turn to the longest waiter.
   package func pass() {
     let next = state.withLock { state in
       state.refusal = nil
       return state.order.pass()
     }
-    next?.resume()
+    next?.resume(returning: true)
   }
 
-  /// Sends everybody away who waits or comes later.
+  /// Makes all tasks fail that wait for the turn or come later.
   package func close(with error: any Error) { sendAway(with: error) { $0.closedBy = error } }
 
-  /// Sends everybody away who waits or comes, until the turn is passed on. The caller has the turn.
+  /// Makes all tasks fail that wait or come until the turn is passed on. The caller must hold the turn.
   package func refuse(with error: any Error) { sendAway(with: error) { $0.refusal = error } }
 
   private func sendAway(with error: any Error, _ note: (inout State) -> Void) {

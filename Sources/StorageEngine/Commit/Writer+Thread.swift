@@ -1,4 +1,4 @@
-/// The writer's own thread: what it does so that no other blocks.
+/// The writer's own thread, which does work so that no other thread blocks.
 ///
 /// It is started by the first commit, or the first task that needs the lock, and ends with the writer.
 extension Writer {
@@ -14,16 +14,16 @@ extension Writer {
       }
       wakeThread(always: true)
     }
-    // Resuming hands the result over. The thread sanitizer does not see that where the task had not gone to sleep yet; the
-    // monitor, passed on both sides, it sees.
+    // Resuming hands the result over. The thread sanitizer does not see that if the task had not gone to sleep yet; it does see the
+    // monitor, which both sides pass.
     monitor.withLock {}
     return result
   }
 
-  /// Starts the thread where it is not there, and wakes it where it rests. `always`: also out of its wait for idleness.
+  /// Starts the thread if it does not exist, and wakes it if it rests. `always`: also out of its wait for idleness.
   func wakeThread(always: Bool = false) { wake(monitor.withLock { callThreadHoldingMonitor(always: always) }) }
 
-  /// What the writer's thread needs to come.
+  /// The action that brings the writer's thread to work.
   enum ThreadCall {
     case nothing, ring, start
   }
@@ -33,7 +33,7 @@ extension Writer {
     return !shared.hasThread ? .start : always || shared.isThreadResting ? .ring : .nothing
   }
 
-  /// Not with the monitor held, for the thread takes it first of all.
+  /// Must not be called with the monitor held, because the thread takes it first of all.
   func wake(_ call: ThreadCall) {
     if call == .ring { monitor.ring() }
     guard call == .start else { return }
@@ -46,16 +46,16 @@ extension Writer {
     }
   }
 
-  /// Says what is to be done each time that nobody has committed for a while. It is called on the writer's thread and must be quick.
+  /// Sets the work for each time that no transaction has committed for a while. It is called on the writer's thread and must be quick.
   func setIdleWork(_ work: @escaping @Sendable () -> Void) { monitor.withLock { shared.idleWork = work } }
 
-  /// Does the idle work again after so many nanoseconds without a commit.
+  /// Repeats the idle work after a pause in nanoseconds without a commit.
   func repeatIdleWork(after pause: Int64) {
     monitor.withLock { shared.idlePause = pause }
     wakeThread(always: true)
   }
 
-  /// Runs jobs, leads tasks that sleep, and does what is due after idleness.
+  /// Runs jobs, leads tasks that sleep, and does the work that is due after idleness.
   private func work(untilIdle: Bool = false) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -83,28 +83,28 @@ extension Writer {
     }
   }
 
-  /// Waits until nobody has committed for a while; false where something else is to be done first. Called with the monitor held.
+  /// Waits until no transaction has committed for a while. Returns false if other work is to be done first. The monitor must be held.
   private func waitForIdleness() -> Bool {
-    // A store that takes no more keeps its lock until it is closed, so that it does not begin to show what may not be durable. Locks
-    // of files that are not the store's any more protect nothing.
+    // A store that takes no more commits keeps its lock until it is closed, so that it does not begin to show commits that may not be
+    // durable. Locks of files that no longer belong to the store protect nothing.
     guard shared.queue.failure == nil || isReplaced, shared.lock != nil || shared.queue.hasPending else {
       shared.isThreadResting = true
       defer { shared.isThreadResting = false }
       return !monitor.waitForBell(nanoseconds: shared.queue.failure == nil ? shared.idlePause : nil)
     }
     let appended = shared.queue.appended
-    let idleTime = Int64(min(max(0.001, options.idleSeconds), 1e9) * 1e9)
-    return !monitor.waitForBell(nanoseconds: idleTime) && !shared.queue.isSyncing && shared.queue.appended == appended
+    return !monitor.waitForBell(nanoseconds: options.idleTime) && !shared.queue.isSyncing
+      && shared.queue.appended == appended
   }
 
-  /// Makes collated commits durable, has the store do its part, and lets go of the writer's lock, which notes the end in a slot.
-  /// Called with the monitor held, and lets go of it meanwhile.
+  /// Makes collated commits durable, calls the store's idle work, and releases the writer's lock, which records the end in a slot. Called
+  /// with the monitor held; releases it meanwhile.
   private func doIdleWork() {
     shared.idlePause = nil
     if shared.queue.hasPending, shared.queue.beginSync() { syncHoldingMonitor() }
     let isSound = shared.queue.failure == nil
     let idleWork = isSound ? shared.idleWork : nil
-    // Whoever has the turn needs the lock.
+    // The holder of the turn needs the lock.
     let hasTurn = (isSound || isReplaced) && shared.queue.takeTurn()
     monitor.unlock()
     if hasTurn {

@@ -1,54 +1,55 @@
 import Locks
 
-/// The writing side of an open store: who writes, the tail of the file, and the syncs that transactions share.
+/// The writing side of an open store: the order of writers, the tail of the file, and the syncs that transactions share.
 ///
-/// What the parts in the files beside this one are about:
-/// * `GroupCommit`: the way of a commit from the turn to those that hear that it is durable;
+/// The parts in the files beside this one:
+/// * `GroupCommit`: the way of a commit from the turn to the waiters that are woken when it is durable;
 /// * `WriterLock`: taking the writer's lock from other processes, recovery, and releasing it;
-/// * `Writer+Thread`: the writer's own thread, which syncs for tasks and does what is due when nobody writes.
+/// * `Writer+Thread`: the writer's own thread, which syncs for tasks and does the work that is due when no transaction writes.
 ///
-/// Three things guard what is shared, and are taken in this order: the turn (one transaction at a time, kept from its beginning to the
-/// frame's last byte), `monitor` (never held while the disk is waited for, a slot apart), the lock inside `publication`.
-final class Writer: @unchecked Sendable {
+/// Three things guard the shared state, and are taken in this order: the turn (one transaction at a time, kept from its beginning to the
+/// frame's last byte), `monitor` (never held during a wait for the disk, except to write a slot), the lock inside `publication`.
+package final class Writer: @unchecked Sendable {
   // `@unchecked`: `shared` is only touched while `monitor` is held; `tail` only by the holder of the turn.
-  let disk: any Disk
-  let folder: String
-  let options: StoreOptions
+  let reading: Reading
+  var disk: any Disk { reading.disk }
+  var folder: String { reading.folder }
+  var options: StoreOptions { reading.options }
+  var counters: Counters { reading.counters }
   let publication: Publication
-  let counters: Counters
   /// Names this open store in the file and in the lock.
   let session: UInt64
-  /// The tail of the file that no frame has taken yet.
+  /// The zeroed tail of the file that no frame has taken yet.
   let zeros: ZeroAhead
-  /// Why the store cannot be written, or nil.
+  /// Why the store cannot be written, or nil if it can.
   let readOnlyReason: String?
 
   let monitor = Monitor()
   var shared: Shared
   var tail = Tail()
-  /// The newest commit that is durable, as tasks that go on ask for it without the monitor. Set while that is held.
+  /// The newest durable commit, for running tasks that read it without the monitor. It is only set while the monitor is held.
   let durableNumber: Atomic<UInt64>
-  /// Whether `shared.lock` is there, as readers ask for it without the monitor. Set while that is held.
+  /// Whether `shared.lock` is set, for readers that do not take the monitor. It is only set while the monitor is held.
   let isLocking = Atomic(false)
-  /// Threads whose jobs are done and that do not run again yet: see `FileStore.write`.
+  /// The number of threads whose jobs are done and that do not run again yet: see `FileStore.write`.
   let returning = Atomic(0)
 
-  /// Who is to be woken, and how.
+  /// A waiter, and how it is woken.
   enum Waiter: Sendable {
     case task(CheckedContinuation<Void, Never>)
-    /// A task that waits for the turn, and hears whether it has it.
+    /// A task that waits for the turn. It is resumed with whether it has the turn.
     case turn(CheckedContinuation<Bool, any Error>)
     case thread(Signal)
     case job(SharedJob)
 
-    /// Tells it that it has what it waited for: the turn, or word of its commit. Not to be called with the monitor held: a thread that
-    /// wakes often takes the place of the one that woke it, and would at once have to wait for what that one holds.
+    /// Wakes the waiter because its wait is over: it has the turn, or its commit's outcome is known. Must not be called with the monitor
+    /// held: a woken thread often runs at once instead of the one that woke it, and would at once have to wait for the monitor.
     func wake() {
       switch self {
       case .task(let continuation): continuation.resume()
       case .turn(let continuation): continuation.resume(returning: true)
       case .thread(let signal): signal.fire()
-      case .job(let job): job.makeLead()
+      case .job(let job): job.signal.fire()
       }
     }
   }
@@ -56,25 +57,23 @@ final class Writer: @unchecked Sendable {
   /// Guarded by `monitor`.
   struct Shared {
     var queue: CommitQueue<Waiter>
-    /// What the next transaction builds on: the state with the newest frame that was written.
+    /// The state with the newest written frame, on which the next transaction builds.
     var appended: Publication.State
-    /// Where that which is durable ends. Who waits goes by numbers: a compaction moves the ends.
+    /// The end of the durable part of the file. Waiters compare commit numbers instead, because a compaction moves the ends.
     var durableEnd: FileOffset
     var isClosed = false
     var lock: HeldLock?
-    /// What the writer's thread is to do, and whether it is there, and waits without a time limit.
+    /// The jobs of the writer's thread, whether the thread exists, and whether it waits without a time limit.
     var jobs: [@Sendable () -> Void] = []
     var hasThread = false
     var isThreadResting = false
-    /// What the store does after idleness.
+    /// The work of the store after idleness.
     var idleWork: (@Sendable () -> Void)?
-    /// After how many nanoseconds it does that again though nobody has committed; nil: only after the next commit.
+    /// The pause in nanoseconds after which that work repeats though no transaction has committed; if nil, only after the next commit.
     var idlePause: Int64?
     var activity = ActivityPace()
-    /// What the slot says that was written last.
-    var slotSequence: UInt64 = 0
-    var slotEnd: FileOffset
-    var slotIsClean = false
+    /// The contents of the slot that was written last.
+    var slot: (sequence: UInt64, end: FileOffset, isClean: Bool)
   }
 
   /// Owned by the holder of the turn.
@@ -82,61 +81,39 @@ final class Writer: @unchecked Sendable {
     var origin: UInt64 = 0
     var jumps = KnownJumps()
     var trees = KnownTrees()
-    /// Where something lies that was given up, and that there was no room to make zeros of.
+    /// A range of the file that was given up and could not be zeroed for lack of room.
     var abandoned: Range<FileOffset>?
-    /// What the lock was let go of with; nil while it is held.
-    var left: Writer.Left?
+    /// The store as it was when this process released the lock; nil while the lock is held.
+    var left: (state: Publication.State, status: FileStatus)?
   }
 
-  init(
-    disk: any Disk, folder: String, options: StoreOptions, publication: Publication, counters: Counters,
-    durableEnd: FileOffset, readOnlyReason: String?
-  ) {
-    self.disk = disk
-    self.folder = folder
-    self.options = options
+  init(_ reading: Reading, publication: Publication, readOnlyReason: String?) {
+    self.reading = reading
     self.publication = publication
-    self.counters = counters
     self.readOnlyReason = readOnlyReason
-    session = disk.randomNumber() | 1
-    zeros = ZeroAhead(largeStore: options.largeStore, counters: counters)
+    session = reading.disk.randomNumber() | 1
+    zeros = ZeroAhead(largeStore: reading.options.largeStore, counters: reading.counters)
     let current = publication.current
+    let end = current.chain.end
     shared = Shared(
-      queue: CommitQueue(durable: current.newest.number), appended: current, durableEnd: durableEnd, slotEnd: durableEnd
-    )
+      queue: CommitQueue(durable: current.newest.number), appended: current, durableEnd: end, slot: (0, end, false))
     durableNumber = Atomic(current.newest.number)
     #if DEBUG
       monitor.checkInvariants = { [weak self] in self?.shared.queue.checkInvariants() }
     #endif
   }
 
-  // MARK: For who looks on
+  // MARK: State for observers
 
-  /// Where that which is durable ends now.
+  var appended: Publication.State { monitor.withLock { shared.appended } }
   var durableEnd: FileOffset { monitor.withLock { shared.durableEnd } }
   var holdsLock: Bool { isLocking.load(ordering: .acquiring) }
-  var isTurnTaken: Bool { monitor.withLock { shared.queue.turns.isTaken } }
-  /// How many wait for the turn.
-  var waitingForTurn: Int { monitor.withLock { shared.queue.turns.count } }
-  /// Whether one that leads waits for those that write before it syncs.
-  var isGathering: Bool { monitor.withLock { shared.queue.isGathering } }
-  /// How many threads wait for one that syncs.
-  var waitingThreads: Int { monitor.withLock { shared.queue.sleeping.threads } }
+  package var waitingForTurn: Int { monitor.withLock { shared.queue.turns.count } }
 
-  // MARK: What is known of the tail; for the holder of the turn
-
-  /// The jump of a commit, among its ancestors or in the order of the file.
-  func jump(of link: CommitLink, isOrder: Bool, in file: DataFile) throws(StorageError) -> CommitLink? {
-    try tail.jumps.jump(of: link, isOrder: isOrder, in: file)
-  }
-
-  /// What a catalog says about a tree, where that is known without reading it.
-  func known(_ name: TreeName, in catalog: NodePointer) -> KnownTrees.Known? { tail.trees.tree(name, in: catalog) }
-
-  /// Goes on with another file that holds the same commits, all durable, also those that were not in the file before.
-  /// `identity`: which file its name leads to.
-  func adopt(_ state: Publication.State, zeroedEnd: FileOffset, named identity: FileIdentity) {
-    zeros.begin(at: zeroedEnd)
+  /// Switches to another file that holds the same commits, all durable, including those that were not durable in the old file. `identity`:
+  /// the file that the name of the data leads to.
+  func adopt(_ state: Publication.State, named identity: FileIdentity) {
+    zeros.begin(at: state.file.end)
     tail = Tail(origin: tail.origin)
     monitor.withLock {
       while shared.queue.isSyncing { monitor.wait() }
@@ -144,13 +121,11 @@ final class Writer: @unchecked Sendable {
       try? shared.lock?.data?.unlock()
       shared.lock?.data = state.file.file
       shared.appended = state
-      shared.slotSequence = 1
-      shared.slotEnd = state.chain.end
-      shared.slotIsClean = true
+      shared.slot = (1, state.chain.end, true)
     }
     publication.show(state)
     writeHold(state)
-    // Who is told that a commit is durable may look for it at once.
+    // A waiter that learns that a commit is durable may look for it at once.
     let woken = monitor.withLock {
       shared.durableEnd = state.chain.end
       let woken = shared.queue.madeDurable(state.chain.number)
@@ -160,9 +135,7 @@ final class Writer: @unchecked Sendable {
     wake(woken)
   }
 
-  /// Ends writing for good: who waits hears of the error, and no transaction begins any more.
-  func poison(_ error: DiskError) { poison(.poisoned(cause: error)) }
-
+  /// Ends writing for good: all waiters fail with the error, and no further transaction begins.
   func poison(_ error: StorageError) {
     let woken = monitor.withLock {
       monitor.notifyAll()
@@ -171,40 +144,41 @@ final class Writer: @unchecked Sendable {
     wake(woken)
   }
 
-  /// Called with the monitor held.
+  /// Publishes the durable number. The monitor must be held.
   func noteDurable() {
     durableNumber.store(shared.queue.durable, ordering: .releasing)
     monitor.notifyAll()
   }
 
-  /// Wakes whom the queue says, the monitor being free.
+  /// Wakes the waiters that the queue returned. The monitor must not be held.
   func wake(_ woken: CommitQueue<Waiter>.Wakeups) {
     if woken.callsThread { wakeThread(always: true) }
+    for case .turn(let continuation) in woken.running { continuation.resume(returning: false) }
     for waiter in woken.waiters { waiter.wake() }
+    if woken.wakesGatherer { monitor.withLock { monitor.notifyAll() } }
   }
 }
 
-/// What the newest catalog says about trees that were written to lately, so that whoever writes to them again need not look
-/// there.
+/// The newest catalog's entries of trees that were written to lately, so that the next writer to them need not look them up.
 struct KnownTrees {
   typealias Known = (entry: CatalogEntry, attributes: Bytes)
 
   private var catalog = NodePointer.none
   private var trees: [TreeName: Known] = [:]
 
-  /// More are forgotten all at once.
+  /// If there are more, all are forgotten at once.
   private static let most = 64
 
-  /// What a catalog says about a tree, where that is known here.
+  /// A catalog's entry of a tree. Returns nil if it is not known here.
   func tree(_ name: TreeName, in catalog: NodePointer) -> Known? {
     catalog == self.catalog ? trees[name] : nil
   }
 
-  /// Notes what became of trees between two catalogs.
+  /// Records the changes of trees between two catalogs.
   mutating func note(_ changed: [TreeState], from old: NodePointer, to new: NodePointer) {
     if old != catalog || trees.count > Self.most { trees.removeAll(keepingCapacity: true) }
     catalog = new
-    // In their order: a tree that took a dropped one's name comes after it.
+    // In their order: a tree that took a dropped tree's name comes after it.
     for tree in changed { trees[tree.name] = tree.isDropped ? nil : (tree.entry, tree.attributes) }
   }
 }
@@ -217,7 +191,7 @@ struct KnownJumps {
     var order: CommitLink?
   }
 
-  /// Each commit has one place, which it shares with others.
+  /// Each commit has one position, which it shares with others.
   private var known = [Known](repeating: Known(), count: positions)
   private static let positions = 128
 
@@ -226,7 +200,7 @@ struct KnownJumps {
       offset: record.links.own.offset, ancestry: record.links.ancestry.jump, order: record.links.order.jump)
   }
 
-  /// The jump of a commit, among its ancestors or in the order of the file. Reads its record where it is not known.
+  /// The jump of a commit, among its ancestors or in the order of the file. Reads the commit's record if it is not known.
   mutating func jump(of link: CommitLink, isOrder: Bool, in file: DataFile) throws(StorageError) -> CommitLink? {
     if known[position(link.number)].offset != link.offset { note(try file.record(link)) }
     let found = known[position(link.number)]

@@ -1,30 +1,29 @@
 import Locks
 
-/// The writer's lock: which process may write.
+/// The writer's lock: it decides which process may write.
 ///
-/// It is taken with the first transaction and kept while transactions follow each other, because taking it reads what others may have
-/// left. After `StoreOptions.idleSeconds` without one the writer's thread lets go of it, so that another process can commit beside a
-/// running app; the next transaction takes it again.
+/// The first transaction takes it. The writer keeps it while transactions follow each other, because taking it reads the commits that
+/// others may have left. After `StoreOptions.idleSeconds` without a transaction, the writer's thread releases it, so that another process
+/// can commit beside a running app. The next transaction takes it again.
 ///
-/// The data is locked along with it. Somebody may delete the lock file: then the next program locks a new one, and it is the lock of
-/// the data that keeps it from writing over what this one has made durable.
+/// The data file is locked along with it. If a user deletes the lock file, the next program locks a new one. Then the lock of the data file
+/// keeps that program from overwriting commits that this one has made durable.
 ///
 /// Everything here is done in the turn.
 extension Writer {
-  /// The writer's lock while it is held.
   struct HeldLock {
     let file: any DiskFile
     let since: Int64
-    /// What the file says.
-    var hold = EncodedHold()
-    /// The data, locked too, and the names that lead to the store's files. Both are there before the first byte is written.
+    /// The contents of the lock file; empty: nothing was written yet.
+    var hold: [UInt8] = []
+    /// The data file, locked too, and the names that lead to the store's files. Both are set before the first byte is written.
     var data: (any DiskFile)?
     var names: StoreNames?
   }
 
-  /// Makes the writer ready to append, and answers what a transaction begins from. Takes the lock where it is not held.
+  /// Makes the writer ready to append, and returns the state on which a transaction begins. Takes the lock if it is not held.
   ///
-  /// - Parameter checksNames: whether to look if the names still lead to the store's files, which is due once a turn.
+  /// - Parameter checksNames: Whether to check that the names still lead to the store's files, which is due once a turn.
   @discardableResult
   func prepareTurn(
     checksNames: Bool = true, report: (OpeningReport) -> Void
@@ -43,7 +42,8 @@ extension Writer {
       return appended
     }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
-    let lock = try takeLock()
+    let file = try LockFile(disk: disk, folder: folder).take(patience: options.lockPatience)
+    let lock = HeldLock(file: file, since: disk.now())
     monitor.withLock {
       shared.lock = lock
       isLocking.store(true, ordering: .releasing)
@@ -59,25 +59,15 @@ extension Writer {
       dropLock()
       throw error
     }
-    // It will let go of the lock, also where nothing is committed now.
+    // The writer's thread will release the lock, even if no transaction commits now.
     wakeThread()
-    return beginning().state
+    return self.appended
   }
 
-  /// What a transaction begins from; the writer is prepared.
-  func beginning() -> (state: Publication.State, origin: UInt64) {
-    (monitor.withLock { shared.appended }, tail.origin)
-  }
-
-  private func takeLock() throws(StorageError) -> HeldLock {
-    let file = try LockFile(disk: disk, folder: folder).take(patience: options.lockPatience)
-    return HeldLock(file: file, since: disk.now())
-  }
-
-  /// To be called before another file is given the data's name, for a sync that is under way then.
+  /// Announces the data's next file before it gets the data's name, for a sync that is under way at that moment.
   func expectData(_ identity: FileIdentity) { monitor.withLock { shared.lock?.names }?.expect(identity) }
 
-  /// Takes the lock of the data, which is held by another process only if the lock file is not the one that it has locked.
+  /// Locks the data file. Another process holds that lock only if it has locked a different lock file.
   private func lockData(_ file: DataFile) throws(StorageError) {
     guard try engineCall({ () throws(DiskError) in try file.file.lock(patience: options.lockPatience) }) else {
       throw .locked(.unknown)
@@ -88,8 +78,8 @@ extension Writer {
     monitor.withLock { shared.lock?.names = names }
   }
 
-  /// Throws where the names do not lead to the files that are written: then nothing is written any more. `byPath`: neither may the
-  /// folder have been moved, because the caller changes names by the store's path.
+  /// Throws if the names do not lead to the files that are written: then nothing is written any more. If `byPath` is true, the folder must
+  /// not have been moved either, because the caller changes names by the store's path.
   func requireNames(byPath: Bool = false) throws(StorageError) {
     do {
       try monitor.withLock({ shared.lock?.names })?.check(byPath: byPath)
@@ -102,11 +92,11 @@ extension Writer {
     }
   }
 
-  /// Whether other files have the names of those that were written. Called with the monitor held.
+  /// Whether other files have taken the names of the written files. The monitor must be held.
   var isReplaced: Bool { if case .replaced = shared.queue.failure { true } else { false } }
 
-  /// Lets go of the locks of files that are not the store's any more, so that they keep nobody from what is. Of what is there now
-  /// nothing was promised.
+  /// Releases the locks of files that no longer belong to the store, so that they block no writer of the files that do. This process has
+  /// promised nothing about the files that are there now.
   private func leaveReplaced() {
     moveHold(to: 0)
     dropLock()
@@ -119,36 +109,29 @@ extension Writer {
       isLocking.store(false, ordering: .releasing)
       return shared.lock
     }
-    // The data first: who gets the other finds it free.
+    // Unlocks the data first: a process that gets the lock file finds the data free.
     try? lock?.data?.unlock()
     try? lock?.file.unlock()
   }
 
-  /// The store as this process let go of it.
-  struct Left {
-    let state: Publication.State
-    let status: FileStatus
-  }
-
-  /// Whether nobody has written since this process let go of the lock, so that all that it knows is still so. The lock file names
-  /// the session that wrote last, and the data's change time, which nobody can set, tells of a file that was put back or written
-  /// to by another program. Two small reads, whatever the store's size.
+  /// Whether no process has written since this one released the lock, so that all that this process knows is still true. The lock file
+  /// names the session that wrote last. The data's change time, which no program can set, shows if the file was put back or another program
+  /// wrote to it. Costs two small reads, whatever the store's size.
   private func isAsLeft(_ lock: any DiskFile) -> Bool {
     defer { tail.left = nil }
     guard let left = tail.left, left.status.changed != 0, publication.current.file === left.state.file,
       let hold = (try? LockFile.hold(in: lock)) ?? nil, hold.processIdentifier == 0, hold.session == session,
       hold.durableEnd == left.state.chain.end, hold.generation == left.state.file.header.identity.generation,
-      let status = (try? Reading.statusByName(disk: disk, folder: folder)) ?? nil
+      let status = (try? reading.statusByName()) ?? nil
     else { return false }
     return status == left.status
   }
 
-  /// Brings this process up to what other writers left, makes sure of it, and cuts what is no commit.
+  /// Reads the commits that other writers left, makes them durable, and cuts the part of the tail that is not a commit.
   private func recover(report: (OpeningReport) -> Void) throws(StorageError) {
-    let recovery = Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
-    let current = try recovery.newestGeneration(publication.current)
+    let current = try newestGeneration(publication.current)
     try lockData(current.file)
-    let found = try recovery.run(from: current)
+    let found = try recovered(from: current)
     let chain = found.state.chain
     zeros.begin(at: max(found.fileEnd, chain.end))
     tail = Tail(origin: found.origin)
@@ -157,50 +140,45 @@ extension Writer {
       shared.durableEnd = chain.end
       shared.queue.recover(chain.number)
       noteDurable()
-      shared.slotSequence = found.slot?.sequence ?? 0
-      shared.slotEnd = found.slot?.durableEnd ?? 0
-      shared.slotIsClean = found.slot?.isClean ?? false
+      shared.slot = found.slot.map { ($0.sequence, $0.durableEnd, $0.isClean) } ?? (0, 0, false)
     }
     publication.show(found.state)
     writeHold(found.state)
     if found.report.cutBytes > 0 { report(found.report) }
   }
 
-  /// Says in the lock file who writes which generation, and how far it is durable.
+  /// Records in the lock file which process writes which generation, and how far it is durable.
   func writeHold(_ state: Publication.State) {
     monitor.withLock {
       guard let since = shared.lock?.since else { return }
-      shared.lock?.hold = EncodedHold(
-        LockHold(
-          processIdentifier: processIdentifier(), program: options.program, since: since,
-          generation: state.file.header.identity.generation, durableEnd: state.chain.end, session: session))
+      shared.lock?.hold = hold(of: state, processIdentifier: processIdentifier(), since: since).encoded()
     }
     moveHold(to: state.chain.end)
   }
 
-  /// Tells other processes how far the data is durable. Failing is harmless: they find out a commit later.
-  func moveHold(to durableEnd: FileOffset) {
-    let held = monitor.withLock {
-      shared.lock?.hold.move(to: durableEnd)
-      return shared.lock
-    }
-    held?.hold.bytes.withUnsafeBytes { try? held?.file.write($0, at: 0) }
+  private func hold(of state: Publication.State, processIdentifier: Int32, since: Int64) -> LockHold {
+    LockHold(
+      processIdentifier: processIdentifier, program: options.program, since: since,
+      generation: state.file.header.identity.generation, durableEnd: state.chain.end, session: session)
   }
 
-  /// Tells other processes what this one is busy with; nil: nothing any more. It is only for show, so failing is harmless.
+  /// Shows other processes how far the data is durable. Failing is harmless: they find out a commit later.
+  func moveHold(to durableEnd: FileOffset) {
+    let held = monitor.withLock {
+      shared.lock?.hold.moveHold(to: durableEnd)
+      return shared.lock
+    }
+    if let held { try? held.file.write(held.hold, at: 0) }
+  }
+
+  /// Shows other processes the work of this one; nil if it has none any more. It is only for display, so failing is harmless.
   func setActivity(_ bytes: [UInt8]?) {
     let now = disk.now()
     guard holdsLock, let due = monitor.withLock({ shared.activity.due(bytes, at: now) }) else { return }
     try? NoteFile.activity(disk, folder).write(due, number: session)
   }
 
-  /// Tells other processes what this one was busy with, and lets that stand. Only for show, as `setActivity`.
-  func leaveActivity(_ bytes: [UInt8]) {
-    monitor.withLock { shared.activity.leave() }
-    try? NoteFile.activity(disk, folder).write(bytes, number: NoteFile.ended)
-  }
-
-  /// Makes everything durable, notes the end, and lets go of the lock.
+  /// Makes everything durable, records the end in a slot, and releases the lock.
   func release() throws(StorageError) {
     let (chain, isReplaced) = monitor.withLock { (shared.lock == nil ? nil : shared.appended.chain, self.isReplaced) }
     guard let chain else { return }
@@ -209,14 +187,14 @@ extension Writer {
     do {
       try waitUntilDurable(chain.number, gathers: false)
     } catch {
-      // A poisoned store writes no more; who opens it anew needs the lock.
+      // A poisoned store writes no more, and the next open of it needs the lock.
       if case .replaced = error { leaveReplaced() } else { dropLock() }
       throw error
     }
     monitor.withLock {
       while shared.queue.isSyncing { monitor.wait() }
       let state = shared.appended
-      if state.chain.end != shared.slotEnd || !shared.slotIsClean { writeSlotHoldingMonitor(state, isClean: true) }
+      if state.chain.end != shared.slot.end || !shared.slot.isClean { writeSlotHoldingMonitor(state, isClean: true) }
     }
     guard let file = monitor.withLock({ shared.lock?.file }) else { return }
     let current = publication.current
@@ -224,17 +202,21 @@ extension Writer {
     try? zeroAbandoned(of: current.file)
     let status = try? current.file.file.status
     // Recovery cuts the range that still waits to be zeroed.
-    tail.left = tail.abandoned == nil ? status.map { Left(state: current, status: $0) } : nil
-    let hold = LockHold(
-      processIdentifier: 0, program: options.program, since: disk.now(),
-      generation: current.file.header.identity.generation, durableEnd: chain.end, session: session,
-      changed: status?.changed ?? 0
-    ).encoded()
-    hold.withUnsafeBytes { try? file.write($0, at: 0) }
+    tail.left = tail.abandoned == nil ? status.map { (current, $0) } : nil
+    var hold = hold(of: current, processIdentifier: 0, since: disk.now())
+    hold.changed = status?.changed ?? 0
+    try? file.write(hold.encoded(), at: 0)
     dropLock()
-    // Whoever is woken by a change must find the lock free, and the next writer may have it by now: so what is written once
-    // more is a byte that every hold has.
+    // A process that this change wakes must find the lock free, and the next writer may hold it by now. So this writes a byte once more
+    // that is the same in every hold.
     try? file.write([0], at: LockHold.idleByte)
+  }
+
+  /// Releases the lock if the store is not to be kept locked between commits and the turn is free.
+  func releaseUnlessKept() {
+    guard options.idleSeconds <= 0, monitor.withLock({ shared.queue.takeTurn() }) else { return }
+    defer { passTurn() }
+    try? release()
   }
 
   /// Ends writing for good.

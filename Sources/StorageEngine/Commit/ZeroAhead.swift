@@ -3,16 +3,16 @@ import Locks
 /// The zeros between the frames and the end of the file, written ahead of the frames so that the sync of a commit has no
 /// metadata to write.
 ///
-/// In a small store the appending transaction writes them, a little at a time. In a larger one a thread does, while there is
-/// still room for commits, in pieces that it syncs itself: no commit waits for more than one of them.
+/// In a small store the appending transaction writes them, a little at a time. In a larger one a thread writes them, while there is still
+/// room for commits, in pieces that it syncs itself: no commit waits for more than one of them.
 final class ZeroAhead: @unchecked Sendable {
   // `@unchecked`: `state` is only touched while `monitor` is held.
   private let monitor = Monitor()
   private var state = State()
   private let counters: Counters
-  /// How many others use the disk for long.
+  /// The number of other tasks that use the disk for long.
   private let others = Atomic(0)
-  /// Frames end before this in stores whose zeros the transactions write.
+  /// In stores whose frames end before this offset, the transactions write the zeros.
   private let largeStore: FileOffset
 
   private struct State {
@@ -22,27 +22,27 @@ final class ZeroAhead: @unchecked Sendable {
     var piece: FileOffset?
     /// A thread is at work until the zeros reach this.
     var goal: FileOffset?
-    /// Numbers the threads. One that was told to end may come to itself late, when another is at work, in another file.
+    /// Numbers the threads. A thread that is to end may run again late, when another is at work, in another file.
     var thread: UInt64 = 0
-    /// So much of it may be written before the next sync: not more than there was room for commits when it began, lest one
-    /// has to wait, as after a compaction, which leaves only few zeros. Then more with each piece.
+    /// The size of the next piece, which is written before one sync. The first is at most the room that commits had when the thread began:
+    /// so no commit waits after a compaction, which leaves few zeros. It doubles with each piece.
     var pieceSize: UInt64 = 0
     /// After a failure nothing is tried until the frames reach this.
     var patience: FileOffset = 0
-    /// So many zeros are wanted the next time: the more were used up, the more, because each piece delays a commit or two.
+    /// How many bytes of zeros to write next time. It doubles each time they are used up, because each piece delays a commit or two.
     var step: UInt64 = 0
   }
 
   private static let page: UInt64 = 4096
   private static let mostPieceSize: UInt64 = 1 << 20
-  /// So much of a piece is brought to the disk at a time: the sync of a commit that comes meanwhile waits for all that was not. Less
-  /// at a time makes the longest waits shorter and all together longer.
+  /// The size of the parts in which a piece is brought to the disk. The sync of a commit that comes meanwhile waits for the bytes that are
+  /// not there yet. Smaller parts make the longest waits shorter and the sum of all waits longer.
   private static let partSize: UInt64 = 256 << 10
   private static let partSizeBesideOthers: UInt64 = 64 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
-  /// Starts a thread; a test may let it begin later.
+  /// Starts a thread; a test may delay its start.
   private let start: @Sendable (@escaping @Sendable () -> Void) throws(DiskError) -> Void
 
   init(
@@ -60,18 +60,18 @@ final class ZeroAhead: @unchecked Sendable {
     monitor.withLock { state = State(end: end, thread: state.thread) }
   }
 
-  /// Takes the place up to `newEnd` for a frame: no zeros will be written there any more.
+  /// Reserves the range up to `newEnd` for a frame: no zeros will be written there any more.
   func claim(_ newEnd: FileOffset) {
     monitor.withLock {
       while state.piece != nil, newEnd > state.end { monitor.wait() }
       guard newEnd > state.end else { return }
       state.end = newEnd
-      // A frame longer than the zeros: no sign that many small ones follow.
+      // A frame longer than the zeros does not mean that many small ones follow.
       state.step = 0
     }
   }
 
-  /// Ends what a thread is at, and waits for it: whoever lets go of the writer's lock must not write any more.
+  /// Ends the work of a thread, and waits for it: a process that has released the writer's lock must not write any more.
   func settle() {
     monitor.withLock {
       state.goal = nil
@@ -83,20 +83,19 @@ final class ZeroAhead: @unchecked Sendable {
     others.load(ordering: .relaxed) > 0 ? ZeroAhead.partSizeBesideOthers : ZeroAhead.partSize
   }
 
-  /// Does something that uses the disk for long: until it is done, zeros are written in smaller parts.
+  /// Runs work that uses the disk for long. Until it is done, zeros are written in smaller parts.
   func besideOthers<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     others.add(1, ordering: .relaxed)
     defer { others.subtract(1, ordering: .relaxed) }
     return try body()
   }
 
-  /// Waits while a thread writes zeros.
   func waitWhileBusy() {
     monitor.withLock { while state.piece != nil { monitor.wait() } }
   }
 
-  /// Sees to it that there are zeros behind the frames, which end at `end`. Where there is no room for zeros there may be for
-  /// frames, so that is not an error; `failed` is told of errors that leave in doubt what was synced.
+  /// Provides zeros behind the frames, which end at `end`. If there is no room for zeros, there may be room for frames, so that is not an
+  /// error. `failed` receives errors that leave in doubt which bytes a sync made durable.
   func provide(behind end: FileOffset, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
     let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end.bytes / 64))
     guard end >= largeStore else {
@@ -129,7 +128,7 @@ final class ZeroAhead: @unchecked Sendable {
   private func provideAtOnce(
     _ goal: FileOffset, behind end: FileOffset, _ file: DataFile, _ failed: (DiskError) -> Void
   ) {
-    // The frame claimed its own place, so where it used the zeros up they end where it does.
+    // The frame claimed its own range. If it used up the zeros, they end where the frame does.
     guard monitor.withLock({ state.end }) <= end else { return }
     do {
       try file.file.zero(end..<goal)
@@ -141,8 +140,8 @@ final class ZeroAhead: @unchecked Sendable {
     claim(goal)
   }
 
-  /// Writes and syncs through `own`, an open of the file of its own: a sync through the one that commits are synced through could
-  /// be told of a page of theirs that was lost, and theirs would not be told again.
+  /// Writes and syncs through `own`, a separate open of the file. A sync through the commits' open could receive the report of a lost page
+  /// of theirs, and the commits' own sync would not receive it again.
   private func run(_ thread: UInt64, _ own: any DiskFile, _ file: DataFile, _ failed: (DiskError) -> Void) {
     while let piece = nextPiece(thread) {
       do {
@@ -155,7 +154,7 @@ final class ZeroAhead: @unchecked Sendable {
         }
         try own.sync()
       } catch {
-        // It may concern a commit.
+        // The error may concern a commit.
         failed(error)
         return finish(nil)
       }
@@ -179,7 +178,7 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  /// Ends a piece, which reaches to `end` or failed.
+  /// Ends a piece, which reaches to `end`, or failed if `end` is nil.
   private func finish(_ end: FileOffset?) {
     monitor.withLock {
       state.piece = nil

@@ -1,4 +1,4 @@
-/// What one commit adds to the copied one before it: first its entries, then its nodes.
+/// The entries and nodes that one commit adds to the copied one before it: first its entries, then its nodes.
 struct CommitCopy {
   /// The kept ancestor in the source, and the commit.
   private let old: View
@@ -6,22 +6,20 @@ struct CommitCopy {
   /// The kept ancestor in the target.
   private let base: View
   private let draft: FrameDraft
-  private var trees: [TreeCopy] = []
-  private var isUnchanged: Set<TreeName> = []
+  private let copy: GenerationCopy
+  /// The catalog entries of changed trees, with places in the source until the nodes are copied.
+  private var trees: [(name: TreeName, entry: CatalogEntry)] = []
+  /// The trees of the commit, changed or not.
+  private var names: Set<TreeName> = []
   private(set) var counts: [ChangeCounts] = []
-  /// Entries that are no change to the state before: those that only a stale index refers to, and deletes of what was not
-  /// there before. Their distances in the frame.
+  /// Entries that do not change the state before, as distances in the frame: those that only a stale index refers to, and deletes of
+  /// records that did not exist before.
   private(set) var orphans: [UInt64] = []
   private(set) var nodeBytes: UInt64 = 0
   private(set) var liveBytes: UInt64
 
-  private struct TreeCopy {
-    var name: TreeName
-    var entry: CatalogEntry
-    var entryBytes: UInt64
-  }
-
-  init(from old: View, to new: View, onto base: CommitRecord, draft: FrameDraft) {
+  init(from old: View, to new: View, onto base: CommitRecord, draft: FrameDraft, in copy: GenerationCopy) {
+    self.copy = copy
     self.old = old
     self.new = new
     self.draft = draft
@@ -34,27 +32,25 @@ struct CommitCopy {
 
   // MARK: Entries
 
-  /// Trees of records first, because entries of other trees refer to what is in them.
-  mutating func copyEntries(_ copy: GenerationCopy) throws(StorageError) {
+  /// Trees of records first, because entries of other trees refer to their records.
+  mutating func copyEntries() throws(StorageError) {
     let found = try CatalogScan(file: new.file).entries(in: new.commit.links.catalog)
+    names = Set(found.map(\.name))
     for kind in [TreeKind.records, .entries] {
       for (name, entry) in found where entry.kind == kind {
         let before = try old.catalogEntry(name)
-        if before == entry {
-          isUnchanged.insert(name)
-          continue
-        }
+        if before == entry { continue }
         // A tree that was dropped and made again shares nothing with the one before.
-        try copyEntries(of: name, entry, before: before?.identifier == entry.identifier ? before : nil, copy)
+        try copyEntries(of: name, entry, before: before?.identifier == entry.identifier ? before : nil)
       }
     }
-    // What the commit itself counted is right, but for commits that were squashed into it.
+    // The commit's own counts are right, unless commits were squashed into it.
     if !isSquashed { counts = new.commit.counts }
     counts.sort { $0.identifier < $1.identifier }
   }
 
   private mutating func copyEntries(
-    of name: TreeName, _ entry: CatalogEntry, before: CatalogEntry?, _ copy: GenerationCopy
+    of name: TreeName, _ entry: CatalogEntry, before: CatalogEntry?
   ) throws(StorageError) {
     var bytes = LiveBytes(0)
     if let before, let copied = try base.catalogEntry(name) {
@@ -72,31 +68,29 @@ struct CommitCopy {
     }
     var count = ChangeCounts(tree: name, inserted: 0, updated: 0, deleted: 0, identifier: entry.identifier)
     if entry.kind == .records {
-      try copyRecords(entry, before, copy, &count, &bytes)
+      try copyRecords(entry, before, &count, &bytes)
     } else {
-      try copyOrphans(entry.root, copy)
+      try copyOrphans(entry.root)
     }
     if count.inserted | count.updated | count.deleted > 0 { counts.append(count) }
-    trees.append(TreeCopy(name: name, entry: entry, entryBytes: bytes.count))
+    var copied = entry
+    copied.entryBytes = bytes.count
+    trees.append((name, copied))
   }
 
   private func difference(_ old: NodePointer?, _ new: NodePointer, _ order: TreeOrder) -> DifferenceCursor {
-    DifferenceCursor(
-      old: (self.old.file, TreeRoot(pointer: old ?? .none)), new: (self.new.file, TreeRoot(pointer: new)), order: order,
-      isSameFile: true)
+    DifferenceCursor((self.old.file, old), (self.new.file, new), order: order)
   }
 
   private mutating func copyRecords(
-    _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ count: inout ChangeCounts,
-    _ bytes: inout LiveBytes
+    _ entry: CatalogEntry, _ before: CatalogEntry?, _ count: inout ChangeCounts, _ bytes: inout LiveBytes
   ) throws(StorageError) {
-    // Deletes that came or went, by key; without a state before there are only new ones, and none need be remembered.
+    // Deletes that came or went, by key. Without a state before there are only new ones, and none need be remembered.
     var deletes: [Bytes: Difference] = [:]
     if before != nil {
       var cursor = difference(before?.gone, entry.gone, entry.order)
       while let found = try cursor.next() { deletes[found.key] = found }
     }
-    let contents = EntryComparison(old: old.file, new: new.file)
     var removed: [Bytes: EntryReference] = [:]
     var cursor = difference(before?.root, entry.root, entry.order)
     while let found = try cursor.next() {
@@ -113,7 +107,7 @@ struct CommitCopy {
         bytes.add(known)
         continue
       }
-      if isSquashed, let oldReference, let replaced, try contents.isSame(oldReference, reference) {
+      if isSquashed, let oldReference, let replaced, try old.file.holdsSame(oldReference, as: reference, in: new.file) {
         // Changed and changed back by commits that are gone: nothing happened.
         try copy.remember(reference, as: replaced)
         bytes.add(replaced)
@@ -128,16 +122,16 @@ struct CommitCopy {
     }
     if before != nil {
       for delete in deletes.values.sorted(by: { $0.key < $1.key }) {
-        try copyDelete(delete, removed[delete.key], entry.identifier, copy, &bytes)
+        try copyDelete(delete, removed[delete.key], entry.identifier, &bytes)
       }
     } else {
       var cursor = difference(nil, entry.gone, entry.order)
-      while let delete = try cursor.next() { try copyDelete(delete, nil, entry.identifier, copy, &bytes) }
+      while let delete = try cursor.next() { try copyDelete(delete, nil, entry.identifier, &bytes) }
     }
   }
 
   private mutating func copyDelete(
-    _ delete: Difference, _ removed: EntryReference?, _ tree: UInt32, _ copy: GenerationCopy, _ bytes: inout LiveBytes
+    _ delete: Difference, _ removed: EntryReference?, _ tree: UInt32, _ bytes: inout LiveBytes
   ) throws(StorageError) {
     let before = delete.old?.payload.entry.flatMap { copy.copiedEntry($0) }
     bytes.subtract(before)
@@ -145,20 +139,20 @@ struct CommitCopy {
     if let known = copy.copiedEntry(reference) {
       bytes.add(known)
     } else if let before {
-      // Deleted before and after: what lay between is gone, so nothing happened.
+      // Deleted before and after: the commits between are gone, so nothing happened.
       try copy.remember(reference, as: before)
       bytes.add(before)
     } else {
       let new = try copy.copyEntry(
         reference, tree: tree, replaced: removed, replacesDelete: false, into: draft)
       bytes.add(new)
-      // Inserted and deleted between the two states: to who reads the kept commits, nothing was deleted here.
+      // Inserted and deleted between the two states: in the kept commits, nothing was deleted here.
       if removed == nil { orphans.append(new.offset - draft.start) }
     }
   }
 
-  /// Entries that a tree of entries refers to and no tree of records does.
-  private mutating func copyOrphans(_ root: NodePointer, _ copy: GenerationCopy) throws(StorageError) {
+  /// Copies entries that a tree of entries refers to and no tree of records does.
+  private mutating func copyOrphans(_ root: NodePointer) throws(StorageError) {
     var seen: Set<FileOffset> = []
     try copy.newReferences(in: root, seen: &seen) { reference throws(StorageError) in
       let new = try copy.copyEntry(
@@ -169,27 +163,24 @@ struct CommitCopy {
 
   // MARK: Nodes
 
-  /// Copies the nodes of all changed trees and makes the catalog; its root.
-  mutating func copyNodes(_ copy: GenerationCopy) throws(StorageError) -> NodePointer {
+  /// Copies the nodes of all changed trees and makes the catalog. Returns its root.
+  mutating func copyNodes() throws(StorageError) -> NodePointer {
     var live = LiveBytes(base.commit.liveBytes)
     var catalog = TreeEditor(root: TreeRoot(pointer: base.commit.links.catalog), order: .bytes, isReferences: false)
-    var present = isUnchanged
     for tree in trees {
-      present.insert(tree.name)
       var entry = tree.entry
       entry.root = try copy.copyNode(entry.root, into: draft, bytes: &nodeBytes)
       entry.gone = try copy.copyNode(entry.gone, into: draft, bytes: &nodeBytes)
       entry.attributes = entry.attributes == .none ? .none : copy.copiedEntry(entry.attributes) ?? .none
-      entry.entryBytes = tree.entryBytes
       live.add(entry.liveBytes)
       live.subtract(try base.catalogEntry(tree.name)?.liveBytes ?? 0)
       try catalog.change(tree.name.bytes, to: .bytes(entry.encoded()), in: copy.target)
     }
-    for name in try base.trees() where !present.contains(name) {
+    for name in try base.trees() where !names.contains(name) {
       live.subtract(try base.catalogEntry(name)?.liveBytes ?? 0)
       try catalog.change(name.bytes, to: nil, in: copy.target)
     }
-    var writer = NodeWriter(draft: draft, file: copy.target)
+    var writer = NodeWriter(draft: draft)
     let root = try writer.write(catalog.root)
     live.change(by: Int64(writer.nodeBytes) - Int64(catalog.replacedNodeBytes))
     nodeBytes += writer.nodeBytes
@@ -199,13 +190,13 @@ struct CommitCopy {
 }
 
 extension LiveBytes {
-  /// Takes in the bytes of an entry, where there is one.
+  /// Adds the bytes of an entry, if there is one.
   fileprivate mutating func add(_ entry: EntryReference?) { change(by: Int64(entry?.length ?? 0)) }
   fileprivate mutating func subtract(_ entry: EntryReference?) { change(by: -Int64(entry?.length ?? 0)) }
 }
 
 extension ChangeCounts {
-  /// Counts what became of one record between two states.
+  /// Counts the change of one record between two states.
   mutating func add(_ difference: Difference) {
     if difference.old == nil {
       inserted += 1

@@ -1,6 +1,6 @@
 import Locks
 
-/// How far a compaction is.
+/// The progress of a compaction.
 package struct CompactionProgress: Sendable, Hashable {
   package var commitsDone: Int
   package var commitsToDo: Int
@@ -14,7 +14,7 @@ package struct CompactionProgress: Sendable, Hashable {
   }
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 package struct CompactionReport: Sendable, Hashable {
   package var bytesBefore: UInt64
   package var bytesAfter: UInt64
@@ -30,23 +30,22 @@ package struct CompactionReport: Sendable, Hashable {
 }
 
 extension FileStore {
-  /// Writes what the kept commits reach into a new file and puts it in the place of the old one. `head`, named commits and the
-  /// newest one are always kept; commits between kept ones are squashed and say so.
+  /// Writes the data that the kept commits reach into a new file and replaces the old one by it. `head`, named commits and the newest one
+  /// are always kept; commits between kept ones are squashed and say so.
   ///
-  /// Transactions go on meanwhile: only the last of them are copied in a turn of the compaction's own. Views taken before stay
-  /// readable. A crash at any moment leaves the old file or the new one whole. `progress` is called after each copied commit and
-  /// now and then inside large ones; where it answers false the compaction ends with `cancelled` and the store is as before.
-  /// What was copied until a crash or a cancel stays beside the data, and the next compaction by the same rule goes on from there, as
-  /// long as it would keep the same commits; with `keepsMore` also where commits have come since, and then it keeps some more than the
-  /// rule asks for.
+  /// Transactions go on meanwhile: only the last of them are copied in a turn of the compaction's own. Views taken before stay readable. A
+  /// crash at any moment leaves the old file or the new one whole. `progress` is called after each copied commit and now and then inside
+  /// large ones; if it returns false, the compaction throws `cancelled` and the store is as before. The part copied until a crash or a
+  /// cancel stays beside the data. The next compaction by the same rule goes on from there, as long as it would keep the same commits; with
+  /// `keepsMore` also if commits have come since, and then it keeps some more than the rule asks for.
   ///
-  /// Blocks the thread for as long as the copying takes; memory grows with the records and the tree nodes that are kept (25 to
-  /// 65 bytes for each, by the layout of `PlaceTable`).
+  /// Blocks the thread for as long as the copying takes; memory grows with the records and the tree nodes that are kept (25 to 65 bytes for
+  /// each, by the layout of `PlaceTable`).
   package func compact(
     _ retention: Retention, keepsMore: Bool = false, switchingOn feature: StoreFeature? = nil,
     progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
-    // One at a time in the process; the lock sees to the others.
+    // One at a time in this process; the lock keeps out other processes.
     try compactions.withLock { _ throws(StorageError) in
       try compactInTurn(retention, keepsMore: keepsMore, switchingOn: feature, progress: progress)
     }
@@ -58,11 +57,12 @@ extension FileStore {
     try compact(retention, keepsMore: false, progress: progress)
   }
 
-  /// As `compact`, by one who has the compactions' turn.
+  /// As `compact`; the caller must hold the lock `compactions`.
   func compactInTurn(
     _ retention: Retention, keepsMore: Bool, switchingOn feature: StoreFeature? = nil,
     progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport {
+    if isEndingCompactions { throw .cancelled }
     try inTurn { () throws(StorageError) in try writing.requireNames(byPath: true) }
     for _ in 0..<4 {
       let report = try writing.zeros.besideOthers { () throws(StorageError) in
@@ -76,13 +76,13 @@ extension FileStore {
     throw .busy(what: "names were moved while the history was being compacted")
   }
 
-  /// About what a compaction would do now, without doing it. Reads the head of every commit.
+  /// Estimates the result of a compaction now, without doing it. Reads the head of every commit.
   ///
-  /// The first commit kept is counted with all that it reaches, each later one with what it and the commits squashed into
-  /// it wrote, which is at least what the copy of it takes.
+  /// The first kept commit is counted with everything that it reaches. Each later one is counted with the bytes that it and the commits
+  /// squashed into it wrote, which is at least the size of its copy.
   package func compactionEstimate(_ retention: Retention) throws(StorageError) -> CompactionReport {
     let current = publication.current
-    let choice = KeptCommits(current, now: disk.now())
+    let choice = KeptCommits(state: current, now: disk.now())
     let kept = Set(try choice.select(retention, named: try current.names().map(\.commit)).map(\.number))
     let all = try choice.select(.all, named: [])
     var after: UInt64 = 0
@@ -102,7 +102,7 @@ extension FileStore {
       commitsPruned: all.count - kept.count)
   }
 
-  /// Does something in a turn of the writer's, with the lock held.
+  /// Runs a body in a turn of the writer, with the lock held.
   private func inTurn<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     writing.takeTurnBlocking()
     defer { writing.passTurn() }
@@ -112,7 +112,7 @@ extension FileStore {
 
   var compactionPath: String { path + "/data.compact" }
 
-  /// Nil where a name was given, meanwhile, to a commit that is not kept.
+  /// Returns nil if a commit that is not kept was given a name meanwhile.
   private func compactOnce(
     _ retention: Retention, _ keepsMore: Bool, _ feature: StoreFeature?, _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport? {
@@ -122,34 +122,29 @@ extension FileStore {
     if work == nil { work = try begun(current, retention, features) }
     guard let (copy, start, kept) = work else { return nil }
     do throws(StorageError) {
-      do throws(StorageError) {
-        try run(copy, kept, names: try start.names()) {
-          !isEndingCompactions && progress($0)
-        }
-      } catch .cancelled {
-        try copy.syncFrames(all: true)
-        throw .cancelled
+      try copy.run(kept, names: try start.names()) { step in
+        letZerosBeWritten()
+        return !isEndingCompactions && progress(step)
       }
       let report = try finish(copy, after: start)
       if report == nil { copy.draft.discard() }
       return report
-    } catch .cancelled {
-      // What was copied stays, to be gone on with.
-      throw .cancelled
     } catch {
-      copy.draft.discard()
+      // The part copied until a cancel stays, and a later compaction goes on from it.
+      let stays = if case .cancelled = error { (try? copy.syncFrames(all: true)) != nil } else { false }
+      if !stays { copy.draft.discard() }
       throw error
     }
   }
 
-  /// A compaction with its beginning done; the commits that it keeps.
+  /// A compaction that has begun, and the commits that it keeps.
   private typealias Work = (copy: GenerationCopy, start: Publication.State, kept: [CommitRecord])
 
   private func begun(
     _ start: Publication.State, _ retention: Retention, _ features: UInt64
   ) throws(StorageError) -> Work {
     let now = disk.now()
-    let kept = try keptCommits(of: start, now: now).select(retention, named: try start.names().map(\.commit))
+    let kept = try kept(of: start, retention, now: now)
     let draft = try DraftFile.make(compactionPath, on: disk)
     do {
       let copy = try GenerationCopy(
@@ -163,7 +158,7 @@ extension FileStore {
     }
   }
 
-  /// What an earlier compaction by the same rule left; nil where there is nothing to go on with.
+  /// The work that an earlier compaction by the same rule left. Returns nil if there is none to go on with.
   private func interrupted(
     _ current: Publication.State, _ retention: Retention, _ features: UInt64, _ keepsMore: Bool
   ) throws(StorageError) -> Work? {
@@ -173,35 +168,21 @@ extension FileStore {
           of: current, at: compactionPath, retention, features: features, disk: disk, options: options,
           counters: counters)
       else { return nil }
-      let kept = try KeptCommits(start, now: plan.date).select(retention, named: try start.names().map(\.commit))
-      if !keepsMore, try !isWhatIsKept(now: current, retention, kept, after: start.newest.number) { return nil }
+      let kept = try kept(of: start, retention, now: plan.date)
+      if !keepsMore {
+        // Up to the newest commit of that time, the rule must keep the same commits now.
+        let now = try self.kept(of: current, retention, now: disk.now()).map(\.number)
+        guard now.filter({ $0 <= start.newest.number }) == kept.map(\.number) else { return nil }
+      }
       guard try copy.takeFrames(kept, newest: current.newest) else { return nil }
       return (copy, start, kept)
     } catch .damaged {
-      // Of the copy or of the data: copying anew tells.
+      // The damage is of the copy or of the data: a new copy finds out which.
       return nil
     }
   }
 
-  /// Whether what an interrupted compaction keeps is, up to the newest commit of then, what the rule keeps now.
-  private func isWhatIsKept(
-    now current: Publication.State, _ retention: Retention, _ kept: [CommitRecord], after number: UInt64
-  ) throws(StorageError) -> Bool {
-    let fresh = try KeptCommits(current, now: disk.now()).select(retention, named: try current.names().map(\.commit))
-    return fresh.filter { $0.number <= number }.map(\.number) == kept.map(\.number)
-  }
-
-  private func run(
-    _ copy: GenerationCopy, _ kept: [CommitRecord], names: [(name: String, commit: UInt64)],
-    _ progress: (CompactionProgress) -> Bool
-  ) throws(StorageError) {
-    try copy.run(kept, names: names) { step in
-      letZerosBeWritten()
-      return progress(step)
-    }
-  }
-
-  /// Takes away what an interrupted compaction left beside the data, where none will go on with it any more.
+  /// Removes the file of an interrupted compaction beside the data, if no compaction will go on with it.
   func removeStaleCompaction() {
     guard let draft = (try? DraftFile.taking(compactionPath, on: disk)) ?? nil,
       (try? GenerationCopy.isStale(draft, of: publication.current, now: disk.now())) ?? false
@@ -209,11 +190,11 @@ extension FileStore {
     draft.discard()
   }
 
-  /// So many commits are copied in one turn, while writers wait.
+  /// This number of commits is copied in one turn at first, while writers wait. It doubles if the copy falls behind.
   private static let fewCommits = 2
 
-  /// Copies what was committed meanwhile, and puts the new file in place. Where commits come faster than they are copied, some
-  /// are copied in turns of the writer's, so that each commit waits a little and none waits long.
+  /// Copies the commits made meanwhile, and puts the new file in place. If commits come faster than they are copied, some are copied in
+  /// turns of the writer, so that each commit waits a little and none waits long.
   private func finish(
     _ copy: GenerationCopy, after start: Publication.State
   ) throws(StorageError) -> CompactionReport? {
@@ -234,11 +215,11 @@ extension FileStore {
     return try inTurn { () throws(StorageError) in try replace(start.file, by: copy, after: copied) }
   }
 
-  /// Commits wait for the disk while zeros are written there, and for a copy; for one after the other they wait less. Not to be called
-  /// in a turn, which others wait for.
+  /// Commits wait for the disk while zeros are written there, and for a copy; if the two follow each other, they wait less. Must not be
+  /// called in a turn, for which others wait.
   private func letZerosBeWritten() { writing.zeros.waitWhileBusy() }
 
-  /// `inOneTurn`: how many commits are copied in a turn of the writer's; nil: without a turn.
+  /// `inOneTurn`: how many commits are copied in a turn of the writer; nil to copy without a turn.
   private func catchUp(_ missing: [CommitRecord], inOneTurn: Int?, _ copy: GenerationCopy) throws(StorageError) {
     let pieceSize = inOneTurn ?? 1
     for start in stride(from: 0, to: missing.count, by: pieceSize) {
@@ -256,11 +237,11 @@ extension FileStore {
   private func replace(
     _ file: DataFile, by copy: GenerationCopy, after copied: UInt64
   ) throws(StorageError) -> CompactionReport? {
-    let state = writing.beginning().state
+    let state = writing.appended
     guard state.file === file else { throw .busy(what: "the store was compacted by someone else") }
     try copy.catchUp(try copy.missing(after: copied, to: state.newest))
     guard try copy.hasAllNames(of: state) else { return nil }
-    let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
+    let new = try copy.finish(session: writing.session, origin: writing.tail.origin, date: disk.now())
     try writing.requireNames(byPath: true)
     let named = try engineCall { () throws(DiskError) in
       try copy.draft.isInPlace ? try disk.status(compactionPath)?.identity : nil
@@ -271,22 +252,22 @@ extension FileStore {
       try disk.rename(compactionPath, to: Reading.dataPath(path))
       try disk.syncDirectory(path)
     } catch {
-      // Which file has the name now is unknown; commits to the other one would be lost with it.
-      writing.poison(error)
+      // It is unknown which file has the name now; commits to the other one would be lost with it.
+      writing.poison(.poisoned(cause: error))
       throw .poisoned(cause: error)
     }
     // The draft's lock is the data's from now on.
-    writing.adopt(new, zeroedEnd: copy.zeroedEnd, named: named)
+    writing.adopt(new, named: named)
     let before = state.newest.links.orderDepth
     return CompactionReport(
       bytesBefore: state.chain.end.bytes, bytesAfter: new.chain.end.bytes, commitsKept: copy.copied.count,
       commitsPruned: Int(clamping: before) - copy.copied.count)
   }
 
-  /// Writes a new store with the history up to a commit (nil: all commits, as far as they are known here) into another folder.
-  /// Takes no lock: the store may be written meanwhile. The copy commits under an origin of its own.
+  /// Writes a new store with the history up to a commit (all commits that are known here if nil) into another folder. Takes no lock: the
+  /// store may be written meanwhile. The copy commits under an origin of its own.
   ///
-  /// - Parameter target: where the folder lies; nil is the disk of this store.
+  /// - Parameter target: The disk of the folder; nil is the disk of this store.
   @discardableResult
   package func copy(
     to folder: String, at commit: UInt64? = nil, onto target: (any Disk)? = nil,
@@ -296,19 +277,18 @@ extension FileStore {
     let creation = Creation(disk: disk, folder: folder)
     try creation.requireNothing()
     let current = publication.current
-    let kept: [CommitRecord]
-    if let commit {
-      kept = try KeptCommits(current, now: disk.now()).ancestry(of: try self.commit(commit))
-    } else {
-      kept = try KeptCommits(current, now: disk.now()).select(.all, named: [])
-    }
+    let choice = KeptCommits(state: current, now: disk.now())
+    let kept = try commit == nil ? choice.select(.all, named: []) : choice.ancestry(of: self.commit(commit ?? 0))
     let numbers = Set(kept.map(\.number))
     return try creation.inDraft { draft throws(StorageError) in
       let copy = try GenerationCopy(
         from: current.file, to: draft, options: options, generation: current.file.header.identity.generation,
         firstNumber: kept.first?.number ?? 1, counters: Counters())
       try writing.zeros.besideOthers { () throws(StorageError) in
-        try run(copy, kept, names: try current.names().filter { numbers.contains($0.commit) }, progress)
+        try copy.run(kept, names: try current.names().filter { numbers.contains($0.commit) }) { step in
+          letZerosBeWritten()
+          return progress(step)
+        }
       }
       let new = try copy.finish(session: nil, origin: 0, date: disk.now())
       return CompactionReport(

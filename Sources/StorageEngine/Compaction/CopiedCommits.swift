@@ -1,28 +1,25 @@
-/// Which commits were copied, and where their frames lie in the copy.
+/// The copied commits, and the places of their frames in the copy.
 struct CopiedCommits: Sendable {
   /// In ascending order.
-  private(set) var numbers: [UInt64] = []
-  private var offsets: [FileOffset] = []
+  private var commits: [(number: UInt64, offset: FileOffset)] = []
 
-  var count: Int { numbers.count }
+  var count: Int { commits.count }
 
-  /// Adds one that is newer than all others.
+  /// Adds a commit that is newer than all others.
   mutating func append(_ number: UInt64, at offset: FileOffset) {
-    numbers.append(number)
-    offsets.append(offset)
+    commits.append((number, offset))
   }
 
-  /// Where the frame of a commit begins in the copy; nil for one that was not copied.
+  /// The start of a commit's frame in the copy. Returns nil if the commit was not copied.
   func offset(of number: UInt64) -> FileOffset? {
-    let index = numbers.partitionIndex { $0 >= number }
-    return index < count && numbers[index] == number ? offsets[index] : nil
+    let index = commits.partitionIndex { $0.number >= number }
+    return index < count && commits[index].number == number ? commits[index].offset : nil
   }
 
   func contains(_ number: UInt64) -> Bool { offset(of: number) != nil }
 
-  /// The newest one before a commit.
   func newest(before number: UInt64) -> UInt64? {
-    let index = numbers.partitionIndex { $0 >= number }
-    return index > 0 ? numbers[index - 1] : nil
+    let index = commits.partitionIndex { $0.number >= number }
+    return index > 0 ? commits[index - 1].number : nil
   }
 }

@@ -1,23 +1,23 @@
-/// Copying a commit: what it links to is what of that was copied.
+/// Copying a commit: its links lead to the copied ones among the commits that they name.
 extension GenerationCopy {
-  /// Copies one commit: its entries, its nodes and its record, as a frame after the last one. `names`: those it is to give.
+  /// Copies one commit: its entries, its nodes and its record, as a frame after the last one. `names`: those that it is to set.
   func copy(_ commit: CommitRecord, names: [NameChange]) throws(StorageError) {
     let parent = try keptAncestor(of: commit.links.parents.first)
     let newParent = try parent.map { parent throws(StorageError) in try copiedRecord(parent.number) }
     let draft = nextFrame()
     var state = CommitCopy(
       from: View(commit: parent ?? .beginning(of: source.header), file: source),
-      to: View(commit: commit, file: source), onto: newParent ?? .beginning(of: target.header), draft: draft)
+      to: View(commit: commit, file: source), onto: newParent ?? .beginning(of: target.header), draft: draft,
+      in: self)
 
-    try state.copyEntries(self)
+    try state.copyEntries()
     let changesEnd = draft.position
-    let catalog = try state.copyNodes(self)
+    let catalog = try state.copyNodes()
     let stateBytes = changesEnd - draft.start - UInt64(FrameHeader.size) + state.nodeBytes
-    var writer = NodeWriter(draft: draft, file: target)
+    var writer = NodeWriter(draft: draft)
     let namesRoot = try writer.write(names, to: newest.links.names) {
       $0 == commit.number ? draft.start : copied.offset(of: $0)
     }
-    let nodesEnd = draft.position
 
     var record = commit
     record.counts = state.counts
@@ -29,25 +29,20 @@ extension GenerationCopy {
     record.links.catalog = catalog
     record.links.names = namesRoot
 
-    let buffer = ByteBuffer()
-    // The copy gets the data's name once all of it is durable, so a frame of it proves all before it.
+    // The copy gets the data's name once all of it is durable, so a frame of it proves all frames before it.
     let tail = RecordTail(pedigree: try pedigree(of: commit), undurable: 0, clock: try source.tail(of: commit).clock)
-    record.encode(into: buffer, superseded: state.orphans.sorted(), tail: tail)
-    _ = try draft.append(buffer.bytes)
     let newChain = try draft.finish(
-      number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
-      recordCheck: target.header.check(buffer.bytes))
-    take(try target.record(at: newChain.offset), chain: newChain)
+      &record, superseded: state.orphans, tail: tail, after: chain, changesEnd: changesEnd)
+    take(record, chain: newChain)
   }
 
-  /// The record of a commit in the target.
   private func copiedRecord(_ number: UInt64) throws(StorageError) -> CommitRecord {
     if number == newest.number { return newest }
     guard let offset = copied.offset(of: number) else { throw .noSuchCommit(number: number) }
     return try target.record(at: offset)
   }
 
-  /// The newest copied commit at or before a link, along first parents; nil where none was copied.
+  /// The newest copied commit at or before a link, along first parents. Returns nil if none was copied.
   private func keptAncestor(of link: CommitLink?) throws(StorageError) -> CommitRecord? {
     guard let link, link.number > 0 else { return nil }
     var record = try source.record(link)

@@ -9,50 +9,41 @@ extension GenerationCopy {
     let (entry, bytes) = try source.entry(reference)
     let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
       let key = UnsafeRawBufferPointer(rebasing: bytes[entry.keyRange])
-      let value = UnsafeRawBufferPointer(
-        rebasing: bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))])
-      return try draft.append(
-        entry.kind, tree: tree ?? entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete
-      )
+      let value = UnsafeRawBufferPointer(rebasing: bytes[entry.valueRange])
+      let head = ChangeEntry.Head(
+        kind: entry.kind, tree: tree ?? entry.tree, key: key, replaced: replaced, replacesDelete: replacesDelete)
+      return try draft.append(head, value)
     }
     try remember(reference, as: new)
     try step(draft)
     return new
   }
 
-  /// A node of the source; `parent` is the one above it, if any.
-  private func node(at pointer: NodePointer, below parent: Node?) throws(StorageError) -> Node {
-    let node = try source.node(at: pointer)
-    // Levels fall by one, so that no damage makes a walk endless.
-    if let parent, node.view.level &+ 1 != parent.view.level { throw node.view.damage }
-    return node
-  }
-
   /// The references to records in a tree's nodes that were not copied yet, as far as those records were not either, in the
-  /// order of their keys. `seen`: where the nodes lie that were looked at.
+  /// order of their keys. `seen`: where the nodes lie that were looked at; `level`: that of the node above, if any.
   func newReferences(
-    in pointer: NodePointer, below parent: Node? = nil, seen: inout Set<FileOffset>,
+    in pointer: NodePointer, below level: UInt8? = nil, seen: inout Set<FileOffset>,
     _ body: (EntryReference) throws(StorageError) -> Void
   ) throws(StorageError) {
     guard !pointer.isNone, copiedNode(pointer) == nil, seen.insert(pointer.offset).inserted else { return }
-    let node = try node(at: pointer, below: parent)
+    let node = try source.node(at: pointer, below: level)
     guard node.view.form != .bare else { return }
     for index in 0..<node.view.count {
       if node.view.form == .inner {
-        try newReferences(in: try node.view.pointer(index), below: node, seen: &seen, body)
-      } else if case .entry(let reference) = try node.view.payload(index), copiedEntry(reference) == nil {
+        try newReferences(in: try node.view.pointer(index), below: node.view.level, seen: &seen, body)
+      } else if let reference = try node.view.payload(index).entry, copiedEntry(reference) == nil {
         try body(reference)
       }
     }
   }
 
-  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`.
+  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`. `level`: as above.
   func copyNode(
-    _ pointer: NodePointer, below parent: Node? = nil, into draft: FrameDraft, bytes: inout UInt64
+    _ pointer: NodePointer, below level: UInt8? = nil, into draft: FrameDraft, bytes: inout UInt64
   ) throws(StorageError) -> NodePointer {
     if pointer.isNone { return .none }
     if let known = copiedNode(pointer) { return known }
-    let node = try node(at: pointer, below: parent)
+    let node = try source.node(at: pointer, below: level)
     let view = node.view
     let copy = MemoryBlock(count: view.length)
     copy.bytes.copyMemory(from: UnsafeRawBufferPointer(start: view.base, count: view.length))
@@ -62,22 +53,20 @@ extension GenerationCopy {
       switch view.form {
       case .bare: break
       case .inner:
-        let child = try copyNode(try view.pointer(index), below: node, into: draft, bytes: &bytes)
+        let child = try copyNode(try view.pointer(index), below: view.level, into: draft, bytes: &bytes)
         if let base = copy.bytes.baseAddress { child.store(into: base + position) }
       case .references, .mixed:
         let skipped = view.form == .mixed ? 1 : 0
-        guard case .entry(let old) = try view.payload(index) else { continue }
+        guard let old = try view.payload(index).entry else { continue }
         guard fixed.count >= skipped + EntryReference.size, let new = copiedEntry(old) else {
           throw .damaged(what: "reference to a record", offset: pointer.offset)
         }
-        new.store(into: UnsafeMutableRawBufferPointer(rebasing: copy.bytes[(position + skipped)...]))
+        if let base = copy.bytes.baseAddress { new.store(into: base + position + skipped) }
       }
     }
-    let content = UnsafeRawBufferPointer(copy.bytes)
-    let offset = try draft.append(content)
+    let (offset, check) = try draft.appendNode(UnsafeRawBufferPointer(copy.bytes))
     bytes += UInt64(view.length)
-    let new = NodePointer(
-      offset: offset, length: pointer.length, check: target.header.nodeCheck(content, at: offset), count: pointer.count)
+    let new = NodePointer(offset: offset, length: pointer.length, check: check, count: pointer.count)
     remember(pointer, as: new)
     try step(draft)
     return new

@@ -1,11 +1,11 @@
-/// What a copy keeps of the commits that it leaves out: who they were, and on what they were made. A later exchange with another store
-/// goes by that (`Pedigree`).
+/// The facts that a copy keeps about the commits that it leaves out: their identities, and those of their parents. A later exchange with
+/// another store uses them (`Pedigree`).
 extension GenerationCopy {
-  /// The pedigree of a commit in the copy; nil where its links tell all. It tells of each commit that is left out between it and the kept
-  /// ones that it was made on, whether links lead there or identities alone. Of two commits beside each other both tell what is left out
-  /// before them: either may go, and one may be sent without the other. Called for each commit in the order of the copy, before it is taken.
+  /// The pedigree of a commit in the copy. Returns nil if its links describe its whole descent. It lists the commits left out between it
+  /// and its kept ancestors, whether links or only identities lead there. Two commits side by side both list them, because either may be
+  /// pruned, or sent alone. Called for each commit in the order of the copy, before it is taken.
   func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
-    // It is in nobody's history.
+    // It is in no history.
     if commit.flags.contains(.bookkeeping) { return nil }
     let known = try source.pedigree(of: commit)
     let hasLostParent = commit.links.parents.contains { !copied.contains($0.number) }

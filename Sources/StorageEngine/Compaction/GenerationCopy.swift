@@ -1,32 +1,31 @@
 /// Copies commits of one data file into another one: the states that they reach, with sharing between them kept.
 ///
-/// Nodes are copied one by one with the references and pointers in them changed, so no order of keys need be known; a node or
-/// an entry that several commits share is copied once.
+/// Nodes are copied one by one with the references and pointers in them changed, so the order of keys need not be known. A node or an entry
+/// that several commits share is copied once.
 final class GenerationCopy {
   let source: DataFile
   let target: DataFile
-  /// The target as a file with a name; locked for as long as it is written.
+  /// The target as a file with a name, locked as long as it is written.
   let draft: DraftFile
-  /// Where each node and each entry of the source lies in the target.
+  /// The places in the target of each node and each entry of the source.
   private var nodes = PlaceTable<NodePointer>()
   private var entries = PlaceTable<EntryReference>()
   private(set) var copied = CopiedCommits()
   /// The newest commit of the source when the copy began.
   private var newestOfSource: CommitLink?
-  /// Read when it is first asked for.
+  /// Read at its first use.
   private var ancestors: KnownAncestors?
   private(set) var chain: ChainEnd
   private(set) var newest: CommitRecord
-  private(set) var zeroedEnd: FileOffset = 0
-  /// What the target says about itself while it is unfinished; nil where nobody would go on with it.
+  /// The plan that an unfinished target holds about itself; nil if no process would go on with it.
   private var plan: CompactionPlan?
-  /// What an interrupted copy had synced.
+  /// The end of the part that an interrupted copy had synced.
   let plannedEnd: FileOffset
   private var progress: (CompactionProgress) -> Bool = { _ in true }
   private var progressMade: CompactionProgress
   private var steps = 0
 
-  /// So many bytes are written between two syncs.
+  /// The number of bytes written between two syncs.
   private let syncDistance: UInt64
   /// Up to here the target was brought to the disk, a little at a time, so that no commit waits long for it there.
   private var writtenBackEnd: FileOffset
@@ -52,7 +51,7 @@ final class GenerationCopy {
     self.init(from: source, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
   }
 
-  /// A copy into a file that has its header.
+  /// A copy into a file that already has its header.
   init(
     from source: DataFile, to target: DataFile, in draft: DraftFile, plan: CompactionPlan?, syncDistance: UInt64
   ) {
@@ -74,24 +73,20 @@ final class GenerationCopy {
   func run(
     _ commits: [CommitRecord], names: [(name: String, commit: UInt64)], progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
-    // Kept for the duration of the call only.
-    try withoutActuallyEscaping(progress) { progress throws(StorageError) in
-      self.progress = progress
-      defer { self.progress = { _ in true } }
-      try run(commits, names)
-    }
-  }
-
-  private func run(_ commits: [CommitRecord], _ names: [(name: String, commit: UInt64)]) throws(StorageError) {
     newestOfSource = commits.last?.links.own
     progressMade.commitsToDo = commits.count
     progressMade.commitsDone = min(copied.count, commits.count)
     let names = Dictionary(grouping: names, by: \.commit)
-    for (index, commit) in commits.enumerated() where !copied.contains(commit.number) {
-      try copy(commit, names: (names[commit.number] ?? []).map { NameChange(name: $0.name, commit: $0.commit) })
-      try syncFrames()
-      progressMade.commitsDone = index + 1
-      try report(chain.end)
+    // Kept for the duration of the call only.
+    try withoutActuallyEscaping(progress) { progress throws(StorageError) in
+      self.progress = progress
+      defer { self.progress = { _ in true } }
+      for (index, commit) in commits.enumerated() where !copied.contains(commit.number) {
+        try copy(commit, names: (names[commit.number] ?? []).map { NameChange(name: $0.name, commit: $0.commit) })
+        try syncFrames()
+        progressMade.commitsDone = index + 1
+        try report(chain.end)
+      }
     }
   }
 
@@ -100,11 +95,11 @@ final class GenerationCopy {
     guard progress(progressMade) else { throw .cancelled }
   }
 
-  /// Called with each node and each entry: lets those run that wait for the processor, brings what was written to the disk, and
-  /// lets the caller end the copy.
+  /// Called with each node and each entry: lets threads run that wait for the processor, brings the written bytes to the disk, and lets the
+  /// caller end the copy.
   func step(_ draft: FrameDraft) throws(StorageError) {
     steps += 1
-    // Else a commit that could go on waits until the system thinks that this thread has had its time: milliseconds.
+    // Otherwise a commit that could go on waits until the system takes the processor from this thread: milliseconds.
     if steps % 16 == 0 {
       letOthersRun()
       try writeBack(draft.writtenEnd)
@@ -114,7 +109,7 @@ final class GenerationCopy {
     try report(draft.writtenEnd)
   }
 
-  /// Brings whole pages of what was written, which reaches to `end`, to the disk, where there are enough of them.
+  /// Brings whole pages of the written bytes, which reach to `end`, to the disk, if there are enough of them.
   private func writeBack(_ end: FileOffset) throws(StorageError) {
     let end = FileOffset(end.bytes / 4096 * 4096)
     guard end >= writtenBackEnd &+ GenerationCopy.writeBackDistance else { return }
@@ -123,8 +118,8 @@ final class GenerationCopy {
     writtenBackEnd = end
   }
 
-  /// Syncs what was written, which reaches to `end`, where that is enough to be worth it, and notes it for a copy that goes on
-  /// from there.
+  /// Syncs the written bytes, which reach to `end`, if there are enough to be worth it, and records their end for a copy that goes on from
+  /// there.
   private func sync(_ end: FileOffset, distance: UInt64) throws(StorageError) {
     guard var plan, end >= max(plan.syncedEnd, FileLayout.firstFrame) &+ distance else { return }
     let written = target.file
@@ -137,7 +132,7 @@ final class GenerationCopy {
     }
   }
 
-  /// Syncs the whole frames where there are enough of them; `all`: where there are any, for who goes on from here.
+  /// Syncs the whole frames if there are enough of them; if `all` is true, any number, for a copy that goes on from here.
   func syncFrames(all: Bool = false) throws(StorageError) {
     try writeBack(chain.end)
     try sync(chain.end, distance: all ? 1 : syncDistance)
@@ -150,7 +145,7 @@ final class GenerationCopy {
       spillSize: Int(clamping: min(syncDistance, GenerationCopy.writeBackDistance)))
   }
 
-  /// What the source knows of the commits that were there when the copy began.
+  /// The source's knowledge of the commits that existed when the copy began.
   func knownAncestors() throws(StorageError) -> KnownAncestors {
     if let ancestors { return ancestors }
     let found = try KnownAncestors(file: source, newest: newestOfSource ?? .beginning)
@@ -158,13 +153,13 @@ final class GenerationCopy {
     return found
   }
 
-  // MARK: What was copied
+  // MARK: Copied entries and nodes
 
   func copiedEntry(_ reference: EntryReference) -> EntryReference? { entries[reference.offset] }
 
   func copiedNode(_ pointer: NodePointer) -> NodePointer? { nodes[pointer.offset] }
 
-  /// Not all that is remembered was read: where the source says so, a copy has it already.
+  /// Records an entry's copy. Its offset is checked, because not every such entry was read: the copy may have an equal one already.
   func remember(_ reference: EntryReference, as new: EntryReference) throws(StorageError) {
     guard reference.offset < source.end else { throw .damaged(what: "reference to a record", offset: reference.offset) }
     entries[reference.offset] = new
@@ -172,7 +167,7 @@ final class GenerationCopy {
 
   func remember(_ pointer: NodePointer, as new: NodePointer) { nodes[pointer.offset] = new }
 
-  /// Takes a frame that is in the target.
+  /// Adds a frame that is in the target.
   func take(_ record: CommitRecord, chain newChain: ChainEnd) {
     chain = newChain
     newest = record
@@ -182,16 +177,15 @@ final class GenerationCopy {
   /// The commits after a number that are not copied, the oldest first.
   func missing(after number: UInt64, to newest: CommitRecord) throws(StorageError) -> [CommitRecord] {
     var missing: [CommitRecord] = []
-    var record = newest
-    while record.number > number, !copied.contains(record.number) {
+    try source.walk(from: newest, along: \.order) { record in
+      guard record.number > number, !copied.contains(record.number) else { return false }
       missing.append(record)
-      guard let previous = record.links.order.previous else { break }
-      record = try source.record(previous, before: record)
+      return true
     }
     return missing.reversed()
   }
 
-  /// Copies commits that were made since the copy began, each with the names that it gave. They are not synced.
+  /// Copies commits that were made since the copy began, each with the names that it set. They are not synced.
   func catchUp(_ commits: some Sequence<CommitRecord>) throws(StorageError) {
     for commit in commits { try copy(commit, names: commit.names) }
   }
@@ -202,9 +196,10 @@ final class GenerationCopy {
     return try state.names().allSatisfy { copied.contains($0.commit) } && (head == 0 || copied.contains(head))
   }
 
-  /// Writes zeros, session and slot around the frames and makes all durable.
+  /// Writes zeros, session and slot around the frames and makes everything durable. The file ends with the zeros.
   func finish(session: UInt64?, origin: UInt64, date: Int64) throws(StorageError) -> Publication.State {
-    zeroedEnd = (chain.end + (128 << 10)).aligned(to: 4096)
+    // Also over the bytes that an interrupted copy had written of a longer frame.
+    let zeroedEnd = max(target.end, (chain.end + (128 << 10)).aligned(to: 4096))
     let slot = Slot(
       sequence: 1, generation: target.header.identity.generation, frameOffset: chain.offset, number: chain.number,
       frameHash: chain.hash, isClean: true, durableEnd: chain.end, zeroedEnd: zeroedEnd)
@@ -212,7 +207,7 @@ final class GenerationCopy {
     try engineCall { () throws(DiskError) in
       try target.file.zero(end..<zeroedEnd)
       if plan != nil {
-        try target.file.zero(CompactionPlan.offset..<CompactionPlan.offset + UInt64(CompactionPlan.size))
+        try target.file.zero(CompactionPlan.offset..<CompactionPlan.offset + UInt64(StoredBlock.size))
       }
       if let session {
         let block = SessionBlock(session: session, file: target.identity, origin: origin, date: date)
@@ -229,7 +224,6 @@ final class GenerationCopy {
 }
 
 extension DiskFile {
-  /// Writes an array.
   func write(_ bytes: [UInt8], at offset: FileOffset) throws(DiskError) {
     try bytes.withBytes { bytes throws(DiskError) in try write(bytes, at: offset) }
   }

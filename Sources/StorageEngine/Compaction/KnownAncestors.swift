@@ -1,13 +1,13 @@
-/// All commits that a file knows of, by who they are: those that lie in it, and those that the pedigrees of these tell of.
+/// All commits that a file knows, by identity: those that lie in it, and those in their pedigrees.
 ///
-/// A commit has links to two others at most, and none to one that came after it, as one that was left out and was sent again. What else it
-/// was made on is known by identity alone, and its past may be told by another commit. So who leaves commits out looks them up here.
+/// A commit has links to at most two others, and none to one that came after it, such as one that was left out and sent again. Its other
+/// parents are known by identity alone, and another commit may describe their past. So a copy that leaves commits out looks them up here.
 ///
-/// Made by reading the descent of every commit once. Memory: some 50 bytes for each, and the runs that are told.
+/// Made by reading the descent of every commit once. Memory: some 50 bytes for each, and the runs of the pedigrees.
 struct KnownAncestors {
   private let file: DataFile
   private var places: [CommitIdentity: (number: UInt64, offset: FileOffset)] = [:]
-  /// In their order, and none of them in two.
+  /// In their order, and without overlaps.
   private let runs: [Pedigree.Run]
 
   init(file: DataFile, newest: CommitLink) throws(StorageError) {
@@ -24,7 +24,7 @@ struct KnownAncestors {
     self.runs = Pedigree.runs(runs)
   }
 
-  /// Tells of some commits and all that they were made on, up to those that `isKept`; it hears numbers of this file.
+  /// The runs of commits and all their ancestors, up to those that `isKept`, which gets numbers of this file.
   func leftOut(
     before commits: [CommitIdentity], isKept: (UInt64) -> Bool
   ) throws(StorageError) -> [Pedigree.Run] {
@@ -50,7 +50,6 @@ struct KnownAncestors {
     return left
   }
 
-  /// The run that tells of a commit, up to that one.
   private func run(upTo commit: CommitIdentity) -> Pedigree.Run? {
     let index = runs.partitionIndex { $0.first > commit }
     guard index > 0, runs[index - 1].origin == commit.origin, runs[index - 1].numbers.contains(commit.number) else {

@@ -1,12 +1,12 @@
-/// Where things of one file lie in another one, by their offsets in the first.
+/// The places of parts of one file in another one, by their offsets in the first.
 ///
-/// A hash table of millions stands still for half a second each time it grows, and scatters what lies together. This one holds a
-/// sorted array for each 64 KiB of the file, so that no insertion takes long, and what was written together is found together.
-/// Cost: a search in one such array; setting in the order of the file appends.
+/// A hash table of millions stands still for half a second each time it grows, and scatters neighbours. This one holds a sorted array for
+/// each 64 KiB of the file. So no insertion takes long, and parts that were written together are found together. Cost: a search in one such
+/// array; setting in the order of the file appends.
 struct PlaceTable<Place: Sendable>: Sendable {
   private var pieces: [Piece] = []
 
-  /// Nil for what is not in it. Only what lies in the file may be set: the table is as long as the file up to there.
+  /// Nil if the offset is not in it. Only offsets in the file may be set: the table is as long as the file up to there.
   subscript(offset: FileOffset) -> Place? {
     get {
       guard offset.bytes >> 16 < UInt64(pieces.count) else { return nil }
@@ -20,7 +20,7 @@ struct PlaceTable<Place: Sendable>: Sendable {
     }
   }
 
-  /// What lies in 64 KiB of the file, by the offsets there.
+  /// The items in 64 KiB of the file, by their offsets there.
   private struct Piece: Sendable {
     private var items: [(offset: UInt16, place: Place)] = []
 

@@ -1,28 +1,28 @@
 import Locks
 
-/// When a store that has a retention is worth pruning, as far as that is known without reading its history.
+/// Decides when pruning a store that has a retention is worth it, as far as that is known without reading the history.
 ///
-/// It is asked after each idleness, on the thread that syncs for tasks, so an answer costs a few comparisons. What a look at the
-/// history has found is remembered until there is reason to look again.
+/// It is asked after each idleness, on the thread that syncs for tasks, so an answer costs a few comparisons. It remembers the result of
+/// the last look at the history until there is reason to look again.
 struct RetentionSchedule {
   private(set) var isRunning = false
   private var generation: UInt64?
-  /// Nothing was to be pruned: it is looked again when the file has grown to this, or at this time.
+  /// The end of the file, and the time, at which to look again after a look that found nothing to prune.
   private var nextEnd: FileOffset = 0
   private var nextDate: Int64 = .max
   /// Why the last attempt failed, if that could not be written beside the data.
   var failure: PruningFailure?
 
-  /// Fewer dead bytes than these are not worth a new file.
+  /// Fewer dead bytes are not worth a new file.
   private static let leastDeadBytes: UInt64 = 1 << 20
 
-  /// Whether more bytes are dead than alive, and many.
+  /// Whether more bytes are dead than alive, and there are many of them.
   static func pays(_ state: Publication.State) -> Bool {
     let dead = state.chain.end.bytes.subtractingClamped(state.head.liveBytes)
     return dead > max(leastDeadBytes, state.head.liveBytes)
   }
 
-  /// Whether to look at the history now; the caller does, and calls `end`.
+  /// Whether to look at the history now. If so, the caller does that, and calls `end`.
   mutating func begin(_ state: Publication.State, now: Int64) -> Bool {
     guard !isRunning, Self.pays(state) else { return false }
     let isNews =
@@ -31,7 +31,7 @@ struct RetentionSchedule {
     return isNews
   }
 
-  /// Ends what was begun. `keepsAll`: of this state nothing was to be pruned, by its age not before `date`.
+  /// Ends a look. `keepsAll`: the state, if nothing of it was to be pruned; by age, nothing will be before `date`.
   mutating func end(keepsAll state: Publication.State? = nil, until date: Int64 = .max) {
     isRunning = false
     generation = state?.file.header.identity.generation
@@ -42,9 +42,9 @@ struct RetentionSchedule {
 }
 
 extension FileStore {
-  /// Begins to prune by the store's own policy, if it has one and that may pay, on a thread of its own; whether it has begun. Called
-  /// on the writer's thread when the store is idle. It goes on beside writers, and ends when the store is closed; what was copied until
-  /// then stays for the next time.
+  /// Begins to prune by the store's own policy, if it has one and that may pay off, on a thread of its own. Returns whether it has begun.
+  /// Called on the writer's thread when the store is idle. It goes on beside writers, and ends when the store is closed; the part copied
+  /// until then stays for the next time.
   @discardableResult
   func pruneWhileIdle() -> Bool {
     guard let retention = options.retention, retention != .all, !isEndingCompactions,
@@ -54,7 +54,10 @@ extension FileStore {
       if let pause = pruningPause {
         writing.repeatIdleWork(after: pause)
       } else {
-        try startThread { self.prune(retention) }
+        try startThread {
+          self.prune(retention) { () throws(StorageError) in try self.compact(retention, keepsMore: true) }
+          if let pause = self.pruningPause { self.writing.repeatIdleWork(after: pause) }
+        }
         return true
       }
     } catch {}
@@ -62,65 +65,59 @@ extension FileStore {
     return false
   }
 
-  private func prune(_ retention: Retention) {
+  /// Compacts if that leaves out any commit; otherwise records when to look again.
+  private func prune(_ retention: Retention, _ compact: () throws(StorageError) -> CompactionReport) {
     let state = publication.current
     attempt { () throws(StorageError) in
-      let kept = try kept(of: state, retention)
+      let kept = try kept(of: state, retention, now: disk.now())
       guard UInt64(kept.count) == state.newest.links.orderDepth else {
         if let lack = try lackOfRoom(for: retention) { return lack }
-        _ = try compact(retention, keepsMore: true)
+        _ = try compact()
         schedule.withLock { $0.end() }
         return nil
       }
       clearPruningFailure()
       var date = Int64.max
-      if case .younger(let age) = retention, let oldest = kept.first {
+      if let age = retention.age, let oldest = kept.first {
         date = try state.file.clock(of: oldest).addingReportingOverflow(age).partialValue
       }
       schedule.withLock { $0.end(keepsAll: state, until: date) }
       return nil
     }
-    if let pause = pruningPause { writing.repeatIdleWork(after: pause) }
   }
 
-  /// Larger files are not pruned on closing, which waits for it; they are when the store is idle.
+  /// Larger files are not pruned on closing, which waits for that, but when the store is idle.
   private static let largestAtClose = FileOffset(16 << 20)
 
-  /// Compacts a small store by its own policy, where that pays: at most as much is copied as a moment allows. The caller has the
-  /// compactions' turn.
+  /// Compacts a small store by its own policy, if that pays off: it copies at most as much as a moment allows. The caller must hold the
+  /// lock `compactions`.
   func pruneAtClose() {
     let state = publication.current
     guard let retention = options.retention, retention != .all, state.chain.end <= FileStore.largestAtClose,
       RetentionSchedule.pays(state), pruningPause == nil
     else { return }
-    attempt { () throws(StorageError) in
-      guard try UInt64(kept(of: state, retention).count) < state.newest.links.orderDepth else { return nil }
-      if let lack = try lackOfRoom(for: retention) { return lack }
-      _ = try compactInTurn(retention, keepsMore: false) { _ in true }
-      return nil
-    }
+    prune(retention) { () throws(StorageError) in try compactInTurn(retention, keepsMore: false) { _ in true } }
   }
 
-  private func kept(of state: Publication.State, _ retention: Retention) throws(StorageError) -> [CommitRecord] {
-    try keptCommits(of: state, now: disk.now()).select(retention, named: try state.names().map(\.commit))
-  }
-
-  /// Chooses commits, until the store ends compactions.
-  func keptCommits(of state: Publication.State, now: Int64) -> KeptCommits {
-    KeptCommits(state, now: now) { self.isEndingCompactions }
+  /// The commits that a compaction keeps, unless the store ends compactions meanwhile.
+  func kept(
+    of state: Publication.State, _ retention: Retention, now: Int64
+  ) throws(StorageError) -> [CommitRecord] {
+    try KeptCommits(state: state, now: now) { self.isEndingCompactions }
+      .select(retention, named: try state.names().map(\.commit))
   }
 }
 
 // MARK: Attempts that fail
 
-/// Why a store could not be pruned by its own policy. It lies in a small file beside the data, so that all processes wait for the next
-/// attempt, until a compaction ends.
+/// The reason why a store could not be pruned by its own policy. It lies in a small file beside the data, so that all processes wait for
+/// the next attempt, until a compaction ends.
 package struct PruningFailure: Sendable, Hashable {
   /// The error, as a clause.
   package var reason: String
-  /// How many attempts have failed one after the other.
+  /// The number of attempts in a row that have failed.
   var attempts: Int
-  /// When it is tried again, in nanoseconds since 1970.
+  /// The time of the next attempt, in nanoseconds since 1970.
   package var nextAttempt: Int64
 
   private static let minute: Int64 = 60_000_000_000
@@ -133,7 +130,7 @@ package struct PruningFailure: Sendable, Hashable {
     nextAttempt = now.addingReportingOverflow(pause).partialValue
   }
 
-  /// Nil if the note is none.
+  /// Returns nil if there is no such note.
   init?(_ note: (number: UInt64, bytes: [UInt8])?) {
     guard let note, let attempts = note.bytes.first else { return nil }
     self.attempts = Int(attempts)
@@ -153,28 +150,28 @@ package struct PruningFailure: Sendable, Hashable {
 }
 
 extension FileStore {
-  /// Why the store could not be pruned by its own policy, here or by another process; nil if no attempt failed since the last
+  /// Why the store could not be pruned by its own policy, here or by another process. Returns nil if no attempt failed since the last
   /// compaction. Reads a small file.
   package var pruningFailure: PruningFailure? {
     PruningFailure((try? NoteFile.pruning(disk, path).read()) ?? nil) ?? schedule.withLock { $0.failure }
   }
 
-  /// How many nanoseconds there are to the next attempt; nil if one may be made now. A clock that was set back does not hold it off.
+  /// The nanoseconds until the next attempt. Returns nil if one may be made now. A clock that was set back does not delay it.
   private var pruningPause: Int64? {
     guard let failure = pruningFailure else { return nil }
     let pause = failure.nextAttempt.subtractingReportingOverflow(disk.now()).partialValue
     return pause > 0 && pause <= PruningFailure.longestPause ? pause : nil
   }
 
-  /// Forgets what failed: a compaction has ended, or nothing is to be pruned.
+  /// Forgets the failure: a compaction has ended, or nothing is to be pruned.
   func clearPruningFailure() {
     schedule.withLock { $0.failure = nil }
     try? disk.unlink(NoteFile.pruning(disk, path).path)
   }
 
-  /// Does what prunes, and notes why it cannot be done, unless the store is being closed.
+  /// Runs an attempt to prune, and records why it failed, unless the store is being closed.
   ///
-  /// - Parameter body: Returns what it lacks, or nil if it has come to its end.
+  /// - Parameter body: Returns what is lacking, or nil if it has come to its end.
   private func attempt(_ body: () throws(StorageError) -> String?) {
     let reason: String
     do {
@@ -194,10 +191,10 @@ extension FileStore {
     }
   }
 
-  /// What is left free beside the copy that a compaction makes by itself.
+  /// The room that stays free beside the copy that an automatic compaction makes.
   private static let spareRoom: UInt64 = 64 << 20
 
-  /// What the disk lacks for the estimated copy and some more; nil if nothing.
+  /// The room that the disk lacks for the estimated copy and a reserve, as a clause. Returns nil if there is enough.
   private func lackOfRoom(for retention: Retention) throws(StorageError) -> String? {
     let copied = try engineCall { () throws(DiskError) in try disk.status(compactionPath)?.size ?? 0 }
     let needed = try compactionEstimate(retention).bytesAfter.subtractingClamped(copied) &+ FileStore.spareRoom

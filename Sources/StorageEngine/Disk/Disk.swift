@@ -1,9 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// Everything the engine asks of an operating system, as one small protocol.
 ///
 /// There are two implementations: `SystemDisk`, the real one, and `SimulatedDisk`, which records every operation and
@@ -12,29 +6,29 @@
 ///
 /// All calls block the calling thread and may be made from any thread.
 package protocol Disk: Sendable {
-  /// Opens a file. `.create` makes it and fails with `EEXIST` where it is there already.
+  /// Opens a file. `.create` makes it and fails with `EEXIST` if it exists already.
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile
-  /// Makes one directory; its parent must exist. Succeeds where the directory is there already.
+  /// Makes one directory; its parent must exist. Succeeds if the directory exists already.
   func makeDirectory(_ path: String) throws(DiskError)
   /// The names in a directory, without `.` and `..`, in no order.
   func list(_ path: String) throws(DiskError) -> [String]
-  /// What lies at a path, or nil where nothing does.
+  /// The status of the file at a path. Returns nil if there is none.
   func status(_ path: String) throws(DiskError) -> FileStatus?
-  /// Which file lies at a path, or nil where none does. Costs one system call, and the file's next write nothing.
+  /// The identity of the file at a path. Returns nil if there is none. Costs one system call, and adds no cost to the file's next write.
   func identity(_ path: String) throws(DiskError) -> FileIdentity?
-  /// An open directory, which stays the same one when it is moved.
+  /// Opens a directory. The result stays the same directory if it is moved.
   func openFolder(_ path: String) throws(DiskError) -> any DiskFolder
   /// Replaces `target` by `source` in one step.
   func rename(_ source: String, to target: String) throws(DiskError)
   func unlink(_ path: String) throws(DiskError)
-  /// Takes away a directory that holds nothing; `ENOTEMPTY` where it holds something.
+  /// Removes an empty directory. Throws `ENOTEMPTY` if it is not empty.
   func removeDirectory(_ path: String) throws(DiskError)
   /// Makes the names in a directory durable.
   func syncDirectory(_ path: String) throws(DiskError)
-  /// How many bytes this process may still write to the file system of a path; nil if the disk cannot tell.
+  /// How many bytes this process may still write to the file system of a path. Returns nil if the disk cannot tell.
   func freeBytes(at path: String) throws(DiskError) -> UInt64?
-  /// Calls `change` after each change of the file's contents, of its name, or of its directory entry, from a thread of
-  /// the disk's own, until the token is let go. Several changes may be told as one. It never polls.
+  /// Calls `change` from a thread of the disk after each change of the file's contents (or of the names in a folder), of its name, or of
+  /// its directory entry, until the token is released. Several changes may cause one call. It never polls.
   func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch
   /// The wall clock, in nanoseconds since 1970.
   func now() -> Int64
@@ -45,11 +39,13 @@ package protocol Disk: Sendable {
 extension Disk {
   package func identity(_ path: String) throws(DiskError) -> FileIdentity? { try status(path)?.identity }
   package func freeBytes(at path: String) throws(DiskError) -> UInt64? { nil }
+  package func now() -> Int64 { wallClock() }
+  package func randomNumber() -> UInt64 { UInt64.random(in: 1 ... .max) }
 
-  /// Opens the file that has a name, and that still has it when it is open. One that lost it in between may be freed by whoever
-  /// had it open and did not see that it was being opened; one that has it when it is open is not.
+  /// Opens the file that has a name, and that still has it when it is open. A file that lost its name in between may be freed by a process
+  /// that had it open and did not see that it was being opened. A file that has its name when it is open is not freed.
   func openByName(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
-    // Where a file system gives a file another identity by its name, no look would do.
+    // If a file system numbers an open file otherwise than its name, the identities never agree.
     for _ in 0..<8 {
       let file = try open(path, mode)
       let identity = try file.status.identity
@@ -63,7 +59,7 @@ extension Disk {
     let identity = try file.status.identity
     guard let named = try status(path) else { return false }
     if named.identity == identity { return true }
-    // There are file systems in layers that number an open file otherwise than its name.
+    // Some layered file systems number an open file otherwise than its name.
     do {
       return try open(path, .read).status.identity == identity
     } catch {
@@ -73,30 +69,36 @@ extension Disk {
   }
 }
 
+/// The path of the folder that contains a path.
+func parent(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}
+
 /// How a file is opened.
 package enum OpenMode: Sendable {
   case read, readWrite, create
-  /// As `readWrite`, but fails with `ELOOP` where the name is a symbolic link. For the files beside the data: a store may come from
-  /// anywhere, and a link in it must not lead a writer to a file that is none of the store's.
+  /// As `readWrite`, but fails with `ELOOP` if the name is a symbolic link. For the files beside the data: a store may come from anywhere,
+  /// and a link in it must not lead a writer to a file outside the store.
   case readWriteNoLink
 }
 
-/// A watch on a file; it ends when the last reference is let go.
+/// A watch on a file. It ends when the last reference is released.
 package protocol DiskWatch: AnyObject, Sendable {}
 
-/// An open directory. It is closed when the last reference is let go.
+/// An open directory. It is closed when the last reference is released.
 package protocol DiskFolder: AnyObject, Sendable {
-  /// Which file has a name in it, or nil where none has.
+  /// The identity of the file that has a name in this directory. Returns nil if there is none.
   func identity(of name: String) throws(DiskError) -> FileIdentity?
 }
 
-/// Size and identity of what lies at a path.
+/// Size and identity of the file at a path.
 package struct FileStatus: Sendable, Hashable {
   package var identity: FileIdentity
   package var size: UInt64
   package var isDirectory: Bool
-  /// When contents or anything else of it last changed, in nanoseconds since 1970, as nobody can set it; 0 where the disk does
-  /// not tell.
+  /// The time of the last change of the contents or metadata, in nanoseconds since 1970, which no program can set. 0 if the disk does not
+  /// report it.
   package var changed: Int64
 
   package init(identity: FileIdentity, size: UInt64, isDirectory: Bool, changed: Int64 = 0) {
@@ -107,7 +109,7 @@ package struct FileStatus: Sendable, Hashable {
   }
 }
 
-/// Which file it is, whatever its name: device and inode.
+/// Identifies a file independently of its name: device and inode.
 package struct FileIdentity: Sendable, Hashable {
   package var device: UInt64
   package var inode: UInt64
@@ -118,12 +120,12 @@ package struct FileIdentity: Sendable, Hashable {
   }
 }
 
-/// One open file. It is closed when the last reference is let go; opened close-on-exec.
+/// One open file, opened close-on-exec. It is closed when the last reference is released.
 package protocol DiskFile: AnyObject, Sendable {
   var status: FileStatus { get throws(DiskError) }
-  /// Another open of the same file, for reading and writing, whatever its name is by now; nil where the disk has no way to it. The
-  /// system tells each open once of a page that it could not bring to the disk: who syncs through an open of its own takes no
-  /// such news away from others.
+  /// Opens the same file again for reading and writing, whatever its name is by now. Returns nil if the disk cannot do that. The system
+  /// reports a page that it could not write to the disk once to each open. So a sync through an open of its own leaves that report to the
+  /// other opens.
   func reopened() throws(DiskError) -> (any DiskFile)?
   /// Reads until `buffer` is full or the file ends; returns the bytes read. Short reads and EINTR are retried.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int
@@ -131,41 +133,41 @@ package protocol DiskFile: AnyObject, Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError)
   /// Writes zeros over a range, so that later writes there change no metadata and ENOSPC comes now.
   func zero(_ range: Range<UInt64>) throws(DiskError)
-  /// The parts of a range in which something may have been written, in ascending order; elsewhere it reads as zeros. All of the
-  /// range where the disk cannot tell.
+  /// The parts of a range in which something may have been written, in ascending order; the rest reads as zeros. Returns the whole range if
+  /// the disk cannot tell.
   func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>]
-  /// Brings what was written to a range to the disk, and waits for it, so that a later sync has little left to do: others that
-  /// use the disk meanwhile wait less. Does nothing where the system knows no such call. Nothing is durable by it; but its
-  /// failure must be taken as that of a sync, because the next sync may not tell of it again.
+  /// Writes the dirty pages of a range to the disk, and waits for that. A later sync then has little left to do, and other users of the
+  /// disk wait less. Does nothing if the system has no such call. It makes nothing durable. But the caller must treat its failure as that
+  /// of a sync, because the next sync may not report it again.
   func writeBack(_ range: Range<UInt64>) throws(DiskError)
   /// Makes the file's contents (and size) durable: `fdatasync`, or the platform's full sync.
   func sync() throws(DiskError)
-  /// A read-only mapping that reserves `capacity` bytes from the file's start, or nil where the disk does not map, or the process has
-  /// no addresses left for so much.
+  /// A read-only mapping that reserves `capacity` bytes from the file's start. Returns nil if the disk does not map files, or if the
+  /// process has not enough addresses left.
   /// Touching bytes beyond the file's end is the caller's mistake.
   func map(capacity: Int) throws(DiskError) -> (any DiskMapping)?
-  /// Tries to take the one exclusive lock of this file (an open-file-description lock); false where another holds it.
+  /// Tries to take the one exclusive lock of this file (an open-file-description lock). Returns false if another open holds it.
   func tryLock() throws(DiskError) -> Bool
   func unlock() throws(DiskError)
-  /// Whether any other open of the file, here or in another process, holds the lock; takes nothing.
+  /// Whether any other open of the file, here or in another process, holds the lock. Takes no lock.
   func isLockedElsewhere() throws(DiskError) -> Bool
 }
 
 extension DiskFile {
   package func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] { [range] }
 
-  /// Writes zeros over what was written in a range. Of a range that is all but empty that takes little time and no room.
+  /// Writes zeros over the written parts of a range. For a nearly empty range this takes little time and no room.
   func clear(_ range: Range<UInt64>) throws(DiskError) {
     for part in try writtenParts(of: range) { try zero(part) }
   }
 }
 
-/// A read-only mapping of a file, unmapped when the last reference is let go.
+/// A read-only mapping of a file, unmapped when the last reference is released.
 package protocol DiskMapping: AnyObject, Sendable {
   /// The first byte and the reserved length. Valid while the mapping is referenced.
   var bytes: UnsafeRawBufferPointer { get }
-  /// Lets go of the memory of what was read, which is read anew from the system's cache where it is needed again. The
-  /// bytes stay valid. Cost: that of what was read since the last time.
+  /// Releases the memory of the pages that were read. The process reads them again from the system's cache when it needs them. The bytes
+  /// stay valid. Cost: proportional to the pages read since the last release.
   func release()
 }
 
@@ -173,8 +175,7 @@ extension DiskMapping {
   package func release() {}
 }
 
-/// A system call that failed.
-package struct DiskError: Error, Hashable, Sendable {
+package struct DiskError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The call, as `open` or `fdatasync`.
   package var operation: String
   package var path: String
@@ -186,12 +187,9 @@ package struct DiskError: Error, Hashable, Sendable {
     self.path = path
     self.code = code
   }
-}
 
-extension DiskError: CustomStringConvertible {
-  /// What failed, on what, and why, as `fdatasync of /a/data failed: No space left on device`.
+  /// The failed call, its path and the cause, as `fdatasync of /a/data failed: No space left on device`.
   package var description: String {
-    let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-    return path.isEmpty ? "\(operation) failed: \(reason)" : "\(operation) of \(path) failed: \(reason)"
+    "\(operation)\(path.isEmpty ? "" : " of \(path)") failed: \(systemMessage(code))"
   }
 }

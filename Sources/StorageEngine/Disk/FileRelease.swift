@@ -4,19 +4,19 @@
   import Glibc
 #endif
 
-/// Closes a file that the caller has no more use for.
+/// Closes a file that the caller no longer needs.
 ///
-/// A file that has no name any more is freed by it, as the old data is after a compaction; and freeing hundreds of megabytes at
-/// once keeps every sync on the disk waiting, 30 ms and longer where the file system discards what it frees. So a large one is
-/// freed little by little on a thread of its own, if nobody else has it open or mapped.
+/// This frees a file that has no name any more, such as the old data after a compaction. Freeing hundreds of megabytes at once keeps every
+/// sync on the disk waiting, 30 ms and longer if the file system discards freed blocks. So a large file is freed little by little on a
+/// thread of its own, if nothing else has it open or mapped.
 func release(_ descriptor: Int32) {
   guard let (own, size) = takeAlone(descriptor) else { return }
   if (try? startThread { shrinkAndClose(own, from: size) }) == nil { close(own) }
 }
 
-/// Closes a descriptor; a new one of the same file, and its size, where it is large, has no name, and is in nobody's hands.
+/// Closes a descriptor. If its file is large, has no name, and is not open elsewhere, returns a new descriptor of it and its size.
 ///
-/// A new open, because what the given one shares with others, a forked process or a mapping, counts as one open with it.
+/// A new open, because everything that shares the given one, a forked process or a mapping, counts as one open with it.
 func takeAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)? {
   guard let size = sizeOfUnnamed(descriptor), size > freedAtOnce, let own = openAnew(descriptor) else {
     close(descriptor)

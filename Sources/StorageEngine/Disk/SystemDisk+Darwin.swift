@@ -4,20 +4,20 @@
 
   // The calls that differ on Apple's systems: the full sync is asked for, because `fsync` leaves bytes in the drive's cache;
   // open-file-description locks have other numbers; and a file is watched through a dispatch source.
-  let contentSyncName = "fcntl(F_FULLFSYNC)"
-  // Nothing there brings a range to the disk.
+  let contentSyncName = "fsync"
+  // The system has no call that brings a range to the disk.
   let writeBackName: String? = nil
   func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 { 0 }
-  /// A new open of an open file, for writing, by the name that it has now; nil where that cannot be.
+  /// Opens an open file again, for writing, by its present name. Returns nil if that is impossible.
   func openAnew(_ descriptor: Int32) -> Int32? {
     var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))
     guard fcntl(descriptor, F_GETPATH, &path) == 0 else { return nil }
     let new = open(path, O_RDWR | O_CLOEXEC)
     return new < 0 ? nil : new
   }
-  // Nothing there tells, and freeing takes no time worth mentioning.
+  // The system cannot tell, and freeing takes no time worth mentioning.
   func isOpenNowhereElse(_ descriptor: Int32) -> Bool { false }
-  /// Which file a name in a folder leads to; 0, or -1 and `errno`.
+  /// Finds the file that a name in a folder leads to. Returns 0, or -1 and `errno`.
   func findIdentity(of name: UnsafePointer<CChar>, in folder: Int32, _ found: inout FileIdentity) -> Int32 {
     var status = stat()
     guard fstatat(folder, name, &status, 0) == 0 else { return -1 }
@@ -30,15 +30,23 @@
   let seekData = SEEK_DATA
   let seekHole = SEEK_HOLE
 
-  func syncContents(of descriptor: Int32) -> Int32 { makeDurable(descriptor) }
+  func syncContents(of descriptor: Int32, _ strength: SyncStrength) -> Int32 {
+    switch strength {
+    case .full: return makeDurable(descriptor)
+    case .barrier:
+      let result = fcntl(descriptor, F_BARRIERFSYNC)
+      return result < 0 && (errno == ENOTSUP || errno == EINVAL) ? fsync(descriptor) : result
+    case .system: return fsync(descriptor)
+    }
+  }
 
   /// Makes a file's contents, or the names in a folder, durable. Returns 0, or -1 and `errno`.
   ///
-  /// `fsync` alone brings them to the drive, which may lose them with the power, and may keep what was written later. This empties the
-  /// drive's cache too, and so makes durable all that was synced on it before.
+  /// `fsync` alone brings them to the drive, which may lose them with the power, and may keep later writes. This call empties the drive's
+  /// cache, too, and so makes everything durable that was synced on it before.
   package func makeDurable(_ descriptor: Int32) -> Int32 {
     let result = fcntl(descriptor, F_FULLFSYNC)
-    // Some network volumes know only the plain one.
+    // Some network volumes support only the plain one.
     return result < 0 && (errno == ENOTSUP || errno == EINVAL) ? fsync(descriptor) : result
   }
 
@@ -48,7 +56,7 @@
 
   private let queue = DispatchQueue(label: "strata.watch")
 
-  /// Watches a file and, for the day another file takes its name, the directory that holds it.
+  /// Watches a file, and the directory that holds it in case another file takes its name.
   // `@unchecked`: `file` is touched on the one serial queue only; the rest never changes.
   private final class FileWatch: DiskWatch, @unchecked Sendable {
     private let path: String
@@ -59,9 +67,7 @@
     init(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) {
       self.path = path
       self.change = change
-      let slash = path.lastIndex(of: "/")
-      let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-      directory = try source(parent, .write)
+      directory = try source(parent(of: path), .write)
       file = try? source(path, [.write, .extend, .attrib, .rename, .delete])
       directory.setEventHandler { [weak self] in self?.followName() }
       file?.setEventHandler(handler: change)

@@ -2,37 +2,37 @@
   import Glibc
   import Locks
 
-  // What Linux does its own way: the data sync, open-file-description locks (their names are hidden from Swift behind
+  // The parts that are particular to Linux: the data sync, open-file-description locks (their names are hidden from Swift behind
   // `_GNU_SOURCE`; the numbers are the kernel's and fixed), and watching files through inotify.
   let contentSyncName = "fdatasync"
-  func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
+  func syncContents(of descriptor: Int32, _ strength: SyncStrength) -> Int32 { fdatasync(descriptor) }
   /// Makes a file's contents, or the names in a folder, durable. Returns 0, or -1 and `errno`.
   package func makeDurable(_ descriptor: Int32) -> Int32 { fsync(descriptor) }
   let writeBackName: String? = "sync_file_range"
   func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 {
     guard let syncFileRange else { return 0 }
-    // Without a flag it does nothing but tell whether it is known and allowed. Asked so, because of a call with flags that fails it
-    // cannot be told whether it tried, and a file system's own error may have any number.
+    // Without flags the call only reports whether it is known and allowed. It is asked first, because after a failed call with flags it is
+    // unknown whether that call tried, and a file system's own error may have any number.
     guard syncFileRange(descriptor, Int64(start), Int64(count), 0) == 0 else { return 0 }
     // SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER.
     return syncFileRange(descriptor, Int64(start), Int64(count), 1 | 2 | 4)
   }
-  /// Asked for by its name, as the headers show it only to programs that define `_GNU_SOURCE`. The type is the one of its manual
-  /// page: `int sync_file_range(int, off64_t, off64_t, unsigned int)`.
+  /// Looked up by name, because the headers show it only to programs that define `_GNU_SOURCE`. The type is the one of its manual page:
+  /// `int sync_file_range(int, off64_t, off64_t, unsigned int)`.
   private let syncFileRange = dlsym(nil, "sync_file_range").map {
     unsafeBitCast($0, to: (@convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
   }
-  /// A new open of an open file, for writing; nil where that cannot be.
+  /// Opens an open file again, for writing. Returns nil if that is impossible.
   func openAnew(_ descriptor: Int32) -> Int32? {
     let new = open("/proc/self/fd/\(descriptor)", O_RDWR | O_CLOEXEC)
     return new < 0 ? nil : new
   }
 
-  /// Whether no other open of a file exists that the caller may write to, here or in another process; mappings count as opens.
-  /// The system gives a write lease in that case only (`fcntl(2)`, `F_SETLEASE`). It is given back at once.
+  /// Whether no other open of a file exists that the caller may write to, here or in another process; mappings count as opens. The system
+  /// gives a write lease in that case only (`fcntl(2)`, `F_SETLEASE`). The lease is given back at once.
   func isOpenNowhereElse(_ descriptor: Int32) -> Bool {
     let (setSignal, setLease): (Int32, Int32) = (10, 1024)
-    // Who opens the file in this very moment is told of by a signal, and the usual one would end the process.
+    // If a process opens the file at this moment, the system sends a signal, and the usual one would end this process.
     guard countsOpens(descriptor), fcntl(descriptor, setSignal, SIGURG) == 0,
       fcntl(descriptor, setLease, F_WRLCK) == 0
     else { return false }
@@ -40,8 +40,8 @@
     return true
   }
 
-  /// Whether a file lies where this system sees every open of it. Over a network, or shared with the host of a virtual machine,
-  /// others have it open elsewhere; and of a file in layers, as in containers, mappings are counted in the layer only.
+  /// Whether this system sees every open of a file. Over a network, or shared with the host of a virtual machine, others have it open
+  /// elsewhere. If a file lies in layers, as in containers, mappings are counted in the layer only.
   func countsOpens(_ descriptor: Int32) -> Bool {
     // `struct statfs`, which begins with the kind, a word.
     var status = [Int](repeating: 0, count: 32)
@@ -49,7 +49,7 @@
     return countingFileSystems.contains(UInt32(truncatingIfNeeded: status[0]))
   }
 
-  /// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, and memory, as `statfs(2)` numbers them.
+  /// The numbers of ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, and memory in `statfs(2)`.
   private let countingFileSystems: [UInt32] = [
     0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994,
   ]
@@ -57,10 +57,10 @@
   private let fileSystemStatus = dlsym(nil, "fstatfs").map {
     unsafeBitCast($0, to: (@convention(c) (Int32, UnsafeMutableRawPointer) -> Int32).self)
   }
-  /// Which file a name in a folder leads to, as `fstatat` would tell; 0, or -1 and `errno`.
+  /// Finds the file that a name in a folder leads to, as `fstatat` does. Returns 0, or -1 and `errno`.
   ///
-  /// It asks for the file's number alone. `fstatat` asks for its times too, and since Linux 6.13 the next write to a file whose
-  /// times somebody has seen takes a time of its own into the inode: asked before each commit, each sync took 40 µs longer.
+  /// It asks for the file's number alone. `fstatat` asks for the times, too, and since Linux 6.13 the next write to a file whose times a
+  /// program has seen writes a time of its own into the inode: that call before each commit made each sync 40 µs longer.
   func findIdentity(of name: UnsafePointer<CChar>, in folder: Int32, _ found: inout FileIdentity) -> Int32 {
     let numberOnly: UInt32 = 0x100  // STATX_INO
     // `struct statx`: 256 bytes, the file's number at 32, major and minor number of its device at 136.
@@ -68,12 +68,12 @@
     let answer = extendedStatus?(folder, name, 0, numberOnly, &status) ?? -1
     if answer == 0 {
       let (major, minor) = (status[17] & 0xFFFF_FFFF, status[17] >> 32)
-      // As `makedev(3)` puts them together for `st_dev`.
+      // Combined as `makedev(3)` does for `st_dev`.
       let device = (major & ~0xFFF) << 32 | (major & 0xFFF) << 8 | (minor & ~0xFF) << 12 | minor & 0xFF
       found = FileIdentity(device: device, inode: status[4])
       return 0
     }
-    // Before Linux 4.11, and where a container forbids what it does not know.
+    // Before Linux 4.11, and in containers that forbid calls they do not know.
     guard extendedStatus == nil || errno == ENOSYS || errno == EPERM else { return answer }
     var plain = stat()
     guard fstatat(folder, name, &plain, 0) == 0 else { return -1 }
@@ -98,8 +98,8 @@
 
   /// All watches of the process: one inotify descriptor and one thread that blocks in `read` until something happens.
   ///
-  /// A watch has two halves. The file itself tells of new contents; its directory tells when another file takes the
-  /// name, and then the first half moves over to that file. Writes to the neighbours wake nobody.
+  /// A watch has two halves. The file itself reports new contents. Its directory reports when another file takes the name, and then the
+  /// first half moves over to that file. Writes to neighbouring files wake no thread.
   private final class FileWatcher: Sendable {
     static let shared: Result<FileWatcher, DiskError> = Result { () throws(DiskError) in try FileWatcher() }
 
@@ -126,28 +126,17 @@
     private init() throws(DiskError) {
       descriptor = inotify_init1(Int32(IN_CLOEXEC))
       guard descriptor >= 0 else { throw DiskError(operation: "inotify_init1", path: "", code: errno) }
-      let watcher = Unmanaged.passRetained(self)
-      var thread = pthread_t()
-      let code = pthread_create(
-        &thread, nil,
-        { context in
-          guard let context else { return nil }
-          Unmanaged<FileWatcher>.fromOpaque(context).takeRetainedValue().run()
-          return nil
-        }, watcher.toOpaque())
-      guard code == 0 else {
-        watcher.release()
-        throw DiskError(operation: "pthread_create", path: "", code: code)
-      }
-      pthread_detach(thread)
+      try startThread { self.run() }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     func watch(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
-      let (directory, name) = parts(of: path)
+      var path = path
+      while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+      let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
       let identifier = try state.withLock { state throws(DiskError) in
-        let parent = try add(directory, FileWatcher.directoryMask)
+        let parent = try add(parent(of: path), FileWatcher.directoryMask)
         let file = try addFile(path)
         state.lastIdentifier += 1
         state.watches[state.lastIdentifier] = Watch(
@@ -161,10 +150,11 @@
       try calling("inotify_add_watch", path) { inotify_add_watch(descriptor, $0, mask) }
     }
 
-    /// The half that looks at the file; nil while there is none of that name.
+    /// Watches the file itself. Returns nil if there is none of that name.
     private func addFile(_ path: String) throws(DiskError) -> Int32? {
       do {
-        return try add(path, FileWatcher.fileMask)
+        // The watch of a folder covers the names in it, that of a file its contents.
+        return try add(path, FileWatcher.fileMask | FileWatcher.directoryMask)
       } catch {
         if error.code == ENOENT { return nil }
         throw error
@@ -179,7 +169,7 @@
       }
     }
 
-    /// One kernel watch serves all that look at the same file: it goes with the last of them.
+    /// One kernel watch serves all watches of the same file. It is removed with the last of them.
     private func release(_ number: Int32, in state: borrowing State) {
       let isNeeded = state.watches.values.contains { $0.directory == number || $0.file == number }
       if !isNeeded { inotify_rm_watch(descriptor, number) }
@@ -196,14 +186,14 @@
       }
     }
 
-    /// Whom the events concern, each once.
+    /// The callbacks of the watches that the events concern, each once.
     private func told(by events: UnsafeRawBufferPointer, _ state: inout State) -> [@Sendable () -> Void] {
       var concerned: Set<UInt64> = []
       forEachEvent(in: events) { number, mask, name in
         for (identifier, watch) in state.watches {
           if mask & UInt32(IN_Q_OVERFLOW) != 0 {
             concerned.insert(identifier)
-          } else if watch.file == number, name.isEmpty, mask & UInt32(IN_IGNORED) == 0 {
+          } else if watch.file == number, mask & UInt32(IN_IGNORED) == 0 {
             concerned.insert(identifier)
           } else if watch.directory == number, name == watch.name {
             concerned.insert(identifier)
@@ -248,13 +238,5 @@
     }
 
     deinit { watcher.end(identifier) }
-  }
-
-  private func parts(of path: String) -> (directory: String, name: String) {
-    var path = Substring(path)
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    guard let slash = path.lastIndex(of: "/") else { return (".", String(path)) }
-    let directory = slash == path.startIndex ? "/" : String(path[..<slash])
-    return (directory, String(path[path.index(after: slash)...]))
   }
 #endif

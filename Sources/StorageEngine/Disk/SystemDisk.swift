@@ -4,19 +4,35 @@
   import Glibc
 #endif
 
+/// How far a sync brings a file's contents on Apple's systems. Elsewhere each is the system's data sync.
+package enum SyncStrength: Sendable {
+  /// Onto the drive's medium (`F_FULLFSYNC`).
+  case full
+  /// To the drive, which keeps the order of the writes before and after (`F_BARRIERFSYNC`).
+  case barrier
+  /// To the drive (`fsync`).
+  case system
+}
+
 /// The operating system's disk.
 ///
 /// One value serves any number of stores and threads; it holds nothing. Every file is opened close-on-exec.
 package struct SystemDisk: Disk {
   private let interference: Interference?
+  private let syncStrength: SyncStrength
 
-  /// The disk as it is, or (for tests) one whose calls on open files are interfered with.
-  package init(interference: Interference? = nil) { self.interference = interference }
+  /// The disk as it is, or (for tests) one whose calls on open files can be made to fail.
+  ///
+  /// - Parameter syncStrength: How a file's contents are synced.
+  package init(syncStrength: SyncStrength = .full, interference: Interference? = nil) {
+    self.interference = interference
+    self.syncStrength = syncStrength
+  }
 
   /// Decides about each call on an open file, by its name as `pwrite`, before it is made.
   package typealias Interference = @Sendable (_ operation: String) -> Fate
 
-  /// What becomes of a system call.
+  /// The outcome of a system call.
   package enum Fate: Sendable {
     case usual
     /// It fails with a C error number, and does nothing.
@@ -33,14 +49,13 @@ package struct SystemDisk: Disk {
       case .readWriteNoLink: O_RDWR | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
-    // A pipe that lies in the place of a file would be waited for without end. A file is waited for only where another program
-    // has a lease of it, which the system makes it give back.
+    // A blocking open of a pipe at the path of a file would never end. The open of a file blocks only if another program has a lease of it,
+    // which the system makes it give back.
     let descriptor = try calling("open", path) { path in
       let descriptor = systemOpen(path, flags | O_NONBLOCK | O_CLOEXEC)
       return descriptor >= 0 || errno != EWOULDBLOCK ? descriptor : systemOpen(path, flags | O_CLOEXEC)
     }
-    return SystemFile(
-      descriptor: descriptor, path: path, interference: interference)
+    return SystemFile(descriptor: descriptor, path: path, syncStrength: syncStrength, interference: interference)
   }
 
   package func makeDirectory(_ path: String) throws(DiskError) {
@@ -119,27 +134,19 @@ package struct SystemDisk: Disk {
   package func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
     try startWatch(path, change)
   }
-
-  package func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-  }
-
-  package func randomNumber() -> UInt64 { UInt64.random(in: 0 ... .max) }
 }
 
-// The methods above are called as the functions they wrap.
+// The methods above have the same names as the functions they wrap.
 private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { open(path, flags, 0o666) }
 private func systemRename(_ source: UnsafePointer<CChar>, _ target: String) -> Int32 { rename(source, target) }
 private func systemUnlink(_ path: UnsafePointer<CChar>) -> Int32 { unlink(path) }
 
-/// Makes a system call on a path, again for as long as a signal interrupts it.
+/// Makes a system call on a path, and repeats it as long as a signal interrupts it.
 @discardableResult
 func calling(
   _ operation: String, _ path: String, _ body: (UnsafePointer<CChar>) -> Int32
 ) throws(DiskError) -> Int32 {
-  // A C string would end at the first zero byte, and another file than the named one would be touched.
+  // A C string would end at the first zero byte, and the call would touch another file than the named one.
   guard !path.utf8.contains(0) else { throw DiskError(operation: operation, path: path, code: EINVAL) }
   let (result, code) = path.withCString { cPath in
     while true {
@@ -158,11 +165,10 @@ extension FileStatus {
       identity: FileIdentity(
         device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(truncatingIfNeeded: found.st_ino)),
       size: UInt64(max(0, found.st_size)), isDirectory: found.st_mode & S_IFMT == S_IFDIR,
-      changed: Int64(changeTime(of: found).tv_sec) &* 1_000_000_000 &+ Int64(changeTime(of: found).tv_nsec))
+      changed: changeTime(of: found).nanoseconds)
   }
 }
 
-/// A directory of the operating system.
 private final class SystemFolder: DiskFolder {
   private let descriptor: Int32
 
@@ -175,7 +181,7 @@ private final class SystemFolder: DiskFolder {
   }
 }
 
-/// Which file a name leads to, counted from a folder where it is not absolute; nil where there is none.
+/// The identity of the file that a name leads to, relative to a folder unless the name is absolute. Returns nil if there is none.
 private func identity(of name: String, in folder: Int32) throws(DiskError) -> FileIdentity? {
   var found = FileIdentity(device: 0, inode: 0)
   do {
@@ -187,15 +193,16 @@ private func identity(of name: String, in folder: Int32) throws(DiskError) -> Fi
   return found
 }
 
-/// A file of the operating system.
 private final class SystemFile: DiskFile {
   private let descriptor: Int32
   private let path: String
+  private let syncStrength: SyncStrength
   private let interference: SystemDisk.Interference?
 
-  init(descriptor: Int32, path: String, interference: SystemDisk.Interference?) {
+  init(descriptor: Int32, path: String, syncStrength: SyncStrength, interference: SystemDisk.Interference?) {
     self.descriptor = descriptor
     self.path = path
+    self.syncStrength = syncStrength
     self.interference = interference
   }
 
@@ -210,10 +217,10 @@ private final class SystemFile: DiskFile {
   }
 
   func reopened() throws(DiskError) -> (any DiskFile)? {
-    // By its name where the system has no other way, if it still has that.
+    // By its name if the system has no other way, if the file still has that name.
     let new = openAnew(descriptor) ?? (try? calling("open", path) { systemOpen($0, O_RDWR | O_CLOEXEC) })
     guard let new else { return nil }
-    let file = SystemFile(descriptor: new, path: path, interference: interference)
+    let file = SystemFile(descriptor: new, path: path, syncStrength: syncStrength, interference: interference)
     return try file.status.identity == status.identity ? file : nil
   }
 
@@ -237,7 +244,7 @@ private final class SystemFile: DiskFile {
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
       let count = try transfer("pwrite", rest.count) { pwrite(descriptor, rest.baseAddress, $0, start + off_t(done)) }
-      // No progress and no reason: POSIX allows it, and looping on it would never end.
+      // No progress and no error: POSIX allows it, and a loop over it would never end.
       guard count > 0 else { throw DiskError(operation: "pwrite", path: path, code: EIO) }
       done += count
     }
@@ -277,7 +284,7 @@ private final class SystemFile: DiskFile {
   }
 
   func sync() throws(DiskError) {
-    try call(contentSyncName) { Int(syncContents(of: descriptor)) }
+    try call(contentSyncName) { Int(syncContents(of: descriptor, syncStrength)) }
   }
 
   func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? {
@@ -314,7 +321,7 @@ private final class SystemFile: DiskFile {
     return Int32(lock.l_type) != Int32(F_UNLCK)
   }
 
-  /// The offset as the system counts it, where the whole access fits into a file.
+  /// The offset as the system counts it, if the whole access fits into a file.
   private func position(_ offset: UInt64, _ count: Int, _ operation: String) throws(DiskError) -> off_t {
     guard let start = off_t(exactly: offset), !start.addingReportingOverflow(off_t(count)).overflow else {
       throw DiskError(operation: operation, path: path, code: EFBIG)
@@ -322,13 +329,13 @@ private final class SystemFile: DiskFile {
     return start
   }
 
-  /// Makes a system call on the file, again for as long as a signal interrupts it.
+  /// Makes a system call on the file, and repeats it as long as a signal interrupts it.
   @discardableResult
   private func call(_ operation: String, _ body: () -> Int) throws(DiskError) -> Int {
     try transfer(operation, 0) { _ in body() }
   }
 
-  /// A call that transfers up to `count` bytes and returns how many it did.
+  /// Makes a call that transfers up to `count` bytes. Returns the number of transferred bytes.
   private func transfer(_ operation: String, _ count: Int, _ body: (Int) -> Int) throws(DiskError) -> Int {
     while true {
       let (result, code) = attempt(operation, count, body)
@@ -346,7 +353,7 @@ private final class SystemFile: DiskFile {
   }
 }
 
-// Written piece by piece, so that a commit that comes meanwhile does not wait for the file longer than for one of them.
+// Written piece by piece, so that a commit that comes meanwhile waits for at most one of them.
 private let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
 private func wholeFileLock(_ kind: Int32) -> flock {
@@ -356,10 +363,10 @@ private func wholeFileLock(_ kind: Int32) -> flock {
   return lock
 }
 
-// `@unchecked`: the pointer is set once, and what it points at is only ever read.
+// `@unchecked`: the pointer is set once, and the memory that it points at is only read.
 private final class SystemMapping: DiskMapping, @unchecked Sendable {
   let bytes: UnsafeRawBufferPointer
-  /// Not let go of before the mapping is: what has no name is freed then.
+  /// Released after the mapping: a file without a name is freed then.
   private let file: SystemFile
 
   init(bytes: UnsafeRawBufferPointer, file: SystemFile) {
@@ -367,7 +374,7 @@ private final class SystemMapping: DiskMapping, @unchecked Sendable {
     self.file = file
   }
 
-  /// A shared mapping of a file that is only read has nothing to lose by it.
+  /// A shared mapping of a file that is only read loses nothing by this.
   func release() { madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED) }
 
   deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }

@@ -12,7 +12,7 @@ struct ChangeEntry {
 
   static let largeValue = 1 << 20
 
-  /// The key of entries of nodes that a transaction wrote before its last change. They are of the kind of attributes, which
+  /// The key of entries whose value is nodes that a transaction wrote before its last change. They are of the kind of attributes, which
   /// have no key themselves.
   static let nodesKey = Array("nodes".utf8)
 
@@ -24,32 +24,31 @@ struct ChangeEntry {
   var tree: UInt32
   var keyRange: Range<Int>
   var valueLength: UInt64
-  /// Where the value begins, in the entry.
   var valueStart: Int
   var isLarge: Bool
 
   /// The checks of a large value's pieces, and the whole entry's length.
-  var checksLength: Int { isLarge ? 4 * ChangeEntry.pieces(valueLength) : 0 }
+  var checksLength: Int { isLarge ? 4 * Int((valueLength - 1) / UInt64(ChangeEntry.largeValue) + 1) : 0 }
   var length: UInt64 { UInt64(valueStart) + valueLength + UInt64(checksLength) }
+
+  var valueRange: Range<Int> { valueStart..<valueStart + Int(valueLength) }
 
   /// Whether the value is nodes.
   var isNodes: Bool { kind == .attributes && !keyRange.isEmpty }
 
-  static func pieces(_ valueLength: UInt64) -> Int { Int((valueLength + UInt64(largeValue) - 1) / UInt64(largeValue)) }
-
-  /// The longest that comes before key and value.
+  /// The greatest length of the part before key and value.
   static let longestHead = 1 + 10 + 5 + 3 + 5 + EntryReference.size
   /// The same with the longest key.
   static let longestKeyed = UInt64(longestHead + Limits.key)
 
-  /// The check that references to the entry have, of all of its bytes: that of a large one covers its value by the checks of its pieces.
+  /// The check of all of the entry's bytes in references to it. That of a large entry covers its value by the checks of its pieces.
   func check(_ bytes: UnsafeRawBufferPointer, _ header: FileHeader) -> UInt32 {
     guard isLarge else { return header.check(bytes) }
     let head = header.check(UnsafeRawBufferPointer(rebasing: bytes[..<valueStart]))
     return checksum(head, UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - checksLength)...]))
   }
 
-  /// Reads what comes before the value; `bytes` may end there.
+  /// Reads the part before the value; `bytes` may end there.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer, offset: FileOffset) throws(StorageError) {
     var reader = ByteReader(bytes, what: "change entry", offset: offset)
@@ -73,43 +72,75 @@ struct ChangeEntry {
     valueStart = reader.position
   }
 
-  /// Appends what comes before the value.
-  static func appendHead(
-    to buffer: ByteBuffer, kind: Kind, distance: UInt64, tree: UInt32, key: UnsafeRawBufferPointer, valueLength: UInt64,
-    replaced: EntryReference?, replacesDelete: Bool
-  ) {
-    var tag = kind.rawValue
-    if replaced != nil { tag |= 4 }
-    if replacesDelete { tag |= 8 }
-    if valueLength > UInt64(largeValue) { tag |= 16 }
-    buffer.append(byte: tag)
-    buffer.append(varint: distance)
-    buffer.append(varint: UInt64(tree))
-    buffer.append(varint: UInt64(key.count))
-    buffer.append(varint: valueLength)
-    if let replaced { buffer.append(replaced) }
-    buffer.append(key)
+  /// The part before the value, from a writer.
+  struct Head {
+    var kind: Kind
+    var tree: UInt32
+    var key: UnsafeRawBufferPointer
+    var replaced: EntryReference?
+    var replacesDelete = false
+
+    func append(to buffer: ByteBuffer, distance: UInt64, valueLength: UInt64) {
+      var tag = kind.rawValue
+      if replaced != nil { tag |= 4 }
+      if replacesDelete { tag |= 8 }
+      if valueLength > UInt64(ChangeEntry.largeValue) { tag |= 16 }
+      buffer.append(byte: tag)
+      buffer.append(varint: distance)
+      buffer.append(varint: UInt64(tree))
+      buffer.append(varint: UInt64(key.count))
+      buffer.append(varint: valueLength)
+      if let replaced { buffer.append(replaced) }
+      buffer.append(key)
+    }
   }
 }
 
-extension DataFile {
-  /// The change entry that begins at a place of the frame at `frame`, before `limit`, with its reference, which the frame does not hold:
-  /// its check is computed. `head` are bytes of the file from there on, its key among them.
-  func changeEntry(
-    _ head: Bytes, at offset: FileOffset, of frame: FileOffset, limit: FileOffset
-  ) throws(StorageError) -> (entry: ChangeEntry, reference: EntryReference) {
-    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
-    guard entry.distance == offset - frame, entry.length <= limit - offset, let length = UInt32(exactly: entry.length)
-    else { throw .damaged(what: "change entry", offset: offset) }
-    var check: UInt32
-    if entry.isLarge {
-      check = try hash(offset..<offset + UInt64(entry.valueStart), from: header.seed)
-      check = try hash(offset + entry.length - UInt64(entry.checksLength)..<offset + entry.length, from: check)
-    } else if entry.length <= UInt64(head.count) {
-      check = head.withUnsafeBytes { header.check(UnsafeRawBufferPointer(rebasing: $0[..<Int(length)])) }
-    } else {
-      check = try hash(offset..<offset + entry.length, from: header.seed)
+/// Reads the change entries of a frame one after the other, from long pieces of the file.
+struct ChangeReader: Sendable {
+  private let file: DataFile
+  /// The start of the frame, and the end of its changes.
+  private let frame: FileOffset
+  private let limit: FileOffset
+  /// The start of the next entry.
+  var position: FileOffset
+  private var start: FileOffset = 0
+  private var piece = Bytes()
+
+  private static let size: UInt64 = 1 << 18
+
+  init(_ file: DataFile, frame: FileOffset, limit: FileOffset) {
+    self.file = file
+    self.frame = frame
+    self.limit = limit
+    position = frame &+ UInt64(FrameHeader.size)
+  }
+
+  /// Returns the next entry, the bytes from its first one on, with at least its key, and its reference. The frame does not hold the check
+  /// in that reference: it is computed. Returns nil at the end.
+  mutating func next() throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes, reference: EntryReference)? {
+    guard position < limit else { return nil }
+    let rest = limit - position
+    if position < start || position + min(rest, ChangeEntry.longestKeyed) > start + UInt64(piece.count) {
+      piece = try file.bytes(at: position, count: Int(min(rest, Self.size)), what: "change entry")
+      start = position
     }
-    return (entry, EntryReference(offset: offset, length: length, check: check))
+    let head = piece[Int(position - start)..<piece.count]
+    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: position) }
+    guard entry.distance == position - frame, entry.length <= rest, let length = UInt32(exactly: entry.length)
+    else { throw .damaged(what: "change entry", offset: position) }
+    let reference = EntryReference(offset: position, length: length, check: try check(of: entry, head))
+    position += entry.length
+    return (entry, head, reference)
+  }
+
+  private func check(of entry: ChangeEntry, _ head: Bytes) throws(StorageError) -> UInt32 {
+    let (seed, end) = (file.header.seed, position + entry.length)
+    if entry.isLarge {
+      let check = try file.hash(position..<position + UInt64(entry.valueStart), from: seed)
+      return try file.hash(end - UInt64(entry.checksLength)..<end, from: check)
+    }
+    guard entry.length <= UInt64(head.count) else { return try file.hash(position..<end, from: seed) }
+    return head.withUnsafeBytes { file.header.check(UnsafeRawBufferPointer(rebasing: $0[..<Int(entry.length)])) }
   }
 }

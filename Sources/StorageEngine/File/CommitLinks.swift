@@ -1,4 +1,4 @@
-/// A commit that another one names: by number, by place, and with what a search wants to know before it goes there.
+/// A commit that another one names: its number, its place, and the values that a search needs before it goes there.
 struct CommitLink: Hashable, Sendable {
   var number: UInt64
   var offset: FileOffset
@@ -6,11 +6,11 @@ struct CommitLink: Hashable, Sendable {
   var depth: UInt64
   var date: Int64
 
-  /// To what stands before the first commit.
+  /// The link to the state before the first commit.
   static let beginning = CommitLink(number: 0, offset: 0, depth: 0, date: 0)
 }
 
-/// How one order of commits (by first parents, or of the file) is walked: one step back, and far back.
+/// The steps along one order of commits (by first parents, or of the file): one step back, and far back.
 struct Lineage: Hashable, Sendable {
   /// The commit before; nil for the first.
   var previous: CommitLink?
@@ -18,10 +18,8 @@ struct Lineage: Hashable, Sendable {
   var jump: CommitLink?
   var previousJump: CommitLink?
 
-  static let none = Lineage(previous: nil, jump: nil, previousJump: nil)
-
-  /// The next commit on the way to the newest one that `isWanted`, where wanted ones are all those before some point;
-  /// nil where there is none. `isWanted` of the commit itself must be false.
+  /// The next commit on the way to the newest one that `isWanted`, which must be true of all commits before some point and of no others.
+  /// Returns nil if there is none. `isWanted` of the commit itself must be false.
   func step(towards isWanted: (CommitLink) -> Bool) -> CommitLink? {
     guard let previous else { return nil }
     if isWanted(previous) { return previous }
@@ -32,7 +30,7 @@ struct Lineage: Hashable, Sendable {
 }
 
 extension Lineage {
-  /// The lineage of a commit on top of `previous`, whose own lineage is `its`. `jump` tells the jump of a commit.
+  /// The lineage of a commit on top of `previous`, whose own lineage is `its`. `jumpOf` returns the jump of a commit.
   init(
     after previous: CommitLink, its: Lineage, jumpOf: (CommitLink) throws(StorageError) -> CommitLink?
   ) throws(StorageError) {
@@ -46,30 +44,25 @@ extension Lineage {
 
 /// The pointers of a commit into the file.
 struct CommitLinks: Hashable, Sendable {
-  /// The commit itself.
   var own: CommitLink
-  /// Where its frame ends.
   var frameEnd: FileOffset = 0
-  /// Its depth in the order of the file.
   var orderDepth: UInt64 = 0
   var parents: [CommitLink] = []
-  var ancestry = Lineage.none
-  var order = Lineage.none
+  var ancestry = Lineage()
+  var order = Lineage()
   /// The newest commit at or before this one that restored by roots.
   var lastRestore: CommitLink?
-  /// `head` after this commit.
   var head = CommitLink.beginning
   var catalog = NodePointer.none
   var names = NodePointer.none
   var nextTree: UInt32 = 1
-  /// Where the changes end.
   var changesEnd: FileOffset = 0
   /// The list of superseded entries, as it lies in the record.
   var superseded = SupersededList.none
 }
 
 extension CommitLinks {
-  /// The links of a commit in the frame behind that of `newest`, which is its own head. `jumpOf` tells the jump of a commit, among its
+  /// The links of a commit in the frame behind that of `newest`, which is its own head. `jumpOf` returns the jump of a commit, among its
   /// ancestors or in the order of the file.
   init(
     of number: UInt64, at offset: FileOffset, date: Int64, behind newest: CommitRecord, parents: [CommitRecord],
@@ -94,7 +87,7 @@ extension CommitLinks {
   }
 }
 
-/// Entries of a frame that a later change of the same commit took the place of: where their list lies in the file.
+/// Entries of a frame that a later change of the same commit replaced: the place of their list in the file.
 struct SupersededList: Hashable, Sendable {
   var count: UInt64
   var offset: FileOffset

@@ -55,8 +55,10 @@ extension CommitRecord {
     return list
   }
 
-  /// The record of the frame at `frameOffset`.
-  init(_ bytes: UnsafeRawBufferPointer, frameOffset: FileOffset, header: FrameHeader) throws(StorageError) {
+  /// `isBare`: passes over texts, names and counts, for callers that need the descent of many commits.
+  init(
+    _ bytes: UnsafeRawBufferPointer, frameOffset: FileOffset, header: FrameHeader, isBare: Bool = false
+  ) throws(StorageError) {
     let offset = frameOffset &+ header.recordOffset
     var reader = ByteReader(bytes, what: "commit record", offset: offset)
     guard try reader.byte() == CommitRecord.currentVersion else { throw reader.damage }
@@ -87,22 +89,30 @@ extension CommitRecord {
     guard let nextTree = UInt32(exactly: try reader.varint()) else { throw reader.damage }
     liveBytes = try reader.varint()
     deadBytes = unzigzag(try reader.varint())
-    program = try reader.text()
-    author = try reader.text()
-    action = try reader.text()
+    if isBare {
+      for _ in 0..<3 { try reader.skipText() }
+    } else {
+      program = try reader.text()
+      author = try reader.text()
+      action = try reader.text()
+    }
 
     names = []
     for _ in 0..<(try reader.varint()) {
-      names.append(NameChange(name: try reader.text(), commit: try reader.varint().nonzero))
+      if isBare { try reader.skipText() }
+      let name = isBare ? "" : try reader.text()
+      let commit = try reader.varint().nonzero
+      if !isBare { names.append(NameChange(name: name, commit: commit)) }
     }
     counts = []
     for _ in 0..<(try reader.varint()) {
       guard let identifier = UInt32(exactly: try reader.varint()) else { throw reader.damage }
-      let nameLength = try reader.varint()
-      let name = TreeName([UInt8](try reader.take(nameLength)))
+      let name = try reader.take(try reader.varint())
+      let (inserted, updated, deleted) = (try reader.varint(), try reader.varint(), try reader.varint())
+      if isBare { continue }
       counts.append(
         ChangeCounts(
-          tree: name, inserted: try reader.varint(), updated: try reader.varint(), deleted: try reader.varint(),
+          tree: TreeName([UInt8](name)), inserted: inserted, updated: updated, deleted: deleted,
           identifier: identifier))
     }
     let supersededCount = try reader.varint()
@@ -116,46 +126,6 @@ extension CommitRecord {
       ancestry: ancestry, order: order, lastRestore: lastRestore, head: head, catalog: catalog, names: namesRoot,
       nextTree: nextTree, changesEnd: frameOffset &+ UInt64(FrameHeader.size) &+ header.changesLength,
       superseded: SupersededList(count: supersededCount, offset: listOffset, length: reader.remaining))
-  }
-
-  /// The descent of the commit whose record this is, and the link to the frame before: reads past all else. Same fields in the same order as
-  /// `init(_:frameOffset:header:)`.
-  static func descent(
-    _ bytes: UnsafeRawBufferPointer, frameOffset: FileOffset, header: FrameHeader
-  ) throws(StorageError) -> (descent: CommitDescent, previous: CommitLink?) {
-    var reader = ByteReader(bytes, what: "commit record", offset: frameOffset &+ header.recordOffset)
-    guard try reader.byte() == CommitRecord.currentVersion else { throw reader.damage }
-    let number = try reader.varint()
-    let identity = CommitIdentity(origin: try reader.fixed(), number: try reader.varint())
-    try reader.skip(8)
-    let flags = CommitFlags(rawValue: UInt32(truncatingIfNeeded: try reader.varint()))
-    let undoes = try reader.varint().nonzero
-    _ = try reader.varint()
-    let parentCount = try reader.byte()
-    guard number == header.number, parentCount <= 2 else { throw reader.damage }
-    let first = parentCount > 0 ? try reader.link() : nil
-    let second = parentCount > 1 ? try reader.link() : nil
-    guard (first == nil) == (parentCount == 0), (second == nil) == (parentCount < 2) else { throw reader.damage }
-    for _ in 0..<4 { _ = try reader.link() }
-    let previous = try reader.link()
-    for _ in 0..<2 { _ = try reader.link() }
-    try reader.skip(2 * NodePointer.size)
-    for _ in 0..<3 { _ = try reader.varint() }
-    for _ in 0..<3 { try reader.skipText() }
-    for _ in 0..<(try reader.varint()) {
-      try reader.skipText()
-      _ = try reader.varint()
-    }
-    for _ in 0..<(try reader.varint()) {
-      _ = try reader.varint()
-      try reader.skipText()
-      for _ in 0..<3 { _ = try reader.varint() }
-    }
-    let supersededCount = try reader.varint()
-    let descent = CommitDescent(
-      number: number, identity: identity, flags: flags, undoes: undoes, firstParent: first?.number ?? 0,
-      secondParent: second?.number ?? 0, pedigree: try RecordTail(behind: supersededCount, &reader).pedigree)
-    return (descent, previous)
   }
 
   /// The commit as the order of the file links to it.
@@ -179,9 +149,7 @@ extension ByteReader {
     guard let number = try varint().nonzero else { return nil }
     return CommitLink(number: number, offset: FileOffset(try varint()), depth: try varint(), date: try fixed())
   }
-}
 
-extension ByteReader {
   /// Past a length and as many bytes.
   fileprivate mutating func skipText() throws(StorageError) {
     guard let count = Int(exactly: try varint()) else { throw damage }

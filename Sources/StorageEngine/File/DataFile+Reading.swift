@@ -19,24 +19,7 @@ extension DataFile {
   }
 
   /// The record of the commit at an offset, with its check verified; one read of a frame.
-  func record(at offset: FileOffset) throws(StorageError) -> CommitRecord {
-    try checkedRecord(at: offset) { bytes, header throws(StorageError) in
-      try CommitRecord(bytes, frameOffset: offset, header: header)
-    }
-  }
-
-  /// The descent of the commit that a link names, and the link to the frame before it; one read of a frame, with its check verified.
-  func descent(at link: CommitLink) throws(StorageError) -> (descent: CommitDescent, previous: CommitLink?) {
-    let found = try checkedRecord(at: link.offset) { bytes, header throws(StorageError) in
-      try CommitRecord.descent(bytes, frameOffset: link.offset, header: header)
-    }
-    guard found.descent.number == link.number else { throw .damaged(what: "link to a commit", offset: link.offset) }
-    return found
-  }
-
-  private func checkedRecord<Result>(
-    at offset: FileOffset, _ decode: (UnsafeRawBufferPointer, FrameHeader) throws(StorageError) -> Result
-  ) throws(StorageError) -> Result {
+  func record(at offset: FileOffset, isBare: Bool = false) throws(StorageError) -> CommitRecord {
     let header = try frameHeader(at: offset)
     guard let length = Int(exactly: header.recordLength), offset.bytes < 1 << 62 else {
       throw .damaged(what: "frame header", offset: offset)
@@ -47,20 +30,21 @@ extension DataFile {
       guard self.header.check(bytes) == header.recordCheck else {
         throw .damaged(what: "commit record", offset: position)
       }
-      return try decode(bytes, header)
+      return try CommitRecord(bytes, frameOffset: offset, header: header, isBare: isBare)
     }
   }
 
-  /// The record that a link names.
-  func record(_ link: CommitLink) throws(StorageError) -> CommitRecord {
-    let record = try record(at: link.offset)
+  func record(_ link: CommitLink, isBare: Bool = false) throws(StorageError) -> CommitRecord {
+    let record = try record(at: link.offset, isBare: isBare)
     guard record.number == link.number else { throw .damaged(what: "link to a commit", offset: link.offset) }
     return record
   }
 
   /// The record that a link of a commit names, which is an earlier one: numbers fall with each step, so that no damage makes a walk endless.
-  func record(_ link: CommitLink, before commit: CommitRecord) throws(StorageError) -> CommitRecord {
-    let record = try record(link)
+  func record(
+    _ link: CommitLink, before commit: CommitRecord, isBare: Bool = false
+  ) throws(StorageError) -> CommitRecord {
+    let record = try record(link, isBare: isBare)
     guard record.number < commit.number else {
       throw .damaged(what: "link to a commit", offset: commit.links.own.offset)
     }
@@ -104,7 +88,6 @@ extension DataFile {
     return entry
   }
 
-  /// The change that a reference names.
   func change(_ reference: EntryReference) throws(StorageError) -> Change {
     let (entry, bytes) = try entry(reference)
     guard entry.kind != .attributes else { throw .damaged(what: "record", offset: reference.offset) }
@@ -130,6 +113,6 @@ extension DataFile {
   @inline(__always)
   private func valueRange(_ entry: ChangeEntry, _ reference: EntryReference) throws(StorageError) -> Range<Int> {
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
-    return entry.valueStart..<entry.valueStart + Int(entry.valueLength)
+    return entry.valueRange
   }
 }

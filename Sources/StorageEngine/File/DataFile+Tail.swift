@@ -1,6 +1,18 @@
 extension DataFile {
-  /// The place of the last byte in a range that is not zero, or nil. What was never written is not read, so that a file which
-  /// somebody has made as long as a disk is wide costs nothing.
+  /// Calls `body` with the bytes of a range, at most a MiB at a time, and the start of each piece.
+  func forEachPiece(
+    of range: Range<FileOffset>, what: String, _ body: (Bytes, FileOffset) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let count = Int(min(1 << 20, range.upperBound - position))
+      try body(try bytes(at: position, count: count, what: what), position)
+      position += UInt64(count)
+    }
+  }
+
+  /// The place of the last nonzero byte in a range, or nil. Ranges that were never written are not read, so that a file that was made as
+  /// long as a disk is wide costs nothing.
   func lastNonzero(in range: Range<FileOffset>) throws(StorageError) -> FileOffset? {
     let parts = try engineCall { () throws(DiskError) in try file.writtenParts(of: range.bytes) }
     for part in parts.reversed() {

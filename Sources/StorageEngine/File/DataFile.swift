@@ -1,15 +1,15 @@
 import Locks
 
-/// One generation of a store's data, as everything that reads sees it: bytes at offsets, checked.
+/// One generation of a store's data, as all readers see it: bytes at offsets, checked.
 ///
 /// Bytes that were once readable never change, so reading needs no lock. Safe from any thread.
 final class DataFile: Sendable {
   let file: any DiskFile
   let header: FileHeader
-  /// Which file it is; another one may have the store's name by now.
+  /// The identity of the file; another file may have the store's name by now.
   let identity: FileIdentity
   let counters: Counters
-  /// Whether the file is mapped: what is behind the mapping's end is read by calls.
+  /// Whether the file is mapped. Bytes behind the mapping's end are read by calls.
   private let isMapped: Bool
   /// The newest mapping's first byte and its count of bytes. The count is stored after the address and loaded before it, so the address
   /// is that of a mapping of at least that size.
@@ -44,8 +44,14 @@ final class DataFile: Sendable {
     readableEnd = Atomic(0)
   }
 
-  /// Stands where there is no file, because a server has the entries: nothing can be read in it. An optional file would be
-  /// retained for each record that is read.
+  /// A file that is read by calls alone, up to an offset.
+  convenience init(reading file: any DiskFile, _ header: FileHeader, to end: FileOffset) throws(StorageError) {
+    try self.init(file: file, header: header, readsMapped: false, counters: Counters())
+    extend(to: end)
+  }
+
+  /// A placeholder for trees whose entries a server has: nothing can be read in it. An optional file would be retained for each record that
+  /// is read.
   static let none = DataFile()
 
   private init() {
@@ -83,7 +89,7 @@ final class DataFile: Sendable {
     }
   }
 
-  /// Where bytes before `end` lie in memory; nil if they are not mapped. Valid as long as this object is.
+  /// The address of bytes before `end`. Returns nil if they are not mapped. Valid as long as this object is.
   @inline(__always)
   private func mapped(_ offset: FileOffset, _ count: Int) -> UnsafeRawPointer? {
     guard offset.bytes + UInt64(count) <= mappedBytes.load(ordering: .acquiring),
@@ -92,14 +98,14 @@ final class DataFile: Sendable {
     return base + Int(offset.bytes)
   }
 
-  /// Bytes of the file, where they lie if they are mapped, else in memory of their own.
+  /// Bytes of the file: in the mapping if they are mapped, otherwise in memory of their own.
   func bytes(at offset: FileOffset, count: Int, what: String) throws(StorageError) -> Bytes {
     try part(at: offset, count: count, what: what) { 0..<$0.count }
   }
 
-  /// The bytes at the range that `find` names of those read, counted from the first of them.
+  /// The bytes at the range that `find` returns within the bytes read, counted from the first of them.
   ///
-  /// - Parameter isCopied: reads by a call, into memory of their own, what could be read through the mapping.
+  /// - Parameter isCopied: Reads by a call, into memory of their own, even if the bytes are mapped.
   @inline(__always)
   func part(
     at offset: FileOffset, count: Int, what: String, isCopied: Bool = false,
@@ -125,26 +131,29 @@ final class DataFile: Sendable {
     do {
       done = try file.read(into: block.bytes, at: offset)
     } catch {
-      // What the disk cannot read is damaged, as what it reads wrongly is.
+      // Bytes that the disk cannot read are damaged, in the same way as bytes that it reads wrongly.
       throw error.isUnreadable ? .damaged(what: what, offset: offset) : StorageError(error)
     }
     guard done == count else { throw .damaged(what: what, offset: offset) }
     return block
   }
 
-  /// Notes a node that is about to be written, with its check computed from the same bytes.
+  /// Records a node that is about to be written, with its check computed from the same bytes.
   func trust(_ pointer: NodePointer) {
     if isMapped { verified.insert(pointer) }
   }
 
-  /// Lets go of the memory of what was read of a mapping; it stays readable.
+  /// Releases the memory of the pages read through mappings; they stay readable.
   func releaseMemory() { mappings.withLock { for mapping in $0.all { mapping.release() } } }
 
   /// A node, with its check verified.
-  func node(at pointer: NodePointer) throws(StorageError) -> Node {
+  ///
+  /// - Parameter level: That of the node above, if any: levels fall by one, so that no damage makes a walk endless.
+  func node(at pointer: NodePointer, below level: UInt8? = nil) throws(StorageError) -> Node {
     counters.nodeReads.addLoosely(1)
     var block: MemoryBlock?
     let view = try view(at: pointer, keeping: &block)
+    if let level, Int(view.level) + 1 != Int(level) { throw view.damage }
     if let block { return Node(view: view, owner: .block(block)) }
     return Node(view: view, owner: .file(self))
   }
@@ -158,7 +167,7 @@ final class DataFile: Sendable {
     return try FreshNode(copyingStored: view)
   }
 
-  /// A node, with its check verified and not counted. The view is valid while the file is, or the block where there is one.
+  /// A node, with its check verified, without counting the read. The view is valid as long as the file, or the block if there is one.
   @inline(__always)
   func view(at pointer: NodePointer, keeping block: inout MemoryBlock?) throws(StorageError) -> NodeView {
     let offset = pointer.offset
@@ -184,27 +193,24 @@ final class DataFile: Sendable {
   }
 }
 
-/// Which nodes of a mapping were verified lately, so that the way from the root is not verified again with every search.
+/// The nodes of a mapping that were verified lately, so that the way from the root is not verified again with every search.
 ///
-/// Each place remembers one node by its offset and check; a node that another one took the place of is verified again when it is
-/// next read.
+/// Each place remembers one node by its offset and check; a node that was replaced by another one is verified again when it is next read.
 struct VerifiedNodes: ~Copyable, Sendable {
   private static let count = 1 << 14
+  private let memory: AddressSpace
   // The pointer is set once; its words are only touched as atomics.
   nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt64>>
 
   init() {
-    // Bits that are zero are a zero; to write it would take 32 pages for who reads a few nodes.
-    let memory = zeroedMemory(count: VerifiedNodes.count * MemoryLayout<Atomic<UInt64>>.stride)
-    words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: VerifiedNodes.count)
+    // Zero bits are a zero; writing them would take 32 pages for a process that reads a few nodes.
+    let memory = AddressSpace(count: VerifiedNodes.count * MemoryLayout<Atomic<UInt64>>.stride)
+    guard let memory, let start = memory.bytes.baseAddress else { fatalError("out of memory") }
+    self.memory = memory
+    words = start.bindMemory(to: Atomic<UInt64>.self, capacity: VerifiedNodes.count)
   }
 
-  deinit {
-    words.deinitialize(count: VerifiedNodes.count)
-    freeZeroedMemory(words)
-  }
-
-  /// What stands for a node: never 0, because no node lies at offset 0.
+  /// The word for a node: never 0, because no node lies at offset 0.
   @inline(__always)
   private func word(_ pointer: NodePointer) -> UInt64 { pointer.offset.bytes ^ UInt64(pointer.check) << 32 }
 
@@ -229,7 +235,7 @@ struct Counter: ~Copyable, Sendable {
   private let total = Atomic<UInt64>(0)
 
   func add(_ more: UInt64) { total.wrappingAdd(more, ordering: .relaxed) }
-  /// As `add`, a few nanoseconds cheaper: of two threads that add at the same moment one may be lost. For reads, which are many.
+  /// As `add`, a few nanoseconds cheaper: if two threads add at the same moment, one may be lost. For reads, which are many.
   func addLoosely(_ more: UInt64) {
     total.store(total.load(ordering: .relaxed) &+ more, ordering: .relaxed)
   }
@@ -263,7 +269,7 @@ final class Counters: Sendable {
   }
 }
 
-/// Makes a disk's error one of the store's.
+/// Turns a disk's error into one of the store's.
 func engineCall<R>(_ body: () throws(DiskError) -> R) throws(StorageError) -> R {
   do {
     return try body()

@@ -1,17 +1,16 @@
 /// A file beside the data of a store that is being written, to take the data's name once it is whole.
 ///
-/// It belongs to the one that holds its lock. Nobody else writes to it, takes it away, or gives it another name; and its owner
-/// keeps the lock until it has the data's name, or none. So what has the draft's name while its lock is held is the draft.
+/// It belongs to the holder of its lock. No other process writes to it, removes it, or renames it; and its owner keeps the lock until it
+/// has the data's name, or none. So a file with the draft's name is the draft while the owner holds its lock.
 struct DraftFile: Sendable {
   let disk: any Disk
   let path: String
   let file: any DiskFile
 
-  /// Makes an empty draft, in the place of one that nobody works at any more. Waits for at most `patience` seconds for somebody
-  /// who does, and throws `busy` then.
+  /// Makes an empty draft, and removes an abandoned one. Waits for at most `patience` seconds for a living owner, then throws `busy`.
   static func make(_ path: String, on disk: any Disk, patience: Double = 0) throws(StorageError) -> DraftFile {
-    // Where several make one at once, each may find a file that another has made and not locked yet, or lose its own to one who
-    // took it for left over.
+    // If several processes make one at once, each may find a file that another has made and not locked yet, or lose its own to a process
+    // that took it for abandoned.
     for _ in 0..<64 {
       try taking(path, on: disk, patience: patience)?.discard()
       let draft: DraftFile
@@ -31,41 +30,53 @@ struct DraftFile: Sendable {
     throw busy(path)
   }
 
-  /// The draft that lies there, taken over from one that does not work at it any more; nil where there is none.
+  /// Takes over the draft at a path from an owner that does not work on it any more. Returns nil if there is none.
   static func taking(_ path: String, on disk: any Disk, patience: Double = 0) throws(StorageError) -> DraftFile? {
-    // The name leads elsewhere where its owner was just done with it.
-    for _ in 0..<8 {
-      let file: any DiskFile
-      do {
-        file = try disk.open(path, .readWriteNoLink)
-      } catch {
-        if error.isNotFound { return nil }
-        throw StorageError(error)
-      }
-      let draft = DraftFile(disk: disk, path: path, file: file)
-      guard try engineCall({ () throws(DiskError) in try file.lock(patience: patience) }) else { break }
-      if try engineCall({ () throws(DiskError) in try draft.isInPlace }) { return draft }
-    }
-    throw busy(path)
+    let file = try disk.takeLocked(path, patience: patience) { _ in busy(path) }
+    return file.map { DraftFile(disk: disk, path: path, file: $0) }
   }
 
   private static func busy(_ path: String) -> StorageError { .busy(what: "someone else is writing \(path)") }
 
-  /// Whether the name still leads to it.
   var isInPlace: Bool { get throws(DiskError) { try disk.leads(path, to: file) } }
 
-  /// Takes it away, if it did not get another name already.
+  /// Removes the draft, unless it got another name already.
   func discard() {
     guard (try? isInPlace) ?? false else { return }
     try? disk.unlink(path)
   }
 }
 
+extension Disk {
+  /// Opens the file at a path and takes its lock, waiting for at most `patience` seconds. Returns nil if there is no file.
+  ///
+  /// - Parameter refusal: Returns the error for a file whose lock is held elsewhere, or, without a file, for a name that always changes.
+  func takeLocked(
+    _ path: String, patience: Double, refusal: ((any DiskFile)?) throws(StorageError) -> StorageError
+  ) throws(StorageError) -> (any DiskFile)? {
+    // The name leads elsewhere if its owner was just done with it. The lock of a file without a name keeps no process away.
+    for _ in 0..<8 {
+      let file: any DiskFile
+      do {
+        file = try open(path, .readWriteNoLink)
+      } catch {
+        if error.isNotFound { return nil }
+        throw StorageError(error)
+      }
+      guard try engineCall({ () throws(DiskError) in try file.lock(patience: patience) }) else {
+        throw try refusal(file)
+      }
+      if try engineCall({ () throws(DiskError) in try leads(path, to: file) }) { return file }
+    }
+    throw try refusal(nil)
+  }
+}
+
 extension DiskFile {
-  /// Takes the file's lock, waiting for at most `patience` seconds for another open of it that has the lock; whether it was taken.
+  /// Takes the file's lock, waiting for at most `patience` seconds for another open that holds it. Returns whether it was taken.
   func lock(patience: Double) throws(DiskError) -> Bool {
     let patience = Int64(min(max(0, patience), 1e9) * 1e9)
-    // Another process's lock cannot wake anyone here, so it is asked for again, at growing distances.
+    // Another process's lock cannot wake a thread here, so this tries again, at growing intervals.
     var waited: Int64 = 0
     var pause: Int64 = 500_000
     while true {

@@ -1,28 +1,27 @@
-/// Where the parts of the data file lie.
 enum FileLayout {
   static let pageSize = 4096
-  /// The session block lies in a page of its own: where a disk writes 4 KiB at a time, one that is cut off spoils nothing else.
+  /// The session block lies in a page of its own: if a disk writes 4 KiB at a time, a write that is cut off spoils nothing else.
   static let sessionOffset: FileOffset = 12800
-  /// Where programs of before wrote it, beside the identity. It is read there, and never written.
+  /// The place where older programs wrote it, beside the identity. It is read there, and never written.
   static let oldSessionOffset: FileOffset = 512
   static let slotOffsets: [FileOffset] = [4096, 8192]
   static let firstFrame: FileOffset = 16384
 }
 
-/// What a program must know of to read a store: bits of page 0.
+/// The features that a program must know to read a store: bits of page 0.
 package enum StoreFeature: UInt64, Sendable, CaseIterable {
   /// Reserved for later programs, so that this one can say what it lacks.
   case compressedValues = 1
   case encryptedFrames = 2
   case nodeDeltas = 4
-  /// Commits that were made in other stores, with what their links do not tell (`Pedigree`).
+  /// Commits that were made in other stores, with the part of their descent that their links do not record (`Pedigree`).
   case commitsOfOthers = 8
 
-  /// What the bits of a set stand for, as a list of words; bits without a name as a number.
+  /// The names of the bits of a set, as a list of words; bits without a name as a number.
   static func words(_ bits: UInt64) -> String {
     let named = allCases.filter { bits & $0.rawValue != 0 }
     let rest = named.reduce(bits) { $0 & ~$1.rawValue }
-    return (named.map(\.words) + (rest == 0 ? [] : [hexadecimal(rest)])).joined(separator: ", ")
+    return (named.map(\.words) + (rest == 0 ? [] : ["0x" + String(rest, radix: 16)])).joined(separator: ", ")
   }
 
   private var words: String {
@@ -46,32 +45,28 @@ struct FileHeader: Hashable, Sendable {
   var requiredFeatures: UInt64 = 0
   var optionalFeatures: UInt64 = 0
   var identity: StoreIdentity
-  /// What every check in a frame begins from.
+  /// The initial value of every check in a frame.
   var seed: UInt32
-  /// The other half of the eight bytes that are kept for the seed.
+  /// The other half of the eight bytes that are reserved for the seed.
   var seedReserve: UInt32 = 0
   var firstNumber: UInt64 = 1
 
   func encoded() -> [UInt8] {
-    let buffer = ByteBuffer(capacity: FileHeader.size)
-    buffer.append(FileHeader.magic)
-    buffer.append(FileHeader.currentVersion)
-    buffer.append(UInt32(FileLayout.pageSize))
-    buffer.append(requiredFeatures)
-    buffer.append(optionalFeatures)
-    buffer.append(identity.high)
-    buffer.append(identity.low)
-    buffer.append(identity.generation)
-    buffer.append(identity.created)
-    buffer.append(seed)
-    buffer.append(seedReserve)
-    buffer.append(firstNumber)
-    buffer.append(zeros: FileHeader.size - 4 - buffer.count)
-    buffer.append(checksum(0, buffer.bytes))
-    return [UInt8](buffer.bytes)
+    StoredBlock.encoded(FileHeader.magic, seed: 0) { buffer in
+      buffer.append(FileHeader.currentVersion)
+      buffer.append(UInt32(FileLayout.pageSize))
+      buffer.append(requiredFeatures)
+      buffer.append(optionalFeatures)
+      buffer.append(identity.high)
+      buffer.append(identity.low)
+      buffer.append(identity.generation)
+      buffer.append(identity.created)
+      buffer.append(seed)
+      buffer.append(seedReserve)
+      buffer.append(firstNumber)
+    }
   }
 
-  /// Reads the header of a file at `path`.
   init(reading file: any DiskFile, path: String) throws(StorageError) {
     let block = MemoryBlock(count: FileHeader.size)
     let count: Int
@@ -108,8 +103,8 @@ struct FileHeader: Hashable, Sendable {
     guard firstNumber > 0 else { throw .damaged(what: "identity page", offset: 0) }
   }
 
-  /// Reads the header of the data in a folder. Where nothing of it is left, and what lies beside it shows that there was a store,
-  /// the page is damaged.
+  /// Reads the header of the data in a folder. If nothing of it is left, and the files beside it show that there was a store, the page is
+  /// damaged.
   init(reading file: any DiskFile, of folder: String, on disk: any Disk) throws(StorageError) {
     do {
       try self.init(reading: file, path: folder)
@@ -137,9 +132,8 @@ struct FileHeader: Hashable, Sendable {
   }
 }
 
-/// As which file a store was last written, and by which session.
+/// The file that a store was last written as, and the session that wrote it.
 struct SessionBlock: Hashable, Sendable {
-  static let size = 512
   static let magic: [UInt8] = [0x53, 0x65, 0x73, 0x73, 0x69, 0x6F, 0x6E, 0x0A]
 
   var session: UInt64
@@ -148,26 +142,20 @@ struct SessionBlock: Hashable, Sendable {
   var date: Int64
 
   func encoded() -> [UInt8] {
-    let buffer = ByteBuffer(capacity: SessionBlock.size)
-    buffer.append(SessionBlock.magic)
-    buffer.append(session)
-    buffer.append(file.device)
-    buffer.append(file.inode)
-    buffer.append(origin)
-    buffer.append(date)
-    buffer.append(zeros: SessionBlock.size - 4 - buffer.count)
-    buffer.append(checksum(0, buffer.bytes))
-    return [UInt8](buffer.bytes)
+    StoredBlock.encoded(SessionBlock.magic, seed: 0) { buffer in
+      buffer.append(session)
+      buffer.append(file.device)
+      buffer.append(file.inode)
+      buffer.append(origin)
+      buffer.append(date)
+    }
   }
-
 }
 
 extension SessionBlock {
-  /// Nil where no whole one lies there.
+  /// Returns nil if there is no whole block.
   init?(_ bytes: UnsafeRawBufferPointer) {
-    guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else {
-      return nil
-    }
+    guard let block = StoredBlock(bytes, magic: SessionBlock.magic, seed: 0) else { return nil }
     self.init(
       session: block.number(8), file: FileIdentity(device: block.number(16), inode: block.number(24)),
       origin: block.number(32), date: block.number(40))
@@ -175,19 +163,18 @@ extension SessionBlock {
 }
 
 extension DataFile {
-  /// The session blocks that lie in the file: one, and that of an older program where such a one has written to it too. Which of them
-  /// is valid the lock file tells.
+  /// The session blocks in the file: one, and that of an older program if one has written to it, too. The lock file says which of them is
+  /// valid.
   var sessions: [SessionBlock] {
     [FileLayout.sessionOffset, FileLayout.oldSessionOffset].compactMap { offset in
-      let bytes = try? bytes(at: offset, count: SessionBlock.size, what: "session block")
+      let bytes = try? bytes(at: offset, count: StoredBlock.size, what: "session block")
       return bytes?.withUnsafeBytes { SessionBlock($0) }
     }
   }
 }
 
-/// A hint where the newest commit lies.
+/// A hint to the place of the newest commit.
 struct Slot: Hashable, Sendable {
-  static let size = 512
   static let magic: [UInt8] = [0x53, 0x6C, 0x6F, 0x74, 0x20, 0x20, 0x20, 0x0A]
 
   var sequence: UInt64
@@ -200,39 +187,47 @@ struct Slot: Hashable, Sendable {
   var zeroedEnd: FileOffset
 
   func encoded(seed: UInt32) -> [UInt8] {
-    let buffer = ByteBuffer(capacity: Slot.size)
-    buffer.append(Slot.magic)
-    buffer.append(sequence)
-    buffer.append(generation)
-    buffer.append(frameOffset)
-    buffer.append(number)
-    buffer.append(frameHash)
-    buffer.append(UInt32(isClean ? 1 : 0))
-    buffer.append(durableEnd)
-    buffer.append(zeroedEnd)
-    buffer.append(zeros: Slot.size - 4 - buffer.count)
-    buffer.append(checksum(seed, buffer.bytes))
-    return [UInt8](buffer.bytes)
+    StoredBlock.encoded(Slot.magic, seed: seed) { buffer in
+      buffer.append(sequence)
+      buffer.append(generation)
+      buffer.append(frameOffset)
+      buffer.append(number)
+      buffer.append(frameHash)
+      buffer.append(UInt32(isClean ? 1 : 0))
+      buffer.append(durableEnd)
+      buffer.append(zeroedEnd)
+    }
   }
-
 }
 
 extension Slot {
   init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
-    guard let block = CheckedBlock(bytes, size: Slot.size, magic: Slot.magic, seed: seed) else { return nil }
-    let flags: UInt32 = block.number(44)
-    let isClean = flags & 1 == 1
+    guard let block = StoredBlock(bytes, magic: Slot.magic, seed: seed) else { return nil }
     self.init(
       sequence: block.number(8), generation: block.number(16), frameOffset: block.offset(24), number: block.number(32),
-      frameHash: block.number(40), isClean: isClean, durableEnd: block.offset(48), zeroedEnd: block.offset(56))
+      frameHash: block.number(40), isClean: (block.number(44) as UInt32) & 1 > 0, durableEnd: block.offset(48),
+      zeroedEnd: block.offset(56))
   }
 }
 
-/// A block of fixed size with a magic before and a check behind.
-struct CheckedBlock {
+/// A block of 512 bytes that begins with a magic and ends with a check.
+struct StoredBlock {
+  static let size = 512
+
   private let bytes: UnsafeRawBufferPointer
 
-  init?(_ bytes: UnsafeRawBufferPointer, size: Int, magic: [UInt8], seed: UInt32) {
+  /// A block with the fields that `append` adds, and zeros behind them.
+  static func encoded(_ magic: [UInt8], seed: UInt32, _ append: (ByteBuffer) -> Void) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: size)
+    buffer.append(magic)
+    append(buffer)
+    buffer.append(zeros: size - 4 - buffer.count)
+    buffer.append(checksum(seed, buffer.bytes))
+    return [UInt8](buffer.bytes)
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer, magic: [UInt8], seed: UInt32) {
+    let size = Self.size
     guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return nil }
     let check = checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
     guard loadInteger(UInt32.self, bytes, at: size - 4) == check else { return nil }

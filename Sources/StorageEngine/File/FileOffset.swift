@@ -2,14 +2,14 @@
 ///
 /// A type of its own, so that a position is not taken for a length, a commit's number or a count: two positions have a distance
 /// and no sum. It costs nothing; in memory and in the file it is the number.
-package struct FileOffset: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
+package struct FileOffset: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
   /// Bytes from the file's beginning.
   package var bytes: UInt64
 
   @inline(__always)
   package init(_ bytes: UInt64) { self.bytes = bytes }
 
-  /// Behind so many bytes; there cannot be fewer than none.
+  /// The position behind a number of bytes, which must not be negative.
   @inline(__always)
   package init(_ bytes: Int) { self.bytes = UInt64(bytes) }
 
@@ -47,13 +47,13 @@ package struct FileOffset: Hashable, Comparable, Sendable, ExpressibleByIntegerL
   package func aligned(to alignment: UInt64) -> FileOffset {
     FileOffset((bytes + (alignment - 1)) / alignment * alignment)
   }
+
+  package var description: String { String(bytes) }
 }
 
 /// In nodes and entries a position takes six bytes.
 extension FileOffset {
-  static let shortSize = 6
-
-  /// From `shortSize` bytes at `position`; the caller has checked that they lie there.
+  /// Reads six bytes at `position`; the caller has checked that they lie there.
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer, at position: Int) {
     self.bytes =
@@ -61,7 +61,7 @@ extension FileOffset {
       | UInt64(loadInteger(UInt16.self, bytes, at: position + 4)) << 32
   }
 
-  /// Into `shortSize` bytes.
+  /// Writes six bytes.
   @inline(__always)
   func store(into target: UnsafeMutableRawPointer) {
     target.storeBytes(of: UInt32(truncatingIfNeeded: bytes).littleEndian, as: UInt32.self)
@@ -69,20 +69,16 @@ extension FileOffset {
   }
 }
 
-extension FileOffset: CustomStringConvertible {
-  package var description: String { String(bytes) }
-}
-
 extension Range<FileOffset> {
   /// The bytes in between.
   package var length: UInt64 { upperBound - lowerBound }
 
-  /// As the numbers that a file is asked by.
+  /// The same range as plain numbers, for calls on a file.
   package var bytes: Range<UInt64> { lowerBound.bytes..<upperBound.bytes }
 }
 
 extension FileStatus {
-  /// Where the file ends.
+  /// The position of the file's end.
   package var end: FileOffset { FileOffset(size) }
 }
 

@@ -3,8 +3,9 @@ struct FrameHeader: Hashable, Sendable {
   static let size = 64
   static let trailerSize = 16
   static let magic: [UInt8] = [0x46, 0x72, 0x61, 0x6D]
-  /// The same as a number: each frame that is read is looked at for it.
+  /// The same as a number: each frame that is read is checked for it.
   private static let magicNumber: UInt32 = 0x6D61_7246
+  static let knownKind: UInt32 = 1
   static let trailerMagic: [UInt8] = [0x45, 0x6E, 0x64, 0x2E]
 
   var number: UInt64
@@ -19,7 +20,7 @@ struct FrameHeader: Hashable, Sendable {
   func encoded(seed: UInt32) -> [UInt8] {
     let buffer = ByteBuffer(capacity: FrameHeader.size)
     buffer.append(FrameHeader.magic)
-    buffer.append(UInt32(1))
+    buffer.append(FrameHeader.knownKind)
     buffer.append(number)
     buffer.append(length)
     buffer.append(previousOffset)
@@ -31,16 +32,12 @@ struct FrameHeader: Hashable, Sendable {
     buffer.append(checksum(seed, buffer.bytes))
     return [UInt8](buffer.bytes)
   }
-
 }
 
 extension FrameHeader {
-  /// Nil where the bytes are no header of a frame of this file.
+  /// Returns nil if the bytes are not a header of a frame of this file.
   init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
-    guard bytes.count >= FrameHeader.size, loadInteger(UInt32.self, bytes, at: 0) == FrameHeader.magicNumber,
-      loadInteger(UInt32.self, bytes, at: 4) == 1,
-      loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
-    else { return nil }
+    guard FrameHeader.kind(bytes, seed: seed) == FrameHeader.knownKind else { return nil }
     self.init(
       number: loadInteger(UInt64.self, bytes, at: 8), length: loadInteger(UInt64.self, bytes, at: 16),
       previousOffset: FileOffset(loadInteger(UInt64.self, bytes, at: 24)),
@@ -51,14 +48,15 @@ extension FrameHeader {
     else { return nil }
   }
 
-  /// Whether the bytes are a header of this file, of a frame of a kind that only later programs know.
-  static func isOfUnknownKind(_ bytes: UnsafeRawBufferPointer, seed: UInt32) -> Bool {
-    bytes.count >= size && loadInteger(UInt32.self, bytes, at: 0) == magicNumber
-      && loadInteger(UInt32.self, bytes, at: 4) != 1
-      && loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
+  /// The kind of the frame that begins with a header. Returns nil if the bytes are not a header of this file.
+  static func kind(_ bytes: UnsafeRawBufferPointer, seed: UInt32) -> UInt32? {
+    guard bytes.count >= size, loadInteger(UInt32.self, bytes, at: 0) == magicNumber,
+      loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
+    else { return nil }
+    return loadInteger(UInt32.self, bytes, at: 4)
   }
 
-  /// The length of a frame with parts of these lengths; nil where it is no length.
+  /// The length of a frame with parts of these lengths. Returns nil if they make no valid length.
   static func length(changes: UInt64, nodes: UInt64, record: UInt32) -> UInt64? {
     let (first, overflow) = changes.addingReportingOverflow(nodes)
     guard !overflow, first < 1 << 60 else { return nil }
@@ -66,13 +64,13 @@ extension FrameHeader {
     return UInt64(size + trailerSize) + (body + 7) / 8 * 8
   }
 
-  /// Where a frame ends whose last byte that is not zero lies at an offset: a trailer may end with zeros.
+  /// The end of a frame whose last nonzero byte lies at an offset: a trailer may end with zeros.
   static func end(behind last: FileOffset) -> FileOffset { (last + 1).aligned(to: 8) }
 
   var recordOffset: UInt64 { UInt64(FrameHeader.size) &+ changesLength &+ nodesLength }
 }
 
-/// A place in the chain of frames: where the last one lies, its number and hash, and where the next one begins.
+/// A place in the chain of frames: the last frame's offset, number and hash, and the offset of the next one.
 struct ChainEnd: Hashable, Sendable {
   var offset: FileOffset
   var number: UInt64

@@ -1,5 +1,4 @@
 extension LockHold {
-  static let size = 512
   static let magic: [UInt8] = [0x4C, 0x6F, 0x63, 0x6B, 0x20, 0x20, 0x20, 0x0A]
   private static let longestProgram = 400
   static let generationOffset = 8
@@ -10,26 +9,23 @@ extension LockHold {
   static let idleByte: FileOffset = 507
 
   func encoded() -> [UInt8] {
-    let buffer = ByteBuffer(capacity: LockHold.size)
-    buffer.append(LockHold.magic)
-    buffer.append(generation)
-    buffer.append(durableEnd)
-    buffer.append(session)
-    buffer.append(processIdentifier)
-    buffer.append(UInt32(0))
-    buffer.append(since)
-    var name = program
-    while name.utf8.count > LockHold.longestProgram { name.removeLast() }
-    buffer.append(text: name)
-    buffer.append(zeros: LockHold.changedOffset - buffer.count)
-    buffer.append(changed)
-    buffer.append(zeros: LockHold.size - 4 - buffer.count)
-    buffer.append(checksum(0, buffer.bytes))
-    return [UInt8](buffer.bytes)
+    StoredBlock.encoded(LockHold.magic, seed: 0) { buffer in
+      buffer.append(generation)
+      buffer.append(durableEnd)
+      buffer.append(session)
+      buffer.append(processIdentifier)
+      buffer.append(UInt32(0))
+      buffer.append(since)
+      var name = program
+      while name.utf8.count > LockHold.longestProgram { name.removeLast() }
+      buffer.append(text: name)
+      buffer.append(zeros: LockHold.changedOffset - buffer.count)
+      buffer.append(changed)
+    }
   }
 
   init?(_ bytes: UnsafeRawBufferPointer) {
-    guard let block = CheckedBlock(bytes, size: LockHold.size, magic: LockHold.magic, seed: 0) else { return nil }
+    guard let block = StoredBlock(bytes, magic: LockHold.magic, seed: 0) else { return nil }
     var reader = block.reader(at: 48, what: "lock")
     guard let program = try? reader.text() else { return nil }
     self.init(
@@ -40,20 +36,14 @@ extension LockHold {
   }
 }
 
-/// The bytes of a hold, of which only the durable end changes from sync to sync.
-struct EncodedHold: Sendable {
-  private(set) var bytes: [UInt8] = []
-
-  init() {}
-
-  init(_ hold: LockHold) { bytes = hold.encoded() }
-
-  mutating func move(to durableEnd: FileOffset) {
-    bytes.withUnsafeMutableBytes { bytes in
-      guard bytes.count == LockHold.size else { return }
+extension [UInt8] {
+  /// Changes the durable end in the bytes of a hold: only that changes from sync to sync.
+  mutating func moveHold(to durableEnd: FileOffset) {
+    withUnsafeMutableBytes { bytes in
+      guard bytes.count == StoredBlock.size else { return }
       bytes.storeBytes(of: durableEnd.bytes.littleEndian, toByteOffset: LockHold.durableEndOffset, as: UInt64.self)
-      let check = checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<(LockHold.size - 4)]))
-      bytes.storeBytes(of: check.littleEndian, toByteOffset: LockHold.size - 4, as: UInt32.self)
+      let check = checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<(StoredBlock.size - 4)]))
+      bytes.storeBytes(of: check.littleEndian, toByteOffset: StoredBlock.size - 4, as: UInt32.self)
     }
   }
 }
@@ -68,7 +58,7 @@ struct LockFile: Sendable {
     path = folder + "/lock"
   }
 
-  /// What the lock file says and whether its writer lives. Takes nothing.
+  /// The hold in the lock file, and whether its writer lives. Takes no lock.
   func look() throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
     let file: any DiskFile
     do {
@@ -80,63 +70,44 @@ struct LockFile: Sendable {
     return try Self.look(file)
   }
 
-  /// What an open lock file says and whether its writer lives.
+  /// The hold in an open lock file, and whether its writer lives.
   static func look(_ file: any DiskFile) throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
     // The lock first: a hold that is read after it is at least as new.
     let isHeld = try engineCall { () throws(DiskError) in try file.isLockedElsewhere() }
     return (try hold(in: file), isHeld)
   }
 
-  /// What an open lock file says.
   static func hold(in file: any DiskFile) throws(StorageError) -> LockHold? {
-    // A writer may just be replacing the block; it is one small write.
-    for _ in 0..<8 {
-      if let hold = try LockFile.read(file) { return hold }
+    let block = MemoryBlock(count: StoredBlock.size)
+    do {
+      // A writer may be replacing the block at this moment, by one small write.
+      for _ in 0..<8 {
+        let count = try file.read(into: block.bytes, at: 0)
+        let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count])
+        if let hold = LockHold(bytes) { return hold }
+      }
+    } catch {
+      // The file says nothing then, like one that is lost.
+      if !error.isUnreadable { throw StorageError(error) }
     }
     return nil
-  }
-
-  static func read(_ file: any DiskFile) throws(StorageError) -> LockHold? {
-    let block = MemoryBlock(count: LockHold.size)
-    let count: Int
-    do {
-      count = try file.read(into: block.bytes, at: 0)
-    } catch {
-      // It says nothing then, as one that is lost.
-      if error.isUnreadable { return nil }
-      throw StorageError(error)
-    }
-    return LockHold(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count]))
   }
 
   /// Takes the writer's lock in the file that has its name then, waiting for at most `patience` seconds for another process.
   func take(patience: Double) throws(StorageError) -> any DiskFile {
     for _ in 0..<8 {
-      let file = try openForLocking()
-      guard try engineCall({ () throws(DiskError) in try file.lock(patience: patience) }) else {
-        throw .locked(try LockFile.read(file) ?? .unknown)
+      let file = try disk.takeLocked(path, patience: patience) { file throws(StorageError) in
+        guard let file else { return .replaced(path: path) }
+        return .locked(try Self.hold(in: file) ?? .unknown)
       }
-      // The lock of a file that nobody finds, because it lost its name meanwhile, keeps nobody away.
-      if try engineCall({ () throws(DiskError) in try disk.leads(path, to: file) }) { return file }
-    }
-    throw .replaced(path: path)
-  }
-
-  /// Opens the file for locking, making it where it is missing.
-  private func openForLocking() throws(StorageError) -> any DiskFile {
-    for _ in 0..<4 {
+      if let file { return file }
       do {
-        return try disk.open(path, .readWriteNoLink)
-      } catch {
-        guard error.isNotFound else { throw StorageError(error) }
-      }
-      do {
-        return try disk.open(path, .create)
+        _ = try disk.open(path, .create)
       } catch {
         // Another process made it in between.
         if !error.isExisting { throw StorageError(error) }
       }
     }
-    throw .io(DiskError(operation: "open", path: path, code: 0))
+    throw .replaced(path: path)
   }
 }

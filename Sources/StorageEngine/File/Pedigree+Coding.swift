@@ -1,4 +1,4 @@
-/// What a record says behind its list of superseded entries, where the first programs read no further.
+/// The part of a record behind its list of superseded entries, where the first programs do not read.
 struct RecordTail: Sendable {
   var pedigree: Pedigree?
   /// How many bytes right before the frame were not durable yet when it was written; nil if the record does not say.
@@ -23,12 +23,11 @@ struct RecordTail: Sendable {
       buffer.append(clock)
     }
   }
-
 }
 
 extension RecordTail {
-  /// Reads past the list of superseded entries. The fields are in ascending order of their tags, and a later program may have
-  /// added some: those end what is read.
+  /// Reads past the list of superseded entries. The fields are in ascending order of their tags. Reading ends at an unknown field, which a
+  /// later program may have added.
   init(behind superseded: UInt64, _ reader: inout ByteReader) throws(StorageError) {
     self.init()
     guard UInt64(reader.remaining) > superseded else { return }
@@ -67,7 +66,7 @@ extension Pedigree {
     }
   }
 
-  /// Reads what follows the form.
+  /// Reads the part behind the form byte.
   fileprivate init(_ reader: inout ByteReader) throws(StorageError) {
     self.init()
     let parentCount = try reader.varint()
@@ -104,7 +103,7 @@ extension ByteReader {
 }
 
 extension DataFile {
-  /// What lies behind the list of superseded entries of a commit's record.
+  /// The part behind the list of superseded entries of a commit's record.
   func tail(of commit: CommitRecord) throws(StorageError) -> RecordTail {
     let list = commit.links.superseded
     guard UInt64(list.length) > list.count else { return RecordTail() }
@@ -115,10 +114,10 @@ extension DataFile {
     }
   }
 
-  /// The clock of a commit's writer, in nanoseconds since 1970. It is the date, unless that is a parent's date: a clock may have been
-  /// behind that one's. Reads the record again in that case only.
+  /// The clock of a commit's writer, in nanoseconds since 1970. It is the date, unless that is a parent's date: then the clock may have
+  /// been behind. Reads the record again in that case only.
   func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
-    // The parent that a date was taken from may be one that was squashed.
+    // The parent that a date was taken from may have been squashed.
     guard commit.flags.contains(.squashed) || commit.links.parents.contains(where: { $0.date == commit.date }) else {
       return commit.date
     }
@@ -127,7 +126,7 @@ extension DataFile {
 
   func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? { try tail(of: commit).pedigree }
 
-  /// The commits that one was made on, as whom they are known everywhere; `pedigree`: the commit's own.
+  /// The identities of the commits that a commit was made on. `pedigree`: the commit's own.
   func parents(of commit: CommitRecord, _ pedigree: Pedigree?) throws(StorageError) -> [CommitIdentity] {
     if let parents = pedigree?.parents { return parents }
     var identities: [CommitIdentity] = []
@@ -135,23 +134,18 @@ extension DataFile {
     return identities
   }
 
-  /// Goes through commits by the order of the file, from the newest one back, with where their frames begin; `visit` answers whether to go on.
+  /// Visits commits in the order of the file, from the newest one back, with the start of each frame; `visit` returns whether to go on.
   func forEachDescent(
     from newest: CommitLink, _ visit: (CommitDescent, _ offset: FileOffset) throws(StorageError) -> Bool
   ) throws(StorageError) {
-    var link = newest
-    while link.number > 0 {
-      let (descent, previous) = try descent(at: link)
-      guard try visit(descent, link.offset), let previous else { return }
-      // Numbers fall with each step, so that no damage makes the walk endless.
-      guard previous.number < link.number else { throw .damaged(what: "link to a commit", offset: link.offset) }
-      link = previous
+    guard newest.number > 0 else { return }
+    try walk(from: record(newest, isBare: true), along: \.order, isBare: true) { record throws(StorageError) in
+      try visit(CommitDescent(of: record, try pedigree(of: record)), record.links.own.offset)
     }
   }
 }
 
 extension FileStore {
-  /// What a commit's links do not tell of where it comes from; nil where they tell all. Of a commit of this store.
   package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
     let file = publication.current.file
     if commit.links.own.offset < file.end, let found = try? file.record(at: commit.links.own.offset), found == commit {
@@ -161,16 +155,12 @@ extension FileStore {
     return try file.pedigree(of: self.commit(commit.number))
   }
 
-  /// Goes through all commits that are durable, the newest first, those beside `head`'s history too, with what their links do not tell.
-  /// Reads the record of each; `visit` answers whether to go on.
   package func forEachCommit(
     _ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool
   ) throws(StorageError) {
     let state = publication.current
-    var record = state.newest
-    while record.number > 0, try visit(record, try state.file.pedigree(of: record)) {
-      guard let previous = record.links.order.previous else { return }
-      record = try state.file.record(previous, before: record)
+    try state.file.walk(from: state.newest, along: \.order) { record throws(StorageError) in
+      record.number > 0 ? try visit(record, try state.file.pedigree(of: record)) : false
     }
   }
 
@@ -180,11 +170,11 @@ extension FileStore {
     }
   }
 
-  /// Whether the data says of itself that older programs must refuse it for this.
+  /// Whether the data has a feature because of which older programs must refuse it.
   package func has(_ feature: StoreFeature) -> Bool { publication.current.file.header.has(feature) }
 
-  /// Sees to it that commits of other stores may be taken in: where the store was made without, its file is written anew, once, with
-  /// all its history.
+  /// Makes sure that commits of other stores may be taken in. If the store was made without that feature, its file is written again, once,
+  /// with all its history.
   package func admitCommitsOfOthers() throws(StorageError) {
     if has(.commitsOfOthers) { return }
     try refresh()

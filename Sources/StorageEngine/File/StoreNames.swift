@@ -1,20 +1,19 @@
 import Locks
 
-/// The names of a store's data and lock, as the one sees them who holds the lock: whether they still lead to the files that are
-/// open.
+/// The names of a store's data and lock, as the holder of the lock sees them: whether they still lead to the files that are open.
 ///
-/// Somebody may put a backup in the place of the data, or take `lock` for a leftover and delete it, while a program writes. What
-/// that program went on to write would be in no store. The names are looked up by the store's path. A store whose folder is moved is
-/// followed as long as nothing takes the folder's place: so the folder is kept open.
+/// A user may replace the data by a backup, or delete `lock` as a leftover, while a program writes. Then the program's further commits
+/// would be in no store. The names are looked up by the store's path. A store whose folder is moved is followed as long as nothing takes
+/// the folder's place: so the folder is kept open.
 ///
-/// Safe from any thread: a sync that is under way looks at the names while a compaction changes one of them.
+/// Safe from any thread: a running sync checks the names while a compaction changes one of them.
 final class StoreNames: Sendable {
   private let disk: any Disk
   private let path: String
   private let dataPath: String
   private let lockPath: String
   private let folder: any DiskFolder
-  /// The files that the data's name may lead to: one, and while it is being given to another one both.
+  /// The files that the data's name may lead to: one, or both while the name passes to another file.
   private let data: Mutex<[FileIdentity]>
   private let lock: FileIdentity
 
@@ -25,7 +24,7 @@ final class StoreNames: Sendable {
     dataPath = Reading.dataPath(path)
     lockPath = path + "/lock"
     folder = try engineCall { () throws(DiskError) in try disk.openFolder(path) }
-    /// The identity by name, which not every file system gives an open file too.
+    /// The identity by name, which some file systems do not give to an open file.
     func identity(of path: String, _ file: any DiskFile) throws(StorageError) -> FileIdentity {
       let found = try engineCall { () throws(DiskError) in
         try disk.leads(path, to: file) ? try disk.identity(path) : nil
@@ -37,9 +36,9 @@ final class StoreNames: Sendable {
     self.lock = try identity(of: lockPath, lock)
   }
 
-  /// Throws `replaced` where another file has one of the names, or none has it. Costs two system calls.
+  /// Throws `replaced` if another file has one of the names, or none has it. Costs two system calls.
   ///
-  /// - Parameter byPath: whether to throw `busy` where the folder was moved.
+  /// - Parameter byPath: Whether to throw `busy` if the folder was moved.
   func check(byPath: Bool) throws(StorageError) {
     try check(dataPath, "data", byPath) { found in data.withLock { $0.contains(found) } }
     try check(lockPath, "lock", byPath) { $0 == lock }
@@ -56,9 +55,9 @@ final class StoreNames: Sendable {
     guard let found, isOurs(found) else { throw .replaced(path: path) }
   }
 
-  /// Expects another file under the name of the data too, which who holds the lock is about to put there.
+  /// Also accepts another file under the name of the data, which the holder of the lock is about to put there.
   func expect(_ identity: FileIdentity) { data.withLock { $0.append(identity) } }
 
-  /// Expects that file only, from now on.
+  /// Accepts only that file from now on.
   func follow(_ identity: FileIdentity) { data.withLock { $0 = [identity] } }
 }

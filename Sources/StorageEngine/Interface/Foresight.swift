@@ -1,16 +1,16 @@
-/// What a read that begins now will look at. A server answers it along with its newest state, so that both take one round trip.
+/// The data that a read will look at first. A server returns it with its newest state, so that both take one round trip.
 package enum Foresight: Sendable {
-  /// What trees have for keys.
+  /// Keys whose entries in trees are looked up.
   case keys([ForeseenKey])
   /// The page that will be asked for first.
   case page(PageRequest)
-  /// What a server was asked for already.
+  /// Data that a server was asked for already.
   case asked(any AskedServer)
 }
 
 /// A question to a server that is under way.
 package protocol AskedServer: AnyObject, Sendable {
-  /// Whether the answer is there, or comes within a millisecond. Where it does not, those that follow are not waited for at once.
+  /// Whether the answer is there, or comes within a millisecond. If it does not, the following questions are not waited for at once.
   var isAnswered: Bool { get }
 }
 
@@ -29,12 +29,12 @@ package struct ForeseenKey: Hashable, Sendable {
 package struct PageRequest: Hashable, Sendable {
   package var tree: TreeName
   package var lower: [UInt8]
-  /// Nil: to the end.
+  /// The end of the range; if nil, the end of the tree.
   package var upper: [UInt8]?
   package var limit: Int
-  /// From the end of the range on, in falling order.
+  /// Whether to begin at the end of the range, in descending order.
   package var isReversed: Bool
-  /// The tree of the records that the ends of the keys name; each comes along with its entry. Nil where the tree holds the records.
+  /// The tree of the records that the ends of the keys name; each comes along with its entry. Nil if the tree holds the records.
   package var records: TreeName?
 
   package init(
@@ -52,7 +52,7 @@ package struct PageRequest: Hashable, Sendable {
 /// An entry of a page.
 package struct PageRow: Sendable {
   package var key: Bytes
-  /// Its record; nil where it leads to none.
+  /// Its record; nil if it leads to none.
   package var record: RecordReference?
 
   package init(key: Bytes, record: RecordReference?) {

@@ -1,22 +1,22 @@
-/// A store's state as of one commit on a server: what a `View` holds there.
+/// A store's state as of one commit on a server: the part of a `View` that reads there.
 package protocol ServedView: AnyObject, Sendable {
   func tree(_ name: TreeName) throws(StorageError) -> Tree?
   func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName]
-  /// The states that a key has had up to this view, newest first, its deletes among them: at most `limit`, of commits before
-  /// `before`. Fewer are all.
+  /// The states of a key up to this view, newest first, its deletes among them: at most `limit`, of commits before `before`. Fewer than
+  /// `limit` are all.
   func versions(
     of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
   ) throws(StorageError) -> [Version]
-  /// What differs from this view to another one in a tree, in the order of the keys, from a key on: a page of it.
+  /// A page of the differences from this view to another one in a tree, in the order of the keys, from a key on.
   func differences(
     to newer: any ServedView, in name: TreeName, from key: [UInt8]
   ) throws(StorageError) -> ServedDifferencePage
 }
 
-/// A part of what differs between two views.
+/// A part of the differences between two views.
 package struct ServedDifferencePage: Sendable {
   package var differences: [Difference]
-  /// Where the next page begins; nil where there is none.
+  /// The key at which the next page begins; nil if there is none.
   package var next: [UInt8]?
 
   package init(differences: [Difference], next: [UInt8]?) {
@@ -25,33 +25,33 @@ package struct ServedDifferencePage: Sendable {
   }
 }
 
-/// A tree on a server, in the order of bytes: as of a commit, or as a transaction has it. What it shows never changes.
+/// A tree on a server, in the order of bytes, as of a commit, or as a transaction has it. Its contents never change.
 package protocol ServedTree: AnyObject, Sendable {
   var count: UInt64 { get throws(StorageError) }
-  /// The entries of keys, each in the place of its key: one round trip.
+  /// Finds the entries of keys, each at the position of its key. Costs one round trip.
   func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?]
   /// How many entries lie before a key: counted.
   func rank(of key: [UInt8]) throws(StorageError) -> UInt64
-  /// The first entries from `lower` on and before `upper`, in order; the last ones, in falling order, where `isReversed`. Fewer than
-  /// `limit` are all.
+  /// The first entries from `lower` on and before `upper`, in ascending order. If `isReversed` is true, the last ones, in descending order.
+  /// Fewer than `limit` are all.
   func page(from lower: [UInt8], to upper: [UInt8]?, limit: Int, isReversed: Bool) throws(StorageError) -> [Entry]
-  /// The same, each entry with its record. One round trip of a view; one more for the records of an open transaction, and none for what
-  /// was foreseen.
+  /// The same, each entry with its record. Costs one round trip of a view, one more for the records of an open transaction, and none for
+  /// records that were foreseen.
   func page(_ request: PageRequest) throws(StorageError) -> [PageRow]
-  /// A key that just `rank` entries lie before, or as the least bound nothing lies behind; nil where there are not so many.
+  /// A key that exactly `rank` entries lie before, or a bound behind the last entry. Returns nil if there are fewer entries.
   func bound(atRank rank: UInt64) throws(StorageError) -> [UInt8]?
 }
 
 /// A record of a store on a server: the key that it has in its tree, the commit that wrote it, and its value.
 ///
-/// `RecordReference` holds one where a file's says where a change entry lies.
+/// On a server, `RecordReference` holds such a record; in a file, the place of a change entry.
 package final class ServedRecord: Sendable {
   package let tree: UInt32
   package let key: Bytes
   /// The commit that wrote it; 0: the transaction that it was read in.
   package let commit: UInt64
   package let kind: Change.Kind
-  /// The state that it took the place of, where that was asked for.
+  /// The state that it replaced, if the caller asked for it.
   let replaced: ServedRecord?
   private let read: @Sendable () throws(StorageError) -> Bytes
 
@@ -67,7 +67,7 @@ package final class ServedRecord: Sendable {
     read = value
   }
 
-  /// Came with its entry, or is read now.
+  /// The value, which came with its entry or is read now.
   package var value: Bytes { get throws(StorageError) { try read() } }
 
   package var reference: RecordReference { .served(self) }
@@ -92,16 +92,14 @@ extension ServedRecord: Hashable {
   }
 }
 
-/// A place in a tree on a server: a run of entries at a time. A copy goes its own way.
+/// A place in a tree on a server, which reads a run of entries at a time. A copy moves independently.
 struct ServedCursor: Sendable {
   private let tree: any ServedTree
   private var page: [Entry] = []
   private var index = 0
-  private var edge: Edge?
-  /// Who goes on reading gets longer pages.
+  private var edge: Cursor.Edge?
+  /// The length of the next page. Pages grow while reading goes on.
   private var limit = Self.shortest
-
-  private enum Edge { case beforeStart, afterEnd }
 
   private static let shortest = 100
   private static let longest = 1_600
@@ -110,11 +108,10 @@ struct ServedCursor: Sendable {
 
   var current: Entry? { page.indices.contains(index) ? page[index] : nil }
 
-  /// The entries of the page from the current one on.
-  var rest: ArraySlice<Entry> { page.indices.contains(index) ? page[index...] : [] }
-
-  /// Those before it.
-  var before: ArraySlice<Entry> { page.indices.contains(index) ? page[..<index] : [] }
+  /// The entries of the page from the current one on, or up to it if `before` is true.
+  func atHand(before: Bool) -> ArraySlice<Entry> {
+    page.indices.contains(index) ? before ? page[...index] : page[index...] : []
+  }
 
   mutating func seek(to key: [UInt8]) throws(StorageError) {
     limit = Self.shortest
@@ -164,7 +161,7 @@ struct ServedCursor: Sendable {
 }
 
 extension KeyProbe {
-  /// The key in a tree of byte order. A server orders nothing else.
+  /// The key in a tree of byte order. A server has no other order.
   func served() throws(StorageError) -> [UInt8] {
     guard case .bytes(let key) = self else {
       throw .wrongTree(TreeName([]), reason: "its order is that of bytes")
@@ -173,19 +170,13 @@ extension KeyProbe {
   }
 }
 
-/// What differs between two views on a server, a page at a time.
-struct ServedDifferences: Sendable {
-  private let older: any ServedView
-  private let newer: any ServedView
-  private let name: TreeName
-  private var page: ArraySlice<Difference> = []
-  private var nextKey: [UInt8]? = []
-
-  init(older: any ServedView, newer: any ServedView, name: TreeName) {
-    self.older = older
-    self.newer = newer
-    self.name = name
-  }
+/// The differences between two views on a server, a page at a time.
+struct ServedDifferences: Walk {
+  let older: any ServedView
+  let newer: any ServedView
+  let name: TreeName
+  private(set) var page: ArraySlice<Difference> = []
+  private(set) var nextKey: [UInt8]? = []
 
   mutating func next() throws(StorageError) -> Difference? {
     while page.isEmpty {
@@ -199,21 +190,15 @@ struct ServedDifferences: Sendable {
 }
 
 /// The states that a record has had on a server, newest first.
-struct ServedVersions: Sendable {
-  private let view: any ServedView
-  private let name: TreeName
-  private let key: [UInt8]
-  private var page: ArraySlice<Version> = []
-  private var before: UInt64?
-  private var isAtEnd = false
+struct ServedVersions: Walk {
+  let view: any ServedView
+  let name: TreeName
+  let key: [UInt8]
+  private(set) var page: ArraySlice<Version> = []
+  private(set) var before: UInt64?
+  private(set) var isAtEnd = false
 
   private static let pageSize = 100
-
-  init(view: any ServedView, name: TreeName, key: [UInt8]) {
-    self.view = view
-    self.name = name
-    self.key = key
-  }
 
   mutating func next() throws(StorageError) -> Version? {
     if page.isEmpty, !isAtEnd {

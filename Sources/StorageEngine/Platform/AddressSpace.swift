@@ -6,10 +6,10 @@
 
 /// Address space that takes memory only where it is touched, and is zero there at first.
 package final class AddressSpace: @unchecked Sendable {
-  // `@unchecked`: the pointer is set once; who writes where is the owner's care.
+  // `@unchecked`: the pointer is set once; the owner must order the writes.
   package let bytes: UnsafeMutableRawBufferPointer
 
-  /// Nil where the system has no room for it.
+  /// Returns nil if the system has no room for it.
   package init?(count: Int) {
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON
@@ -32,25 +32,9 @@ package final class AddressSpace: @unchecked Sendable {
   }
 #endif
 
-/// The error numbers that a disk in memory answers with.
+/// The error numbers that a disk in memory throws.
 enum MemoryDiskCode {
   static let notFound = ENOENT
   static let exists = EEXIST
   static let tooLarge = EFBIG
 }
-
-/// Nanoseconds since 1970.
-package func wallClock() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-}
-
-/// Memory that is zero; where it is much, the system gives it page by page as it is touched. Given back by `freeZeroedMemory(_:)`. Where
-/// there is none the program ends, as `allocate` ends it.
-func zeroedMemory(count: Int) -> UnsafeMutableRawPointer {
-  guard let memory = calloc(count, 1) else { fatalError("out of memory") }
-  return memory
-}
-
-func freeZeroedMemory(_ memory: UnsafeMutableRawPointer) { free(memory) }

@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// The number by which the system knows this process.
+/// The system's number of this process.
 package func processIdentifier() -> Int32 { getpid() }
 
 /// The system's words for an error number.
@@ -16,36 +16,49 @@ func systemMessage(_ code: Int32) -> String {
 }
 
 extension DiskError {
-  /// Whether the call failed for want of room, so that it may succeed later.
+  /// Whether the call failed for lack of room, so that it may succeed later.
   var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
-  /// Whether the disk could not give back what was written to it.
+  /// Whether the disk could not return bytes that were written to it.
   var isUnreadable: Bool { code == EIO }
-  /// Whether nothing lies at the path.
-  var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
-  /// Whether something lies at the path already.
+  /// Whether there is nothing at the path.
+  package var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
+  /// Whether something exists at the path already.
   var isExisting: Bool { code == EEXIST }
-  /// Whether this process may not do what it tried.
+  /// Whether this process lacks the right to do what it tried.
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
-/// The error number of one who may only read.
+/// The error number of a disk that may only be read.
 let readOnlyCode = EROFS
 
-/// Nanoseconds on a clock that nobody sets, from any beginning. No system call where the kernel shares its clock with processes.
-package func monotonicClock() -> Int64 {
+/// Nanoseconds since 1970.
+package func wallClock() -> Int64 { time(of: CLOCK_REALTIME) }
+
+/// Nanoseconds on a clock that cannot be set, from any beginning. Makes no system call if the kernel shares its clock with processes.
+package func monotonicClock() -> Int64 { time(of: CLOCK_MONOTONIC) }
+
+private func time(of clock: clockid_t) -> Int64 {
   var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  clock_gettime(clock, &time)
+  return time.nanoseconds
 }
 
-/// A mutex with two conditions, one for whoever waits for news and one (the bell) for a thread that waits for work.
+extension timespec {
+  var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
+
+  init(nanoseconds: Int64) {
+    self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  }
+}
+
+/// A mutex with two conditions, one for waiters for a change and one (the bell) for a thread that waits for work.
 final class Monitor: @unchecked Sendable {
   // `@unchecked`: POSIX mutexes and conditions are made to be used from any thread; their storage never moves.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private let bell = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   #if DEBUG
-    /// Checks, in debug builds, what holds of what the lock guards: each time before somebody else may have it. Set before the lock
+    /// Checks, in debug builds, the invariants of the guarded state each time before another thread may take the lock. Set before the lock
     /// is first taken.
     var checkInvariants: (() -> Void)?
   #endif
@@ -53,18 +66,18 @@ final class Monitor: @unchecked Sendable {
   init() {
     #if canImport(Darwin)
       pthread_mutex_init(mutex, nil)
-      // Waits are relative there, on a clock that nobody sets.
+      // Waits are relative there, on a clock that cannot be set.
       pthread_cond_init(condition, nil)
       pthread_cond_init(bell, nil)
     #else
-      // Whoever holds it lets go of it within a microsecond, so a thread looks a few times before it sleeps
-      // (PTHREAD_MUTEX_ADAPTIVE_NP, whose name is hidden from Swift behind `_GNU_SOURCE`).
+      // A holder releases it within a microsecond, so a thread tries a few times before it sleeps (PTHREAD_MUTEX_ADAPTIVE_NP, whose name is
+      // hidden from Swift behind `_GNU_SOURCE`).
       var kind = pthread_mutexattr_t()
       pthread_mutexattr_init(&kind)
       pthread_mutexattr_settype(&kind, 3)
       pthread_mutex_init(mutex, &kind)
       pthread_mutexattr_destroy(&kind)
-      // By default the end of a wait is a time of the wall clock: set back by an hour it would make a wait last an hour.
+      // By default the end of a wait is a time of the wall clock: if the clock is set back by an hour, a wait lasts an hour longer.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
       pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -89,22 +102,14 @@ final class Monitor: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
-  /// Lets go of the lock, waits until someone notifies, and takes it again. May return without cause.
-  func wait() {
-    check()
-    pthread_cond_wait(condition, mutex)
-  }
+  /// Releases the lock, waits for a notification, and takes the lock again. May return without cause.
+  func wait() { _ = wait(for: condition, nanoseconds: nil) }
 
-  /// As `wait`, for at most so long; false when the time is over.
+  /// As `wait`, for at most `nanoseconds`. Returns false when the time is over.
   func wait(nanoseconds: Int64) -> Bool { wait(for: condition, nanoseconds: nanoseconds) }
 
-  /// Lets go of the lock until the bell rings, for at most `nanoseconds` if given; false when the time is over.
-  func waitForBell(nanoseconds: Int64? = nil) -> Bool {
-    if let nanoseconds { return wait(for: bell, nanoseconds: nanoseconds) }
-    check()
-    pthread_cond_wait(bell, mutex)
-    return true
-  }
+  /// Releases the lock until the bell rings, for at most `nanoseconds` if given. Returns false when the time is over.
+  func waitForBell(nanoseconds: Int64? = nil) -> Bool { wait(for: bell, nanoseconds: nanoseconds) }
 
   private func check() {
     #if DEBUG
@@ -112,14 +117,14 @@ final class Monitor: @unchecked Sendable {
     #endif
   }
 
-  private func wait(for condition: UnsafeMutablePointer<pthread_cond_t>, nanoseconds: Int64) -> Bool {
+  private func wait(for condition: UnsafeMutablePointer<pthread_cond_t>, nanoseconds: Int64?) -> Bool {
     check()
+    guard let nanoseconds else { return pthread_cond_wait(condition, mutex) == 0 }
     #if canImport(Darwin)
-      var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+      var time = timespec(nanoseconds: nanoseconds)
       return pthread_cond_timedwait_relative_np(condition, mutex, &time) == 0
     #else
-      let end = monotonicClock() &+ nanoseconds
-      var time = timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
+      var time = timespec(nanoseconds: monotonicClock() &+ nanoseconds)
       return pthread_cond_timedwait(condition, mutex, &time) == 0
     #endif
   }
@@ -135,9 +140,9 @@ final class Monitor: @unchecked Sendable {
   }
 }
 
-/// Something that one thread makes happen, once, and others wait for.
+/// An event that one thread causes, once, and others wait for.
 ///
-/// To fire it does not make the one that wakes wait for a mutex, as a condition would.
+/// Unlike a condition, firing it does not make the woken thread wait for a mutex.
 final class Signal: @unchecked Sendable {
   #if canImport(Darwin)
     // `@unchecked`: `isFired` is only touched while `monitor` is held. The system has no semaphores without a name.
@@ -165,7 +170,7 @@ final class Signal: @unchecked Sendable {
 
     func fire() { sem_post(semaphore) }
 
-    /// Returns when it has happened, and lets the next one that waits go on.
+    /// Returns when the event has happened, and lets the next waiter go on.
     func wait() {
       while sem_wait(semaphore) != 0 {}
       sem_post(semaphore)
@@ -173,15 +178,13 @@ final class Signal: @unchecked Sendable {
   #endif
 }
 
-/// Lets a thread rest, for waiting on what cannot notify: the lock of another process.
+/// Suspends a thread for a time, to wait for something that cannot notify: the lock of another process.
 func rest(nanoseconds: Int64) {
-  var time = timespec()
-  time.tv_sec = Int(nanoseconds / 1_000_000_000)
-  time.tv_nsec = Int(nanoseconds % 1_000_000_000)
+  var time = timespec(nanoseconds: nanoseconds)
   nanosleep(&time, nil)
 }
 
-/// Tells the calling thread from all others that live.
+/// Distinguishes the calling thread from all other living threads.
 func threadIdentity() -> UInt {
   #if canImport(Darwin)
     UInt(bitPattern: pthread_self())
@@ -190,10 +193,9 @@ func threadIdentity() -> UInt {
   #endif
 }
 
-/// Gives the processor to any other thread that can run.
+/// Yields the processor to any other thread that can run.
 package func letOthersRun() { sched_yield() }
 
-/// Starts a detached thread.
 func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
   final class Body: Sendable {
     let run: @Sendable () -> Void

@@ -1,4 +1,4 @@
-/// Values that one thread makes and another takes, in order. A few of them wait at most: the maker then waits itself.
+/// Values that one thread makes and another takes, in order. If as many as the capacity are queued, the maker waits.
 package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
   // `@unchecked`: everything is only touched while `monitor` is held.
   private let monitor = Monitor()
@@ -9,10 +9,10 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
 
   fileprivate init(capacity: Int) { self.capacity = max(1, capacity) }
 
-  /// Whether no value waits: who takes them has nothing to do, or will have so soon.
+  /// Whether no value is queued: the taker has nothing to do, or soon will have nothing.
   package var isEmpty: Bool { monitor.withLock { waiting.isEmpty } }
 
-  /// Adds a value, as soon as there is room; false where no more are wanted.
+  /// Adds a value as soon as there is room. Returns false if no more are wanted.
   package func put(_ value: Value) -> Bool {
     monitor.withLock {
       while waiting.count >= capacity, !isRefused { monitor.wait() }
@@ -23,7 +23,7 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The next value, as soon as it is there; nil after the last one.
+  /// The next value, as soon as there is one. Returns nil after the last one.
   package func take() -> Value? {
     monitor.withLock {
       while waiting.isEmpty, !isComplete { monitor.wait() }
@@ -42,7 +42,7 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Has the maker hear that no more are wanted, and waits until it has ended.
+  /// Tells the maker that no more values are wanted, and waits until it has ended.
   fileprivate func refuseAndWait() {
     monitor.withLock {
       isRefused = true
@@ -52,12 +52,12 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Runs `make` on a thread of its own, and `use` on the caller's, which takes what the other has put into the queue. Comes back when
-/// both have ended; where `use` ends before the last value, `make` hears of it at its next `put`. Where the system gives no thread,
-/// the caller's runs one after the other, and all values wait.
+/// Runs `make` on a thread of its own, and `use` on the caller's, which takes the values that `make` puts into the queue. Returns when both
+/// have ended. If `use` ends before the last value, `make` learns that at its next `put`. If the system gives no thread, the caller's
+/// thread runs one after the other, and all values are queued.
 ///
-/// - Parameter capacity: how many values may wait.
-/// - Throws: what `use` throws.
+/// - Parameter capacity: How many values may be queued.
+/// - Throws: The error of `use`.
 package func workingAhead<Value: Sendable, Result, Failure: Error>(
   by capacity: Int, make: (BoundedQueue<Value>) -> Void, use: (BoundedQueue<Value>) throws(Failure) -> Result
 ) throws(Failure) -> Result {
@@ -75,15 +75,15 @@ package func workingAhead<Value: Sendable, Result, Failure: Error>(
   }
 }
 
-/// What the other thread runs.
+/// The closure that the other thread runs.
 private final class Making<Value: Sendable>: @unchecked Sendable {
-  // `@unchecked`: only the thread that runs it touches the closure, and nothing of what it captures is touched by the caller's before
-  // the queue is complete.
+  // `@unchecked`: only the thread that runs it touches the closure, and the caller's thread touches nothing that it captures before the
+  // queue is complete.
   private var make: ((BoundedQueue<Value>) -> Void)?
 
   init(make: @escaping (BoundedQueue<Value>) -> Void) { self.make = make }
 
-  /// Lets go of the closure before the caller hears that it has ended, which it must not outlive.
+  /// Releases the closure before the caller learns that it has ended, because the closure must not outlive the call.
   func run(_ queue: BoundedQueue<Value>) {
     make?(queue)
     make = nil

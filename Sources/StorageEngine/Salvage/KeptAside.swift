@@ -1,7 +1,7 @@
-/// What a recovery has cut off behind the last whole commit, in a file beside the data.
+/// The bytes that a recovery has cut off behind the last whole commit, in a file beside the data.
 ///
-/// Most often it is what was written of a commit that a power cut interrupted, and of no use. But whole commits may be among it,
-/// behind one that did not reach the disk, or, by a program of before, behind damage.
+/// Most often they are the part of a commit that a power cut interrupted, and of no use. But they may contain whole commits, behind one
+/// that did not reach the disk, or, if an older program cut them, behind damage.
 struct KeptAside {
   static let prefix = "cut-after-"
 
@@ -11,19 +11,19 @@ struct KeptAside {
   let file: any DiskFile
   let size: UInt64
 
-  /// Where recovery puts what it cuts off behind a commit.
+  /// The path at which recovery puts the bytes that it cuts off behind a commit.
   static func newPath(in folder: String, after number: UInt64, on disk: any Disk) -> String {
     "\(folder)/\(prefix)\(number)-\(String(disk.randomNumber(), radix: 16))"
   }
 
-  /// All that lie beside the data of the store at a path, by their names. One that cannot be opened is not among them.
+  /// All such files beside the data of the store at a path, by their names. A file that cannot be opened is left out.
   static func all(at path: String, on disk: any Disk) throws(StorageError) -> [KeptAside] {
     try engineCall { () throws(DiskError) in try disk.list(path) }.sorted().compactMap {
       KeptAside($0, at: path, on: disk)
     }
   }
 
-  /// Nil where the name is none of such a file, or it cannot be opened.
+  /// Returns nil if the name is not one of such a file, or if the file cannot be opened.
   init?(_ name: String, at path: String, on disk: any Disk) {
     guard name.hasPrefix(Self.prefix) else { return nil }
     let digits = name.dropFirst(Self.prefix.count).prefix { $0.isASCII && $0.isNumber }
@@ -32,19 +32,17 @@ struct KeptAside {
     else { return nil }
     self.name = name
     self.number = number
-    // What older programs have kept ends with the last byte that is not zero.
+    // A file that an older program has kept ends with the last byte that is not zero.
     size = (status.size + 7) / 8 * 8
     self.file = MendedFile(file, with: TolerantFile(file), at: 0, size: size)
   }
 
-  /// The whole frames in it, by its own offsets, with the seed of their checks. A compaction gives a store another seed, so
-  /// what was cut off before one is read by the seed that its own headers began from.
+  /// The whole frames in it, by its own offsets, with the seed of their checks. A compaction gives a store another seed, so bytes cut off
+  /// before one are read by the seed from which their own headers began.
   func wholeFrames() throws(StorageError) -> (frames: [FrameSurvey.Frame], seed: UInt32) {
     let identity = StoreIdentity(high: 0, low: 0, generation: 0, created: 0)
-    let plain = try DataFile(
-      file: file, header: FileHeader(identity: identity, seed: 0), readsMapped: false, counters: Counters())
     let end = FileOffset(size)
-    plain.extend(to: end)
+    let plain = try DataFile(reading: file, FileHeader(identity: identity, seed: 0), to: end)
     var seen: Set<UInt32> = []
     var found: (frames: [FrameSurvey.Frame], seed: UInt32) = ([], 0)
     try FrameSurvey.forEachPlace(of: plain, in: 0..<end) { place throws(StorageError) in
@@ -53,28 +51,25 @@ struct KeptAside {
       let check = header.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 60) }
       let seed = HeaderRecovery.seed(before: Array(header[..<60]), givingCheck: check)
       guard seen.insert(seed).inserted else { return true }
-      let file = try DataFile(
-        file: file, header: FileHeader(identity: identity, seed: UInt64(seed)), readsMapped: false, counters: Counters()
-      )
-      file.extend(to: end)
+      let file = try DataFile(reading: file, FileHeader(identity: identity, seed: UInt64(seed)), to: end)
       found = (try FrameSurvey.wholeFrames(of: file, in: 0..<end), seed)
       return found.frames.isEmpty
     }
     return found
   }
 
-  /// Each header that is damaged begins from a seed of its own; so many are tried.
+  /// The number of seeds to try: each damaged header gives a seed of its own.
   private static let mostSeeds = 64
 }
 
-/// The data of a store with what was cut off in its old place again.
+/// The data of a store with the cut bytes in their old place again.
 final class MendedFile: ReadOnlyFile {
   private let base: any DiskFile
   private let cut: any DiskFile
   private let start: UInt64
   private let end: UInt64
 
-  /// `start`: where in the data what was cut off began; `size`: how much it was. What `cut` does not hold of it was zeros.
+  /// `start`: the old place of the cut bytes in the data; `size`: their count. Bytes that `cut` does not hold were zeros.
   init(_ base: any DiskFile, with cut: any DiskFile, at start: FileOffset, size: UInt64) {
     self.base = base
     self.cut = cut

@@ -1,4 +1,4 @@
-/// The changes of a frame, read one after the other without help of trees or record.
+/// The changes of a frame, read one after the other without the help of trees or record.
 struct LooseChanges {
   struct Found {
     var tree: UInt32
@@ -9,35 +9,32 @@ struct LooseChanges {
     var isProven: Bool
   }
 
-  /// In the order of the frame; a later change of a key takes the place of an earlier one.
+  /// In the order of the frame; a later change of a key replaces an earlier one.
   private(set) var found: [Found] = []
 
-  /// Reads the changes that begin behind the header of the frame at `frame`, before `limit`, and looks for their proofs
-  /// up to `end`. Behind a change that makes no sense those are read that a proof leads to. `isWhole`: the frame's own hash
-  /// proves them.
+  /// Reads the changes that begin behind the header of the frame at `frame`, before `limit`, and looks for their proofs up to `end`. Behind
+  /// a change that makes no sense, it reads those that a proof leads to. `isWhole`: the frame's own hash proves them.
   init(
     in file: DataFile, frame: FileOffset, limit: FileOffset, end: FileOffset, isWhole: Bool
   ) throws(StorageError) {
-    let start = frame + UInt64(FrameHeader.size)
-    var position = start
-    var read: [(entry: ChangeEntry, bytes: Bytes, reference: EntryReference)] = []
-    while position < limit, let next = LooseChanges.read(at: position, of: frame, limit: limit, file) {
-      read.append(next)
-      position += next.entry.length
-    }
+    var reader = ChangeReader(file, frame: frame, limit: limit)
+    let start = reader.position
+    var read: [(entry: ChangeEntry, reference: EntryReference)] = []
+    while let (entry, _, reference) = try? reader.next() { read.append((entry, reference)) }
+    let position = reader.position
     var (proofs, rest) = (Set<EntryReference>(), Bytes())
     if !isWhole, position < end {
       rest = try file.bytes(at: position, count: Int(end - position), what: "frame")
       proofs = rest.references(into: start..<limit)
       for proof in proofs.sorted(by: { $0.offset < $1.offset }) where proof.offset > position {
-        guard let next = LooseChanges.read(at: proof.offset, of: frame, limit: limit, file), next.reference == proof
-        else { continue }
-        read.append(next)
+        reader.position = proof.offset
+        if let (entry, _, reference) = try? reader.next(), reference == proof { read.append((entry, reference)) }
       }
     }
-    // A damaged reference costs a search each, so not too many are looked for.
+    // A damaged reference costs a search each, so their number is limited.
     var searches = 64
-    for (entry, bytes, reference) in read where !entry.isNodes {
+    for (entry, reference) in read where !entry.isNodes {
+      let bytes = try file.bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
       var isProven = isWhole || proofs.contains(reference)
       if !isProven, searches > 0 {
         searches -= 1
@@ -48,14 +45,14 @@ struct LooseChanges {
       found.append(
         Found(
           tree: entry.tree, kind: entry.kind, key: bytes[entry.keyRange].array,
-          value: bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))], isProven: isProven))
+          value: bytes[entry.valueRange], isProven: isProven))
     }
   }
 
-  /// Those that are proven, in the order of the frame.
+  /// The proven ones, in the order of the frame.
   var proven: [Found] { found.filter(\.isProven) }
 
-  /// Those of records whose last change is not proven.
+  /// The changes of records whose last change is not proven.
   var unproven: [Found] {
     struct Place: Hashable {
       var tree: UInt32
@@ -64,24 +61,11 @@ struct LooseChanges {
     let kept = Set(proven.map { Place(tree: $0.tree, key: $0.key) })
     return found.filter { !$0.isProven && !kept.contains(Place(tree: $0.tree, key: $0.key)) }
   }
-
-  /// The change of a frame that begins at a place; nil if what lies there makes no sense as one.
-  private static func read(
-    at offset: FileOffset, of frame: FileOffset, limit: FileOffset, _ file: DataFile
-  ) -> (entry: ChangeEntry, bytes: Bytes, reference: EntryReference)? {
-    guard
-      let head = try? file.bytes(
-        at: offset, count: Int(min(ChangeEntry.longestKeyed, limit - offset)), what: "change entry"),
-      let (entry, reference) = try? file.changeEntry(head, at: offset, of: frame, limit: limit),
-      let bytes = try? file.bytes(at: offset, count: Int(reference.length), what: "change entry")
-    else { return nil }
-    return (entry, bytes, reference)
-  }
 }
 
 extension Bytes {
-  /// Whether a reference lies in these bytes of which at most three bytes are others, and at most one of its check: an entry that is not
-  /// what was written meets that once in four million times.
+  /// Whether these bytes hold a reference of which at most three bytes differ, and at most one of its check: a damaged entry matches by
+  /// chance once in four million times.
   fileprivate func holdDamaged(_ reference: EntryReference) -> Bool {
     let buffer = ByteBuffer(capacity: EntryReference.size)
     buffer.append(reference)
@@ -100,7 +84,7 @@ extension Bytes {
     }
   }
 
-  /// What may be references into a range, wherever they lie in these bytes.
+  /// All possible references into a range, at any place in these bytes.
   fileprivate func references(into range: Range<FileOffset>) -> Set<EntryReference> {
     var found: Set<EntryReference> = []
     withUnsafeBytes { bytes in

@@ -1,26 +1,26 @@
-/// Writes a new store from what is readable of a damaged one.
+/// Writes a new store from the readable parts of a damaged one.
 ///
-/// Commit by commit, in the order of the file: the new store gets the same state, with the same date, program, author,
-/// action and names, on top of the commit that took the place of its parent. What cannot be read of a commit's trees is
-/// taken from the commit before and from the changes in its own frame that a check proves; a record whose value cannot be read
-/// keeps the value it had before. The past stays readable, and the new store has an origin of its own.
-struct Salvage {
+/// Commit by commit, in the order of the file: the new store gets the same state, with the same date, program, author, action and names, on
+/// top of the commit that replaced its parent. Unreadable parts of a commit's trees are taken from the commit before, and from the changes
+/// in its own frame that a check proves. A record whose value cannot be read keeps the value it had before. The past stays readable, and
+/// the new store has an origin of its own.
+final class Salvage {
   let source: DataFile
   let survey: FrameSurvey
   let target: FileStore
   var report = SalvageReport()
-  /// The commit of the new store that took the place of one of the old.
+  /// The commit of the new store that replaced one of the old.
   var places: [UInt64: UInt64] = [:]
   /// Records of the old store's commits that could be read.
   var records: [UInt64: CommitRecord] = [:]
   /// The names of trees, as far as they are known from catalogs, by identifier.
   var treeNames: [UInt32: TreeName] = [:]
-  /// Records that cannot be read, so that each is told once.
+  /// Unreadable records, so that each is reported once.
   var lostRecords: Set<FileOffset> = []
   var newest: UInt64 = 0
-  /// Whether what is saved lies beside the head and its names, and leaves them alone.
+  /// Whether the saved commits stay outside `head` and its names, and leave both unchanged.
   var isBeside = false
-  /// The number that the first commit of what is surveyed has.
+  /// The number of the first commit in the surveyed range.
   var firstNumber: UInt64
 
   init(source: DataFile, survey: FrameSurvey, target: FileStore) {
@@ -30,7 +30,11 @@ struct Salvage {
     firstNumber = source.header.firstNumber
   }
 
-  mutating func run(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
+  func lose(_ kind: SalvageLoss.Kind, commit: UInt64, tree: TreeName? = nil, key: [UInt8]? = nil) {
+    report.losses.append(SalvageLoss(kind, commit: commit, tree: tree, key: key))
+  }
+
+  func run(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
     learnNames()
     var last = survey.start
     for (index, frame) in survey.frames.enumerated() {
@@ -49,21 +53,23 @@ struct Salvage {
     }
     if let gap = survey.leftover { try mend(gap: gap, before: nil) }
     if isBeside { return }
-    try mendNames()
+    if let newest = survey.frames.lazy.compactMap({ self.records[$0.header.number] }).last {
+      try mendHeadAndNames(newest)
+    }
     try tellCommitsBeyondTheEnd()
     try countRecords()
   }
 
-  /// Where the file was cut short a slot still tells how far it went.
-  private mutating func tellCommitsBeyondTheEnd() throws(StorageError) {
+  /// Reports commits beyond the end. If the file was cut short, a slot still says how far it went.
+  private func tellCommitsBeyondTheEnd() throws(StorageError) {
     let known = max(survey.frames.last?.header.number ?? 0, report.losses.map(\.commit).max() ?? 0)
     let slots = try Opening(file: source, limit: source.end).readSlots()
     guard let promised = slots.map(\.number).max(), promised > known else { return }
-    report.losses.append(SalvageLoss(.commits(to: promised), commit: known + 1))
+    lose(.commits(to: promised), commit: known + 1)
   }
 
-  /// Reads what needs no order: records, and which tree has which identifier.
-  private mutating func learnNames() {
+  /// Reads the parts that need no order: records, and the identifiers of trees.
+  private func learnNames() {
     for frame in survey.frames {
       guard let record = try? source.record(at: frame.offset) else { continue }
       records[record.number] = record
@@ -73,28 +79,30 @@ struct Salvage {
 
   // MARK: A commit whose record can be read
 
-  private mutating func save(_ record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
+  private func save(_ record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
     let base = self.base(of: record)
     let transaction = try target.beginBlocking(on: base == 0 ? nil : base)
-    var state = try StateSalvage(
-      salvage: self, transaction: transaction, record: record, frame: frame, base: base,
-      oldParent: record.parents.first.flatMap { records[$0] }.flatMap { places[$0.number] == base ? $0 : nil })
+    var restored: (old: CommitRecord, new: View)?
+    if let number = record.restores, let old = records[number], let place = places[number] {
+      restored = (old, try target.view(at: place))
+    }
+    var state = StateSalvage(
+      salvage: self, transaction: transaction, record: record, frame: frame,
+      oldParent: record.parents.first.flatMap { records[$0] }.flatMap { places[$0.number] == base ? $0 : nil },
+      restored: restored)
     try state.run()
-    report.losses += state.losses
-    lostRecords = state.lostRecords
-    treeNames.merge(state.treeNames) { _, new in new }
     let committed = try transaction.commit(description(of: record, base: base))
     finish(record.number, committed?.number ?? base)
-    // Nil if nothing of what it changed can be read.
+    // Nil if nothing that it changed can be read.
     if committed != nil { report.savedCommits += 1 }
   }
 
-  private mutating func finish(_ old: UInt64, _ new: UInt64) {
+  private func finish(_ old: UInt64, _ new: UInt64) {
     places[old] = new
     newest = max(newest, new)
   }
 
-  /// The commit of the new store on which this one goes: what became of its parent, or the nearest one before it.
+  /// The commit of the new store to build this one on: the copy of its parent, or of the nearest commit before that.
   private func base(of record: CommitRecord) -> UInt64 {
     guard let parent = record.parents.first else { return 0 }
     if let place = places[parent] { return place }
@@ -130,29 +138,29 @@ struct Salvage {
 
   // MARK: A commit whose record cannot be read
 
-  private mutating func mend(_ frame: FrameSurvey.Frame) throws(StorageError) {
-    report.losses.append(SalvageLoss(.commit, commit: frame.header.number))
+  private func mend(_ frame: FrameSurvey.Frame) throws(StorageError) {
+    lose(.commit, commit: frame.header.number)
     let changes = try LooseChanges(
       in: source, frame: frame.offset, limit: frame.nodesStart, end: frame.end, isWhole: frame.isWhole)
     try apply(changes, of: frame.header.number)
   }
 
-  /// A frame whose header cannot be read begins where the one before ends, with its changes.
-  private mutating func mend(gap: Range<FileOffset>, before next: FrameSurvey.Frame?) throws(StorageError) {
+  /// A frame whose header cannot be read begins at the end of the one before, with its changes.
+  private func mend(gap: Range<FileOffset>, before next: FrameSurvey.Frame?) throws(StorageError) {
     let before = survey.frames.last { $0.end <= gap.lowerBound }?.header.number
     let first = (before ?? firstNumber &- 1) &+ 1
     guard next != nil || gap.length > UInt64(FrameHeader.size) else { return }
     let changes = try LooseChanges(
       in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
-    // The tail of an unfinished commit is no loss: nobody was told of it.
+    // The tail of an unfinished commit is not a loss: the commit was never reported.
     if next == nil, changes.proven.isEmpty { return }
     for number in lostNumbers(from: first, in: gap, before: next) {
-      report.losses.append(SalvageLoss(.commit, commit: number))
+      lose(.commit, commit: number)
     }
     try apply(changes, of: first)
   }
 
-  /// The numbers of the commits that a gap held: not more than it had room for, for numbers may be missing since a compaction.
+  /// The numbers of the commits that a gap held: at most as many as it had room for, because numbers may be missing since a compaction.
   private func lostNumbers(
     from first: UInt64, in gap: Range<FileOffset>, before next: FrameSurvey.Frame?
   ) -> ClosedRange<UInt64> {
@@ -163,17 +171,17 @@ struct Salvage {
   }
 
   /// Makes a commit of proven changes alone.
-  private mutating func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
+  private func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
     for change in changes.unproven {
       guard let name = treeNames[change.tree] else { continue }
-      report.losses.append(SalvageLoss(.unproven, commit: number, tree: name, key: change.key))
+      lose(.unproven, commit: number, tree: name, key: change.key)
     }
     guard !changes.proven.isEmpty else { return }
-    // Which commit it was made on is lost with it: most likely the head of then.
+    // The commit that it was made on is lost with it: most likely the `head` of that time.
     let head = isBeside ? newest : target.head.commit.number
     let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
     for change in changes.proven {
-      guard let name = treeNames[change.tree] else { continue }
+      guard let name = treeNames[change.tree], try takesChanges(name, transaction) else { continue }
       try apply(change, to: name, transaction)
     }
     let info = CommitInfo(
@@ -185,21 +193,24 @@ struct Salvage {
     }
   }
 
-  /// Whether a commit whose record cannot be read was the head, by what the next one that can says of it.
+  /// Whether a commit whose record cannot be read was the head, according to the next readable record.
   private func wasHead(_ number: UInt64) -> Bool {
-    let next = survey.frames.lazy.compactMap { records[$0.header.number] }.first { $0.number > number }
+    let next = survey.frames.lazy.compactMap { self.records[$0.header.number] }.first { $0.number > number }
     guard let next else { return true }
     if next.links.head.number != next.number { return next.links.head.number >= number }
     return next.parents.contains { $0 >= number }
   }
 
-  private func apply(
+  /// Whether a tree takes changes that its nodes do not contain: a tree of records in byte order. Creates the tree if it is missing.
+  func takesChanges(_ name: TreeName, _ transaction: FileTransaction) throws(StorageError) -> Bool {
+    if try transaction.tree(name) == nil { try transaction.createTree(name, kind: .records) }
+    guard let tree = try transaction.tree(name) else { return false }
+    return tree.kind == .records && tree.order == .bytes
+  }
+
+  func apply(
     _ change: LooseChanges.Found, to name: TreeName, _ transaction: FileTransaction
   ) throws(StorageError) {
-    if try transaction.tree(name) == nil {
-      try transaction.createTree(name, kind: .records, attributes: [])
-    }
-    guard let tree = try transaction.tree(name), tree.kind == .records, tree.order == .bytes else { return }
     switch change.kind {
     case .put: try transaction.put(change.key, change.value.array, in: name)
     case .delete: try transaction.delete(change.key, in: name)
@@ -209,15 +220,15 @@ struct Salvage {
 
   // MARK: The end
 
-  /// Brings the names to what the last list of them says, where commits that set or took them cannot be read: each commit lists all.
-  private mutating func mendNames() throws(StorageError) {
-    guard let frame = survey.frames.last(where: { records[$0.header.number] != nil }),
-      let newest = records[frame.header.number]
-    else { return }
+  /// Sets `head` to the one that the newest commit records, because an exchange moves it by a commit that changes nothing else. Sets the
+  /// names to that commit's list of names, because commits that set or removed names may be lost.
+  private func mendHeadAndNames(_ newest: CommitRecord) throws(StorageError) {
     let present = try target.names
-    var info = CommitInfo(action: "mend names", flags: .maintenance, durability: .collated)
+    var info = CommitInfo(
+      action: "mend head and names", flags: [.maintenance, .bookkeeping], movesHead: false, durability: .collated)
+    if !places.keys.contains(where: { $0 > newest.number }) { info.head = places[newest.links.head.number] }
     let list = TolerantWalk(newest.links.names, in: source)
-    // Where a part of the list cannot be read, what is not in it may have been.
+    // If a part of the list cannot be read, names that are missing in it may have been there.
     if list.gapCount == 0 { info.names = present.mapValues { _ -> UInt64? in nil } }
     for item in list.items {
       guard case .entry(let key, let payload) = item,
@@ -226,17 +237,17 @@ struct Salvage {
       let name = String(decoding: key, as: UTF8.self)
       guard Self.isName(name) else { continue }
       let place = places[named.number]
-      if place == nil { report.losses.append(SalvageLoss(.name(name), commit: named.number)) }
+      if place == nil { lose(.name(name), commit: named.number) }
       info.names[name] = place == present[name] ? nil : .some(place)
     }
-    guard !info.names.isEmpty else { return }
+    guard !info.names.isEmpty || info.head ?? target.head.commit.number != target.head.commit.number else { return }
     _ = try target.beginBlocking().commit(info)
   }
 
-  /// Whether a commit can have this name: a store whose bytes were made up may have others.
+  /// Whether a commit can have this name: a store with forged bytes may have others.
   private static func isName(_ name: String) -> Bool { !name.isEmpty && name.utf8.count <= 1024 && name != "head" }
 
-  private mutating func countRecords() throws(StorageError) {
+  private func countRecords() throws(StorageError) {
     for name in try target.head.trees() {
       if let tree = try target.head.tree(name), tree.kind == .records { report.records += try tree.count }
     }
@@ -244,12 +255,12 @@ struct Salvage {
 }
 
 extension FileStore {
-  /// Writes a new store at `newPath` from what is readable of the one at `path`, which is only read. The new one has an
-  /// identity and an origin of its own.
+  /// Writes a new store at `newPath` from the readable parts of the one at `path`, which is only read. The new one has an identity and an
+  /// origin of its own.
   ///
-  /// `progress` is called every few commits on the calling thread; false ends it, and what was saved by then stays. `finishing` may
-  /// add to the new store before it is closed and gets its name.
-  /// Throws where nothing at all can be read, where something lies at `newPath`, or where the disk fails; then nothing is left there.
+  /// `progress` is called every few commits on the calling thread. If it returns false, salvage ends, and what was saved by then stays.
+  /// `finishing` may add to the new store before it is closed and gets its name.
+  /// Throws if nothing at all can be read, if `newPath` exists, or if the disk fails; then nothing is left there.
   package static func salvage(
     from path: String, to newPath: String, options: StoreOptions, disk: any Disk,
     progress: (VerifyProgress) -> Bool = { _ in true }, finishing: (FileStore) -> Void = { _ in }
@@ -261,7 +272,7 @@ extension FileStore {
     let draft = try StoreDraft(at: newPath, on: disk)
     do {
       let target = try FileStore.create(at: draft.workPath, options: options, disk: disk)
-      var salvage = Salvage(source: raw.file, survey: survey, target: target)
+      let salvage = Salvage(source: raw.file, survey: survey, target: target)
       try salvage.run(progress)
       for aside in try KeptAside.all(at: path, on: disk) { try salvage.save(aside) }
       finishing(target)

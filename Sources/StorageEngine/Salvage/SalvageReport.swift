@@ -1,32 +1,32 @@
-/// What was saved of a damaged store, and what was not.
+/// The saved and the lost parts of a damaged store.
 package struct SalvageReport: Sendable {
   /// Commits of the new store that were made from a commit of the old one.
   package var savedCommits: UInt64 = 0
-  /// Commits that were made of the changes alone of a commit whose record cannot be read.
+  /// Commits that were made from the changes alone of a commit whose record cannot be read.
   package var mendedCommits: UInt64 = 0
   /// Records in the new store's head.
   package var records: UInt64 = 0
   /// In the order in which they were met.
   package var losses: [SalvageLoss] = []
-  /// What a user should know of what was saved, a sentence each.
+  /// Remarks for the user about the saved commits, a sentence each.
   package var notes: [String] = []
 
   /// Whether everything was saved.
   package var isComplete: Bool { losses.isEmpty }
 }
 
-/// Something that could not be saved, or not wholly.
+/// A part that could not be saved, or not wholly.
 package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
-    /// A commit cannot be read: its state and its description are lost; what later ones share of it is not.
+    /// A commit cannot be read: its state and its description are lost. The parts that later ones share of it are not.
     case commit
     /// The commits up to a number are not in the file.
     case commits(to: UInt64)
-    /// Whole commits that recovery kept aside, in a file by this name, before a compaction: what they were built on is gone.
+    /// Whole commits that recovery kept aside, in a file by this name, before a compaction: the commits they were built on are gone.
     case keptAside(String, count: Int)
     /// A name led to a commit that cannot be read.
     case name(String)
-    /// A record's value cannot be read; an older one was kept where there is one.
+    /// A record's value cannot be read; an older one was kept if there is one.
     case record(keptOlder: Bool)
     /// An index entry refers to a record that cannot be read.
     case indexEntry
@@ -36,7 +36,7 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case catalog
     /// A change fails its check, or no check of it is left to compare with, so it was not kept.
     case unproven
-    /// What the module above keeps with a tree cannot be read.
+    /// The attributes that the module above keeps with a tree cannot be read.
     case attributes
   }
 
@@ -55,7 +55,7 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { sentence(tree: tree.map { "\($0)" }, key: nil) }
 
-  /// One sentence. `tree`, `key`: what who knows the trees calls them; nil where there is none, or no word for it.
+  /// One sentence. `tree`, `key`: the words of a caller that knows the trees; nil if there is none, or no word for it.
   package func sentence(tree: String?, key: String?) -> String {
     let place = tree.map { " of \($0)" } ?? ""
     return switch kind {

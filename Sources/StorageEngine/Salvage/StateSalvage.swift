@@ -1,42 +1,26 @@
 /// Brings a transaction of the new store to the state of one commit of the old, as far as that can be read.
 struct StateSalvage {
-  let source: DataFile
+  let salvage: Salvage
   let transaction: FileTransaction
   let record: CommitRecord
   let frame: FrameSurvey.Frame
-  /// The old commit whose state the transaction begins with, where it begins with exactly that: then only what differs
-  /// is looked at.
+  /// The old commit whose state the transaction begins with, if it is exactly that state: then only the differences are read.
   let oldParent: CommitRecord?
-  /// The commit that this one restored by roots, and what became of it.
-  private let restored: (old: CommitRecord, new: View)?
-  private(set) var losses: [SalvageLoss] = []
-  private(set) var lostRecords: Set<FileOffset>
-  private(set) var treeNames: [UInt32: TreeName]
-  /// The frame's own changes, for what its nodes do not tell; read where they are wanted.
-  private var looseChanges: LooseChanges?
+  /// The commit that this one restored by roots, and its copy in the new store.
+  let restored: (old: CommitRecord, new: View)?
+  /// The frame's own changes, for changes that its nodes do not show; read at their first use.
+  var looseChanges: LooseChanges?
 
-  init(
-    salvage: Salvage, transaction: FileTransaction, record: CommitRecord, frame: FrameSurvey.Frame, base: UInt64,
-    oldParent: CommitRecord?
-  ) throws(StorageError) {
-    source = salvage.source
-    self.transaction = transaction
-    self.record = record
-    self.frame = frame
-    self.oldParent = oldParent
-    lostRecords = salvage.lostRecords
-    treeNames = salvage.treeNames
-    if let number = record.restores, let old = salvage.records[number], let place = salvage.places[number] {
-      restored = (old, try salvage.target.view(at: place))
-    } else {
-      restored = nil
-    }
+  private var source: DataFile { salvage.source }
+
+  private func lose(_ kind: SalvageLoss.Kind, tree: TreeName? = nil, key: [UInt8]? = nil) {
+    salvage.lose(kind, commit: record.number, tree: tree, key: key)
   }
 
   mutating func run() throws(StorageError) {
     let (trees, isWhole) = catalog()
-    if !isWhole { losses.append(SalvageLoss(.catalog, commit: record.number)) }
-    for (name, entry) in trees { treeNames[entry.identifier] = name }
+    if !isWhole { lose(.catalog) }
+    for (name, entry) in trees { salvage.treeNames[entry.identifier] = name }
     if isWhole {
       let kept = Set(trees.map(\.0))
       for name in try transaction.trees() where !kept.contains(name) { try transaction.dropTree(name) }
@@ -47,7 +31,7 @@ struct StateSalvage {
     if !isWhole { try applyLooseChanges(except: Set(trees.map(\.1.identifier))) }
   }
 
-  /// What can be read of the catalog, and whether that is all of it.
+  /// The readable part of the catalog, and whether that is all of it.
   private func catalog() -> ([(TreeName, CatalogEntry)], Bool) {
     let walk = TolerantWalk(record.links.catalog, in: source)
     var isWhole = true
@@ -66,7 +50,11 @@ struct StateSalvage {
   // MARK: One tree
 
   private mutating func save(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) {
-    if let restored, try restore(name, entry, restored.old, restored.new) { return }
+    if let (old, new) = restored, (try? View(commit: old, file: source).catalogEntry(name))?.root == entry.root,
+      try new.tree(name) != nil
+    {
+      return try transaction.restore([name], from: new)
+    }
     let oldEntry = oldParent.flatMap { try? View(commit: $0, file: source).catalogEntry(name) }
     let isSameTree = oldEntry?.identifier == entry.identifier
     try prepare(name, entry, isSameTree: isSameTree)
@@ -78,7 +66,7 @@ struct StateSalvage {
     try saveAll(name, entry)
   }
 
-  /// A tree of the right kind and order is there.
+  /// Makes sure that a tree of the right kind and order exists.
   private func prepare(_ name: TreeName, _ entry: CatalogEntry, isSameTree: Bool) throws(StorageError) {
     if let found = try transaction.tree(name) {
       if found.kind == entry.kind, found.order == entry.order, isSameTree || oldParent == nil { return }
@@ -87,28 +75,18 @@ struct StateSalvage {
     try transaction.createTree(name, kind: entry.kind, order: entry.order, attributes: [])
   }
 
-  private func restore(
-    _ name: TreeName, _ entry: CatalogEntry, _ old: CommitRecord, _ new: View
-  ) throws(StorageError) -> Bool {
-    guard let oldEntry = try? View(commit: old, file: source).catalogEntry(name), oldEntry.root == entry.root,
-      try new.tree(name) != nil
-    else { return false }
-    try transaction.restore([name], from: new)
-    return true
-  }
-
   private mutating func saveAttributes(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) {
     guard entry.attributes != .none else { return }
     guard let bytes = try? RecordSource(file: source).value(entry.attributes) else {
-      if lostRecords.insert(entry.attributes.offset).inserted {
-        losses.append(SalvageLoss(.attributes, commit: record.number, tree: name))
+      if salvage.lostRecords.insert(entry.attributes.offset).inserted {
+        lose(.attributes, tree: name)
       }
       return
     }
     try transaction.setAttributes(bytes.array, of: name)
   }
 
-  /// Only what the commit changed, where all of that can be read; false where it cannot.
+  /// Saves only the commit's changes. Returns false if they cannot all be read.
   private mutating func saveDifference(
     _ name: TreeName, _ entry: CatalogEntry, from parent: CommitRecord
   ) throws(StorageError) -> Bool {
@@ -129,13 +107,13 @@ struct StateSalvage {
     return true
   }
 
-  /// All entries that can be reached; in the gaps between them those that were there before, with the frame's changes.
+  /// Saves all entries that can be reached; in the gaps between them the entries of before, with the frame's changes.
   private mutating func saveAll(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) {
     let walk = TolerantWalk(entry.root, in: source)
     let before = try existingKeys(name)
     let plan = MergePlan(walk.items, before: before)
     if walk.gapCount > 0 {
-      losses.append(SalvageLoss(.entries(count: walk.gapCount), commit: record.number, tree: name))
+      lose(.entries(count: walk.gapCount), tree: name)
     }
     for key in plan.removed { try remove(key, name, entry, probe: plan.probe(key, entry.order)) }
     for (key, payload) in plan.kept { try put(key, payload, name, entry, probe: plan.probe(key, entry.order)) }
@@ -167,24 +145,24 @@ struct StateSalvage {
     let tree = try transaction.tree(name)
     let existing = try tree?.find(probe)?.payload.record
     guard let value = try? source.value(reference) else {
-      if lostRecords.insert(reference.offset).inserted {
-        losses.append(SalvageLoss(.record(keptOlder: existing != nil), commit: record.number, tree: name, key: key))
+      if salvage.lostRecords.insert(reference.offset).inserted {
+        lose(.record(keptOlder: existing != nil), tree: name, key: key)
       }
       return
     }
-    // Where only the state is known, what is there already is no change; a commit may have written the same value once more.
+    // If only the state is known, an equal entry is not a change; a commit may have written the same value once more.
     if !isChange, let existing, try tree?.value(of: existing) == value { return }
     try transaction.put(key, value.array, in: name, probe: probe)
   }
 
-  /// An entry of a plain tree; what refers to a record of the old store comes to refer to that record in the new one.
+  /// Saves an entry of a plain tree. A reference to a record of the old store becomes one to that record in the new store.
   private mutating func putEntry(
     _ key: [UInt8], _ payload: Payload, _ name: TreeName, probe: KeyProbe?
   ) throws(StorageError) {
     var new = payload
     if let reference = payload.entry {
       guard let target = try newReference(for: reference) else {
-        losses.append(SalvageLoss(.indexEntry, commit: record.number, tree: name, key: key))
+        lose(.indexEntry, tree: name, key: key)
         if try transaction.tree(name)?.find(probe ?? .bytes(key)) != nil {
           try transaction.remove(key, in: name, probe: probe)
         }
@@ -197,7 +175,7 @@ struct StateSalvage {
   }
 
   private func newReference(for old: EntryReference) throws(StorageError) -> RecordReference? {
-    guard let (entry, bytes) = try? source.entry(old), let name = treeNames[entry.tree],
+    guard let (entry, bytes) = try? source.entry(old), let name = salvage.treeNames[entry.tree],
       let tree = try transaction.tree(name), tree.order == .bytes
     else { return nil }
     return try transaction.currentReference(of: bytes[entry.keyRange].array, in: name)
@@ -227,40 +205,33 @@ struct StateSalvage {
   ) throws(StorageError) {
     let changes = try changes()
     for change in changes.unproven where change.tree == identifier && isWanted(change.key) {
-      losses.append(SalvageLoss(.unproven, commit: record.number, tree: name, key: change.key))
+      lose(.unproven, tree: name, key: change.key)
     }
-    for change in changes.proven where change.tree == identifier && isWanted(change.key) {
-      switch change.kind {
-      case .put: try transaction.put(change.key, change.value.array, in: name)
-      case .delete: try transaction.delete(change.key, in: name)
-      case .attributes: break
-      }
+    for change in changes.proven
+    where change.tree == identifier && change.kind != .attributes && isWanted(change.key) {
+      try salvage.apply(change, to: name, transaction)
     }
   }
 
-  /// Changes of trees that the catalog does not list any more, because a part of it cannot be read.
+  /// Applies changes of trees that the catalog does not list any more, because a part of it cannot be read.
   private mutating func applyLooseChanges(except known: Set<UInt32>) throws(StorageError) {
     let identifiers = Set(try changes().found.map(\.tree)).subtracting(known)
     for identifier in identifiers.sorted() {
-      guard let name = treeNames[identifier] else { continue }
-      if try transaction.tree(name) == nil {
-        try transaction.createTree(name, kind: .records, attributes: [])
-      }
-      guard let tree = try transaction.tree(name), tree.kind == .records, tree.order == .bytes else { continue }
+      guard let name = salvage.treeNames[identifier], try salvage.takesChanges(name, transaction) else { continue }
       try applyLooseChanges(to: name, identifier) { _ in true }
     }
   }
 }
 
-/// What a tree with gaps becomes, given the keys that were there before.
+/// The new contents of a tree with gaps, given the keys that were there before.
 ///
-/// Between two keys that can be read, and that were neighbours of a gap, the keys from before stay.
+/// Between two readable keys that were neighbours of a gap, the keys from before stay.
 struct MergePlan {
-  /// Entries that can be read, in order.
+  /// The readable entries, in order.
   private(set) var kept: [(key: [UInt8], payload: Payload)] = []
   /// Keys from before that are gone now.
   private(set) var removed: [[UInt8]] = []
-  /// The order of all keys: those from before, and those that can be read.
+  /// The order of all keys: those from before, and the readable ones.
   private var positions: [[UInt8]: Int] = [:]
   /// The keys around each gap; nil is the end of the tree.
   private var gaps: [(after: [UInt8]?, before: [UInt8]?)] = []
@@ -285,9 +256,9 @@ struct MergePlan {
   private mutating func place(_ before: [[UInt8]]) {
     let readable = Set(kept.map(\.key))
     let oldPosition = Dictionary(before.enumerated().map { ($1, $0) }) { first, _ in first }
-    let staying = Set(before.filter { !readable.contains($0) && isBetweenGapEnds($0, oldPosition) })
+    let staying = Set(before.filter { !readable.contains($0) && isInGap($0, oldPosition) })
     removed = before.filter { !readable.contains($0) && !staying.contains($0) }
-    // One order of all keys: the readable ones as they lie, the staying ones behind the last one before them.
+    // One order of all keys: the readable ones as they lie, the staying ones behind their last predecessor.
     var order: [[UInt8]] = []
     var waiting = before[...]
     for (key, _) in kept {
@@ -305,25 +276,18 @@ struct MergePlan {
     for key in order where seen.insert(key).inserted { positions[key] = positions.count }
   }
 
-  private func isBetweenGapEnds(_ key: [UInt8], _ oldPosition: [[UInt8]: Int]) -> Bool {
-    guard let position = oldPosition[key] else { return false }
+  /// Whether a key lies in a gap: by a known order of keys, and in byte order if that order lacks a key.
+  func isInGap(_ key: [UInt8], _ order: [[UInt8]: Int] = [:]) -> Bool {
+    func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+      guard let first = order[left], let second = order[right] else { return left.lexicographicallyPrecedes(right) }
+      return first < second
+    }
     return gaps.contains { gap in
-      let isAfter = gap.after.map { oldPosition[$0].map { $0 < position } ?? $0.lexicographicallyPrecedes(key) } ?? true
-      let isBefore =
-        gap.before.map { oldPosition[$0].map { position < $0 } ?? key.lexicographicallyPrecedes($0) } ?? true
-      return isAfter && isBefore
+      (gap.after.map { precedes($0, key) } ?? true) && (gap.before.map { precedes(key, $0) } ?? true)
     }
   }
 
-  /// Whether a key, in byte order, lies in a gap.
-  func isInGap(_ key: [UInt8]) -> Bool {
-    gaps.contains { gap in
-      (gap.after.map { $0.lexicographicallyPrecedes(key) } ?? true)
-        && (gap.before.map { key.lexicographicallyPrecedes($0) } ?? true)
-    }
-  }
-
-  /// A place in the caller's order, by where the keys lay; nil in byte order.
+  /// A place in the caller's order, by the positions of the keys; nil in byte order.
   func probe(_ key: [UInt8], _ order: TreeOrder) -> KeyProbe? {
     guard order == .caller, let own = positions[key] else { return nil }
     let positions = positions

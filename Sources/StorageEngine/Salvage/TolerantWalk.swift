@@ -7,24 +7,23 @@ struct TolerantWalk {
   }
 
   private let file: DataFile
-  /// Where the nodes lie that were walked. A node has one place in a tree; what forged pointers lead to many times over would be walked
-  /// as often as there are ways to it.
+  /// The places of the nodes that were walked. A node has one place in a tree. Forged pointers may lead to a node many times over, and it
+  /// would be walked as often as there are ways to it.
   private var seen: Set<FileOffset> = []
   private(set) var items: [Item] = []
 
   init(_ root: NodePointer, in file: DataFile) {
     self.file = file
-    if !root.isNone { walk(root, level: nil) }
+    if !root.isNone { walk(root) }
   }
 
   var gapCount: UInt64 {
     items.reduce(0) { if case .gap(let count) = $1 { $0 &+ count } else { $0 } }
   }
 
-  private mutating func walk(_ pointer: NodePointer, level: UInt8?) {
+  private mutating func walk(_ pointer: NodePointer, below level: UInt8? = nil) {
     do {
-      let node = try file.node(at: pointer)
-      if let level, node.view.level != level { throw node.view.damage }
+      let node = try file.node(at: pointer, below: level)
       guard seen.insert(pointer.offset).inserted else { throw node.view.damage }
       // Read whole before any of it is kept.
       var found: [Item] = []
@@ -37,7 +36,7 @@ struct TolerantWalk {
         }
       }
       items += found
-      for child in children { walk(child, level: node.view.level &- 1) }
+      for child in children { walk(child, below: node.view.level) }
     } catch {
       items.append(.gap(count: pointer.count))
     }

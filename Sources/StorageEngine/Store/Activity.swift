@@ -1,37 +1,31 @@
 extension FileStore {
-  /// What the holder of the writer's lock in another process is busy with, as it encoded it, or what the last work came to; nil where
-  /// nobody has said anything.
   package var activity: [UInt8]? {
     guard let note = (try? NoteFile.activity(disk, path).read()) ?? nil,
-      [sessionElsewhere, NoteFile.ended].contains(note.number)
+      [writer?.session, NoteFile.ended].contains(note.number)
     else { return nil }
     return note.bytes
   }
 
-  /// Of the holder of the lock in another process.
-  private var sessionElsewhere: UInt64? {
-    guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld else { return nil }
-    return look.hold.flatMap { $0.session == writing.session ? nil : $0.session }
-  }
-
-  /// Says what this writer is busy with (nil: nothing any more). At most ten of them a second reach the file, and what comes sooner
-  /// is left out; that nothing is done any more is always told, at the latest when the lock is let go.
+  /// Shows the work of this writer (nil if it has none any more). At most ten changes a second reach the file, and sooner ones are left
+  /// out. The end of the work is always shown, at the latest when the lock is released.
   package func setActivity(_ bytes: [UInt8]?) { writing.setActivity(bytes) }
 
-  /// Left alone where another process writes by now: that has more to say.
+  /// Does nothing if another process writes by now: its work is more recent.
   package func leaveActivity(_ bytes: [UInt8]) {
-    if sessionElsewhere == nil { writing.leaveActivity(bytes) }
+    guard writer == nil else { return }
+    writing.monitor.withLock { writing.shared.activity.leave() }
+    try? NoteFile.activity(disk, path).write(bytes, number: NoteFile.ended)
   }
 }
 
-/// How often what a writer is busy with reaches the file: at most ten times a second, and when it is busy no more.
+/// How often a writer's work reaches the file: at most ten times a second, and when the work ends.
 struct ActivityPace {
   private static let distance: Int64 = 100_000_000
 
   private var lastWritten: Int64 = 0
   private var isShown = false
 
-  /// What is to be written now, if anything; empty where nothing is done any more. The time is in nanoseconds.
+  /// The bytes to write now. Returns nil if none are due, and empty bytes if the work has ended. The time is in nanoseconds.
   mutating func due(_ bytes: [UInt8]?, at now: Int64) -> [UInt8]? {
     guard bytes == nil ? isShown : now &- lastWritten >= Self.distance else { return nil }
     lastWritten = now
@@ -39,27 +33,27 @@ struct ActivityPace {
     return bytes ?? []
   }
 
-  /// Notes that what was told stands for good.
+  /// Notes that the written bytes stay for good.
   mutating func leave() { isShown = false }
 }
 
-/// A small file beside the data through which one process tells others something for people: a number, and bytes under a check.
+/// A small file beside the data in which one process shows others a note for people: a number, and bytes under a check.
 struct NoteFile {
   static let headerSize = 24
 
-  /// Stands for the session where what is told has ended, so that nobody need write any more.
+  /// Stands for the session if the work has ended, so that the note is valid without a writer.
   static let ended: UInt64 = 0
 
   let disk: any Disk
   let path: String
   let magic: [UInt8]
 
-  /// What the writer whose session the number is is busy with.
+  /// The work of a writer. The number is the writer's session.
   static func activity(_ disk: any Disk, _ folder: String) -> NoteFile {
     NoteFile(disk: disk, path: folder + "/activity", magic: [0x41, 0x63, 0x74, 0x69, 0x76, 0x65, 0x20, 0x0A])
   }
 
-  /// Why the store could not be pruned, and as the number the time of the next attempt.
+  /// The reason why the store could not be pruned. The number is the time of the next attempt.
   static func pruning(_ disk: any Disk, _ folder: String) -> NoteFile {
     NoteFile(disk: disk, path: folder + "/pruning", magic: [0x50, 0x72, 0x75, 0x6E, 0x69, 0x6E, 0x67, 0x0A])
   }
@@ -78,7 +72,7 @@ struct NoteFile {
     }
   }
 
-  /// Nil if there is no whole note, or an empty one.
+  /// Returns nil if there is no whole note, or an empty one.
   func read() throws(StorageError) -> (number: UInt64, bytes: [UInt8])? {
     try engineCall { () throws(DiskError) in
       guard try disk.status(path) != nil else { return nil }

@@ -1,20 +1,15 @@
 extension FileStore {
-  /// The newest commit that is durable and known to this process. Looks at no disk.
   package var head: View { publication.head }
 
-  /// How many commits are kept, those that are not in `head`'s ancestry among them. Looks at no disk.
   package var commitCount: UInt64 { publication.current.newest.links.orderDepth }
 
-  /// A number that stays the same for as long as `refresh` would answer the same view; nil where only `refresh` can tell. No system
-  /// call.
+  /// Makes no system call.
   package var visibleState: UInt64? { writing.holdsLock || lockLook.isUnchanged ? publication.number : nil }
 
-  /// Lets go of the memory of what was read of the mapped data; everything stays readable.
   package func releaseMemory() { publication.current.file.releaseMemory() }
 
-  /// Looks whether another process has committed, and answers the newest view. Opens the data anew where compaction has put
-  /// another file there. No system call where a look of the last tenth of a second found a writer of the same session, or the same as
-  /// now, and the disk maps files.
+  /// Opens the data again if compaction has put another file there. Makes no system call if the disk maps files and a look within the last
+  /// tenth of a second found the words of now, or a writer of the same session.
   @discardableResult
   package func refresh() throws(StorageError) -> View {
     if writing.holdsLock || lockLook.isUnchanged || takeProgress() { return head }
@@ -25,7 +20,7 @@ extension FileStore {
         lockLook.note(look)
         return head
       }
-      // Where a writer came while the tail was being read, what was read may not be durable yet.
+      // If a writer came while the tail was being read, the commits read may not be durable yet.
       let after = try lockLook.look()
       if !look.isHeld, after.isHeld {
         look = after
@@ -40,8 +35,8 @@ extension FileStore {
     }
   }
 
-  /// Shows what the writer of the last look has made durable since, as the mapped words tell; whether that is all there is. The
-  /// data is the same file, or the generation would be another, and has grown by whole frames.
+  /// Shows the commits that the writer of the last look has made durable since, by the mapped words. Returns whether they are all there
+  /// are. The data is the same file, or the generation would be another, and has grown by whole frames.
   private func takeProgress() -> Bool {
     guard let words = lockLook.progress else { return false }
     let known = publication.current
@@ -54,7 +49,7 @@ extension FileStore {
       return true
     }
     var chain = known.chain
-    // What does not fit is left to a whole look.
+    // Anything that does not fit is left to a whole look.
     guard (try? FrameScanner(file: file).advance(&chain, limit: words.durableEnd, verifiesHash: false)) != nil,
       chain.end == words.durableEnd, chain.offset > 0, let newest = try? file.record(at: chain.offset),
       let state = try? Publication.State(file: file, newest: newest, chain: chain),
@@ -64,18 +59,18 @@ extension FileStore {
     return true
   }
 
-  /// The newest state by what the lock file said; nil where that is the one that is shown.
+  /// The newest state according to the lock file. Returns nil if it is the one that is shown.
   private func advanced(
     _ known: Publication.State, _ look: (hold: LockHold?, isHeld: Bool)
   ) throws(StorageError) -> Publication.State? {
     var state = known
-    let found = try Reading.statusByName(disk: disk, folder: path)
+    let found = try reading.statusByName()
     let isReplaced = found.map { $0.identity != state.file.identity } ?? false
     if isReplaced {
-      state = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look).state
+      state = try reading.open(look).state
     }
     let file = state.file
-    // The look by the name told the size too, where the file is still the one that is open.
+    // The look by the name gave the size, too, if the file is still the one that is open.
     var end = found?.end ?? 0
     if isReplaced || found == nil { end = try engineCall { () throws(DiskError) in try file.file.status.end } }
     file.extend(to: end)
@@ -92,7 +87,7 @@ extension FileStore {
     return try Publication.State(file: file, newest: try file.record(at: chain.offset), chain: chain)
   }
 
-  /// The state as of a commit, of any branch. At most about 2 log₂ n frame reads.
+  /// Costs at most about 2 log₂ n frame reads.
   package func view(at number: UInt64) throws(StorageError) -> View {
     let current = publication.current
     if number == current.head.number { return View(commit: current.head, file: current.file) }
@@ -100,11 +95,9 @@ extension FileStore {
     return View(commit: try search.commit(number), file: current.file)
   }
 
-  /// One commit, of any branch.
   package func commit(_ number: UInt64) throws(StorageError) -> CommitRecord { try view(at: number).commit }
 
-  /// The newest commit at or before `number`, along first parents from commit `of`, whose number is not greater than
-  /// `ancestor`. At most about 2 log₂ n frame reads beside finding `of`.
+  /// Costs at most about 2 log₂ n frame reads beside finding `of`.
   package func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord {
     let view = try view(at: number)
     let search = CommitSearch(file: view.file, newest: view.commit)
@@ -114,7 +107,6 @@ extension FileStore {
     return found
   }
 
-  /// The newest commit, along first parents from commit `of`, whose writer's clock was not later than a date.
   package func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord {
     let view = try view(at: number)
     let search = CommitSearch(file: view.file, newest: view.commit)
@@ -128,37 +120,33 @@ extension FileStore {
     try publication.current.file.clock(of: commit)
   }
 
-  /// The changes that a commit's frame holds, in the order in which they were made. A restore by roots has none of its
-  /// own: its changes are the difference to its parent.
+  /// The changes that a commit's frame holds, in the order in which they were made. A restore by roots has none of its own: its changes are
+  /// the difference to its parent.
   package func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor {
     try ChangeCursor(commit: commit, file: publication.current.file)
   }
 
-  /// The names given to commits, as of the newest commit known here; `head` is not among them.
   package var names: [String: UInt64] {
     get throws(StorageError) {
       Dictionary(try publication.current.names().map { ($0.name, $0.commit) }) { first, _ in first }
     }
   }
 
-  /// Who holds the writer's lock in another process, or in another open store of this one. Nil also where that cannot be
-  /// found out.
+  /// Whether this store holds the writer's lock now.
+  package var holdsLock: Bool { writing.holdsLock }
+
   package var writer: LockHold? {
     if writing.holdsLock { return nil }
     guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld else { return nil }
     return look.hold.flatMap { $0.processIdentifier == 0 ? nil : $0 } ?? .unknown
   }
 
-  /// Calls `change` from another thread after each commit, change of writer, or of activity, of any process, until the token
-  /// is let go. Several may be told as one.
   package func follow(_ change: @escaping @Sendable () -> Void) throws(StorageError) -> any DiskWatch {
-    let lock = path + "/lock"
-    let activity = path + "/activity"
-    let disk = disk
-    return FollowToken(watches: [
-      try engineCall { () throws(DiskError) in try disk.watch(lock, change: change) },
-      try engineCall { () throws(DiskError) in try disk.watch(activity, change: change) },
-    ])
+    try engineCall { () throws(DiskError) in
+      FollowToken(watches: [
+        try disk.watch(path + "/lock", change: change), try disk.watch(path + "/activity", change: change),
+      ])
+    }
   }
 }
 
@@ -168,7 +156,7 @@ private final class FollowToken: DiskWatch {
 }
 
 extension Publication.State {
-  /// The names given to commits, by their bytes; texts that are equal may be among them twice, in stores of older programs.
+  /// The names given to commits, by their bytes. In stores of older programs, texts that are equal may be among them twice.
   func names() throws(StorageError) -> [(name: String, commit: UInt64)] {
     var names: [(name: String, commit: UInt64)] = []
     let root = TreeRoot(pointer: newest.links.names)
@@ -180,7 +168,7 @@ extension Publication.State {
   }
 }
 
-/// What the names tree holds for a name.
+/// The value of a name in the names tree.
 struct NamedCommit {
   var number: UInt64
   var offset: FileOffset

@@ -2,44 +2,36 @@ import Locks
 
 /// An open store: one file of commits, read by anyone at any time and written by one transaction after the other.
 ///
-/// Opening takes no lock and writes nothing. Reading never waits, neither for a writer here nor for one in another process.
-/// The writer's lock is taken with the first transaction and kept while others follow; after idleness, by `releaseLock()` and `close()`
-/// it is let go of, and another process may write.
+/// Opening takes no lock and writes nothing. Reading never waits, neither for a writer here nor for one in another process. The first
+/// transaction takes the writer's lock, and the store keeps it while others follow. After idleness, by `releaseLock()` and by `close()` it
+/// is released, and another process may write.
 ///
-/// Safe from any thread; calls block on the disk, where they read or write it, and say so.
+/// Safe from any thread. Calls that read or write the disk block on it, and say so.
 package final class FileStore: Engine {
-  /// The folder.
-  package let path: String
-  let disk: any Disk
-  let options: StoreOptions
+  let reading: Reading
+  package var path: String { reading.folder }
+  var disk: any Disk { reading.disk }
+  var options: StoreOptions { reading.options }
+  var counters: Counters { reading.counters }
   let publication: Publication
-  let counters: Counters
-  let writing: Writer
+  package let writing: Writer
   let lockLook: LockLook
-  /// Whose turn it is to compact.
+  /// The turn of the compactions.
   let compactions = Mutex(())
-  /// Set while closing waits for a compaction to end.
+  /// Set while closing waits for a compaction to end, and while the program wants none.
   private let endsCompactions = Atomic(false)
   var isEndingCompactions: Bool { endsCompactions.load(ordering: .acquiring) }
-  /// What is known of pruning by the store's own policy.
+  /// The state of pruning by the store's own policy.
   let schedule = Mutex(RetentionSchedule())
   private let report: Mutex<OpeningReport>
 
-  private init(
-    path: String, disk: any Disk, options: StoreOptions, counters: Counters, opened: Reading.Opened,
-    report: OpeningReport
-  ) {
-    self.path = path
-    self.disk = disk
-    self.options = options
-    self.counters = counters
+  private init(_ reading: Reading, _ opened: Reading.Opened, report: OpeningReport) {
+    self.reading = reading
     publication = Publication(opened.state)
-    writing = Writer(
-      disk: disk, folder: path, options: options, publication: publication, counters: counters,
-      durableEnd: opened.state.chain.end, readOnlyReason: opened.readOnlyReason)
-    lockLook = LockLook(LockFile(disk: disk, folder: path), options: options)
+    writing = Writer(reading, publication: publication, readOnlyReason: opened.readOnlyReason)
+    lockLook = LockLook(LockFile(disk: reading.disk, folder: reading.folder), options: reading.options)
     self.report = Mutex(report)
-    if options.retention != nil { writing.setIdleWork { [weak self] in self?.pruneWhileIdle() } }
+    if reading.options.retention != nil { writing.setIdleWork { [weak self] in self?.pruneWhileIdle() } }
   }
 
   deinit {
@@ -49,12 +41,12 @@ package final class FileStore: Engine {
 
   // MARK: Opening
 
-  /// Whether a store lies at the path, if only what is left of one whose data is missing: that is not to be taken for nothing.
+  /// Whether a store lies at the path. Remains of a store whose data is missing count, too: such a path must not be taken for empty.
   package static func exists(at path: String, disk: any Disk) -> Bool {
     ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil || trace(at: path, disk: disk) != nil
   }
 
-  /// Makes an empty store, with the folders that lead to it, and opens it. The data lies there whole or not at all.
+  /// Makes an empty store, with the folders that lead to it, and opens it. The data file appears whole or not at all.
   package static func create(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
@@ -62,8 +54,8 @@ package final class FileStore: Engine {
     return try open(at: path, options: options, disk: disk)
   }
 
-  /// Opens a store, and makes an empty one first where there is none. Of several that make one in the same place at once one does; the
-  /// others wait for it, for `lockPatience`, and open what it has made.
+  /// Opens a store, and makes an empty one first if there is none. If several processes make one in the same place at once, one does; the
+  /// others wait for it, for `lockPatience`, and open the store that it has made.
   package static func openOrCreate(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
@@ -74,13 +66,13 @@ package final class FileStore: Engine {
     return try open(at: path, options: options, disk: disk)
   }
 
-  /// Opens a store. Cost does not grow with the store: one slot, and what was written since.
+  /// Opens a store. The cost does not grow with the store: it reads one slot, and the frames written since.
   package static func open(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
-    let counters = Counters()
+    let reading = Reading(disk: disk, folder: path, options: options, counters: Counters())
     let look = try LockFile(disk: disk, folder: path).look()
-    let opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look)
+    let opened = try reading.open(look)
     var report = OpeningReport()
     report.damage = opened.result.damage
     if let damage = opened.result.damage {
@@ -92,33 +84,27 @@ package final class FileStore: Engine {
       )
     }
     if !look.isHeld { report.adoptedCommits = opened.result.adoptedCommits }
-    return FileStore(path: path, disk: disk, options: options, counters: counters, opened: opened, report: report)
+    return FileStore(reading, opened, report: report)
   }
 
-  /// A store in memory: the same engine, gone with its last reference.
+  /// A store in memory: the same engine. It is gone with its last reference.
   package static func memory(options: StoreOptions = StoreOptions()) -> FileStore {
     do {
       return try create(at: "memory", options: options, disk: MemoryDisk())
     } catch {
-      // Nothing here can fail but for want of address space, which no caller can mend.
+      // Only a lack of address space can make this fail, which no caller can mend.
       fatalError("no address space for a store in memory: \(error)")
     }
   }
 
-  /// Which store it is, as of the file that is open now.
   package var identity: StoreIdentity { publication.current.file.header.identity }
 
-  /// What opening and recovery found, and why the store cannot be pruned. Reads a small file.
+  /// The findings of opening and recovery, and the reason why the store cannot be pruned. Reads a small file.
   package var openingReport: OpeningReport {
     var report = report.withLock { $0 }
-    let (now, day) = (disk.now(), Int64(86_400_000_000_000))
+    let now = disk.now()
     if let failure = pruningFailure { report.notes.append(failure.sentence(now: now)) }
-    let ahead = publication.current.newest.date.subtractingReportingOverflow(now).partialValue
-    if ahead > day {
-      report.notes.append(
-        "the newest commit is dated \(ahead / day) days after this computer's clock: one of the two clocks is or was wrong; "
-          + "times are looked for by the clocks of the writers, and dates stay at that one until it is reached")
-    }
+    report.compare(newest: publication.current.newest.date, now: now)
     return report
   }
 
@@ -130,46 +116,56 @@ package final class FileStore: Engine {
     }
   }
 
-  /// Work done since opening.
   package var counts: WorkCounts { counters.counts }
 
-  /// Nobody is asked over a network.
   package var isServed: Bool { false }
 
   /// The writer's lock keeps others from the same work.
   package func lease(_ what: String) -> WorkLease { .needless }
 
-  /// Why the store cannot be written, or nil where it can.
   package var readOnlyReason: String? { writing.readOnlyReason }
 
-  /// The bytes that the store's data takes on disk, zeros ahead included.
+  /// The bytes that the store's data takes on disk, including the zeros ahead.
   package var fileBytes: UInt64 {
     let current = publication.current
     return (try? current.file.file.status.size) ?? current.chain.end.bytes
   }
 
-  /// Where the newest commit known here ends: the bytes of data without the zeros ahead.
+  /// The end of the newest commit known here: the bytes of data without the zeros ahead.
   package var dataBytes: UInt64 { publication.current.chain.end.bytes }
 
   // MARK: Ending
 
-  /// Lets go of the writer's lock after what was begun; the next transaction takes it again. Waits for the open
-  /// transaction, and makes everything durable.
+  /// Releases the writer's lock after the work that was begun; the next transaction takes it again. Waits for the open transaction, and
+  /// makes everything durable.
   package func releaseLock() {
     writing.takeTurnBlocking()
     defer { writing.passTurn() }
     try? writing.release()
   }
 
-  /// Makes everything durable, notes the end, and lets go of the lock. Views stay readable; further writes throw `closed`.
+  /// Makes everything durable and releases the writer's lock. The caller must hold the turn; no transaction begins before it is passed.
+  package func releaseLockInTurn() throws(StorageError) { try writing.release() }
+
+  /// Ends the running compaction with `cancelled`, at the next record that it would copy. None begins until `resumeCompactions`. The next
+  /// one goes on from there.
+  package func pauseCompactions() { endsCompactions.store(true, ordering: .releasing) }
+
+  /// Allows compactions again, and lets the store's own retention check whether one is due.
+  package func resumeCompactions() {
+    endsCompactions.store(false, ordering: .releasing)
+    if options.retention != nil { writing.repeatIdleWork(after: options.idleTime) }
+  }
+
+  /// Makes everything durable, records the end, and releases the lock. Views stay readable; further writes throw `closed`.
   ///
-  /// It waits for the transaction that is open, for one sync, and for little else: a compaction that is under way ends, at the next
-  /// record that it would copy, with `cancelled`; and only a small store that was written and has a retention is compacted.
+  /// It waits for the open transaction, for one sync, and for little else: a running compaction ends with `cancelled` at the next record
+  /// that it would copy; and only a small store that was written and has a retention is compacted.
   package func close() throws(StorageError) {
     endsCompactions.store(true, ordering: .releasing)
     try compactions.withLock { _ throws(StorageError) in
       endsCompactions.store(false, ordering: .releasing)
-      // Pruning is a service: where it fails, the history stays longer than asked for.
+      // Pruning is a service: if it fails, the history stays longer than asked for.
       // Also if the lock was released after each commit, but not if another process writes now.
       if counters.commits.value > 0, writing.holdsLock || writer == nil {
         pruneAtClose()

@@ -1,15 +1,14 @@
 import Locks
 
-/// What the readers of this process see: the file, and the newest commit in it that may be seen.
+/// The state that readers of this process see: the file, and the newest visible commit in it.
 final class Publication: Sendable {
-  /// A class, because it is handed on several times with every commit, and has much to copy.
+  /// A class, because it is handed on several times with every commit, and copying it costs much.
   final class State: Sendable {
     let file: DataFile
     /// The newest commit in the order of the file.
     let newest: CommitRecord
-    /// The commit that is `head`.
     let head: CommitRecord
-    /// Where the frames known here end.
+    /// The end of the frames known here.
     let chain: ChainEnd
 
     init(file: DataFile, newest: CommitRecord, head: CommitRecord, chain: ChainEnd) {
@@ -19,7 +18,7 @@ final class Publication: Sendable {
       self.chain = chain
     }
 
-    /// A chain's state by its newest commit, which says what `head` is.
+    /// Creates a chain's state from its newest commit, which says which commit `head` is.
     convenience init(file: DataFile, newest: CommitRecord, chain: ChainEnd) throws(StorageError) {
       self.init(file: file, newest: newest, head: try newest.head(in: file), chain: chain)
     }
@@ -41,16 +40,14 @@ final class Publication: Sendable {
 
   var head: View { state.withLock { View(commit: $0.head, file: $0.file) } }
 
-  /// Stays the same for as long as the state that is shown does; no state of another store ever has the same. What is
-  /// read after the number is at least as new as the state that it stands for.
+  /// Stays the same as long as the shown state does; no state of another store ever has the same number. Data read after the number is at
+  /// least as new as the state that it stands for.
   var number: UInt64 { shown.load(ordering: .acquiring) }
 
-  /// Shows a newer state; an older one of the same file changes nothing.
-  func show(_ new: State) { _ = show(new, after: nil) }
-
-  /// As `show`, by one who has only read: false where another file has been shown since `known` was, because nobody can tell then
-  /// which of the two is newer.
-  func show(_ new: State, after known: State?) -> Bool {
+  /// Shows a newer state; an older one of the same file changes nothing. `known`: the state that a mere reader began from. Returns false if
+  /// another file has been shown since, because then it is unknown which of the two is newer.
+  @discardableResult
+  func show(_ new: State, after known: State? = nil) -> Bool {
     state.withLock { state in
       if state.file === new.file {
         guard new.newest.number >= state.newest.number else { return true }
@@ -65,7 +62,7 @@ final class Publication: Sendable {
 }
 
 extension CommitRecord {
-  /// What stands before the first commit: number 0, no trees.
+  /// The state before the first commit: number 0, no trees.
   static func beginning(of header: FileHeader) -> CommitRecord {
     let own = CommitLink(number: 0, offset: 0, depth: 0, date: header.identity.created)
     return CommitRecord(

@@ -1,62 +1,38 @@
-/// Opening a store's data for reading, and looking whether it was replaced.
-enum Reading {
+/// Opens a store's data for reading, and checks whether it was replaced.
+struct Reading: Sendable {
+  let disk: any Disk
+  let folder: String
+  let options: StoreOptions
+  let counters: Counters
+
   struct Opened {
     var state: Publication.State
     var result: Opening.Result
-    /// Why the data cannot be written, or nil.
+    /// Why the data cannot be written, or nil if it can.
     var readOnlyReason: String?
   }
 
   static func dataPath(_ folder: String) -> String { folder + "/data" }
 
-  /// Opens the data file that lies there now. `limit`: frames beyond it are not looked at. `left`: what a writer that is gone has
-  /// left in the lock file.
-  static func open(
-    disk: any Disk, folder: String, options: StoreOptions, counters: Counters, limit: FileOffset?, left: LockHold? = nil
-  ) throws(StorageError) -> Opened {
-    let path = dataPath(folder)
-    var reason: String? = options.isReadOnly ? "it was opened so" : nil
-    var handle: (any DiskFile)?
-    if reason == nil {
-      do {
-        handle = try disk.openByName(path, .readWrite)
-      } catch {
-        guard error.isForbidden else { throw try missing(disk, folder, error) }
-        reason = systemMessage(error.code)
-      }
-    }
-    let opened: any DiskFile
-    if let handle { opened = handle } else { opened = try openForReading(disk, folder) }
-    return try open(opened, disk, folder, options, counters, limit, left, reason)
-  }
-
-  /// Opens the data file as far as it is durable, by what the lock file says.
-  static func open(
-    disk: any Disk, folder: String, options: StoreOptions, counters: Counters,
-    _ look: (hold: LockHold?, isHeld: Bool)
-  ) throws(StorageError) -> Opened {
-    let limit = look.isHeld ? look.hold?.durableEnd : nil
-    let opened = try open(
-      disk: disk, folder: folder, options: options, counters: counters, limit: limit,
-      left: look.isHeld ? nil : look.hold)
-    guard limit != nil, look.hold?.generation != opened.state.file.header.identity.generation else { return opened }
+  /// Opens the data file that has the name now, as far as it is durable according to the lock file.
+  func open(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Opened {
+    guard look.isHeld else { return try open(left: look.hold) }
+    let opened = try open(limit: look.hold?.durableEnd)
     // A hold of another generation says nothing about this file, which was whole before it got its name.
-    return try open(disk: disk, folder: folder, options: options, counters: counters, limit: nil)
+    let isOfFile = look.hold.map { $0.generation == opened.state.file.header.identity.generation } ?? true
+    return isOfFile ? opened : try open()
   }
 
-  private static func openForReading(_ disk: any Disk, _ folder: String) throws(StorageError) -> any DiskFile {
+  /// Opens the data file that has the name now. `limit`: frames beyond it are not read. `left`: the hold that a vanished writer has left in
+  /// the lock file.
+  func open(limit: FileOffset? = nil, left: LockHold? = nil) throws(StorageError) -> Opened {
+    var reason: String? = options.isReadOnly ? "it was opened so" : nil
+    let handle: any DiskFile
     do {
-      return try disk.openByName(dataPath(folder), .read)
+      handle = try openByName(&reason)
     } catch {
-      throw try missing(disk, folder, error)
+      throw try missing(error)
     }
-  }
-
-  private static func open(
-    _ handle: any DiskFile, _ disk: any Disk, _ folder: String, _ options: StoreOptions, _ counters: Counters,
-    _ limit: FileOffset?, _ left: LockHold?, _ knownReason: String?
-  ) throws(StorageError) -> Opened {
-    var reason = knownReason
     let header = try FileHeader(reading: handle, of: folder, on: disk)
     if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
     let file = try DataFile(
@@ -70,22 +46,28 @@ enum Reading {
     return Opened(state: state, result: result, readOnlyReason: reason)
   }
 
-  private static func missing(_ disk: any Disk, _ folder: String, _ error: DiskError) throws(StorageError)
-    -> StorageError
-  {
+  private func openByName(_ reason: inout String?) throws(DiskError) -> any DiskFile {
+    let path = Self.dataPath(folder)
+    if reason == nil {
+      do {
+        return try disk.openByName(path, .readWrite)
+      } catch {
+        guard error.isForbidden else { throw error }
+        reason = systemMessage(error.code)
+      }
+    }
+    return try disk.openByName(path, .read)
+  }
+
+  private func missing(_ error: DiskError) throws(StorageError) -> StorageError {
     guard error.isNotFound else { return StorageError(error) }
     if let trace = FileStore.trace(at: folder, disk: disk) { return .dataMissing(path: folder, trace: trace) }
     let isThere = try engineCall { () throws(DiskError) in try disk.status(folder) } != nil
     return isThere ? .notAStore(path: folder) : .notFound(path: folder)
   }
 
-  /// Whether another file than `file` has taken the store's name.
-  static func isReplaced(_ file: DataFile, disk: any Disk, folder: String) throws(StorageError) -> Bool {
-    try statusByName(disk: disk, folder: folder).map { $0.identity != file.identity } ?? false
-  }
-
-  /// What the file is that has the name of the store's data now; nil where there is none.
-  static func statusByName(disk: any Disk, folder: String) throws(StorageError) -> FileStatus? {
-    try engineCall { () throws(DiskError) in try disk.status(dataPath(folder)) }
+  /// The status of the file that has the name of the store's data now. Returns nil if there is none.
+  func statusByName() throws(StorageError) -> FileStatus? {
+    try engineCall { () throws(DiskError) in try disk.status(Self.dataPath(folder)) }
   }
 }

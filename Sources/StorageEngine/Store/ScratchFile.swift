@@ -8,10 +8,13 @@ package final class ScratchFile: Sendable {
 
   private static let namePrefix = "scratch-"
 
-  /// - Parameter folder: a folder of the disk that is there.
-  package init(in folder: String, _ disk: any Disk) throws(StorageError) {
+  /// - Parameters:
+  ///   - folder: a folder of the disk that is there.
+  ///   - isShared: whether others use the folder too; then nothing is taken away there.
+  package init(in folder: String, _ disk: any Disk, isShared: Bool = false) throws(StorageError) {
     file = try engineCall { () throws(DiskError) in
-      for name in try disk.list(folder) where name.hasPrefix(Self.namePrefix) { try disk.unlink("\(folder)/\(name)") }
+      let left = isShared ? [] : try disk.list(folder).filter { $0.hasPrefix(Self.namePrefix) }
+      for name in left { try disk.unlink("\(folder)/\(name)") }
       let path = "\(folder)/\(Self.namePrefix)\(String(disk.randomNumber(), radix: 16))"
       let file = try disk.open(path, .create)
       try disk.unlink(path)
@@ -38,6 +41,5 @@ package final class ScratchFile: Sendable {
 }
 
 extension FileTransaction {
-  /// A new file for what does not fit into memory.
   package func scratchFile() throws(StorageError) -> ScratchFile { try ScratchFile(in: store.path, store.disk) }
 }

@@ -1,45 +1,36 @@
-/// A store that is being made, in a folder inside its own until it is whole, so that nobody takes for a store what a crash, a kill or a
-/// full disk left of it.
+/// A store that is being made, in a folder inside its own until it is whole. So the remains of a crash, a kill or a full disk are never
+/// taken for a store.
 ///
-/// Every store that takes more than one file write to make appears this way: it is built beside its place, made durable and renamed,
-/// and the folder is synced. Salvages, conversions, clones, backups and copies from servers are such; a store that is empty, or the copy
-/// of another file, is a draft by itself (`Creation`). What a maker that was killed has left is taken away by the next one at the same
-/// place, whichever it is.
+/// Every store that takes more than one file write to make appears this way: it is built beside its place, made durable and renamed, and
+/// the folder is synced. Salvages, conversions, clones, backups and copies from servers are such. An empty store, or the copy of another
+/// file, is a draft by itself (`Creation`). The remains of a killed maker are removed by the next one at the same place, of whatever kind.
 ///
 ///     let draft = try StoreDraft(at: path)
 ///     do { … make a store at draft.workPath and close it …; try draft.finish() } catch { draft.cancel(); throw error }
 ///
-/// It belongs to one owner, who calls from one thread at a time. Another process that makes a store at the same place waits for two
-/// seconds, and gets `busy` then.
+/// It belongs to one owner, which calls from one thread at a time. Another process that makes a store at the same place waits for two
+/// seconds, and then gets `busy`.
 package final class StoreDraft {
-  /// The folder in which the store is made. It is there, and empty.
+  /// The folder in which the store is made. It exists, and is empty.
   package let workPath: String
   private let creation: Creation
-  /// Locked for as long as the store is being made.
+  /// Locked as long as the store is being made.
   private let mark: DraftFile
   private let made: [String]
   private var isFinished = false
   private var hasMovedRemotes = false
 
-  /// What a store's folder may hold before it is made: the mark, and what a maker that was killed while it finished has left.
+  /// The names that a store's folder may have before it is made: the mark, and the remains of a maker that was killed while it finished.
   private static let leftovers: Set<String> = ["data.new", "remotes"]
   private static let workNames = ["/data.making", "/data.salvage"]
 
-  /// Makes the folders that lead to the store. Throws `alreadyExists` if anything lies at the path but an empty folder or what
-  /// is left of a maker, `dataMissing` where there was a store, and `busy`; then nothing is left.
+  /// Makes the folders that lead to the store. Throws `alreadyExists` if the path has anything but an empty folder or a maker's remains,
+  /// `dataMissing` if there was a store, and `busy`; then nothing is left.
   package init(at path: String, on disk: any Disk = SystemDisk()) throws(StorageError) {
-    let creation = Creation(disk: disk, folder: path)
-    try creation.requireNothing()
-    let made = try creation.makeFolder()
+    creation = Creation(disk: disk, folder: path)
+    (mark, made) = try creation.begin()
+    workPath = path + Self.workNames[0]
     do {
-      mark = try DraftFile.make(path + "/data.new", on: disk, patience: 2)
-    } catch {
-      creation.takeAway(made)
-      throw error
-    }
-    (self.creation, self.made, workPath) = (creation, made, path + Self.workNames[0])
-    do {
-      Self.clear(path, on: disk)
       if try !Self.leftovers.isSuperset(of: disk.list(path)) { throw StorageError.alreadyExists(path: path) }
       try disk.makeDirectory(workPath)
     } catch {
@@ -48,8 +39,8 @@ package final class StoreDraft {
     }
   }
 
-  /// Gives the store its name, and makes the name durable. The store at `workPath` is closed, or its data synced. The list of remotes
-  /// that lies beside it comes along.
+  /// Gives the store its name, and makes the name durable. The store at `workPath` must be closed, or its data synced. The list of remotes
+  /// beside it is moved, too.
   package func finish() throws(StorageError) {
     let remotes = "/remotes"
     try engineCall { () throws(DiskError) in
@@ -63,7 +54,7 @@ package final class StoreDraft {
     mark.discard()
   }
 
-  /// Takes away what was made. Harmless after `finish()`.
+  /// Removes everything that was made. Does nothing after `finish()`.
   package func cancel() {
     guard !isFinished else { return }
     Self.clear(creation.folder, on: creation.disk)
@@ -72,7 +63,7 @@ package final class StoreDraft {
     creation.takeAway(made)
   }
 
-  /// Takes away what a maker, or one that was killed, has built in a store's folder.
+  /// Removes everything that a maker, or a killed one, has built in a store's folder.
   static func clear(_ folder: String, on disk: any Disk) {
     for work in workNames.map({ folder + $0 }) {
       for name in (try? disk.list(work)) ?? [] { try? disk.unlink(work + "/" + name) }

@@ -4,8 +4,8 @@ package struct Version: Sendable {
   package var commit: UInt64
   /// Whether a restore by roots brought it back.
   package var isRestored: Bool
-  /// The change that wrote the state; its kind says whether the record was there. Nil where a restore went back to before
-  /// the record's first insertion.
+  /// The change that wrote the state; its kind says whether the record existed. Nil if a restore went back to before the record's first
+  /// insertion.
   package var change: Change?
 
   package init(commit: UInt64, isRestored: Bool, change: Change?) {
@@ -15,73 +15,43 @@ package struct Version: Sendable {
   }
 }
 
-/// Goes through every state that a record has had, newest first, as seen from one commit.
+/// Visits every state that a record has had, newest first, as seen from one commit.
 package struct VersionCursor: Sendable {
-  private enum Walk: Sendable {
-    case file(FileVersions)
-    case served(ServedVersions)
-  }
-
-  private var walk: Walk
+  private var walk: any Walk<Version>
 
   init(view: View, name: TreeName, key: KeyProbe) throws(StorageError) {
-    walk =
-      if let served = view.servedView {
-        .served(ServedVersions(view: served, name: name, key: try key.served()))
-      } else {
-        .file(try FileVersions(view: view, name: name, key: key))
-      }
+    if let served = view.servedView {
+      walk = ServedVersions(view: served, name: name, key: try key.served())
+    } else {
+      walk = try FileVersions(view: view, name: name, key: key)
+    }
   }
 
   /// The next older state, or nil at the end.
-  package mutating func next() throws(StorageError) -> Version? {
-    switch walk {
-    case .file(var versions):
-      defer { walk = .file(versions) }
-      return try versions.next()
-    case .served(var versions):
-      defer { walk = .served(versions) }
-      return try versions.next()
-    }
-  }
+  package mutating func next() throws(StorageError) -> Version? { try walk.next() }
 }
 
 /// The states of a record as a file has them.
 ///
-/// Walks the chain of change entries, one read a version, without touching a tree; only where a restore by roots made the
-/// chain jump back it looks into the tree as it was before the restore.
-struct FileVersions: Sendable {
+/// Walks the chain of change entries, one read per version, without touching a tree. Only if a restore by roots made the chain jump back,
+/// it looks into the tree as it was before the restore.
+struct FileVersions: Walk {
   private var view: View
   private let name: TreeName
-  private let key: SearchKey
-  /// The next state to tell of.
+  // Called only by the cursor's owner, one call at a time. A cursor that moves to another thread needs a comparison that may do so, too.
+  private nonisolated(unsafe) let key: KeyProbe
+  /// The entry of the next state.
   private var reference: EntryReference?
-  /// The newest restore at or before `view`, until it is behind.
+  /// The newest restore at or before `view`, until the walk has passed it.
   private var restore: CommitLink?
   private var isAtEnd = false
-  /// The commit of the version told last.
+  /// The commit of the version returned last.
   private var told: UInt64?
-
-  /// A probe that can be kept.
-  private enum SearchKey: Sendable {
-    case bytes([UInt8])
-    case compare(Comparison)
-  }
-
-  /// The caller's comparison.
-  // `@unchecked`: it is called only by the cursor's owner, one call at a time; cursors that are handed to another thread need a
-  // comparison that may be.
-  private struct Comparison: @unchecked Sendable {
-    let body: (UnsafeRawBufferPointer) -> Int
-  }
 
   init(view: View, name: TreeName, key: KeyProbe) throws(StorageError) {
     self.view = view
     self.name = name
-    switch key {
-    case .bytes(let bytes): self.key = .bytes(bytes)
-    case .compare(let body): self.key = .compare(Comparison(body: body))
-    }
+    self.key = key
     restore = view.commit.links.lastRestore
     reference = try state(in: view)
   }
@@ -89,13 +59,8 @@ struct FileVersions: Sendable {
   /// The entry or the delete that a view has for the key.
   private func state(in view: View) throws(StorageError) -> EntryReference? {
     guard let entry = try view.catalogEntry(name), entry.kind == .records else { return nil }
-    let probe: KeyProbe
-    switch key {
-    case .bytes(let bytes): probe = .bytes(bytes)
-    case .compare(let comparison): probe = .compare(comparison.body)
-    }
     let search = TreeSearch(file: view.file)
-    return try probe.withProbe { probe throws(StorageError) in
+    return try key.withProbe { probe throws(StorageError) in
       if let live = try search.find(probe, in: TreeRoot(pointer: entry.root)) { return live.entry }
       return try search.find(probe, in: TreeRoot(pointer: entry.gone))?.entry
     }
@@ -107,7 +72,7 @@ struct FileVersions: Sendable {
       let change = try reference.map { reference throws(StorageError) in try view.file.change(reference) }
       // The chain goes on among the commits since the last restore.
       if let change, change.commit >= restore?.number ?? 0 {
-        // What a change replaced was written before it, so that no damage makes the walk endless.
+        // The version that a change replaced was written before it, so that no damage makes the walk endless.
         if let older = change.replaced?.entry, let newer = change.reference.entry, older.offset >= newer.offset {
           throw .damaged(what: "change entry", offset: newer.offset)
         }
@@ -120,7 +85,7 @@ struct FileVersions: Sendable {
         isAtEnd = true
         return nil
       }
-      // What the restore brought back, against what was there before it.
+      // Compare the state that the restore brought back with the state before it.
       let record = try view.file.record(link)
       if try follow(secondParentOf: record) { continue }
       let restored = reference
@@ -144,7 +109,7 @@ struct FileVersions: Sendable {
     return nil
   }
 
-  /// Goes on along the second parent where the state is the one that a merge took from there.
+  /// Goes on along the second parent if a merge took the state from there.
   private mutating func follow(secondParentOf merge: CommitRecord) throws(StorageError) -> Bool {
     guard merge.links.parents.count > 1 else { return false }
     let first = View(commit: try view.file.record(merge.links.parents[0]), file: view.file)
@@ -156,13 +121,13 @@ struct FileVersions: Sendable {
     return true
   }
 
-  /// Whether two states are not the same: what is deleted is as gone as what never was.
+  /// Whether two states differ: a deleted record equals one that never existed.
   private func differs(_ left: EntryReference?, _ right: EntryReference?) throws(StorageError) -> Bool {
     if left == right { return false }
     return try value(left) != value(right)
   }
 
-  /// What the record was; nil where it was not there.
+  /// The record's value; nil if the record did not exist.
   private func value(_ reference: EntryReference?) throws(StorageError) -> Bytes? {
     guard let reference, try view.file.change(reference).kind == .put else { return nil }
     return try view.file.value(reference)
@@ -170,7 +135,7 @@ struct FileVersions: Sendable {
 }
 
 extension View {
-  /// Every state that a record of a tree has had, newest first, also where it is deleted now.
+  /// Every state that a record of a tree has had, newest first, even if it is deleted now.
   package func versions(of key: KeyProbe, in tree: TreeName) throws(StorageError) -> VersionCursor {
     try VersionCursor(view: self, name: tree, key: key)
   }

@@ -1,38 +1,23 @@
-/// The whole store as of one commit: immutable, cheap to take and copy, safe from any thread. It stays readable for as
-/// long as it is held, also after a compaction or after the store was closed.
+/// The whole store as of one commit: immutable, cheap to take and copy, safe from any thread. It stays readable as long as it is held, even
+/// after a compaction or after the store was closed.
 package struct View: Sendable {
   package let commit: CommitRecord
-  let file: DataFile
-  private let served: (any ServedView)?
-
-  init(commit: CommitRecord, file: DataFile) {
-    self.commit = commit
-    self.file = file
-    served = nil
-  }
-
-  /// A state on a server.
-  package init(commit: CommitRecord, served: any ServedView) {
-    self.commit = commit
-    file = .none
-    self.served = served
-  }
-
-  /// Whose state it is, where that is a server's.
-  package var servedView: (any ServedView)? { served }
+  var file = DataFile.none
+  /// The view on a server that reads the state; nil for a view of a file.
+  package private(set) var servedView: (any ServedView)?
 
   private var catalog: TreeRoot { TreeRoot(pointer: commit.links.catalog) }
 
-  /// A tree, or nil where this view has none of that name.
+  /// A tree. Returns nil if this view has no tree of that name.
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
-    if let served { return try served.tree(name) }
+    if let servedView { return try servedView.tree(name) }
     guard let entry = try catalogEntry(name) else { return nil }
     return try tree(name, entry)
   }
 
-  /// The names of the trees that begin with `prefix`, in their order. Costs nothing that grows with the trees' entries.
+  /// The names of the trees that begin with `prefix`, in their order. The cost does not grow with the trees' entries.
   package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
-    if let served { return try served.trees(prefix: prefix) }
+    if let servedView { return try servedView.trees(prefix: prefix) }
     return try CatalogScan(file: file).names(in: catalog, prefix: prefix)
   }
 
@@ -47,13 +32,21 @@ package struct View: Sendable {
       attributes: entry.attributes == .none ? Bytes() : try source.value(entry.attributes),
       root: TreeRoot(pointer: entry.root), goneRoot: TreeRoot(pointer: entry.gone), source: source)
   }
+
+  /// The value of a record that a version or a change of this store refers to, with its check verified.
+  package func value(of record: RecordReference) throws(StorageError) -> Bytes {
+    try RecordSource(file: file).value(of: record)
+  }
 }
 
-/// Walks a catalog.
+extension View {
+  package init(commit: CommitRecord, served: any ServedView) { self.init(commit: commit, servedView: served) }
+}
+
 struct CatalogScan {
   let file: DataFile
 
-  /// The catalog's entry of a tree, or nil. `storedAt`: where it lies, or what it was made from, for messages.
+  /// The catalog's entry of a tree, or nil. `storedAt`: the catalog's place, or that of the one it was made from, for messages.
   func entry(
     _ name: TreeName, in catalog: TreeRoot, storedAt pointer: NodePointer
   ) throws(StorageError) -> CatalogEntry? {
@@ -63,7 +56,7 @@ struct CatalogScan {
     return try payload.map { payload throws(StorageError) in try CatalogEntry(payload, catalogAt: pointer.offset) }
   }
 
-  /// All that a stored catalog says, in the order of the names.
+  /// All entries of a stored catalog, in the order of the names.
   func entries(in pointer: NodePointer) throws(StorageError) -> [(name: TreeName, entry: CatalogEntry)] {
     var entries: [(name: TreeName, entry: CatalogEntry)] = []
     try forEach(in: TreeRoot(pointer: pointer), prefix: []) { name, payload throws(StorageError) in
@@ -88,16 +81,6 @@ struct CatalogScan {
       guard name.hasPrefix(prefix) else { return }
       try body(name, entry.payload)
       try cursor.next()
-    }
-  }
-}
-
-extension View {
-  /// The value of a record that a version or a change of this store refers to, with its check verified.
-  package func value(of record: RecordReference) throws(StorageError) -> Bytes {
-    switch record {
-    case .entry(let reference): try file.value(reference)
-    case .served(let record): try record.value
     }
   }
 }

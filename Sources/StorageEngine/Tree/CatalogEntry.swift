@@ -1,24 +1,13 @@
-/// What the catalog says about a tree.
+/// The catalog's entry of a tree.
 struct CatalogEntry: Sendable, Hashable {
   var identifier: UInt32
   var kind: TreeKind
   var order: TreeOrder
-  var root: NodePointer
-  var gone: NodePointer
-  var attributes: EntryReference
-  var nodeBytes: UInt64
-  var entryBytes: UInt64
-
-  init(identifier: UInt32, kind: TreeKind, order: TreeOrder) {
-    self.identifier = identifier
-    self.kind = kind
-    self.order = order
-    root = .none
-    gone = .none
-    attributes = .none
-    nodeBytes = 0
-    entryBytes = 0
-  }
+  var root = NodePointer.none
+  var gone = NodePointer.none
+  var attributes = EntryReference.none
+  var nodeBytes: UInt64 = 0
+  var entryBytes: UInt64 = 0
 
   func encoded() -> Bytes {
     let buffer = ByteBuffer(capacity: 128)
@@ -30,10 +19,12 @@ struct CatalogEntry: Sendable, Hashable {
     buffer.append(attributes)
     buffer.append(varint: nodeBytes)
     buffer.append(varint: entryBytes)
-    // Nobody writes the buffer any more.
+    // The buffer is not written any more.
     return Bytes(owner: buffer, bytes: buffer.bytes)
   }
+}
 
+extension CatalogEntry {
   init(_ payload: Payload, catalogAt offset: FileOffset) throws(StorageError) {
     guard case .bytes(let bytes) = payload else { throw .damaged(what: "catalog", offset: offset) }
     self = try bytes.withUnsafeBytes { bytes throws(StorageError) in

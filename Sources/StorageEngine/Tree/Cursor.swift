@@ -1,33 +1,33 @@
-/// A place in a tree that moves from entry to entry in order. It reads only the nodes that it passes.
+/// A position in a tree that moves from entry to entry in order. It reads only the nodes that it passes.
 ///
-/// A cursor is a value: a copy goes its own way. It stays on the snapshot that it was made for.
+/// A cursor is a value: a copy moves independently. It stays on the snapshot that it was made for.
 package struct Cursor: Sendable {
   private let file: DataFile
   private let root: TreeRoot
-  /// Where the entries come from in place of the file.
+  /// The cursor on a server that supplies the entries; nil for a tree of a file.
   private var served: ServedCursor?
-  /// The inner nodes above the leaf, from the root down, each with the cell that was gone down through.
+  /// The inner nodes above the leaf, from the root down, each with the cell through which the cursor went down.
   private var path: [Step] = []
-  /// The leaf that the cursor stands in; nil before the first seek, and beyond either end.
+  /// The leaf of the current entry; nil before the first seek, and beyond either end.
   private var leaf: Node?
   private var index = 0
-  /// Beyond which end the cursor stands, where it has no current entry.
+  /// The end beyond which the cursor is, if it has no current entry.
   private var edge: Edge?
 
-  private enum Edge { case beforeStart, afterEnd }
+  enum Edge { case beforeStart, afterEnd }
 
   private struct Step {
     var node: Node
     var index: Int
   }
 
-  /// What the entry at the cursor holds beside its key; nil before the first seek, and beyond either end.
+  /// The payload of the entry at the cursor; nil before the first seek, and beyond either end.
   package private(set) var currentPayload: Payload?
 
-  /// Whether the cursor stands at an entry.
+  /// Whether the cursor is at an entry.
   package var hasEntry: Bool { leaf != nil || served?.current != nil }
 
-  /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
+  /// The entry at the cursor; nil before the first seek, and beyond either end. Each access copies the key.
   package var current: Entry? {
     guard let leaf, let payload = currentPayload, let key = try? leaf.view.keyBytes(index) else {
       return served?.current
@@ -35,21 +35,18 @@ package struct Cursor: Sendable {
     return Entry(key: key, payload: payload)
   }
 
-  /// Replaces what an array holds by the key of the entry at the cursor, in the memory that the array has; by nothing beyond either end.
+  /// Replaces the contents of an array by the key of the entry at the cursor, in the array's memory. Empties it beyond either end.
   package func copyKey(into key: inout [UInt8]) throws(StorageError) {
     key.removeAll(keepingCapacity: true)
     try leaf?.view.appendKey(index, to: &key)
     if let entry = served?.current { entry.key.withUnsafeBytes { key.append(contentsOf: $0) } }
   }
 
-  /// The keys that are there without asking anybody: of the current entry, and of those behind it that came with it from a server.
-  package var keysAtHand: [Bytes] {
-    if let served { return served.rest.map(\.key) }
-    return current.map { [$0.key] } ?? []
+  /// The keys that need no further read, in order: that of the current entry, and those behind it, or before it, that came with it from a
+  /// server.
+  package func keysAtHand(before: Bool) -> [Bytes] {
+    served?.atHand(before: before).map(\.key) ?? current.map { [$0.key] } ?? []
   }
-
-  /// The keys before the current one that came with it from a server, in order.
-  package var keysBefore: [Bytes] { served?.before.map(\.key) ?? [] }
 
   init(file: DataFile, root: TreeRoot) {
     self.file = file
@@ -62,12 +59,12 @@ package struct Cursor: Sendable {
     self.served = served
   }
 
-  /// Moves where the entries come from a server.
+  /// Moves a cursor whose entries come from a server.
   private mutating func moveServed(
     _ move: (inout ServedCursor) throws(StorageError) -> Void
   ) throws(StorageError) {
     guard var moving = served else { return }
-    // So that the page has one owner while it is walked along.
+    // So that the page has one owner during the move.
     served = nil
     currentPayload = nil
     defer { served = moving }
@@ -75,8 +72,7 @@ package struct Cursor: Sendable {
     currentPayload = moving.current?.payload
   }
 
-  /// Goes to the first entry that is not less than the probe. Reads one node a level (two where the entry lies in the
-  /// next leaf).
+  /// Goes to the first entry that is not less than the probe. Reads one node a level (two if the entry lies in the next leaf).
   package mutating func seek(to probe: KeyProbe) throws(StorageError) {
     if served != nil {
       let key = try probe.served()
@@ -89,10 +85,12 @@ package struct Cursor: Sendable {
     leave(.afterEnd)
     guard var node = try root.node(in: file) else { return }
     while node.view.form == .inner { node = try descend(from: node, through: try node.view.childIndex(probe)) }
-    try settle(in: node, at: try node.view.lowerBound(probe).index)
+    let index = try node.view.lowerBound(probe).index
+    // Behind the leaf's last cell it is the first of the next leaf.
+    if index < node.view.count { try stand(in: node, at: index) } else { try goToLeaf(before: false) }
   }
 
-  /// Goes to the entry with `rank` entries before it; beyond the end where there are not so many.
+  /// Goes to the entry with `rank` entries before it; beyond the end if there are not enough entries.
   package mutating func seek(rank: UInt64) throws(StorageError) {
     if served != nil { return try moveServed { served throws(StorageError) in try served.seek(rank: rank) } }
     leave(.afterEnd)
@@ -122,7 +120,7 @@ package struct Cursor: Sendable {
     try seek(rank: root.count &- 1)
   }
 
-  /// Goes to the entry behind; from before the start to the first one. Beyond the last there is none.
+  /// Goes to the entry behind; from before the start to the first one. Behind the last one, it has no current entry.
   package mutating func next() throws(StorageError) {
     guard let count = leaf?.view.count else {
       if served != nil { return try moveServed { served throws(StorageError) in try served.next() } }
@@ -130,10 +128,10 @@ package struct Cursor: Sendable {
       return
     }
     index += 1
-    if index < count { try load() } else { try goToNextLeaf() }
+    if index < count { try load() } else { try goToLeaf(before: false) }
   }
 
-  /// Goes to the entry before; from behind the end to the last one. Before the first there is none.
+  /// Goes to the entry before; from behind the end to the last one. Before the first one, it has no current entry.
   package mutating func previous() throws(StorageError) {
     guard leaf != nil else {
       if served != nil { return try moveServed { served throws(StorageError) in try served.previous() } }
@@ -144,37 +142,24 @@ package struct Cursor: Sendable {
       index -= 1
       return try load()
     }
-    while let step = path.popLast() {
-      guard step.index > 0 else { continue }
-      let node = try leafBelow(step.node, through: step.index - 1, toEnd: true)
-      return try stand(in: node, at: node.view.count - 1)
-    }
-    leave(.beforeStart)
+    try goToLeaf(before: true)
   }
 
-  private mutating func goToNextLeaf() throws(StorageError) {
+  /// Goes to the last entry of the leaf before, or to the first one of the leaf behind.
+  private mutating func goToLeaf(before isBefore: Bool) throws(StorageError) {
     while let step = path.popLast() {
-      guard step.index + 1 < step.node.view.count else { continue }
-      return try stand(in: try leafBelow(step.node, through: step.index + 1, toEnd: false), at: 0)
+      let index = isBefore ? step.index - 1 : step.index + 1
+      guard index >= 0, index < step.node.view.count else { continue }
+      var node = try descend(from: step.node, through: index)
+      while node.view.form == .inner { node = try descend(from: node, through: isBefore ? node.view.count - 1 : 0) }
+      return try stand(in: node, at: isBefore ? node.view.count - 1 : 0)
     }
-    leave(.afterEnd)
-  }
-
-  /// The first or the last leaf below a cell of an inner node.
-  private mutating func leafBelow(_ inner: Node, through index: Int, toEnd: Bool) throws(StorageError) -> Node {
-    var node = try descend(from: inner, through: index)
-    while node.view.form == .inner { node = try descend(from: node, through: toEnd ? node.view.count - 1 : 0) }
-    return node
+    leave(isBefore ? .beforeStart : .afterEnd)
   }
 
   private mutating func descend(from node: Node, through index: Int) throws(StorageError) -> Node {
     path.append(Step(node: node, index: index))
     return try node.child(index, in: file)
-  }
-
-  /// Stands at a cell of a leaf, or, behind its last one, at the first of the next leaf.
-  private mutating func settle(in node: Node, at index: Int) throws(StorageError) {
-    if index < node.view.count { try stand(in: node, at: index) } else { try goToNextLeaf() }
   }
 
   private mutating func stand(in node: Node, at index: Int) throws(StorageError) {

@@ -1,9 +1,9 @@
 /// An entry that two views of a tree do not share.
 package struct Difference: Sendable {
   package var key: Bytes
-  /// Nil where only the newer view has the key.
+  /// Nil if only the newer view has the key.
   package var old: Entry?
-  /// Nil where only the older view has the key.
+  /// Nil if only the older view has the key.
   package var new: Entry?
 
   package init(key: Bytes, old: Entry?, new: Entry?) {
@@ -13,88 +13,61 @@ package struct Difference: Sendable {
   }
 }
 
-/// What differs between two views in one tree; a tree that one of them lacks counts as empty.
+/// The differences between two views in one tree; a tree that one of them lacks counts as empty.
 ///
-/// Subtrees that both share are skipped without being read, so the cost is that of the differences. In trees of byte order
-/// the differences come in that order and memory stays bounded; in trees of the caller's order they come in no order.
+/// Subtrees that both share are skipped without being read, so the cost is that of the differences. In trees of byte order the differences
+/// come in that order and memory stays bounded; in trees of the caller's order they come in no order.
 package func difference(_ old: View, _ new: View, tree: TreeName) throws(StorageError) -> DifferenceCursor {
   if let older = old.servedView, let newer = new.servedView {
     return DifferenceCursor(ServedDifferences(older: older, newer: newer, name: tree))
   }
-  let oldEntry = try old.catalogEntry(tree)
-  let newEntry = try new.catalogEntry(tree)
+  let (oldEntry, newEntry) = (try old.catalogEntry(tree), try new.catalogEntry(tree))
   return DifferenceCursor(
-    old: (old.file, TreeRoot(pointer: oldEntry?.root ?? .none)),
-    new: (new.file, TreeRoot(pointer: newEntry?.root ?? .none)),
-    order: newEntry?.order ?? oldEntry?.order ?? .bytes, isSameFile: old.file === new.file)
+    (old.file, oldEntry?.root), (new.file, newEntry?.root), order: newEntry?.order ?? oldEntry?.order ?? .bytes)
 }
 
-/// Goes through the differences of two trees.
+/// Visits the differences of two trees.
 package struct DifferenceCursor: Sendable {
-  private var walk: Walk
+  private var walk: any Walk<Difference>
 
-  private enum Walk: Sendable {
-    case ordered(OrderedDifference)
-    case unordered(UnorderedDifference)
-    case served(ServedDifferences)
-  }
+  /// A tree in its file, by its root; nil if the tree is empty.
+  typealias Side = (file: DataFile, root: NodePointer?)
 
-  init(_ served: ServedDifferences) { walk = .served(served) }
+  init(_ served: ServedDifferences) { walk = served }
 
-  init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), order: TreeOrder, isSameFile: Bool) {
-    walk =
-      order == .bytes
-      ? .ordered(OrderedDifference(old: old, new: new, sharesNodes: isSameFile))
-      : .unordered(UnorderedDifference(old: old, new: new, sharesNodes: isSameFile))
+  init(_ old: Side, _ new: Side, order: TreeOrder) {
+    switch order {
+    case .bytes: walk = OrderedDifference(old: SubtreeWalk(old), new: SubtreeWalk(new))
+    case .caller: walk = UnorderedDifference(old: old, new: new)
+    }
   }
 
   /// The next difference, or nil at the end.
-  package mutating func next() throws(StorageError) -> Difference? {
-    switch walk {
-    case .ordered(var ordered):
-      walk = .ordered(.empty(ordered))
-      defer { walk = .ordered(ordered) }
-      return try ordered.next()
-    case .unordered(var unordered):
-      defer { walk = .unordered(unordered) }
-      return try unordered.next()
-    case .served(var served):
-      defer { walk = .served(served) }
-      return try served.next()
-    }
-  }
+  package mutating func next() throws(StorageError) -> Difference? { try walk.next() }
 }
 
-/// Walks two trees of byte order side by side, opening subtrees only where the two do not stand at the same one.
-struct OrderedDifference: Sendable {
-  private var old: SubtreeWalk
-  private var new: SubtreeWalk
-  private let sharesNodes: Bool
+/// Elements in order, each read when it is requested: from a file, or from a server.
+protocol Walk<Element>: Sendable {
+  associatedtype Element
 
-  init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), sharesNodes: Bool) {
-    self.old = SubtreeWalk(file: old.0, root: old.1)
-    self.new = SubtreeWalk(file: new.0, root: new.1)
-    self.sharesNodes = sharesNodes
-  }
+  /// The next element, or nil at the end.
+  mutating func next() throws(StorageError) -> Element?
+}
 
-  private init(_ other: OrderedDifference) {
-    old = SubtreeWalk(file: other.old.file, root: .empty)
-    new = old
-    sharesNodes = other.sharesNodes
-  }
-
-  /// Stands in the place of a walk while it is changed, so that nothing is copied.
-  static func empty(_ other: OrderedDifference) -> OrderedDifference { OrderedDifference(other) }
+/// Walks two trees of byte order side by side, and opens subtrees only if the two are not at the same one.
+struct OrderedDifference: Walk {
+  var old: SubtreeWalk
+  var new: SubtreeWalk
 
   mutating func next() throws(StorageError) -> Difference? {
     while true {
       switch (try old.head(), try new.head()) {
       case (nil, nil): return nil
-      case (.subtree(let left, _)?, .subtree(let right, _)?) where sharesNodes && left == right:
+      case (.subtree(let left, _)?, .subtree(let right, _)?) where old.file === new.file && left == right:
         old.skip()
         new.skip()
       case (.subtree(_, let left)?, .subtree(_, let right)?):
-        // The higher one first: its children may stand beside the other.
+        // The higher one first: its children may equal the other.
         if left >= right { try old.open() }
         if right >= left { try new.open() }
       case (.subtree?, _): try old.open()
@@ -116,7 +89,7 @@ struct OrderedDifference: Sendable {
         }
         old.skip()
         new.skip()
-        if try EntryComparison(old: old.file, new: new.file).differs(left, right) {
+        if try old.file.differs(left, from: right, in: new.file) {
           return Difference(key: left.key, old: left, new: right)
         }
       }
@@ -124,22 +97,22 @@ struct OrderedDifference: Sendable {
   }
 }
 
-/// A place in a tree that can be a whole subtree, not read yet.
+/// A position in a tree that can be a whole subtree, not read yet.
 struct SubtreeWalk: Sendable {
   let file: DataFile
   private var path: [(node: Node, index: Int)] = []
   private var extent = TreeExtent()
   /// The root while it has not been read.
   private var unread: NodePointer?
-  /// Its level, where it is known; an unread root counts as higher than all.
+  /// The part at the position: a subtree with its level, or an entry. An unread root counts as higher than all.
   enum Head {
     case subtree(offset: FileOffset, level: Int)
     case entry(Entry)
   }
 
-  init(file: DataFile, root: TreeRoot) {
-    self.file = file
-    unread = root.pointer.isNone ? nil : root.pointer
+  init(_ tree: DifferenceCursor.Side) {
+    file = tree.file
+    unread = tree.root.flatMap { $0.isNone ? nil : $0 }
   }
 
   func head() throws(StorageError) -> Head? {
@@ -148,10 +121,10 @@ struct SubtreeWalk: Sendable {
     if node.view.form == .inner {
       return .subtree(offset: try node.view.pointer(index).offset, level: Int(node.view.level) - 1)
     }
-    return .entry(Entry(key: try node.view.keyBytes(index), payload: try node.view.payload(index)))
+    return .entry(try node.view.entry(index))
   }
 
-  /// Goes behind what stands at the head.
+  /// Goes behind the part at the head.
   mutating func skip() {
     if unread != nil {
       unread = nil
@@ -164,7 +137,7 @@ struct SubtreeWalk: Sendable {
     }
   }
 
-  /// Reads the subtree at the head and stands before its first part.
+  /// Reads the subtree at the head, and goes to its first part.
   mutating func open() throws(StorageError) {
     if let pointer = unread {
       unread = nil
@@ -180,73 +153,56 @@ struct SubtreeWalk: Sendable {
   }
 }
 
-/// How many bytes the nodes of a tree have that a walk came to. A tree has no more than its file, but forged pointers can lead to
-/// the same nodes so many times that a walk would never end.
+/// The number of bytes in the nodes that a walk of a tree reached. A tree has no more than its file, but forged pointers can lead to the
+/// same nodes so many times that a walk would never end.
 struct TreeExtent: Sendable {
   private var bytes: UInt64 = 0
 
-  /// Throws where the tree is larger than its file.
+  /// Throws if the tree is larger than its file.
   mutating func add(_ node: Node, of file: DataFile) throws(StorageError) {
     bytes += UInt64(node.view.length)
     if bytes > file.end.bytes { throw node.view.damage }
   }
 }
 
-/// Compares two trees whose order only the caller knows: level by level, leaving out the nodes that both have, and matching
-/// the entries of the other leaves by their keys.
-struct UnorderedDifference: Sendable {
-  private let old: (file: DataFile, root: TreeRoot)
-  private let new: (file: DataFile, root: TreeRoot)
-  private let sharesNodes: Bool
-  private var found: [Difference]?
-  private var position = 0
-
-  init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), sharesNodes: Bool) {
-    self.old = old
-    self.new = new
-    self.sharesNodes = sharesNodes
-  }
+/// Compares two trees whose order only the caller knows: level by level, leaving out the nodes that both have, and matching the entries of
+/// the other leaves by their keys.
+struct UnorderedDifference: Walk {
+  let old: DifferenceCursor.Side
+  let new: DifferenceCursor.Side
+  /// The entries that were not returned yet; nil if the node was not compared yet.
+  var rest: ArraySlice<Difference>?
 
   mutating func next() throws(StorageError) -> Difference? {
-    if found == nil { found = try compare() }
-    let all = found ?? []
-    guard position < all.count else { return nil }
-    defer { position += 1 }
-    return all[position]
+    if rest == nil { rest = try compare()[...] }
+    return rest?.popFirst()
   }
 
   private func compare() throws(StorageError) -> [Difference] {
+    let sharesNodes = old.file === new.file
+    if sharesNodes, old.root == new.root { return [] }
     var (oldExtent, newExtent) = (TreeExtent(), TreeExtent())
     var oldNodes = try roots(old)
     var newNodes = try roots(new)
-    if sharesNodes, let left = oldNodes.first, let right = newNodes.first,
-      old.root.pointer.offset == new.root.pointer.offset,
-      left.view.level == right.view.level
-    {
-      return []
-    }
     while true {
-      let oldLevel = oldNodes.first?.view.level ?? 0
-      let newLevel = newNodes.first?.view.level ?? 0
-      if oldLevel == 0, newLevel == 0 { break }
-      // Children of both are compared at once where they are on one level.
-      let opensOld = oldLevel >= newLevel && oldLevel > 0
-      let opensNew = newLevel >= oldLevel && newLevel > 0
-      let oldPointers = opensOld ? try pointers(oldNodes) : []
-      let newPointers = opensNew ? try pointers(newNodes) : []
+      let (oldLevel, newLevel) = (oldNodes.first?.view.level ?? 0, newNodes.first?.view.level ?? 0)
+      let level = max(oldLevel, newLevel)
+      if level == 0 { break }
+      // Children of both are compared at once if they are on one level.
+      let oldPointers = oldLevel == level ? try pointers(oldNodes) : nil
+      let newPointers = newLevel == level ? try pointers(newNodes) : nil
       var shared: Set<FileOffset> = []
-      if sharesNodes, opensOld, opensNew {
+      if sharesNodes, let oldPointers, let newPointers {
         shared = Set(oldPointers.map(\.offset)).intersection(newPointers.map(\.offset))
       }
-      if opensOld { oldNodes = try read(oldPointers, except: shared, old.file, below: oldLevel, &oldExtent) }
-      if opensNew { newNodes = try read(newPointers, except: shared, new.file, below: newLevel, &newExtent) }
+      if let oldPointers { oldNodes = try read(oldPointers, except: shared, old.file, below: level, &oldExtent) }
+      if let newPointers { newNodes = try read(newPointers, except: shared, new.file, below: level, &newExtent) }
     }
     return try match(oldNodes, newNodes)
   }
 
-  private func roots(_ tree: (file: DataFile, root: TreeRoot)) throws(StorageError) -> [Node] {
-    guard let node = try tree.root.node(in: tree.file) else { return [] }
-    return [node]
+  private func roots(_ tree: DifferenceCursor.Side) throws(StorageError) -> [Node] {
+    try TreeRoot(pointer: tree.root ?? .none).node(in: tree.file).map { [$0] } ?? []
   }
 
   private func pointers(_ nodes: [Node]) throws(StorageError) -> [NodePointer] {
@@ -263,8 +219,7 @@ struct UnorderedDifference: Sendable {
   ) throws(StorageError) -> [Node] {
     var nodes: [Node] = []
     for pointer in pointers where !shared.contains(pointer.offset) {
-      let node = try file.node(at: pointer)
-      guard Int(node.view.level) + 1 == Int(level) else { throw node.view.damage }
+      let node = try file.node(at: pointer, below: level)
       try extent.add(node, of: file)
       nodes.append(node)
     }
@@ -276,7 +231,7 @@ struct UnorderedDifference: Sendable {
     var order: [Bytes] = []
     for leaf in oldLeaves {
       for index in 0..<leaf.view.count {
-        let entry = Entry(key: try leaf.view.keyBytes(index), payload: try leaf.view.payload(index))
+        let entry = try leaf.view.entry(index)
         before[entry.key] = entry
         order.append(entry.key)
       }
@@ -284,12 +239,12 @@ struct UnorderedDifference: Sendable {
     var differences: [Difference] = []
     for leaf in newLeaves {
       for index in 0..<leaf.view.count {
-        let entry = Entry(key: try leaf.view.keyBytes(index), payload: try leaf.view.payload(index))
+        let entry = try leaf.view.entry(index)
         let old = before.removeValue(forKey: entry.key)
-        let isSame = try old.map { old throws(StorageError) in
-          try !EntryComparison(old: self.old.file, new: new.file).differs(old, entry)
+        let differs = try old.map { old throws(StorageError) in
+          try self.old.file.differs(old, from: entry, in: new.file)
         }
-        if isSame != true { differences.append(Difference(key: entry.key, old: old, new: entry)) }
+        if differs ?? true { differences.append(Difference(key: entry.key, old: old, new: entry)) }
       }
     }
     for key in order {
@@ -299,26 +254,21 @@ struct UnorderedDifference: Sendable {
   }
 }
 
-/// Compares entries of two trees with one key.
-struct EntryComparison {
-  let old: DataFile
-  let new: DataFile
-
-  /// In one file, equal payloads are equal contents. After a compaction the same record lies elsewhere, and is read.
-  func differs(_ left: Entry, _ right: Entry) throws(StorageError) -> Bool {
-    guard old !== new, let leftRecord = left.payload.entry, let rightRecord = right.payload.entry else {
-      return left.payload != right.payload
+extension DataFile {
+  /// Whether an entry differs from one of the same key in another file. In one file, equal payloads are equal contents. After a compaction
+  /// the same record lies elsewhere, and is read.
+  func differs(_ entry: Entry, from other: Entry, in file: DataFile) throws(StorageError) -> Bool {
+    guard self !== file, let record = entry.payload.entry, let otherRecord = other.payload.entry else {
+      return entry.payload != other.payload
     }
-    return try !isSame(leftRecord, rightRecord)
+    return try !holdsSame(record, as: otherRecord, in: file)
   }
 
-  /// Whether two records hold the same.
-  func isSame(_ left: EntryReference, _ right: EntryReference) throws(StorageError) -> Bool {
-    let (leftEntry, leftBytes) = try old.entry(left)
-    let (rightEntry, rightBytes) = try new.entry(right)
-    guard leftEntry.kind == rightEntry.kind, leftEntry.valueLength == rightEntry.valueLength else { return false }
-    let length = Int(leftEntry.valueLength)
-    return leftBytes[leftEntry.valueStart..<(leftEntry.valueStart + length)]
-      == rightBytes[rightEntry.valueStart..<(rightEntry.valueStart + length)]
+  func holdsSame(
+    _ record: EntryReference, as other: EntryReference, in file: DataFile
+  ) throws(StorageError) -> Bool {
+    let (left, leftBytes) = try entry(record)
+    let (right, rightBytes) = try file.entry(other)
+    return left.kind == right.kind && leftBytes[left.valueRange] == rightBytes[right.valueRange]
   }
 }

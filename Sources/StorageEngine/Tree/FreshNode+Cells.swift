@@ -1,23 +1,17 @@
 extension FreshNode {
-  /// Puts a fresh child at a place of an inner node.
+  /// Inserts a fresh child at an index of an inner node.
   func insertChild(_ child: FreshNode, count: UInt64, key: [UInt8], at index: Int) throws(StorageError) {
-    let pointer = NodePointer(offset: 0, length: 0, check: 0, count: count)
-    try withPointer(pointer) { fixed throws(StorageError) in
+    try withPointer(.fresh(count: count)) { fixed throws(StorageError) in
       try key.withBytes { key throws(StorageError) in
         try insertCell(at: index, fixed: fixed, key: key, child: child)
       }
     }
   }
 
-  /// Empties the pointer of a cell whose child is fresh from now on.
-  func emptyPointer(at index: Int, count: UInt64) {
-    withPointer(NodePointer(offset: 0, length: 0, check: 0, count: count)) { replaceFixed(at: index, $0) }
-  }
-
-  /// The fresh child below a cell was written, and lies there from now on.
-  func settleChild(at index: Int, as pointer: NodePointer) {
+  /// Replaces the pointer in a cell, and the fresh child below it if the child is not in the file.
+  func setChild(_ child: FreshNode?, _ pointer: NodePointer, at index: Int) {
     withPointer(pointer) { replaceFixed(at: index, $0) }
-    children[index] = nil
+    children[index] = child
   }
 
   private func withPointer<R, E: Error>(
@@ -29,7 +23,7 @@ extension FreshNode {
     }
   }
 
-  /// Lays a leaf out anew so that each cell can hold another kind of payload.
+  /// Lays a leaf out again so that each cell can hold another kind of payload.
   func makeMixed() throws(StorageError) {
     let view = try view
     let mixed = FreshNode(form: .mixed, level: 0)
@@ -68,8 +62,9 @@ extension FreshNode {
 }
 
 extension EntryReference {
-  func store(into target: UnsafeMutableRawBufferPointer) {
-    if let start = target.baseAddress { offset.store(into: start) }
+  /// Writes `size` bytes.
+  func store(into target: UnsafeMutableRawPointer) {
+    offset.store(into: target)
     target.storeBytes(of: length.littleEndian, toByteOffset: 6, as: UInt32.self)
     target.storeBytes(of: check.littleEndian, toByteOffset: 10, as: UInt32.self)
   }
@@ -87,22 +82,19 @@ extension Payload {
     }
   }
 
-  /// Writes the fixed part of a cell; returns its size.
+  /// Writes the fixed part of a cell. Returns its size.
   private func store(into target: UnsafeMutableRawBufferPointer, isMixed: Bool) -> Int {
     switch self {
     // A transaction on a file takes no record of a server.
-    case .none, .served:
+    case .none, .record(.served):
       guard isMixed else { return 0 }
       target[0] = 0
       return 1
-    case .entry(let reference):
-      guard isMixed else {
-        reference.store(into: target)
-        return EntryReference.size
-      }
-      target[0] = 1
-      reference.store(into: UnsafeMutableRawBufferPointer(rebasing: target[1...]))
-      return 1 + EntryReference.size
+    case .record(.entry(let reference)):
+      let tag = isMixed ? 1 : 0
+      if isMixed { target[0] = 1 }
+      if let start = target.baseAddress { reference.store(into: start + tag) }
+      return tag + EntryReference.size
     case .bytes(let bytes):
       // An empty payload is none: the length byte is one less than the length.
       guard bytes.count > 0 else {

@@ -1,11 +1,10 @@
 /// A node that belongs to a transaction and is not in the file yet.
 ///
-/// Its memory has the layout of a stored node; children that are fresh too hang in `children`, at the places of cells whose
-/// pointers are empty but for the count.
+/// Its memory has the layout of a stored node. Children that are fresh, too, are in `children`, at the places of cells whose pointers are
+/// empty except for the count.
 ///
-/// A fresh node is changed in place only while one reference to it exists, the one by which the transaction's tree holds
-/// it; a snapshot of the tree is a second reference to the root, and then the changed path is copied. So what a
-/// snapshot sees never changes.
+/// A fresh node is changed in place only while one reference to it exists, the one by which the transaction's tree holds it. A snapshot of
+/// the tree is a second reference to the root, and then the changed path is copied. So a snapshot never changes.
 final class FreshNode: @unchecked Sendable {
   // `@unchecked`: written by the one transaction that holds the only reference; read-only once it is shared.
   // Unchecked exclusivity: no method hands its own node to another one, and the checks at run time cost a fifth of an insertion.
@@ -23,7 +22,7 @@ final class FreshNode: @unchecked Sendable {
 
   deinit { memory.deallocate() }
 
-  /// A copy of a stored node, whose cells are all checked first: what changes it goes by them.
+  /// A copy of a stored node, whose cells are all checked first: changes rely on them.
   convenience init(copyingStored view: NodeView) throws(StorageError) {
     try view.checkCells()
     self.init(capacity: max(view.length + 160, FreshNode.usualCapacity), length: view.length)
@@ -36,7 +35,7 @@ final class FreshNode: @unchecked Sendable {
     memory.copyMemory(from: node.memory, byteCount: node.length)
   }
 
-  /// A node without cells; it must get one before it is looked at.
+  /// A node without cells; it must get one before it is read.
   convenience init(form: NodeForm, level: UInt8) {
     self.init(capacity: FreshNode.usualCapacity, length: NodeView.headerSize)
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: NodeView.headerSize)
@@ -45,9 +44,9 @@ final class FreshNode: @unchecked Sendable {
   }
 
   static let usualCapacity = 928
-  /// About what an entry takes in a node beside its key.
+  /// About how many bytes an entry takes in a node beside its key.
   static let bytesBesideKey = 32
-  /// A key that does not share the prefix makes every cell longer by it; this keeps the node within 64 KiB then.
+  /// A key that does not share the prefix makes every cell longer by it; this limit keeps the node within 64 KiB then.
   private static let longestPrefix = 128
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: length) }
@@ -56,26 +55,27 @@ final class FreshNode: @unchecked Sendable {
     get throws(StorageError) { try NodeView(bytes, offset: 0) }
   }
 
+  @inline(__always)
+  private func number(at offset: Int) -> Int {
+    Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+  }
+
+  @inline(__always)
+  private func set(_ number: Int, at offset: Int) {
+    memory.storeBytes(of: UInt16(truncatingIfNeeded: number).littleEndian, toByteOffset: offset, as: UInt16.self)
+  }
+
   private var count: Int {
-    get { Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: 2, as: UInt16.self))) }
-    set { memory.storeBytes(of: UInt16(truncatingIfNeeded: newValue).littleEndian, toByteOffset: 2, as: UInt16.self) }
+    get { number(at: 2) }
+    set { set(newValue, at: 2) }
   }
-
   private var prefixLength: Int {
-    get { Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: 4, as: UInt16.self))) }
-    set { memory.storeBytes(of: UInt16(truncatingIfNeeded: newValue).littleEndian, toByteOffset: 4, as: UInt16.self) }
+    get { number(at: 4) }
+    set { set(newValue, at: 4) }
   }
+  private func end(_ index: Int) -> Int { number(at: NodeView.headerSize + 2 * index) }
+  private func setEnd(_ index: Int, _ end: Int) { set(end, at: NodeView.headerSize + 2 * index) }
 
-  private func end(_ index: Int) -> Int {
-    Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)))
-  }
-
-  fileprivate func setEnd(_ index: Int, _ end: Int) {
-    memory.storeBytes(
-      of: UInt16(truncatingIfNeeded: end).littleEndian, toByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)
-  }
-
-  /// The cells of a range move by so many bytes.
   private func moveEnds(_ cells: Range<Int>, by size: Int) {
     // From memory that is not looked up again with each cell, so that many are moved at a time.
     let ends = memory + NodeView.headerSize
@@ -96,7 +96,7 @@ final class FreshNode: @unchecked Sendable {
     capacity = newCapacity
   }
 
-  /// Puts a cell at `index`, moving the later ones up. `child` goes with it in an inner node.
+  /// Inserts a cell at `index`, and moves the later ones up. `child` goes with it in an inner node.
   ///
   /// The first cell of an inner node takes no key.
   func insertCell(
@@ -104,7 +104,7 @@ final class FreshNode: @unchecked Sendable {
   ) throws(StorageError) {
     let isInner = NodeForm(rawValue: bytes[0]) == .inner
     let takesKey = !(isInner && index == 0)
-    var suffix = UnsafeRawBufferPointer(start: nil, count: 0)
+    var suffix = UnsafeRawBufferPointer.none
     if takesKey {
       let keyedCells = isInner ? count - 1 : count
       if keyedCells <= 0 {
@@ -146,7 +146,7 @@ final class FreshNode: @unchecked Sendable {
     let heap = NodeView.headerSize + 2 * cells + prefixLength
     let start = index == 0 ? 0 : end(index - 1)
     let slot = NodeView.headerSize + 2 * index
-    // Later cells move by the cell and its slot, what lies between the slot and them by the slot alone.
+    // Later cells move by the cell and its slot; the bytes between the slot and them by the slot alone.
     (memory + (heap + start + size + 2)).copyMemory(from: memory + (heap + start), byteCount: length - heap - start)
     (memory + (slot + 2)).copyMemory(from: memory + slot, byteCount: heap + start - slot)
     count = cells + 1
@@ -158,8 +158,7 @@ final class FreshNode: @unchecked Sendable {
     length += size + 2
   }
 
-  /// Takes a cell out. The node may be empty then and must not be looked at. The cell that becomes the first one of an inner
-  /// node loses its key.
+  /// Removes a cell. The node may be empty then and must not be read. The cell that becomes the first one of an inner node loses its key.
   func removeCell(at index: Int) throws(StorageError) {
     let isInner = NodeForm(rawValue: bytes[0]) == .inner
     removeRaw(at: index)
@@ -170,7 +169,7 @@ final class FreshNode: @unchecked Sendable {
           UnsafeRawBufferPointer(
             start: memory + (NodeView.headerSize + 2 * count + prefixLength), count: NodePointer.size))
         removeRaw(at: 0)
-        fixed.withUnsafeBytes { insertRaw(at: 0, fixed: $0, suffix: UnsafeRawBufferPointer(start: nil, count: 0)) }
+        fixed.withUnsafeBytes { insertRaw(at: 0, fixed: $0, suffix: .none) }
       }
     }
   }
@@ -189,7 +188,7 @@ final class FreshNode: @unchecked Sendable {
     count = cells - 1
   }
 
-  /// Puts another fixed part of the same size in place of a cell's.
+  /// Replaces a cell's fixed part by another one of the same size.
   func replaceFixed(at index: Int, _ fixed: UnsafeRawBufferPointer) {
     guard let source = fixed.baseAddress else { return }
     let start = index == 0 ? 0 : end(index - 1)
@@ -202,14 +201,14 @@ final class FreshNode: @unchecked Sendable {
     NodePointer.store(count: newCount, into: memory + (NodeView.headerSize + 2 * count + prefixLength + start))
   }
 
-  /// Lays the cells out anew behind a shorter prefix.
+  /// Lays the cells out again behind a shorter prefix.
   private func rebuild(prefixLength newPrefix: Int) throws(StorageError) {
     let copy = try FreshNode.build(from: view, range: 0..<count, prefixLength: newPrefix)
     copy.children = children
     take(copy)
   }
 
-  /// Becomes what another node is, which must not be used after that.
+  /// Takes over the contents of another node, which must not be used after that.
   func take(_ other: FreshNode) {
     swap(&memory, &other.memory)
     swap(&capacity, &other.capacity)
@@ -219,7 +218,7 @@ final class FreshNode: @unchecked Sendable {
 
   /// A node of some of another node's cells, without children, behind the longest prefix that they share.
   static func build(from view: NodeView, range: Range<Int>) throws(StorageError) -> FreshNode {
-    // In an inner node the first cell's key goes away.
+    // In an inner node the first cell's key is dropped.
     let keyed = view.form == .inner ? range.lowerBound + 1..<max(range.upperBound, range.lowerBound + 1) : range
     guard let first = keyed.first else { return try build(from: view, range: range, prefixLength: 0) }
     let pattern = try view.suffix(first)
@@ -245,7 +244,7 @@ final class FreshNode: @unchecked Sendable {
     result.count = range.count
     result.prefixLength = prefixLength
 
-    // The new prefix is the old one, or its beginning, or goes on into what the cells share.
+    // The new prefix is the old one, or its beginning, or continues into the part that the cells share.
     let prefixStart = memory + (NodeView.headerSize + 2 * range.count)
     let kept = min(prefixLength, view.prefixLength)
     if kept > 0, let start = view.prefix.baseAddress { prefixStart.copyMemory(from: start, byteCount: kept) }
@@ -275,10 +274,8 @@ final class FreshNode: @unchecked Sendable {
     result.length = position
     return result
   }
-}
 
-extension FreshNode {
-  /// Puts cells of another node, with the same prefix and the same rests of keys, where no cell is yet.
+  /// Takes cells of another node, with the same prefix and the same rests of keys, into this node without cells.
   private func takeCells(_ range: Range<Int>, of view: NodeView) throws(StorageError) {
     guard let first = range.first, let last = range.last, let start = try view.cell(first).baseAddress else { return }
     let shift = first == 0 ? 0 : view.end(first - 1)

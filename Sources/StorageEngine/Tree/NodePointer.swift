@@ -1,4 +1,4 @@
-/// Where a node lies, how long it is, the check that it must have, and how many leaf entries lie below it.
+/// The place of a node, its length, the check that it must have, and the number of leaf entries below it.
 struct NodePointer: Hashable, Sendable {
   static let size = 17
 
@@ -13,10 +13,12 @@ struct NodePointer: Hashable, Sendable {
 
   var isNone: Bool { offset == 0 }
 
+  /// A pointer to a node that is not in the file yet: empty except for the count.
+  static func fresh(count: UInt64) -> NodePointer { NodePointer(offset: 0, length: 0, check: 0, count: count) }
 }
 
 extension NodePointer {
-  /// From `size` bytes.
+  /// Reads `size` bytes.
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer) {
     self.init(
@@ -25,7 +27,7 @@ extension NodePointer {
       count: UInt64(loadInteger(UInt32.self, bytes, at: 12)) | UInt64(bytes[16]) << 32)
   }
 
-  /// Into `size` bytes.
+  /// Writes `size` bytes.
   func store(into target: UnsafeMutableRawPointer) {
     offset.store(into: target)
     target.storeBytes(of: length.littleEndian, toByteOffset: 6, as: UInt16.self)

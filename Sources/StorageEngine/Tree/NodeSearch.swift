@@ -1,4 +1,4 @@
-/// A key probe with its bytes in place, as the search wants it.
+/// A key probe with its bytes in place, as the search needs it.
 enum Probe {
   case bytes(UnsafeRawBufferPointer)
   case compare((UnsafeRawBufferPointer) -> Int)
@@ -14,39 +14,37 @@ extension KeyProbe {
 }
 
 extension NodeView {
-  /// The first cell of a leaf whose key is not less than the probe, and whether it is equal.
-  func lowerBound(_ probe: Probe) throws(StorageError) -> (index: Int, isEqual: Bool) {
+  /// The first cell, from one on, whose key is not less than the probe, and whether it is equal.
+  @inline(__always)
+  func lowerBound(_ probe: Probe, from first: Int = 0) throws(StorageError) -> (index: Int, isEqual: Bool) {
     switch probe {
-    case .bytes(let key): return try lowerBound(key, from: 0)
+    case .bytes(let key): try lowerBound(key, from: first)
     case .compare(let compare):
-      var low = 0
-      var high = count
-      while low < high {
-        let middle = (low + high) / 2
-        let order = try self.compare(middle, compare)
-        if order == 0 { return (middle, true) }
-        if order < 0 { low = middle + 1 } else { high = middle }
-      }
-      return (low, false)
+      try search(from: first) { index throws(StorageError) in try self.compare(index, compare) }
     }
   }
 
   /// The cell of an inner node below which the probe belongs.
   func childIndex(_ probe: Probe) throws(StorageError) -> Int {
-    switch probe {
-    case .bytes(let key):
-      // Separators that equal the key lie at the beginning of what they separate.
-      let bound = try lowerBound(key, from: 1)
-      return bound.isEqual ? bound.index : bound.index - 1
-    case .compare(let compare):
-      var low = 1
-      var high = count
-      while low < high {
-        let middle = (low + high) / 2
-        if try self.compare(middle, compare) <= 0 { low = middle + 1 } else { high = middle }
-      }
-      return low - 1
+    // Separators that equal the key lie at the beginning of the keys that they separate.
+    let bound = try lowerBound(probe, from: 1)
+    return bound.isEqual ? bound.index : bound.index - 1
+  }
+
+  /// As `lowerBound`, by the order of each cell's key relative to the probe: negative, zero or positive.
+  @inline(__always)
+  private func search(
+    from first: Int, order: (Int) throws(StorageError) -> Int
+  ) throws(StorageError) -> (index: Int, isEqual: Bool) {
+    var low = first
+    var high = count
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let order = try order(middle)
+      if order == 0 { return (middle, true) }
+      if order < 0 { low = middle &+ 1 } else { high = middle }
     }
+    return (low, false)
   }
 
   @inline(__always)
@@ -62,35 +60,19 @@ extension NodeView {
       if order < 0 { return (count, false) }
       rest = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
     }
-    // What is checked here is what `cell` and `fixedSize` check, without asking for the form with each cell. Nothing can
-    // overflow: ends are 16-bit numbers, and so is the count.
-    guard let fixedSize = form.fixedSize else { return try lowerBound(amongMixed: rest) }
+    // The checks here are those of `cell` and `fixedSize`, without reading the form with each cell. Nothing can overflow: ends are 16-bit
+    // numbers, and so is the count.
+    guard let fixedSize = form.fixedSize else {
+      return try search(from: first) { index throws(StorageError) in compareBytes(try suffix(index), rest) }
+    }
     let room = length - heap
     let keys = base + (heap + fixedSize)
-    var low = first
-    var high = count
-    while low < high {
-      let middle = (low &+ high) &>> 1
+    return try search(from: first) { middle throws(StorageError) in
       let start = middle == 0 ? 0 : end(middle &- 1)
       let size = end(middle) &- start &- fixedSize
       guard size >= 0, end(middle) <= room else { throw damage }
-      let order = compareBytes(UnsafeRawBufferPointer(start: keys + start, count: size), rest)
-      if order == 0 { return (middle, true) }
-      if order < 0 { low = middle &+ 1 } else { high = middle }
+      return compareBytes(UnsafeRawBufferPointer(start: keys + start, count: size), rest)
     }
-    return (low, false)
-  }
-
-  private func lowerBound(amongMixed rest: UnsafeRawBufferPointer) throws(StorageError) -> (index: Int, isEqual: Bool) {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = compareBytes(try suffix(middle), rest)
-      if order == 0 { return (middle, true) }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return (low, false)
   }
 
   /// The caller's comparison of a cell's whole key.

@@ -1,4 +1,4 @@
-/// What the cells of a node hold beside their keys.
+/// The contents of a node's cells beside their keys.
 enum NodeForm: UInt8 {
   /// Pointers to children.
   case inner = 1
@@ -6,10 +6,10 @@ enum NodeForm: UInt8 {
   case references = 2
   /// Nothing.
   case bare = 3
-  /// A byte for the kind, then what it says.
+  /// A byte for the kind, then the payload of that kind.
   case mixed = 4
 
-  /// In place: every look at a node begins with it, and the compiler makes a call of its own.
+  /// Inlined: every access to a node begins with it, and the compiler's own version is a call.
   @inline(__always)
   init?(rawValue: UInt8) {
     switch rawValue {
@@ -21,7 +21,7 @@ enum NodeForm: UInt8 {
     }
   }
 
-  /// The size of a cell's fixed part, where all have the same.
+  /// The size of a cell's fixed part, if all have the same.
   @inline(__always)
   var fixedSize: Int? {
     switch self {
@@ -40,8 +40,8 @@ enum NodeForm: UInt8 {
 /// form  level  n      p          n × cell end    prefix    cells: fixed part, rest of the key …
 /// ```
 ///
-/// Nothing in the bytes is trusted: each cell is checked against the node's length when it is looked at, and what does not
-/// fit throws `damaged`. The view does not keep its memory alive; `Node` does.
+/// Nothing in the bytes is trusted: each cell is checked against the node's length when it is read, and a misfit throws `damaged`. The view
+/// does not keep its memory alive; `Node` does.
 struct NodeView {
   static let headerSize = 6
   /// A leaf or inner node is split when it grows beyond this; only long keys make nodes longer. Small nodes keep the history
@@ -55,9 +55,8 @@ struct NodeView {
   let level: UInt8
   let count: Int
   let prefixLength: Int
-  /// Where the first cell begins.
   let heap: Int
-  /// Where the node lies in the file, for messages.
+  /// The offset of the node in the file, for messages.
   let offset: FileOffset
 
   @inline(__always)
@@ -83,13 +82,12 @@ struct NodeView {
     UnsafeRawBufferPointer(start: base + (NodeView.headerSize + 2 * count), count: prefixLength)
   }
 
-  /// Where a cell ends, counted from the heap.
+  /// The end of a cell, counted from the heap.
   @inline(__always)
   func end(_ index: Int) -> Int {
     Int(UInt16(littleEndian: base.loadUnaligned(fromByteOffset: NodeView.headerSize &+ 2 &* index, as: UInt16.self)))
   }
 
-  /// The bytes of a cell.
   @inline(__always)
   func cell(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let start = index == 0 ? 0 : end(index - 1)
@@ -98,7 +96,6 @@ struct NodeView {
     return UnsafeRawBufferPointer(start: base + (heap + start), count: end - start)
   }
 
-  /// The size of a cell's fixed part.
   @inline(__always)
   func fixedSize(of cell: UnsafeRawBufferPointer) throws(StorageError) -> Int {
     let size = if let size = form.fixedSize { size } else { try mixedSize(of: cell) }
@@ -118,14 +115,14 @@ struct NodeView {
     }
   }
 
-  /// Throws where any cell does not lie within the node, or is too short for its fixed part.
+  /// Throws if any cell does not lie within the node, or is too short for its fixed part.
   func checkCells() throws(StorageError) {
     guard let fixedSize = form.fixedSize else {
       for index in 0..<count { _ = try suffix(index) }
       return
     }
-    // The cells lie one behind the other, so that the last end is the greatest. Nothing can overflow: ends are 16-bit numbers.
-    // A cell that is too short leaves a sign; without a branch for each, several are looked at at once.
+    // The cells lie one behind the other, so that the last end is the greatest. Nothing can overflow: ends are 16-bit numbers. A cell that
+    // is too short makes the sign negative; without a branch for each, several are checked at once.
     let fixed = Int32(truncatingIfNeeded: fixedSize)
     var signs = Int32(truncatingIfNeeded: end(0)) &- fixed
     for index in 1..<count {
@@ -141,14 +138,12 @@ struct NodeView {
     return UnsafeRawBufferPointer(rebasing: cell[(try fixedSize(of: cell))...])
   }
 
-  /// The fixed part of a cell.
   @inline(__always)
   func fixed(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let cell = try cell(index)
     return UnsafeRawBufferPointer(rebasing: cell[..<(try fixedSize(of: cell))])
   }
 
-  /// A cell's whole key.
   func key(_ index: Int) throws(StorageError) -> [UInt8] {
     if form == .inner, index == 0 { return [] }
     let suffix = try suffix(index)
@@ -175,7 +170,11 @@ struct NodeView {
     return Bytes(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
   }
 
-  /// The child pointer of an inner node's cell.
+  /// A leaf's cell, with a copy of its key.
+  func entry(_ index: Int) throws(StorageError) -> Entry {
+    Entry(key: try keyBytes(index), payload: try payload(index))
+  }
+
   @inline(__always)
   func pointer(_ index: Int) throws(StorageError) -> NodePointer {
     let cell = try cell(index)
@@ -183,7 +182,7 @@ struct NodeView {
     return NodePointer(take: cell)
   }
 
-  /// Where the child pointer of an inner node's cell lies, counted from the node's first byte.
+  /// The place of the child pointer in an inner node's cell, counted from the node's first byte.
   func pointerPlace(_ index: Int) throws(StorageError) -> Int {
     guard index < count, try fixed(index).count == NodePointer.size else { throw damage }
     return heap + (index == 0 ? 0 : end(index - 1))
@@ -192,7 +191,7 @@ struct NodeView {
   /// The number of leaf entries below a cell.
   func childCount(_ index: Int) throws(StorageError) -> UInt64 { try pointer(index).count }
 
-  /// What a leaf's cell holds.
+  /// The payload of a leaf's cell.
   @inline(__always)
   func payload(_ index: Int) throws(StorageError) -> Payload {
     let fixed = try fixed(index)
@@ -214,7 +213,7 @@ extension EntryReference {
   static let size = 14
   package static let none = EntryReference(offset: 0, length: 0, check: 0)
 
-  /// From `size` bytes.
+  /// Reads a reference from `size` bytes.
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer) {
     self.init(

@@ -4,46 +4,16 @@ package struct Tree: Sendable {
   /// The lasting number by which change entries name the tree.
   package let identifier: UInt32
   package let kind: TreeKind
-  package let order: TreeOrder
-  /// What the module above keeps with the tree.
+  package private(set) var order = TreeOrder.bytes
+  /// The data that the module above keeps with the tree.
   package let attributes: Bytes
-  let root: TreeRoot
-  let goneRoot: TreeRoot
-  let source: RecordSource
-  /// Who answers in place of the file.
-  private let served: (any ServedTree)?
+  var root = TreeRoot.empty
+  var goneRoot = TreeRoot.empty
+  var source = RecordSource(file: .none)
+  /// The tree on a server; nil for a tree of a file.
+  private(set) var served: (any ServedTree)?
 
-  init(
-    name: TreeName, identifier: UInt32, kind: TreeKind, order: TreeOrder, attributes: Bytes, root: TreeRoot,
-    goneRoot: TreeRoot, source: RecordSource
-  ) {
-    self.name = name
-    self.identifier = identifier
-    self.kind = kind
-    self.order = order
-    self.attributes = attributes
-    self.root = root
-    self.goneRoot = goneRoot
-    self.source = source
-    served = nil
-  }
-
-  /// A tree on a server.
-  package init(
-    name: TreeName, identifier: UInt32, kind: TreeKind, attributes: Bytes, served: any ServedTree
-  ) {
-    self.name = name
-    self.identifier = identifier
-    self.kind = kind
-    order = .bytes
-    self.attributes = attributes
-    root = .empty
-    goneRoot = .empty
-    source = RecordSource(file: .none)
-    self.served = served
-  }
-
-  /// Whether it is asked over a network: keys should be asked for together then.
+  /// Whether it is read over a network: then keys should be asked for together.
   package var isServed: Bool { served != nil }
 
   /// The number of entries. O(1) in a file; counted by a server.
@@ -62,8 +32,7 @@ package struct Tree: Sendable {
     }
   }
 
-  /// The hidden tree beside a tree of records: what is deleted, each key with a reference to its delete. Nil in a tree of
-  /// entries.
+  /// The hidden tree beside a tree of records: the deleted keys, each with a reference to its delete. Nil in a tree of entries.
   package var gone: Tree? {
     guard kind == .records, served == nil else { return nil }
     return Tree(
@@ -78,7 +47,7 @@ package struct Tree: Sendable {
     }
   }
 
-  /// The entries of keys in a tree of byte order, each in the place of its key. One round trip, where a server is asked.
+  /// The entries of keys in a tree of byte order, each at the position of its key. Costs one round trip if a server is asked.
   package func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?] {
     if let served { return keys.isEmpty ? [] : try served.find(keys) }
     var found: [Entry?] = []
@@ -86,7 +55,7 @@ package struct Tree: Sendable {
     return found
   }
 
-  /// A page of a range, of a tree on a server alone.
+  /// A page of a range. Only for a tree on a server.
   package func page(_ request: PageRequest) throws(StorageError) -> [PageRow] {
     guard let served else { preconditionFailure("a tree of a file has no pages") }
     return try served.page(request)
@@ -106,30 +75,21 @@ package struct Tree: Sendable {
     }
   }
 
-  /// A cursor that stands nowhere yet.
+  /// A cursor without a position yet.
   package func cursor() -> Cursor {
     if let served { return Cursor(ServedCursor(served)) }
     return Cursor(file: source.file, root: root)
   }
 
-  /// The value of a record, with its check verified. Not copied where the store is mapped.
-  package func value(of record: RecordReference) throws(StorageError) -> Bytes {
-    switch record {
-    case .entry(let reference): try source.value(reference)
-    case .served(let record): try record.value
-    }
+  /// The value of a record, with its check verified. Not copied if the store is mapped.
+  ///
+  /// - Parameter isCopied: Reads it into memory of its own even if the store is mapped, for callers that read a few records far apart. To
+  ///   map a page for each takes several times as long as to read it.
+  package func value(of record: RecordReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
+    try source.value(of: record, isCopied: isCopied)
   }
 
-  /// The same in memory of its own, also where the store is mapped: for who reads a few records that lie far apart. To map a page for
-  /// each takes several times as long as to read it.
-  package func copiedValue(of record: RecordReference) throws(StorageError) -> Bytes {
-    switch record {
-    case .entry(let reference): try source.copiedValue(reference)
-    case .served(let record): try record.value
-    }
-  }
-
-  /// The change that a reference names: by which commit, of which key, in place of what.
+  /// The change that a reference names: its commit, its key, and the version that it replaced.
   package func change(of record: RecordReference) throws(StorageError) -> Change {
     switch record {
     case .entry(let reference): try source.change(reference)
@@ -138,11 +98,20 @@ package struct Tree: Sendable {
   }
 }
 
-/// Where change entries are read: the file, and the frame that a transaction has not finished.
+extension Tree {
+  /// A tree on a server.
+  package init(
+    name: TreeName, identifier: UInt32, kind: TreeKind, attributes: Bytes, served: any ServedTree
+  ) {
+    self.init(name: name, identifier: identifier, kind: kind, attributes: attributes)
+    self.served = served
+  }
+}
+
+/// The source of change entries: the file, and the frame that a transaction has not finished.
 struct RecordSource: Sendable {
   let file: DataFile
   var draft: FrameDraft?
-  /// The number that the draft's commit will have.
   var draftNumber: UInt64 = 0
 
   private func drafted(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
@@ -157,15 +126,18 @@ struct RecordSource: Sendable {
     return try file.entry(reference)
   }
 
-  func value(_ reference: EntryReference) throws(StorageError) -> Bytes {
-    if draft == nil { return try file.value(reference) }
-    let (entry, bytes) = try entry(reference)
-    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
-    return bytes[entry.valueStart..<entry.valueStart + Int(entry.valueLength)]
+  func value(of record: RecordReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
+    switch record {
+    case .entry(let reference): try value(reference, isCopied: isCopied)
+    case .served(let record): try record.value
+    }
   }
 
-  func copiedValue(_ reference: EntryReference) throws(StorageError) -> Bytes {
-    draft == nil ? try file.value(reference, isCopied: true) : try value(reference)
+  func value(_ reference: EntryReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
+    if draft == nil { return try file.value(reference, isCopied: isCopied) }
+    let (entry, bytes) = try entry(reference)
+    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+    return bytes[entry.valueRange]
   }
 
   func change(_ reference: EntryReference) throws(StorageError) -> Change {

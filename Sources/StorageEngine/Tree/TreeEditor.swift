@@ -2,16 +2,16 @@
 struct TreeEditor: Sendable {
   private(set) var root: TreeRoot
   let order: TreeOrder
-  /// The form of leaves of references, or nil where the payloads decide.
+  /// Whether all leaves have the form of references. If false, the payloads decide.
   let isReferences: Bool
-  /// Bytes of stored nodes that the changes took the place of.
+  /// Bytes of stored nodes that the changes replaced.
   private(set) var replacedNodeBytes: UInt64 = 0
   /// About how much memory the fresh nodes take, in bytes.
   private(set) var freshBytes = 0
 
   var isChanged: Bool { root.fresh != nil || replacedNodeBytes > 0 }
 
-  /// Sets the payload of a key to what `payload` makes of the old one; false where the key was there.
+  /// Sets the payload of a key to the result of `payload`, which gets the old one. Returns whether the key is new.
   mutating func set(
     _ key: UnsafeRawBufferPointer, at probe: Probe, in file: DataFile,
     payload: (Payload?) throws(StorageError) -> Payload
@@ -21,7 +21,7 @@ struct TreeEditor: Sendable {
       let leaf = FreshNode(form: form(for: new), level: 0)
       try insert(new, key, into: leaf, at: 0)
       dropStoredRoot()
-      root = TreeRoot(pointer: NodePointer(offset: 0, length: 0, check: 0, count: 1), fresh: leaf)
+      root = TreeRoot(pointer: .fresh(count: 1), fresh: leaf)
       return true
     }
     try makeRootFresh(in: file)
@@ -46,7 +46,7 @@ struct TreeEditor: Sendable {
     return change.isNew
   }
 
-  /// Sets the payload of a key, or takes the key out.
+  /// Sets the payload of a key, or removes the key if the payload is nil.
   mutating func change(_ key: [UInt8], to payload: Payload?, in file: DataFile) throws(StorageError) {
     try key.withBytes { key throws(StorageError) in
       if let payload {
@@ -57,9 +57,9 @@ struct TreeEditor: Sendable {
     }
   }
 
-  /// Takes a key out; nil where it was not there.
+  /// Removes a key, and returns its payload. Returns nil if the key was not there.
   mutating func remove(at probe: Probe, in file: DataFile) throws(StorageError) -> Payload? {
-    // Looked for first, so that a key that is not there copies nothing.
+    // Looked up first, so that removing a missing key copies nothing.
     guard try TreeSearch(file: file).find(probe, in: root) != nil else { return nil }
     try makeRootFresh(in: file)
     guard let top = root.fresh else { return nil }
@@ -69,12 +69,12 @@ struct TreeEditor: Sendable {
       root = .empty
       return removed
     }
-    try lowerRoot(in: file)
+    try lowerRoot()
     return removed
   }
 
-  /// Has fresh nodes written, and lets go of them: the largest subtrees of at most `limit` bytes each. The few nodes above them stay
-  /// fresh, where there are any.
+  /// Has fresh nodes written, and releases them: the largest subtrees of at most `limit` bytes each. The few nodes above them stay fresh,
+  /// if there are any.
   ///
   /// - Parameter write: Writes a node and all fresh ones below it, `length` bytes of them, with `count` entries.
   mutating func settle(
@@ -101,7 +101,7 @@ struct TreeEditor: Sendable {
       next = index + 1
       let length = child.freshLength
       if length <= limit {
-        node.settleChild(at: index, as: try write(child, try node.view.childCount(index), length))
+        node.setChild(nil, try write(child, try node.view.childCount(index), length), at: index)
       } else if let child = node.children.own(at: index)?.takeUnretainedValue() {
         try settle(below: child, limit: limit, write: write)
       }
@@ -116,7 +116,7 @@ struct TreeEditor: Sendable {
     var isNew = false
   }
 
-  /// A node that was split: what is right of it now, from which key on, and how many entries lie there.
+  /// A node that was split: its right part, the first key there, and the number of entries there.
   private struct Split {
     var key: [UInt8]
     var right: FreshNode
@@ -131,11 +131,11 @@ struct TreeEditor: Sendable {
     let count: UInt64
   }
 
-  /// Goes down to the leaf, makes the change there, and goes up again as far as it is felt. `path` has room for as many
-  /// steps as the top's level.
+  /// Goes down to the leaf, makes the change there, and goes up again as far as nodes above must change. `path` has room for as many steps
+  /// as the top's level.
   ///
-  /// A loop over unmanaged nodes: the tree holds them all the while, and counting references on every level, as a recursion
-  /// would do for `payload` too, costs a twentieth of an insertion.
+  /// A loop over unmanaged nodes: the tree holds them all the while. Counting references on every level, as a recursion would do for
+  /// `payload`, too, costs a twentieth of an insertion.
   private mutating func set(
     _ change: inout Insertion, below top: FreshNode, _ topView: NodeView, _ path: UnsafeMutableBufferPointer<Step>,
     file: DataFile, payload: (Payload?) throws(StorageError) -> Payload
@@ -165,7 +165,7 @@ struct TreeEditor: Sendable {
     return split
   }
 
-  /// Puts what is right of a child that was split beside it; `count` entries lie in both.
+  /// Inserts the right part of a split child beside it; `count` entries lie in both.
   private mutating func insert(
     _ split: Split, _ count: UInt64, into node: FreshNode, after cell: Int
   ) throws(StorageError) -> Split? {
@@ -199,13 +199,13 @@ struct TreeEditor: Sendable {
   private func form(for payload: Payload) -> NodeForm {
     if isReferences { return .references }
     switch payload {
-    case .none, .served: return .bare
-    case .entry: return .references
+    case .none, .record(.served): return .bare
+    case .record(.entry): return .references
     case .bytes: return .mixed
     }
   }
 
-  /// Gives a leaf the form that can hold the payload beside what it holds already.
+  /// Gives a leaf a form that can hold the payload beside its present contents.
   private func prepare(_ node: FreshNode, _ form: NodeForm, for payload: Payload) throws(StorageError) {
     guard form != .mixed, form != self.form(for: payload) else { return }
     try node.makeMixed()
@@ -220,7 +220,7 @@ struct TreeEditor: Sendable {
     }
   }
 
-  /// Puts a payload in the place of another one, where the leaf's form allows it and it takes as many bytes.
+  /// Replaces a payload by another one. Returns false unless the leaf's form allows it and it takes as many bytes.
   private func replace(
     _ index: Int, of node: FreshNode, _ view: NodeView, by payload: Payload
   ) throws(StorageError) -> Bool {
@@ -234,8 +234,8 @@ struct TreeEditor: Sendable {
     }
   }
 
-  /// Cuts a node that has grown too long in two. Where the last change came at an end, the cut lies there, so that keys
-  /// that come in order fill their nodes.
+  /// Cuts a node that has grown too long in two. If the last change came at an end, the cut lies there, so that keys that come in order
+  /// fill their nodes.
   private mutating func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
     guard node.length > NodeView.targetSize else { return nil }
     let view = try node.view
@@ -272,7 +272,7 @@ struct TreeEditor: Sendable {
   private func separator(_ view: NodeView, _ cut: Int) throws(StorageError) -> [UInt8] {
     let key = try view.key(cut)
     guard order == .bytes, view.form != .inner else { return key }
-    // The shortest that tells both sides apart: one byte more than they share.
+    // The shortest key that separates both sides: one byte more than they share.
     let shared = commonPrefixLength(try view.suffix(cut - 1), try view.suffix(cut))
     return Array(key.prefix(view.prefixLength + shared + 1))
   }
@@ -294,7 +294,7 @@ struct TreeEditor: Sendable {
     let payload: Payload
     let length: Int
     do {
-      // Let go of before it is joined: a second reference would make a copy of it necessary.
+      // Released before it is joined: a second reference would force a copy of it.
       let child = try ownChild(index, of: .passUnretained(node), file: file).takeUnretainedValue()
       payload = try remove(probe, from: child, file: file)
       length = child.length
@@ -308,27 +308,27 @@ struct TreeEditor: Sendable {
     return payload
   }
 
-  /// Makes one node of a child that has become short and a neighbour, where both fit into one.
+  /// Makes one node of a child that has become short and a neighbour, if both fit into one.
   private mutating func join(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) {
     let view = try node.view
     guard view.count > 1 else { return }
     let left = index > 0 ? index - 1 : index
     let reader = try Node(node)
-    // Not held any longer than the question takes: a second reference would make a copy of the child necessary.
+    // Released right after this check: a second reference would force a copy of the child.
     let leftLength = try reader.child(left, in: file).view.length
     let rightView = try reader.child(left + 1, in: file)
     guard leftLength + rightView.view.length <= NodeView.targetSize * 3 / 4 else { return }
     let key = try view.key(left + 1)
     let count = try view.childCount(left) + (try view.childCount(left + 1))
-    if let stored = try reader.storedChild(left + 1) { replacedNodeBytes += UInt64(stored.length) }
+    if node.children[left + 1] == nil { replacedNodeBytes += try UInt64(view.pointer(left + 1).length) }
     let target = try ownChild(left, of: .passUnretained(node), file: file).takeUnretainedValue()
     try target.append(rightView, firstKey: key)
     try node.removeCell(at: left + 1)
     node.setChildCount(at: left, count)
   }
 
-  /// Takes away roots with a single child.
-  private mutating func lowerRoot(in file: DataFile) throws(StorageError) {
+  /// Removes roots with a single child.
+  private mutating func lowerRoot() throws(StorageError) {
     while let top = root.fresh, let view = try? top.view, view.form == .inner, view.count == 1 {
       if let child = top.children[0] {
         root.fresh = child
@@ -355,11 +355,10 @@ struct TreeEditor: Sendable {
   private mutating func dropStoredRoot() {
     guard !root.pointer.isNone else { return }
     replacedNodeBytes += UInt64(root.pointer.length)
-    root.pointer = NodePointer(offset: 0, length: 0, check: 0, count: root.pointer.count)
+    root.pointer = .fresh(count: root.pointer.count)
   }
 
-  /// The child below a cell, to be changed: where it is a stored one, or something else holds it too, a copy takes its place.
-  /// The node holds it.
+  /// The child below a cell, to be changed. If it is a stored one, or something else holds it, too, a copy replaces it. The node holds it.
   @inline(__always)
   private mutating func ownChild(
     _ index: Int, of node: Unmanaged<FreshNode>, file: DataFile
@@ -368,7 +367,7 @@ struct TreeEditor: Sendable {
     return .passUnretained(try freshChild(index, of: node.takeUnretainedValue(), file: file))
   }
 
-  /// A copy of the stored child below a cell, which takes its place.
+  /// Replaces the stored child below a cell by a copy, and returns the copy.
   private mutating func freshChild(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) -> FreshNode {
     let view = try node.view
     let pointer = try view.pointer(index)
@@ -377,8 +376,7 @@ struct TreeEditor: Sendable {
     guard Int(try copy.view.level) + 1 == Int(view.level) else { throw view.damage }
     replacedNodeBytes += UInt64(pointer.length)
     freshBytes += copy.capacity
-    node.emptyPointer(at: index, count: pointer.count)
-    node.children[index] = copy
+    node.setChild(copy, .fresh(count: pointer.count), at: index)
     return copy
   }
 }

@@ -1,5 +1,5 @@
 /// The name of a tree in the catalog: up to 1 KiB of bytes, ordered as bytes.
-package struct TreeName: Hashable, Comparable, Sendable {
+package struct TreeName: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let bytes: [UInt8]
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -14,24 +14,22 @@ package struct TreeName: Hashable, Comparable, Sendable {
   }
 
   package func hasPrefix(_ prefix: [UInt8]) -> Bool { bytes.starts(with: prefix) }
-}
 
-extension TreeName: CustomStringConvertible {
   package var description: String {
     String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
   }
 }
 
-/// What a tree's entries are.
+/// The kind of a tree's entries.
 package enum TreeKind: UInt8, Sendable, Hashable {
-  /// Versioned: each value lies in a change entry that names its commit and the version it replaces; what is deleted is
-  /// kept in a hidden tree beside it.
+  /// Versioned: each value lies in a change entry that names its commit and the version it replaces. Deleted records are kept in a hidden
+  /// tree beside it.
   case records = 1
-  /// Plain: a key and at most 256 bytes or a record reference; no history but that of the views.
+  /// Plain: a key and at most 256 bytes or a record reference; no history except that of the views.
   case entries = 2
 }
 
-/// Who knows the order of a tree's keys.
+/// Which side knows the order of a tree's keys.
 package enum TreeOrder: UInt8, Sendable, Hashable {
   /// Byte order.
   case bytes = 1
@@ -39,12 +37,12 @@ package enum TreeOrder: UInt8, Sendable, Hashable {
   case caller = 2
 }
 
-/// How a key is looked for.
+/// How a key is looked up.
 package enum KeyProbe {
   /// The key itself, in a tree of byte order.
   case bytes([UInt8])
-  /// A place in the caller's order: the function tells a stored key's place relative to the probe, negative where the
-  /// key lies before it, 0 where it is the one.
+  /// A place in the caller's order: the function returns a stored key's place relative to the probe, negative if the key lies before it, 0
+  /// if it is the key.
   case compare((UnsafeRawBufferPointer) -> Int)
 }
 
@@ -59,54 +57,41 @@ package struct Entry: Sendable, Hashable {
   }
 }
 
-/// What an entry holds beside its key.
+/// The contents of an entry beside its key.
 package enum Payload: Sendable, Hashable {
   case none
   /// At most `Limits.payload` bytes.
   case bytes(Bytes)
-  /// A record of a file.
-  case entry(EntryReference)
-  /// A record of a server.
-  case served(ServedRecord)
+  case record(RecordReference)
 
   /// The record that the entry refers to, if it does.
   package var record: RecordReference? {
-    switch self {
-    case .none, .bytes: nil
-    case .entry(let reference): .entry(reference)
-    case .served(let record): .served(record)
-    }
+    if case .record(let reference) = self { reference } else { nil }
   }
 
-  /// Where in the file the record lies that the entry refers to, if it does.
+  /// The place in the file of the record that the entry refers to, if it does.
   var entry: EntryReference? {
-    if case .entry(let reference) = self { reference } else { nil }
+    if case .record(.entry(let reference)) = self { reference } else { nil }
   }
 
-  /// What refers to a record.
-  package static func record(_ reference: RecordReference) -> Payload {
-    switch reference {
-    case .entry(let reference): .entry(reference)
-    case .served(let record): .served(record)
-    }
-  }
+  static func entry(_ reference: EntryReference) -> Payload { .record(.entry(reference)) }
 }
 
-/// Where a change entry lies in the file, how long it is, and the check that it must have.
+/// The place of a change entry in the file, its length, and the check that it must have.
 package struct EntryReference: Hashable, Sendable {
   package var offset: FileOffset
   package var length: UInt32
   package var check: UInt32
 }
 
-/// Names one version of a record: by where it lies in a file, or, on a server, by its key and the commit that wrote it.
+/// Identifies one version of a record: by its place in a file, or, on a server, by its key and the commit that wrote it.
 ///
-/// The file's part is plain bytes, so that what walks along a file counts no references.
+/// The file's part is plain bytes, so that walks along a file count no references.
 package enum RecordReference: Hashable, Sendable {
   case entry(EntryReference)
   case served(ServedRecord)
 
-  /// From what `place`, `length` and `check` told.
+  /// Creates a reference from the values of `place`, `length` and `check`.
   package init(place: UInt64, length: UInt32, check: UInt32) {
     self = .entry(EntryReference(offset: FileOffset(place), length: length, check: check))
   }
@@ -119,12 +104,12 @@ package enum RecordReference: Hashable, Sendable {
     self = .entry(reference)
   }
 
-  /// Where it lies, if that is a file.
+  /// Its place, if it lies in a file.
   var entry: EntryReference? {
     if case .entry(let reference) = self { reference } else { nil }
   }
 
-  /// What tells it from others of its tree: the position in the file, or on a server the number of the commit that wrote it.
+  /// Distinguishes it from others of its tree: the position in the file, or on a server the number of the commit that wrote it.
   package var place: UInt64 {
     switch self {
     case .entry(let reference): reference.offset.bytes
@@ -142,10 +127,10 @@ package enum RecordReference: Hashable, Sendable {
   }
 }
 
-/// What the format allows; longer things are refused before anything is written.
+/// The limits of the format. Longer things are refused before anything is written.
 package enum Limits {
-  /// Bytes of a key: what an index entry needs for a value and an identifier of 4 KiB each, whose encodings may double them.
-  /// An inner node may hold three such keys before it is split, and a node has at most 65,535 bytes.
+  /// Bytes of a key: enough for an index entry with a value and an identifier of 4 KiB each, whose encodings may double them. An inner node
+  /// may hold three such keys before it is split, and a node has at most 65,535 bytes.
   package static let key = 16_384
   /// Bytes of a key in a store on a server: an index of PostgreSQL fails at 2,681 incompressible ones, others earlier.
   package static let servedKey = 1_000

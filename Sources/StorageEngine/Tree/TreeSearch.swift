@@ -2,7 +2,6 @@
 struct TreeSearch {
   let file: DataFile
 
-  /// The payload of the probe's key, or nil.
   func find(_ probe: Probe, in root: TreeRoot) throws(StorageError) -> Payload? {
     var descent = Descent(file)
     guard let view = try descent.leaf(of: probe, in: root) else { return nil }
@@ -14,11 +13,9 @@ struct TreeSearch {
     var descent = Descent(file)
     guard let view = try descent.leaf(of: probe, in: root) else { return nil }
     let bound = try view.lowerBound(probe)
-    guard bound.isEqual else { return nil }
-    return Entry(key: try view.keyBytes(bound.index), payload: try view.payload(bound.index))
+    return bound.isEqual ? try view.entry(bound.index) : nil
   }
 
-  /// How many entries lie before the probe.
   func rank(of probe: Probe, in root: TreeRoot) throws(StorageError) -> UInt64 {
     var descent = Descent(file)
     var rank: UInt64 = 0

@@ -1,33 +1,32 @@
-/// Every frame of a data file that can be made out, also behind damage.
+/// Every frame of a data file that can be recognized, also behind damage.
 ///
-/// A reader stops at the first frame that is not whole. The survey goes on: where a header is damaged it looks for the
-/// next place, in steps of eight bytes, at which a header's own check is right. A header of another store, or of another
-/// generation, never is, because checks begin from the file's seed.
+/// A reader stops at the first frame that is not whole. The survey goes on: if a header is damaged, it looks for the next place, in steps
+/// of eight bytes, at which a header's own check is right. A header of another store, or of another generation, never passes, because
+/// checks begin from the file's seed.
 struct FrameSurvey: Sendable {
   struct Frame: Sendable {
     var offset: FileOffset
     var header: FrameHeader
-    /// What the trailer names; nil where the trailer is damaged.
+    /// The hash that the trailer names; nil if the trailer is damaged.
     var hash: UInt32?
-    /// Whether the bytes between header and trailer are what the trailer says.
+    /// Whether the bytes between header and trailer match the trailer's hash.
     var isWhole: Bool
 
     var end: FileOffset { offset + header.length }
-    var changesStart: FileOffset { offset + UInt64(FrameHeader.size) }
-    var nodesStart: FileOffset { changesStart + header.changesLength }
+    var nodesStart: FileOffset { offset + UInt64(FrameHeader.size) + header.changesLength }
     var recordStart: FileOffset { offset + header.recordOffset }
   }
 
   /// In the order of the file.
   private(set) var frames: [Frame] = []
-  /// Bytes between frames in which none could be made out.
+  /// Bytes between frames in which no frame could be recognized.
   private(set) var gaps: [Range<FileOffset>] = []
-  /// Where the last frame, or the last gap before a frame, ends.
+  /// The end of the last frame, or of the last gap before a frame.
   private(set) var end: FileOffset
   /// Bytes behind `end` that are not zero: an unfinished commit, most often.
   private(set) var leftover: Range<FileOffset>?
 
-  /// Where the survey began.
+  /// The start of the survey.
   let start: FileOffset
   private let scanner: FrameScanner
   private let limit: FileOffset
@@ -39,9 +38,9 @@ struct FrameSurvey: Sendable {
     end = start
   }
 
-  /// Looks at all bytes from the first frame's place, or another one where a frame must begin, up to `limit`. What is not whole
-  /// behind `promised`, and behind what whole frames note as durable, is what somebody was about to write: the survey ends there.
-  /// `progress` gets the bytes done, and ends the survey by returning false.
+  /// Surveys all bytes from the first frame's place, or another one where a frame must begin, up to `limit`. Bytes that are not whole
+  /// frames, behind `promised` and behind the durable end that whole frames record, were about to be written: the survey ends there.
+  /// `progress` gets the number of bytes done, and ends the survey by returning false.
   init(
     of file: DataFile, from start: FileOffset = FileLayout.firstFrame, limit: FileOffset,
     promised: FileOffset = .unreachable,
@@ -72,8 +71,8 @@ struct FrameSurvey: Sendable {
       && (last.hash ?? frame.header.previousHash) == frame.header.previousHash
   }
 
-  /// The whole frames in a range, whether they follow each other or not, of commits after a number. `first`: the first of them follows
-  /// a frame that lies here or behind.
+  /// The whole frames in a range, whether they follow each other or not, of commits after a number. The first of them must follow a frame
+  /// that lies at `first` or behind it.
   static func wholeFrames(
     of file: DataFile, in range: Range<FileOffset>, after number: UInt64 = 0, following first: FileOffset = 0
   ) throws(StorageError) -> [Frame] {
@@ -81,7 +80,7 @@ struct FrameSurvey: Sendable {
     var frames: [Frame] = []
     var position = range.lowerBound
     while position < range.upperBound, let found = try survey.frame(near: position) {
-      // One that follows a frame from before the range is left over from something else.
+      // A frame that follows one from before the range is left over from other writes.
       let follows = frames.isEmpty ? found.header.previousOffset >= first : true
       if found.isWhole, found.header.number > number, follows { frames.append(found) }
       position = found.isWhole ? found.end : found.offset + 8
@@ -89,7 +88,7 @@ struct FrameSurvey: Sendable {
     return frames
   }
 
-  /// Up to where the file was durable, as the whole frames in a range note it; 0 if none does.
+  /// Up to where the file was durable according to the whole frames in a range; 0 if none records it.
   static func notedEnd(of file: DataFile, in range: Range<FileOffset>) throws(StorageError) -> FileOffset {
     try wholeFrames(of: file, in: range).lazy.compactMap { $0.notedEnd(in: file) }.max() ?? 0
   }
@@ -102,7 +101,7 @@ struct FrameSurvey: Sendable {
     return frames.count == 1 ? "the whole commit #\(first)" : "\(frames.count) whole commits from #\(first) to #\(last)"
   }
 
-  /// The frame whose number is this, where it was made out. Frames are in ascending order of their numbers.
+  /// The frame with a number, if it was recognized. Frames are in ascending order of their numbers.
   func frame(number: UInt64) -> Frame? {
     let index = frames.partitionIndex { $0.header.number >= number }
     return index < frames.count && frames[index].header.number == number ? frames[index] : nil
@@ -122,8 +121,8 @@ struct FrameSurvey: Sendable {
     return found
   }
 
-  /// Calls `body` with each place where a frame's magic lies, at multiples of eight, until it answers false. What was never written,
-  /// and the zeros at the end, are not looked at.
+  /// Calls `body` with each place that has a frame's magic, at multiples of eight, until it returns false. Skips ranges that were never
+  /// written, and the zeros at the end.
   static func forEachPlace(
     of file: DataFile, in range: Range<FileOffset>, _ body: (FileOffset) throws(StorageError) -> Bool
   ) throws(StorageError) {
@@ -135,7 +134,7 @@ struct FrameSurvey: Sendable {
     for part in parts {
       var start = FileOffset(part.lowerBound).aligned(to: 8)
       while start < FileOffset(part.upperBound) {
-        // A magic is never cut in two, as a window is a multiple of its places.
+        // A magic is never cut in two, because the window is a multiple of eight.
         let bytes = try file.bytes(
           at: start, count: Int(min(window, range.upperBound - start)), what: "frames")
         for position in positions(in: bytes) where try !body(start + UInt64(position)) { return }
@@ -154,13 +153,7 @@ struct FrameSurvey: Sendable {
   }
 
   private func frame(at offset: FileOffset) throws(StorageError) -> Frame? {
-    let least = UInt64(FrameHeader.size + FrameHeader.trailerSize)
-    guard offset <= limit, limit - offset >= least else { return nil }
-    let seed = scanner.file.header.seed
-    let bytes = try scanner.file.bytes(at: offset, count: FrameHeader.size, what: "frame header")
-    guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: seed) }), header.length >= least,
-      header.length <= limit - offset
-    else { return nil }
+    guard let (header, bytes) = try scanner.header(at: offset, limit: limit) else { return nil }
     let hash = try scanner.trailerHash(of: header, at: offset)
     var isWhole = false
     if let hash { isWhole = try scanner.hash(of: header, bytes, at: offset) == hash }
@@ -169,7 +162,7 @@ struct FrameSurvey: Sendable {
 }
 
 extension FrameSurvey.Frame {
-  /// Up to where the file was durable when the frame was written; nil if its record does not say.
+  /// Up to where the file was durable when the frame was written. Returns nil if its record does not say.
   func notedEnd(in file: DataFile) -> FileOffset? {
     guard let record = try? file.record(at: offset), let undurable = try? file.tail(of: record).undurable,
       undurable <= offset.bytes
@@ -177,8 +170,8 @@ extension FrameSurvey.Frame {
     return offset - undurable
   }
 
-  /// Whether a frame found behind damage can be of this chain: a stale one, left over in a tail, has a number that
-  /// was given anew, or refers to a frame before the damage that is not the last.
+  /// Whether a frame found behind damage can be of this chain. A stale one, left over in a tail, has a number that was given again, or
+  /// refers to a frame before the damage that is not the last.
   fileprivate func fits(after last: FrameSurvey.Frame?, _ gap: FileOffset) -> Bool {
     guard let last else { return true }
     return header.number > last.header.number && header.previousOffset >= gap

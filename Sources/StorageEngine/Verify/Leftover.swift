@@ -1,16 +1,16 @@
-/// A file in a store's folder that is no part of the store.
+/// A file in a store's folder that does not belong to the store.
 package struct Leftover: Sendable, Hashable, CustomStringConvertible {
   package var name: String
   /// Its length in bytes.
   package var bytes: UInt64
-  /// What it is, and what may be done with it, as the end of a sentence.
+  /// Its origin, and what may be done with it, as the end of a sentence.
   package var purpose: String
 
   package var description: String { "\(name), \(bytes) bytes: \(purpose)" }
 }
 
 extension FileStore {
-  /// What interrupted work and recovery have left beside the data of the store at a path, in the order of the names.
+  /// The files that interrupted work and recovery have left beside the data of the store at a path, in the order of the names.
   package static func leftovers(at path: String, disk: any Disk = SystemDisk()) throws(StorageError) -> [Leftover] {
     try engineCall { () throws(DiskError) in
       var found: [Leftover] = []
@@ -24,7 +24,7 @@ extension FileStore {
     }
   }
 
-  /// The name of a file that only a store leaves beside its data; nil where nothing at the path tells of a store.
+  /// The name of a file that only a store leaves beside its data. Returns nil if there is no trace of a store at the path.
   static func trace(at path: String, disk: any Disk) -> String? {
     guard let names = try? disk.list(path) else { return nil }
     return names.sorted().first { name in

@@ -1,14 +1,16 @@
-/// The bytes of a store that is not opened: for looking at damage, and for saving what can be saved.
+/// The bytes of a store that is not opened, for examining damage and for saving data.
 struct RawStore: Sendable {
   let path: String
   let file: DataFile
-  /// Bytes before this are looked at: what is durable of a living writer's file, else all.
+  /// Only bytes before this are read: the durable part of a living writer's file, otherwise all.
   let end: FileOffset
   /// Whether another process is writing.
   let isBeingWritten: Bool
-  /// Up to where somebody was told that it is durable, and who says so; a slot also says which commit is the last before it.
+  /// The newest whole slot whose frame lies before `end`.
+  let slot: Slot?
+  /// The end that was reported as durable, and the part of the store that says so. A slot also gives the last commit before that end.
   let promise: (end: FileOffset, number: UInt64?, by: String)?
-  /// What had to be mended in mind to read anything at all.
+  /// Damage that had to be worked around to read anything at all.
   let findings: [VerifyFinding]
 
   init(at path: String, disk: any Disk) throws(StorageError) {
@@ -31,16 +33,15 @@ struct RawStore: Sendable {
           saved: "nothing of the commits is lost by it: the seed of their checks was found anew"))
     }
     self.findings = findings
-    self.file = try DataFile(file: file, header: header, readsMapped: false, counters: Counters())
+    self.file = try DataFile(reading: file, header, to: fileEnd)
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
-    self.file.extend(to: fileEnd)
     let slots = try Opening(file: self.file, limit: fileEnd).readSlots()
     let promise = DurablePromise(hold, for: self.file, hasSlot: !slots.isEmpty)
-    // The writer may have another file open, where somebody has replaced the one that it had.
+    // The writer may have another file open, if the one that it had was replaced.
     end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= fileEnd ? $0.end : nil } ?? fileEnd : fileEnd
-    // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
-    let slot = slots.first { [end] in $0.durableEnd <= end || end == fileEnd }
+    // A living writer may have written a slot since, about frames behind those that are read here.
+    slot = slots.first { [end] in $0.durableEnd <= end || end == fileEnd }
     self.promise = try RawStore.promise(self.file, promise, slot, end: end)
   }
 
@@ -65,11 +66,11 @@ struct RawStore: Sendable {
   }
 }
 
-/// Finds the seed of a file's checks where the identity page is damaged.
+/// Finds the seed of a file's checks if the identity page is damaged.
 ///
-/// All that reading needs of the page is the seed. Either it is still there, and only other bytes of the page are damaged;
-/// or it is computed back from the first frame: a CRC can be run backwards from the check of a header to what it began from.
-/// Whether a seed is right shows at once, because a frame's record has a check of its own that begins from it too.
+/// The seed is all of the page that reading needs. Either it is still there, and only other bytes of the page are damaged; or it is
+/// computed back from the first frame: a CRC can be run backwards from the check of a header to its initial value. A seed is easily
+/// confirmed, because a frame's record has a check of its own that begins from the seed, too.
 struct HeaderRecovery {
   let file: any DiskFile
   let size: UInt64
@@ -104,10 +105,10 @@ struct HeaderRecovery {
     return Array(block.bytes[..<done])
   }
 
-  /// What a CRC-32C began from, given the bytes it ran over and what came out: each step of it can be undone.
+  /// The initial value of a CRC-32C, from the bytes it ran over and its result: each step of it can be undone.
   static func seed(before bytes: [UInt8], givingCheck check: UInt32) -> UInt32 {
     var table = [UInt32](repeating: 0, count: 256)
-    // Each entry has a high byte of its own, which tells which byte was shifted in.
+    // Each entry has a high byte of its own, which shows which byte was shifted in.
     var byHighByte = [UInt8](repeating: 0, count: 256)
     for byte in 0..<256 {
       var sum = UInt32(byte)
@@ -125,7 +126,7 @@ struct HeaderRecovery {
 }
 
 extension FileHeader {
-  /// What can be read of a damaged identity page, with a seed that is known to be right.
+  /// Creates a header from the readable parts of a damaged identity page, with a seed that is known to be right.
   fileprivate init(recovered page: [UInt8], seed: UInt32) {
     func number(_ position: Int) -> UInt64 {
       guard page.count >= position + 8 else { return 0 }

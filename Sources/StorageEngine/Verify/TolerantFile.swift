@@ -1,26 +1,26 @@
 import Locks
 
-/// A file as those read it who look for damage: what its disk cannot read is zeros, which no check takes for what was written there.
+/// A file as readers see it that look for damage: bytes that its disk cannot read are zeros, which no check takes for written data.
 ///
-/// It is never mapped: to touch a page of a mapping that cannot be read, or that another program has cut off, ends the process.
-/// Instead what is read in small pieces is read in blocks, of which the last few are kept, so that to go through a file takes one
-/// call a block. A block is not read again while it is kept: only for bytes that nobody writes any more.
+/// It is never mapped: to touch a page of a mapping that cannot be read, or that another program has cut off, ends the process. Instead
+/// small pieces are read in blocks, of which the last few are kept, so that a walk through a file takes one call a block. A block is not
+/// read again while it is kept: use it only for bytes that are not written any more.
 final class TolerantFile: ReadOnlyFile {
   private let base: any DiskFile
   private let blocks = Mutex([Block?](repeating: nil, count: TolerantFile.blockCount))
 
-  /// The least that a disk reads.
+  /// The smallest unit that a disk reads.
   private static let sector = 4096
   private static let blockSize = 1 << 20
-  /// Each block has one place among these, by its number. A tree is walked in about the order of the file, and so are changes.
+  /// Each block has one place among these, by its number. Trees and changes are walked in about the order of the file.
   private static let blockCount = 16
-  /// Pieces that are longer are read by themselves.
+  /// Longer pieces are read by themselves.
   private static let longestPiece = 1 << 16
 
   private struct Block {
     var number: UInt64
     var bytes: MemoryBlock
-    /// How many bytes there were before the file's end.
+    /// The number of bytes before the file's end.
     var count: Int
   }
 
@@ -36,22 +36,14 @@ final class TolerantFile: ReadOnlyFile {
       let start = Int(position % UInt64(Self.blockSize))
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
       let count = min(rest.count, Self.blockSize - start)
-      let found = try copy(into: UnsafeMutableRawBufferPointer(rebasing: rest[..<count]), at: position, start)
+      let block = try block(position / UInt64(Self.blockSize))
+      let found = max(0, min(count, block.count - start))
+      rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes.bytes[start..<(start + found)]))
       // The file may have grown since its last block was read.
       guard found == count else { return done + (try readTolerantly(into: rest, at: position)) }
       done += count
     }
     return done
-  }
-
-  /// Copies what a block has from one of its bytes on; returns how many bytes that were.
-  private func copy(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, _ start: Int
-  ) throws(DiskError) -> Int {
-    let block = try block(offset / UInt64(Self.blockSize))
-    let count = max(0, min(buffer.count, block.count - start))
-    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes.bytes[start..<(start + count)]))
-    return count
   }
 
   private func block(_ number: UInt64) throws(DiskError) -> Block {
@@ -72,7 +64,7 @@ final class TolerantFile: ReadOnlyFile {
     } catch {
       guard error.isUnreadable else { throw error }
     }
-    // Sector by sector, so that no more is lost than has to be.
+    // Sector by sector, so that no more is lost than necessary.
     var done = 0
     while done < buffer.count {
       let position = offset &+ UInt64(done)
@@ -94,7 +86,7 @@ final class TolerantFile: ReadOnlyFile {
   func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] { try base.writtenParts(of: range) }
 }
 
-/// A file that is only read, by calls. Nobody locks it.
+/// A file that is only read, by calls. It is never locked.
 protocol ReadOnlyFile: DiskFile {}
 
 extension ReadOnlyFile {

@@ -1,52 +1,40 @@
 extension Verifier {
-  /// The pages before the frames: identity, session and slots. All but the identity are hints.
+  /// Checks the pages before the frames: identity, session and slots. All but the identity are hints.
   mutating func checkPages(_ store: RawStore) throws(StorageError) {
     let pages = try file.bytes(
       at: 0, count: Int(min(FileLayout.firstFrame, file.end).bytes), what: "pages")
     guard pages.count == Int(FileLayout.firstFrame.bytes) else {
       return damage("file", 0, "it ends within its first pages", saved: "no commit is in it")
     }
-    let seed = file.header.seed
-    var slots: [Slot] = []
     pages.withUnsafeBytes { bytes in
-      for position in [FileLayout.oldSessionOffset, FileLayout.sessionOffset].map({ Int($0.bytes) })
-      where !isZero(bytes, position, SessionBlock.size) && SessionBlock(part(bytes, position, SessionBlock.size)) == nil
-      {
-        note("session block", FileOffset(position), "it is damaged; the next writer takes a new origin")
+      /// The bytes of a range, or nil if all are zero.
+      func written(_ start: Int, _ count: Int = StoredBlock.size) -> UnsafeRawBufferPointer? {
+        let part = UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
+        return part.isZero ? nil : part
+      }
+      for offset in [FileLayout.oldSessionOffset, FileLayout.sessionOffset] {
+        if let block = written(Int(offset.bytes)), SessionBlock(block) == nil {
+          note("session block", offset, "it is damaged; the next writer takes a new origin")
+        }
       }
       for offset in FileLayout.slotOffsets {
-        if let slot = Slot(part(bytes, Int(offset.bytes), Slot.size), seed: seed) {
-          slots.append(slot)
-        } else if !isZero(bytes, Int(offset.bytes), Slot.size) {
+        if let block = written(Int(offset.bytes)), Slot(block, seed: file.header.seed) == nil {
           note("slot", offset, "it is damaged; opening scans more of the file")
         }
       }
       for unused in [1024..<4096, 4608..<8192, 8704..<12800, 13312..<16384]
-      where !isZero(bytes, unused.lowerBound, unused.count) {
+      where written(unused.lowerBound, unused.count) != nil {
         note("page", FileOffset(unused.lowerBound), "bytes that should be zero are not; nothing reads them")
       }
     }
-    checkDurableEnd(slots, store)
+    checkDurableEnd(store)
   }
 
-  private func part(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes[start..<(start + count)])
-  }
-
-  private func isZero(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> Bool {
-    part(bytes, start, count).isZero
-  }
-
-  /// What a slot promised must be there.
-  private mutating func checkDurableEnd(_ slots: [Slot], _ store: RawStore) {
-    // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
-    let slots = slots.filter {
-      $0.generation == file.header.identity.generation && !(store.isBeingWritten && $0.durableEnd > store.end)
-    }
+  /// Checks that the part is there that a slot or the lock file reported as durable.
+  private mutating func checkDurableEnd(_ store: RawStore) {
     if let promise = store.promise, promise.end > survey.end {
       let last = survey.frames.last?.header.number ?? file.header.firstNumber &- 1
       let upTo = promise.number.map { " up to #\($0)" } ?? ""
-      promisedEnd = promise.end
       damage(
         "frame header", survey.end, commit: last &+ 1,
         (survey.leftover.map { "no frame can be made out in the \($0.length) bytes from here on" }
@@ -56,8 +44,7 @@ extension Verifier {
           ? "commits up to #\(last) are there, those after it\(upTo) are lost"
           : "commits up to #\(last) are there; of those after it\(upTo) the changes may be saved")
     }
-    guard let newest = slots.max(by: { $0.sequence < $1.sequence }) else { return }
-    if let frame = survey.frame(number: newest.number),
+    if let newest = store.slot, let frame = survey.frame(number: newest.number),
       frame.offset != newest.frameOffset || frame.hash != newest.frameHash
     {
       damage("slot", newest.frameOffset, commit: newest.number, "it names another frame than the file has")
@@ -75,7 +62,7 @@ extension Verifier {
       before = frame
     }
     report.bytes = survey.end.bytes
-    if let leftover = survey.leftover, leftover.lowerBound >= promisedEnd, !store.isBeingWritten {
+    if let leftover = survey.leftover, leftover.lowerBound >= store.promise?.end ?? 0, !store.isBeingWritten {
       let whole = try FrameSurvey.wholeFrames(
         of: file, in: leftover, after: survey.frames.last?.header.number ?? 0,
         following: survey.frames.last?.offset ?? 0)
@@ -100,7 +87,7 @@ extension Verifier {
 
   private mutating func checkFrame(_ frame: FrameSurvey.Frame, after before: FrameSurvey.Frame?) throws(StorageError) {
     let number = frame.header.number
-    // A gap before the frame is told already; then the chain cannot be looked at.
+    // A gap before the frame is reported already, and the chain cannot be checked across it.
     if frame.offset == before?.end ?? FileLayout.firstFrame {
       let previousHash = before.map { $0.hash } ?? 0
       if frame.header.previousOffset != before?.offset ?? 0
@@ -124,7 +111,7 @@ extension Verifier {
         saved: "the commit cannot be opened; its changes, and what later commits share of it, can be read")
     }
     try readChanges(of: frame)
-    // What is wrong in the nodes is told when trees are walked; here only that something is.
+    // Errors in the nodes are reported when trees are walked; here only that there is one.
     if !frame.isWhole, frame.hash != nil, report.findingCount == found {
       damage(
         "frame", frame.offset, commit: number, "its bytes are not those that were written",
@@ -137,17 +124,18 @@ extension Verifier {
   private mutating func readChanges(of frame: FrameSurvey.Frame) throws(StorageError) {
     var counts: [UInt32: (inserted: UInt64, updated: UInt64, deleted: UInt64)] = [:]
     var superseded = commits[frame.header.number].flatMap { try? SupersededCursor($0, file) }
-    var position = frame.changesStart
-    var window = ChangeWindow(file: file, limit: frame.nodesStart)
-    while position < frame.nodesStart {
-      guard let (entry, fact) = try? change(at: position, of: frame.offset, in: &window) else {
+    var reader = ChangeReader(file, frame: frame.offset, limit: frame.nodesStart)
+    while reader.position < frame.nodesStart {
+      let position = reader.position
+      guard let (entry, bytes, reference) = try? reader.next() else {
         return damage(
           "changes", position, commit: frame.header.number, "no change can be read here",
           saved: "the values behind it in this commit can be read through the trees that refer to them")
       }
+      let fact = ChangeFact(entry, bytes, reference)
       report.changes += 1
       changes[position] = fact
-      // In a damaged frame what an entry says is proven only by those that refer to it.
+      // In a damaged frame the contents of an entry are proven only by the references to it.
       if frame.isWhole { checkReplaced(entry, fact, at: position, commit: frame.header.number) }
       if !((try? superseded?.contains(position - frame.offset)) ?? false) {
         switch entry.kind {
@@ -158,13 +146,12 @@ extension Verifier {
         case .attributes: break
         }
       }
-      position += entry.length
     }
-    // What a restore by roots changed is counted too, and is in no change.
+    // Changes by a restore by roots are counted, too, and have no change entry.
     guard frame.isWhole, let record = commits[frame.header.number], !record.bringsBack else { return }
     for count in record.counts {
       let found = counts[count.identifier] ?? (0, 0, 0)
-      // What a squashed commit shares with an older one of another branch lies in that one's frame.
+      // Entries that a squashed commit shares with an older one of another branch lie in that one's frame.
       let isRight =
         record.flags.contains(.squashed)
         ? found.inserted <= count.inserted && found.updated <= count.updated && found.deleted <= count.deleted
@@ -178,21 +165,7 @@ extension Verifier {
     }
   }
 
-  /// A change entry where one must begin, with the check that references to it must have.
-  private func change(
-    at offset: FileOffset, of frame: FileOffset, in window: inout ChangeWindow
-  ) throws(StorageError) -> (ChangeEntry, ChangeFact) {
-    let bytes = try window.bytes(at: offset, count: Int(ChangeEntry.longestKeyed))
-    let (entry, reference) = try file.changeEntry(bytes, at: offset, of: frame, limit: window.limit)
-    let keyCheck = bytes.withUnsafeBytes { checksum(0, UnsafeRawBufferPointer(rebasing: $0[entry.keyRange])) }
-    return (
-      entry,
-      ChangeFact(
-        length: reference.length, check: reference.check, keyCheck: keyCheck, tree: entry.tree, kind: entry.kind)
-    )
-  }
-
-  /// The version that a change replaced is one of the same key, and is what the change says it is.
+  /// Checks that the version that a change replaced is one of the same key, and of the kind that the change says.
   private mutating func checkReplaced(_ entry: ChangeEntry, _ fact: ChangeFact, at position: FileOffset, commit: UInt64)
   {
     guard let replaced = entry.replaced else { return }
@@ -214,7 +187,7 @@ extension Verifier {
     }
   }
 
-  /// Whether the tree of an entry is another one's. Two branches may have made a tree under different numbers, and a merge takes over
+  /// Whether the tree of an entry is the other tree. Two branches may have made a tree under different numbers, and a merge takes over
   /// entries as they lie on the other branch; then the commit that brought the entry has a tree of the same name under its number.
   mutating func isTree(_ number: UInt32, at offset: FileOffset, sameAs other: UInt32, in commit: UInt64) -> Bool {
     if number == other { return true }
@@ -236,43 +209,15 @@ extension Verifier {
     return names[number]
   }
 
-  /// What a reference leads to, where it leads to what it says.
+  /// The change entry at a reference. Returns nil if it does not match the reference.
   mutating func resolve(_ reference: EntryReference) -> ChangeFact? {
     if let fact = changes[reference.offset] {
       return fact.length == reference.length && fact.check == reference.check ? fact : nil
     }
     // In a frame whose changes could not be read in order, the entry may still be whole.
     guard let (entry, bytes) = try? file.entry(reference) else { return nil }
-    let fact = ChangeFact(
-      length: reference.length, check: reference.check,
-      keyCheck: bytes[entry.keyRange].withUnsafeBytes { checksum(0, $0) }, tree: entry.tree, kind: entry.kind)
+    let fact = ChangeFact(entry, bytes, reference)
     changes[reference.offset] = fact
     return fact
-  }
-}
-
-/// The changes of a frame, read in long pieces.
-private struct ChangeWindow {
-  let file: DataFile
-  /// Where the changes end.
-  let limit: FileOffset
-  private var start: FileOffset = 0
-  private var piece = Bytes()
-
-  private static let size: UInt64 = 1 << 18
-
-  init(file: DataFile, limit: FileOffset) {
-    self.file = file
-    self.limit = limit
-  }
-
-  /// The bytes from an offset before the limit on: at least `count`, or all that there are.
-  mutating func bytes(at offset: FileOffset, count: Int) throws(StorageError) -> Bytes {
-    let needed = min(UInt64(count), limit - offset)
-    if offset < start || offset + needed > start + UInt64(piece.count) {
-      piece = try file.bytes(at: offset, count: Int(min(Self.size, limit - offset)), what: "change entry")
-      start = offset
-    }
-    return piece[Int(offset - start)..<piece.count]
   }
 }

@@ -1,4 +1,4 @@
-/// Which tree a walk is in, and what its leaves must hold.
+/// The tree that a walk is in, and the required contents of its leaves.
 private struct WalkedTree {
   enum Role { case catalog, names, records, gone, entries }
 
@@ -11,7 +11,7 @@ private struct WalkedTree {
 }
 
 extension Verifier {
-  /// Walks every tree of every commit. What two commits share is walked once.
+  /// Walks every tree of every commit. Nodes that two commits share are walked once.
   mutating func checkTrees(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
     let total = UInt64(survey.frames.count)
     for (index, frame) in survey.frames.enumerated() {
@@ -19,31 +19,25 @@ extension Verifier {
       guard let record = commits[frame.header.number] else { continue }
       let catalog = WalkedTree(
         role: .catalog, order: .bytes, commit: record.number, nextTree: record.links.nextTree)
-      checkLiveBytes(of: record, walk(record.links.catalog, catalog), frame)
+      // A state must consist of as many bytes as its commit counts.
+      if let root = walk(record.links.catalog, catalog), !root.isDamaged, root.liveBytes != record.liveBytes {
+        damage(record, frame, "it counts \(record.liveBytes) live bytes, and its trees have \(root.liveBytes)")
+      }
       walk(record.links.names, WalkedTree(role: .names, order: .bytes, commit: record.number))
-      try checkCounts(of: record, frame)
+      try checkCounts(of: record)
     }
     _ = progress(VerifyProgress(phase: .trees, done: total, total: total))
   }
 
-  /// A state consists of as many bytes as its commit counts.
-  private mutating func checkLiveBytes(of record: CommitRecord, _ catalog: NodeFact?, _ frame: FrameSurvey.Frame) {
-    guard let catalog, !catalog.isDamaged else { return }
-    let live = catalog.nodeBytes &+ catalog.entryBytes
-    if live != record.liveBytes {
-      damage(record, frame, "it counts \(record.liveBytes) live bytes, and its trees have \(live)")
-    }
-  }
-
-  /// A tree has as many entries as its parent's and the changes make.
-  private mutating func checkCounts(of record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
+  /// Checks that each tree has as many entries as follow from its parent's and the changes.
+  private mutating func checkCounts(of record: CommitRecord) throws(StorageError) {
     guard !record.bringsBack, !record.flags.contains(.undo), let parent = record.parents.first,
       let before = commits[parent]
     else { return }
     let view = View(commit: record, file: file)
     let parentView = View(commit: before, file: file)
     for count in record.counts {
-      // What cannot be read was told of when it was walked.
+      // Unreadable trees were reported when they were walked.
       guard let new = try? view.catalogEntry(count.tree), new.identifier == count.identifier else { continue }
       guard let old = try? parentView.catalogEntry(count.tree) else { continue }
       let expected = old.identifier == new.identifier ? old.root.count : 0
@@ -58,18 +52,16 @@ extension Verifier {
 
   // MARK: Nodes
 
+  /// Walks a tree. Returns nil if it has no root.
   @discardableResult
   private mutating func walk(_ pointer: NodePointer, _ tree: WalkedTree) -> NodeFact? {
-    checkNone(pointer, tree) ? nil : walk(pointer, level: nil, from: nil, to: nil, tree)
+    guard pointer.isNone else { return walk(pointer, level: nil, from: nil, to: nil, tree) }
+    // A pointer that leads to no node must be all zero.
+    if pointer != .none { tell(pointer, tree, "a pointer to no node counts \(pointer.count) entries") }
+    return nil
   }
 
-  /// Whether a pointer leads to no node; then all of it must be zero.
-  private mutating func checkNone(_ pointer: NodePointer, _ tree: WalkedTree) -> Bool {
-    if pointer.isNone, pointer != .none { tell(pointer, tree, "a pointer to no node counts \(pointer.count) entries") }
-    return pointer.isNone
-  }
-
-  /// Walks a node and all below it. Its keys must not be less than `first` and must be less than `last`.
+  /// Walks a node and all nodes below it. Its keys must not be less than `first` and must be less than `last`.
   @discardableResult
   private mutating func walk(
     _ pointer: NodePointer, level: UInt8?, from first: [UInt8]?, to last: [UInt8]?, _ tree: WalkedTree
@@ -136,7 +128,7 @@ extension Verifier {
     }
   }
 
-  /// The first and the last key of a node lie within what its parents say.
+  /// Checks that the first and the last key of a node lie within the limits that its parents give.
   private mutating func checkEnds(
     _ view: NodeView, _ first: [UInt8]?, _ last: [UInt8]?, _ pointer: NodePointer, _ tree: WalkedTree
   ) {
@@ -159,7 +151,7 @@ extension Verifier {
 
   // MARK: Entries
 
-  /// Checks what an entry refers to; returns the bytes of the record it refers to.
+  /// Checks the record that an entry refers to. Returns the bytes of that record.
   private mutating func checkLeaf(
     _ view: NodeView, _ index: Int, _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree
   ) throws(StorageError) -> UInt64 {
@@ -194,7 +186,7 @@ extension Verifier {
     return UInt64(reference.length)
   }
 
-  /// What a reference leads to; tells, once, where it leads nowhere.
+  /// The change entry at a reference. If there is none, reports that once, and returns nil.
   private mutating func fact(
     _ reference: EntryReference, _ view: NodeView, _ index: Int, _ tree: WalkedTree
   ) throws(StorageError) -> ChangeFact? {
@@ -208,7 +200,7 @@ extension Verifier {
     return nil
   }
 
-  /// Checks a tree that the catalog lists; returns the bytes that it consists of by the catalog's count.
+  /// Checks a tree that the catalog lists. Returns the bytes that it consists of by the catalog's count.
   private mutating func checkCatalog(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ catalog: WalkedTree)
     -> UInt64
   {
@@ -221,9 +213,9 @@ extension Verifier {
     var tree = WalkedTree(
       role: entry.kind == .records ? .records : .entries, order: entry.order, commit: catalog.commit,
       name: TreeName(key), identifier: entry.identifier)
-    let root = checkNone(entry.root, tree) ? nil : walk(entry.root, level: nil, from: nil, to: nil, tree)
+    let root = walk(entry.root, tree)
     tree.role = .gone
-    let gone = checkNone(entry.gone, tree) ? nil : walk(entry.gone, level: nil, from: nil, to: nil, tree)
+    let gone = walk(entry.gone, tree)
     if entry.attributes != .none, resolve(entry.attributes) == nil,
       wrongReferences.insert(entry.attributes.offset).inserted
     {
@@ -244,23 +236,20 @@ extension Verifier {
   }
 
   private mutating func checkName(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree) {
-    guard case .bytes(let bytes) = payload, bytes.count == 16 else {
+    guard let named = try? NamedCommit(payload, at: pointer.offset) else {
       return tell(pointer, tree, "a name leads nowhere")
     }
-    let (number, offset) = bytes.withUnsafeBytes {
-      (loadInteger(UInt64.self, $0, at: 0), FileOffset(loadInteger(UInt64.self, $0, at: 8)))
-    }
-    let isLost = survey.gaps.contains { $0.contains(offset) }
-    if !isLost, survey.frame(number: number)?.offset != offset {
+    let isLost = survey.gaps.contains { $0.contains(named.offset) }
+    if !isLost, survey.frame(number: named.number)?.offset != named.offset {
       tell(pointer, tree, "the name \(String(decoding: key, as: UTF8.self)) leads to no commit")
     }
   }
 }
 
 extension NodeView {
-  /// Whether each key comes before the next, where an order of bytes is asked for. Throws where a cell makes no sense.
+  /// Whether each key comes before the next, if the order is that of bytes. Throws if a cell makes no sense.
   fileprivate func isInOrder(_ order: TreeOrder) throws(StorageError) -> Bool {
-    // The first cell of an inner node stands for no key: all that is less than the second one's lies below it.
+    // The first cell of an inner node stands for no key: all keys less than the second one's lie below it.
     var isInOrder = true
     var before = try suffix(0)
     for index in 1..<max(1, count) {
@@ -273,14 +262,14 @@ extension NodeView {
     return isInOrder || order != .bytes
   }
 
-  /// The check of a cell's whole key, which its parts share.
+  /// The check of a cell's whole key, computed from its prefix and its suffix.
   fileprivate func keyCheck(_ index: Int) throws(StorageError) -> UInt32 {
     checksum(checksum(0, prefix), try suffix(index))
   }
 }
 
 extension WalkedTree.Role {
-  /// What becomes of the entries below a lost node.
+  /// Describes how far the entries below a lost node can be read or saved.
   fileprivate func whatIsSaved(_ range: String) -> String {
     switch self {
     case .records: "\(range) cannot be reached here; their changes lie in the commits and can be saved from there"

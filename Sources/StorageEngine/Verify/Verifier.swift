@@ -1,24 +1,18 @@
-/// Looks at every byte of a store: the chain of frames, the changes in them, every node of every tree of every commit, the
-/// links between commits, and the references from trees to changes and from changes to the versions they replace.
+/// Checks every byte of a store: the chain of frames, the changes in them, every node of every tree of every commit, the links between
+/// commits, and the references from trees to changes and from changes to the versions they replace.
 ///
-/// It opens nothing and repairs nothing, so it works on a store that will not open, on read-only media, and beside a
-/// living writer, of whose file it looks at what is durable. It keeps a few words for each node and each change: some 100
-/// bytes each.
+/// It opens nothing and repairs nothing, so it works on a store that will not open, on read-only media, and beside a living writer, of
+/// whose file it checks the durable part. It keeps a few words for each node and each change: some 100 bytes each.
 struct Verifier {
   let file: DataFile
   var report = VerifyReport()
   var survey: FrameSurvey
-  /// What is known of change entries, by their offset.
   var changes: [FileOffset: ChangeFact] = [:]
-  /// What is known of nodes, by their offset.
   var nodes: [FileOffset: NodeFact] = [:]
-  /// What is known of commits, by their number.
   var commits: [UInt64: CommitRecord] = [:]
-  /// The trees of commits by their numbers there, where these were asked for.
+  /// The trees of commits by their numbers there, for the commits that were looked up.
   var treeNames: [UInt64: [UInt32: TreeName]] = [:]
-  /// The durable end of which a slot or the lock file tells, where the frames do not reach to it; else 0.
-  var promisedEnd: FileOffset = 0
-  /// References that were found wrong, so that each is told once.
+  /// References that were found wrong, so that each is reported once.
   var wrongReferences: Set<FileOffset> = []
 
   /// A change entry that was seen in its frame.
@@ -28,9 +22,15 @@ struct Verifier {
     var keyCheck: UInt32
     var tree: UInt32
     var kind: ChangeEntry.Kind
+
+    /// `bytes`: those of the entry, with at least its key.
+    init(_ entry: ChangeEntry, _ bytes: Bytes, _ reference: EntryReference) {
+      (length, check, tree, kind) = (reference.length, reference.check, entry.tree, entry.kind)
+      keyCheck = bytes[entry.keyRange].withUnsafeBytes { checksum(0, $0) }
+    }
   }
 
-  /// A node that was walked, with all below it.
+  /// A node that was walked, with everything below it.
   struct NodeFact {
     var length: UInt16
     var check: UInt32
@@ -42,11 +42,8 @@ struct Verifier {
     var nodeBytes: UInt64
     var entryBytes: UInt64
     var isDamaged: Bool
-  }
 
-  init(file: DataFile, survey: FrameSurvey) {
-    self.file = file
-    self.survey = survey
+    var liveBytes: UInt64 { nodeBytes &+ entryBytes }
   }
 
   mutating func damage(
@@ -59,7 +56,6 @@ struct Verifier {
         saved: saved))
   }
 
-  /// A commit's record contradicts the file.
   mutating func damage(_ record: CommitRecord, _ frame: FrameSurvey.Frame, _ problem: String) {
     damage("commit record", frame.recordStart, commit: record.number, problem)
   }
@@ -70,11 +66,11 @@ struct Verifier {
 }
 
 extension FileStore {
-  /// Verifies the store at a path. See `Verifier` for what is looked at; the order of trees whose comparison only the app
-  /// knows, and indexes against their records, are for the modules above to check.
+  /// Verifies the store at a path. See `Verifier` for the checks. The modules above check the order of trees whose comparison only the app
+  /// knows, and indexes against their records.
   ///
-  /// `progress` is called every few commits, on the calling thread; false ends the verification with what was found so far.
-  /// Throws only where there is no store, where it is of a later format, or where the disk fails; damage is in the report.
+  /// `progress` is called every few commits, on the calling thread. If it returns false, the verification ends with the findings so far.
+  /// Throws only if there is no store, if it is of a later format, or if the disk fails; damage is in the report.
   package static func verify(
     at path: String, disk: any Disk, progress: (VerifyProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> VerifyReport {

@@ -1,8 +1,8 @@
-/// What a look at every byte of a store found.
+/// The findings of a verification of every byte of a store.
 package struct VerifyReport: Sendable {
   /// In the order in which they were found, at most `limit` of them.
   package private(set) var findings: [VerifyFinding] = []
-  /// All findings, those beyond the limit too.
+  /// The number of all findings, including those beyond the limit.
   package private(set) var findingCount = 0
   /// Commits whose frames were found, whole or not.
   package var commits: UInt64 = 0
@@ -24,7 +24,7 @@ package struct VerifyReport: Sendable {
   }
 }
 
-/// One thing that is not as it should be.
+/// One deviation from the expected contents.
 package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   package enum Severity: Sendable, Hashable {
     /// Nothing is lost and nothing need be done.
@@ -36,22 +36,22 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   package var severity: Severity
   /// The kind of the bytes: `frame header`, `changes`, `tree node`, `commit record`, …
   package var what: String
-  /// Where in the data file they begin.
+  /// The place in the data file where they begin.
   package var offset: FileOffset
-  /// The first commit that it concerns, where that is known.
+  /// The first commit that it concerns, if that is known.
   package var commit: UInt64?
   package var tree: TreeName?
-  /// The key in the tree, where it concerns one.
+  /// The key in the tree, if it concerns one.
   package var key: [UInt8]?
-  /// What is wrong, as the end of a sentence that begins with the place.
+  /// The problem, as the end of a sentence that begins with the place.
   package var problem: String
-  /// What is lost by it and what can be saved, in one sentence; empty where nothing is lost.
+  /// The data that is lost by it and the data that can be saved, in one sentence; empty if nothing is lost.
   package var saved = ""
 
-  /// One line: what, where, and what is wrong with it.
+  /// One line: the kind of the bytes, the place, and the problem.
   package var description: String { sentence(tree: tree.map { "\($0)" }, key: nil) }
 
-  /// As `description`. `tree`, `key`: what who knows the trees calls them; nil where there is none, or no word for it.
+  /// As `description`. `tree`, `key`: the words of a caller that knows the trees; nil if there is none, or no word for it.
   package func sentence(tree: String?, key: String?) -> String {
     let key = key.map { " \($0)" } ?? ""
     let commit = commit.map { " of commit #\($0)" } ?? ""

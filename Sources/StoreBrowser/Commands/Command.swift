@@ -1,10 +1,10 @@
-/// Something that a person can ask of the browser, by the name that is typed after `:`, written in a script and bound in
-/// the config file. What it is called, which keys it has, where it works and what it does is its row in `CommandTable`;
-/// a pane that brings a command of its own names it in its own file.
+/// A command of the browser, by the name that is typed after `:`, written in a script and bound in the config file. Its
+/// title, its keys, its panes and its effect are its row in `CommandTable`. A pane that has commands of its own names them
+/// in its own file.
 package struct Command: RawRepresentable, ExpressibleByStringLiteral, CaseIterable, Sendable, Hashable {
   package let rawValue: String
 
-  /// A command of the table by its name; nil where there is none.
+  /// A command of the table by its name; nil if there is none.
   package init?(rawValue: String) {
     guard CommandTable.isKnown(rawValue) else { return nil }
     self.rawValue = rawValue

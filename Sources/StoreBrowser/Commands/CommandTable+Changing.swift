@@ -145,7 +145,7 @@ extension CommandTable {
       .compact, [], "rewrite the store without history that is not kept", "compact", .write, argument: .init("KEEP"),
       verb: "compact",
       "Shows the bytes before and after, and on Enter squashes the commits that KEEP leaves out: `all`, a number of "
-        + "commits, or an age as `30d`, `12h` or `2w`. Pins and the head are always kept. It cannot be taken back.",
+        + "commits, an age as `30d`, `12h` or `2w`, or one of each as in `100 or 30d`. Pins and the head are always kept. It cannot be taken back.",
       unless: .writing.or(.running(.rewrite))
     ) { browser, argument in browser.compact(argument ?? "") },
     row(
@@ -159,11 +159,12 @@ extension CommandTable {
   static let migration: [CommandEntry] = [
     row(
       .warmUp, ["M"], "migration pane", "migrate", .migration,
-      "Opens the migration pane: what the formats ask for, what runs here or in another process."
+      "Opens the migration pane: what the formats ask for, and every build here or in another process, with its steps, rates and "
+        + "remaining time."
     ) { browser, _ in browser.open(.migration) },
     row(
       .retry, ["a"], "start or retry the migration", "retry", .migration,
-      "Starts the migration, or runs it again with what was fixed or left out."
+      "Starts the migration, or runs it again with what was fixed or left out.", unless: .retrying
     ) { browser, _ in browser.retryMigration() },
     row(
       .log, ["L"], "log of the migration", "log", .migration, "Shows what the migration said, step by step.",

@@ -129,10 +129,10 @@ extension CommandTable {
     row(
       .sort, ["o"], "sort by this column", "sort", .table, argument: .init("PATH[:desc], …", isRequired: false),
       "Sorts by the column, or by the fields that are named: `:sort population:desc, name`. At once where an index has the "
-        + "order, otherwise keys are gathered in the background.", in: [.table]),
+        + "order, otherwise keys are gathered in the background.", in: [.table, .group]),
     row(
       .sortReverse, ["O"], "sort by this column in reverse", "reverse", .table,
-      argument: .init("PATH", isRequired: false), "Sorts by the column in descending order.", in: [.table]),
+      argument: .init("PATH", isRequired: false), "Sorts by the column in descending order.", in: [.table, .group]),
     row(
       .sortFurther, ["g o"], "sort by this column too", "then by", .table, argument: .init("PATH", isRequired: false),
       "Sorts by this column where the columns before are equal; again on the same column turns it around.",
@@ -194,7 +194,7 @@ extension CommandTable {
     row(
       .copyValue, ["y y"], "copy the value", "copy", .record,
       "Copies the value to the clipboard by way of the terminal (OSC 52).",
-      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe, .describe]
+      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe, .describe, .group]
     ) { browser, _ in browser.copyFromRecord(.copyValue) },
     row(
       .copyPath, ["y p"], "copy the path", "copy path", .record, "Copies the path of the field: `.authors[0]`.",

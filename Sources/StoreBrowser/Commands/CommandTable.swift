@@ -1,5 +1,5 @@
-/// One row of the command table: all that keys, palette, help, footer, man page and completions need of a command, where
-/// it works, why it may not, and what it does.
+/// One row of the command table: all that keys, palette, help, footer, man page and completions need of a command, its
+/// panes, the reason why it may not work now, and its effect.
 package struct CommandEntry: Sendable {
   package var command: Command
   /// One line, as help shows it: `history of the selection`.
@@ -16,15 +16,15 @@ package struct CommandEntry: Sendable {
   package var help: String
   /// The panes in which it means something; empty is everywhere.
   package var contexts: [PaneID]
-  /// Why it does not work now, whatever pane has the keys; nil where it does.
+  /// Why the command does not work now, whatever pane has the focus; nil if it always works.
   var refusal: Refusal?
-  /// What it does where the pane with the keys has no answer of its own.
+  /// Runs the command if the pane with the focus does not handle it.
   var handler: (@Sendable (inout Browser, String?) -> Void)?
 
   package var name: String { command.rawValue }
 }
 
-/// What a command takes when it is typed after `:` or written in a script.
+/// The argument of a command that is typed after `:` or written in a script.
 package struct CommandArgument: Sendable, Hashable {
   /// As the manual writes it: `EXPR`, `NAME`.
   package var placeholder: String
@@ -83,7 +83,7 @@ package enum CommandTable {
     }
   }
 
-  /// Whether one pane may hear both commands, so that one key cannot mean both.
+  /// Whether one pane may get both commands, so that one key cannot mean both.
   static func canMeet(_ first: Command, _ second: Command) -> Bool {
     let (mine, others) = (Set(entry(first).contexts), Set(entry(second).contexts))
     // A letter means the same in all panes but those that have keys of their own.
@@ -101,7 +101,7 @@ package enum CommandTable {
   /// - Parameters:
   ///   - contexts: the panes in which it means something; empty is everywhere.
   ///   - refusal: why it does not work now, whatever pane has the keys.
-  ///   - handler: what it does where the pane with the keys has no answer of its own.
+  ///   - handler: runs the command if the pane with the focus does not handle it.
   static func row(
     _ command: Command, _ keys: [String], _ title: String, _ short: String, _ group: CommandGroup,
     argument: CommandArgument? = nil, verb: String? = nil, _ help: String, in contexts: [PaneID] = [],

@@ -10,7 +10,7 @@ package struct Keymap: Sendable, Hashable {
   /// The keys of the command table.
   package static let standard = Keymap(bindings: [:])
 
-  /// The keys of the command table, but for some commands others.
+  /// The keys of the command table, with other keys for some commands.
   package init(bindings: [Command: [String]]) {
     let chosen = CommandTable.all.filter { bindings[$0.command] != nil }
     for entry in chosen {
@@ -27,7 +27,7 @@ package struct Keymap: Sendable, Hashable {
     }
   }
 
-  /// What a person's bindings took away from other commands, each as a sentence.
+  /// A sentence for each command that lost a key to the user's bindings.
   package private(set) var hidden: [String] = []
 
   /// Whether a key of a command cannot be reached any more: it, or a beginning of it, was given to another.
@@ -43,7 +43,7 @@ package struct Keymap: Sendable, Hashable {
     for length in 1..<max(1, chords.count) { prefixes.insert(Array(chords.prefix(length))) }
   }
 
-  /// What a sequence of keys means.
+  /// The meaning of a sequence of keys.
   package enum Meaning: Sendable, Hashable {
     case command(Command)
     /// More keys must follow.
@@ -51,7 +51,7 @@ package struct Keymap: Sendable, Hashable {
     case nothing
   }
 
-  /// What keys mean while a pane has them.
+  /// The meaning of keys while a pane has the focus.
   package func meaning(of chords: [KeyChord], in pane: PaneID) -> Meaning {
     if let command = Self.choice(of: commands[chords] ?? [], in: pane) { return .command(command) }
     return prefixes.contains(chords) ? .prefix : .nothing
@@ -66,7 +66,7 @@ package struct Keymap: Sendable, Hashable {
   /// The keys of a command as people write them: `gg`, `^d`.
   package func keys(for command: Command) -> [String] { names[command] ?? [] }
 
-  /// What may follow a prefix.
+  /// The keys that may follow a prefix, and their commands.
   func continuations(of prefix: [KeyChord], in pane: PaneID) -> [(key: String, command: Command)] {
     commands.filter { $0.key.count > prefix.count && Array($0.key.prefix(prefix.count)) == prefix }
       .compactMap { chords, commands in

@@ -2,22 +2,22 @@ import DatastoreModel
 
 /// Why a command does not work now, whatever pane has the keys: as rows of the command table name it.
 package struct Refusal: Sendable {
-  /// A sentence; nil where the command works.
+  /// Returns a sentence; nil if the command works.
   let reason: @Sendable (Browser) -> String?
 
-  /// What is shown cannot be edited.
+  /// The shown state cannot be edited.
   static let editing = Refusal { $0.focus == .migration || $0.focus == .merge ? nil : $0.session.editingRefusal }
 
   /// The store cannot be written to.
   static let writing = Refusal { $0.session.writingRefusal }
 
-  /// Work of the same kind runs, which a person waits for: to start another would call it off.
+  /// Work of the same kind runs, and the user waits for it: starting another would cancel it.
   static func running(_ slot: WorkSlot) -> Refusal { Refusal { $0.session.runningRefusal(slot) } }
 
-  /// Refuses where either does; this one is asked first.
+  /// Refuses if either does; this one is asked first.
   func or(_ other: Refusal) -> Refusal { Refusal { reason($0) ?? other.reason($0) } }
 
-  /// What is shown cannot be edited, or there is nothing to paste.
+  /// The shown state cannot be edited, or there is nothing to paste.
   static let pasting = Refusal { browser in
     if let reason = editing.reason(browser) { return reason }
     let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil
@@ -40,6 +40,8 @@ package struct Refusal: Sendable {
     let staged = browser.session.staged
     return staged.canUndo && !staged.canRedo ? "there is nothing to redo in what is staged" : nil
   }
+
+  static let retrying = Refusal { $0.migration.refusal(of: .retry, in: $0.session) }
 
   static let withoutDatastore = Refusal { $0.session.datastore == nil ? "no datastore is open" : nil }
 

@@ -1,12 +1,12 @@
 package import TerminalKit
 
-/// What the config file says, or what stands where it says nothing.
+/// The settings from the config file, or their defaults.
 package struct Settings: Sendable, Hashable {
-  /// Other keys for commands, as chords parted by spaces.
+  /// Other keys for commands, as chords separated by spaces.
   package var bindings: [Command: [String]] = [:]
-  /// Keys that stand for others, for keyboards without those.
+  /// Keys that replace others, for keyboards without those.
   package var aliases: [KeyChord: KeyChord] = [:]
-  /// Nil: by what the terminal can show.
+  /// Nil chooses it by the abilities of the terminal.
   package var theme: Theme.Name?
   package var mouse = true
   package var ascii = false
@@ -22,7 +22,7 @@ package struct Settings: Sendable, Hashable {
   package func isReadOnly(_ path: String) -> Bool { readOnly.contains { path.hasSuffix($0) } }
 }
 
-/// A line of the config file that cannot be taken; the rest of the file counts all the same.
+/// An invalid line of the config file; the rest of the file is used.
 package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertible {
   package var file: String
   /// From 1.
@@ -34,9 +34,9 @@ package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertib
 
 /// A setting, as the manual lists it.
 package struct SettingEntry: Sendable, Hashable {
-  /// As it is written before the equals sign: `bind COMMAND`.
+  /// The text before the equals sign: `bind COMMAND`.
   package var name: String
-  /// What may stand behind it.
+  /// The possible values.
   package var values: String
   package var help: String
 

@@ -2,7 +2,7 @@ import DatastoreModel
 import Documents
 import TerminalKit
 
-/// What work reports, and who hears it.
+/// The handlers of the reports of work.
 extension Browser {
   mutating func hear(_ report: WorkReport, of id: WorkID) {
     guard session.running[id.slot]?.id == id else { return }
@@ -27,7 +27,7 @@ extension Browser {
     leaveWhenKept()
   }
 
-  /// Work that was asked to end has ended, and nothing of it was written.
+  /// Handles work that ended at a request; nothing of it was written.
   private mutating func ended(_ slot: WorkSlot) {
     guard slot == .commit, var review = overlays.last as? ReviewOverlay else { return }
     review.stopCommitting()
@@ -35,7 +35,7 @@ extension Browser {
     session.say("cancelled: nothing was written, and what is staged stays staged")
   }
 
-  /// The panes and open overlays that hear of a kind of work.
+  /// The panes and open overlays that receive the reports of a kind of work.
   private func listeners(of slot: WorkSlot) -> [PaneID] {
     PaneTable.listeners(of: slot).filter { pane($0) != nil }
   }
@@ -91,9 +91,13 @@ extension Browser {
         MenuOverlay(
           title: "\(answer.file) is there already",
           items: [
-            .init(title: "leave it", detail: "", choice: .nothing),
-            .init(title: "choose another name", detail: "", choice: .exportElsewhere),
-            .init(title: "replace it", detail: "what it holds is lost", choice: .export(request)),
+            .init(title: "leave it"),
+            .init(title: "choose another name", choice: .ask(.export)),
+            .init(
+              title: "replace it", detail: "what it holds is lost",
+              choice: Intent { [request] in
+                $0.session.start(.export, request, label: "export to \(request.file)")
+              }),
           ]))
     case let answer as ExportAnswer: session.say(answer.sentence)
     case let kept as KeptStaged: haveRead(kept.staged, problem: kept.problem)
@@ -109,7 +113,7 @@ extension Browser {
     }
   }
 
-  /// Whether an edit would take the place of another new record that is staged.
+  /// Whether an edit would replace another staged new record.
   private func isStagedAlready(_ edit: RecordEdit) -> Bool {
     guard edit.old == nil, let staged = session.staged.edits[edit.place], staged.kind == .insert else { return false }
     return external?.subject.identifier != edit.identifier
@@ -134,7 +138,7 @@ extension Browser {
     if focus != .table { focusPane(.table) }
   }
 
-  /// Shows a plain value whole.
+  /// Shows a plain value in full.
   private mutating func show(_ value: Document, of field: String) {
     present(TextOverlay(title: field.isEmpty ? "Value" : field, value: value))
   }
@@ -174,12 +178,13 @@ extension Browser {
     session.facts.writer = standing.writer
     session.facts.activity = standing.activity
     session.facts.nextPruning = standing.nextPruning
+    session.facts.letters = standing.letters
     session.hear(standing.activity)
     guard hadWriter, standing.writer == nil, renewReview() else { return }
     session.say("the lock is free again")
   }
 
-  /// Has a review made again that could not be made or committed; whether there was one.
+  /// Requests a review again that could not be made or committed. Returns whether there was one.
   private mutating func renewReview() -> Bool {
     guard var review = overlays.last as? ReviewOverlay, review.problem != nil else { return false }
     review.renew()
@@ -202,7 +207,7 @@ extension Browser {
     }
   }
 
-  /// The server can be reached again: what could not be read meanwhile is asked for anew.
+  /// Handles the return of the server: requests again the data that could not be read meanwhile.
   private mutating func comeBack() {
     session.awaySince = nil
     table.clearFailure()
@@ -211,7 +216,7 @@ extension Browser {
     session.say("the server is back")
   }
 
-  /// Takes note of a new head. Answers whether it is shown from now on.
+  /// Takes note of a new head. Returns whether it is shown from now on.
   @discardableResult
   mutating func adopt(head: CommitNumber, newCommits: Int = 1) -> Bool {
     session.head = head

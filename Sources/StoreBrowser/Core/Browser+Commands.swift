@@ -1,9 +1,9 @@
 import DatastoreModel
 import TerminalKit
 
-/// Commands: whether they work here, and what those do that belong to no single pane.
+/// Commands: whether they work here, and those that belong to no single pane.
 extension Browser {
-  /// Does a command as if its key were pressed; without an argument that it needs, asks for it.
+  /// Runs a command as if its key were pressed. If it needs an argument and has none, asks for it.
   package mutating func run(_ command: Command, argument: String?) {
     let entry = CommandTable.entry(command)
     if ![.quit, .close, .interrupt].contains(command) { session.keeping.isLeaving = false }
@@ -11,7 +11,7 @@ extension Browser {
       session.say("what is staged is being read; \(entry.name) follows")
       return
     }
-    // Commits that are named can be compared and merged from anywhere.
+    // Commits that are named in full can be compared and merged from any pane.
     let isSaidInFull = argument != nil && (command == .difference || command == .merge && session.writingRefusal == nil)
     if !isSaidInFull, let reason = refusal(of: command) {
       session.warn("\(entry.name): not here: \(reason)")
@@ -30,12 +30,12 @@ extension Browser {
     if let handler = entry.handler {
       handler(&self, argument)
     } else if entry.group != .move {
-      // Moving where there is nothing to move in needs no word.
+      // A move in an empty pane needs no message.
       session.warn("\(entry.name) does nothing here")
     }
   }
 
-  /// Gives a command to a pane; answers whether the pane did it.
+  /// Passes a command to a pane. Returns whether the pane ran it.
   @discardableResult
   mutating func deliver(_ command: Command, argument: String?, to id: PaneID) -> Bool {
     let frame = frame(of: id, in: layout)
@@ -48,7 +48,7 @@ extension Browser {
     return isDone ?? false
   }
 
-  /// Does a command in another pane than the focused one.
+  /// Runs a command in another pane than the focused one.
   mutating func run(_ command: Command, on id: PaneID, _ argument: String?) {
     deliver(command, argument: argument, to: id)
   }
@@ -62,7 +62,7 @@ extension Browser {
     }
   }
 
-  /// Why a command does not work here now; nil where it does.
+  /// Why a command does not work here now; nil if it works.
   package func refusal(of command: Command) -> String? { refusal(of: CommandTable.entry(command)) }
 
   func refusal(of entry: CommandEntry) -> String? {
@@ -83,7 +83,7 @@ extension Browser {
     pane.digit.map { "pane \($0)" } ?? PaneTable.entry(pane).name.lowercased()
   }
 
-  /// Whether an overlay takes a command: one of its own, moving, leaving, help.
+  /// Whether an overlay accepts a command: one of its own, moving, leaving, help.
   private static func isHeard(_ entry: CommandEntry, by overlay: any Pane) -> Bool {
     let row = PaneTable.entry(overlay.id)
     if row.footer.contains(entry.command) || entry.contexts.contains(overlay.id) { return true }
@@ -105,7 +105,7 @@ extension Browser {
     focusPane(pane)
   }
 
-  /// Goes to a pane; opens it as a view where it is not on the screen.
+  /// Focuses a pane. Opens it as a view if it is not on the screen.
   mutating func focusPane(_ pane: PaneID) {
     if pane == .index, focus == .table || focus == .record {
       with(IndexPane.self) { $0.stand(atSelectionOf: &$1) }
@@ -138,13 +138,14 @@ extension Browser {
     focus = ring[(position + 1) % ring.count]
   }
 
-  /// One layer a press; never quits.
+  /// Closes one layer per press; never quits.
   mutating func escape() {
     guard overlays.isEmpty else {
       dismiss()
       return
     }
     session.notice = nil
+    session.markedText = nil
     if let work = session.longWork.first(where: { $0.id.slot != .commit && !$0.id.slot.isInCockpit }) {
       cancelWork(work)
     } else if views.count > 1, focus != view.kind.panes[0], view.kind.panes.count > 1 {
@@ -181,7 +182,7 @@ extension Browser {
     }
   }
 
-  /// Closes the topmost overlay or view; on the main screen quits.
+  /// Closes the topmost overlay or view. On the main screen it quits.
   mutating func close() {
     if !overlays.isEmpty {
       dismiss()
@@ -192,7 +193,7 @@ extension Browser {
     }
   }
 
-  /// Closes the view of a pane; where none is open, nothing: what a pane asks for never ends the program.
+  /// Closes the view of a pane, if one is open. A request of a pane never ends the program.
   mutating func closeView(of pane: PaneID) {
     guard let index = views.lastIndex(where: { $0.kind.pane == pane }), index > 0 else { return }
     let closed = views.remove(at: index)
@@ -206,13 +207,13 @@ extension Browser {
     views = [OpenView(kind: .main, focus: focus)]
   }
 
-  /// What a view asked that nobody sees any more need not be answered.
+  /// Questions of a view that is no longer visible need no reply.
   private mutating func endQuestions(of pane: PaneID) {
     guard pane.digit == nil else { return }
     for slot in PaneTable.entry(pane).work where !slot.isKept { session.cancel(slot) }
   }
 
-  /// What the store is called in titles: the end of its path, or the database and the schema of its URL.
+  /// The store's name in titles: the end of its path, or the database and the schema of its URL.
   var storeName: String {
     let path = session.facts.path
     guard let mark = path.firstRange(of: "://") else { return path.split(separator: "/").last.map(String.init) ?? path }
@@ -222,8 +223,8 @@ extension Browser {
     return [database, schema].compactMap { $0.map(String.init) }.joined(separator: "/")
   }
 
-  /// Cancels what runs, wherever one is: what the cockpit shows after a second press. With nothing running it quits, but
-  /// not on the cockpit nor right after such work, where the press may have been meant for what has just ended.
+  /// Cancels running work from any pane; work in the cockpit after a second press. With nothing running it quits, but not in the cockpit
+  /// nor right after such work, because the press may have been meant for the work that has just ended.
   mutating func interrupt() {
     if let work = session.cockpitWork.first {
       guard cancelIsAsked == work.id else {
@@ -340,7 +341,7 @@ extension Browser {
     typeAhead.replay(macro.keys)
   }
 
-  /// All commands, those that work in the pane with the keys first.
+  /// Shows all commands; those that work in the focused pane are first.
   mutating func openHelp() {
     let target = target
     let lines = CommandTable.all.map { entry in

@@ -45,23 +45,26 @@ extension Browser {
     "\(storeName): make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); Q quits"
   }
 
-  /// What lies between title and status.
+  /// The area between title and status.
   var body: Rect {
     Rect(column: 0, row: 1, columns: session.size.columns, rows: max(1, session.size.rows - 3))
   }
 
   // MARK: Title
 
-  /// What stands above and below the panes now.
+  /// The lines above and below the panes.
   private var lines: ScreenLines {
     let (status, role) = statusLeft
+    let standing = titleRight(wide: session.size.columns >= 110)
+    let room = session.size.columns - min(SafeText.width(standing), session.size.columns * 3 / 4) - 3
     return ScreenLines(
-      theme: session.theme, store: titleLeft, standing: titleRight(wide: session.size.columns >= 110),
+      theme: session.theme, store: titleLeft(in: room), standing: standing,
       isOfThePast: session.asOf != nil, status: status, statusRole: role, size: statusRight,
       keys: footerKeys().map { [$0.keys, $0.short] })
   }
 
-  private var titleLeft: String {
+  /// The store and what is open in it. If there is no room, the first parts after the store are left out.
+  private func titleLeft(in room: Int) -> String {
     var parts = [storeName]
     if let source = table.source {
       parts.append(source.datastore)
@@ -72,7 +75,9 @@ extension Browser {
     case .record: record.place.map { parts.append(named($0.identifier, record.label(session))) }
     case .some(let pane): parts.append(PaneTable.entry(pane).name)
     }
-    return parts.joined(separator: " \(session.theme.separator) ")
+    func text() -> String { parts.joined(separator: " \(session.theme.separator) ") }
+    while parts.count > 1, SafeText.width(text()) > room { parts.remove(at: 1) }
+    return text()
   }
 
   private func titleRight(wide: Bool) -> String {
@@ -93,7 +98,8 @@ extension Browser {
       parts.append("HEAD \(session.shown)")
     }
     if session.asOf == nil { parts.append(session.writingRefusal == nil ? "RW" : "RO") }
-    if let writer = session.facts.writer {
+    // If a chip shows the work, a narrow title has no room to name the writer: the cockpit names it.
+    if let writer = session.facts.writer, wide || !session.runs.contains(where: \.isRunning) {
       parts.append(
         "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
     }
@@ -112,24 +118,25 @@ extension Browser {
     return parts.joined(separator: " \(session.theme.dot) ")
   }
 
-  /// What runs, here or in another program, on every screen: `⟳ describe City 57 %`.
+  /// The work that runs here or in another program, shown on every screen: `⟳ describe City 57 %`.
   private var workChip: String? {
     let sign = session.theme.isASCII ? "@" : "⟳"
-    func chip(_ label: String, _ done: Int, _ total: Int, stalled: Int?) -> String {
-      let part = total > 0 ? " \(min(100, done * 100 / total)) %" : ""
+    func chip(_ label: String, _ percent: Int?, stalled: Int?) -> String {
+      let part = percent.map { " \($0) %" } ?? ""
       let stall = stalled.map { ", nothing for \($0) s" } ?? ""
       return "\(sign) \(SafeText.cut(label, to: 28))\(part)\(stall)"
     }
     if let run = session.runs.last(where: \.isRunning) {
-      return chip(run.title, run.part.done, run.part.total, stalled: run.stalled(at: session.now))
+      return chip(run.title, run.percent, stalled: run.stalled(at: session.now))
     }
     if session.longWork.isEmpty, let failed = session.unseenFailure {
       return "\(session.theme.problemSign) \(SafeText.cut(failed.title, to: 28)) failed"
     }
     return session.longWork.first.map { work in
-      chip(
-        work.label, work.progress?.done ?? 0, work.progress?.total ?? 0,
-        stalled: work.stalled(at: session.now))
+      let percent = work.progress.flatMap { progress in
+        progress.total.flatMap { $0 > 0 ? min(100, progress.done * 100 / $0) : nil }
+      }
+      return chip(work.label, percent, stalled: work.stalled(at: session.now))
     }
   }
 
@@ -152,11 +159,11 @@ extension Browser {
       case .problem: return ("\(theme.problemSign) \(notice.text)", .problem)
       }
     }
-    if let work = session.longWork.first { return (text(of: work), .text) }
+    if let work = session.longWork.first(where: { !$0.id.slot.isInCockpit }) { return (text(of: work), .text) }
     if let run = session.runs.last(where: \.isRunning), view.kind != .migration {
-      return (
-        "another program: \(run.title) \(NumberFormat.percent(run.part.done, of: run.part.total)) — 6 shows it", .text
-      )
+      let keys = run.id == nil ? "another program's, 6 shows it" : "^c cancels, 6 shows it"
+      let room = session.size.columns - 4 - SafeText.width(statusRight)
+      return (run.line(keys: keys, theme: theme, width: room), .text)
     }
     if let run = session.unseenFailure, case .failed(let reason) = run.ending {
       return ("\(theme.problemSign) \(run.title) failed: \(reason) — 6 shows it", .problem)
@@ -175,16 +182,14 @@ extension Browser {
 
   private func text(of work: RunningWork) -> String {
     var text = "\(work.label)…"
-    if let share = session.runs.last(where: { $0.id == work.id })?.share {
-      text += " \(Int(share * 100)) %"
-    } else if let progress = work.progress {
+    if let progress = work.progress {
       text += " \(NumberFormat.count(progress.done))"
       if let total = progress.total {
         text += " of \(NumberFormat.count(total)) (\(NumberFormat.percent(progress.done, of: total)))"
       }
     }
     if let seconds = work.stalled(at: session.now) { text += ", nothing for \(seconds) s" }
-    return text + (work.id.slot.isInCockpit ? " — ^c cancels, 6 shows it" : " — Esc cancels")
+    return text + " — Esc cancels"
   }
 
   private var statusRight: String {

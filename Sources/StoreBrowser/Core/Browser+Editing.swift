@@ -2,15 +2,15 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// What a text editor outside was opened on.
+/// An edit in an external text editor.
 struct ExternalEdit: Sendable {
   enum Subject: Sendable {
-    /// With what was stored of its record.
+    /// With the stored content of its record.
     case field(RecordPlace, RecordContent?, DocumentPath, isText: Bool)
     case record(Record, datastore: String)
     case records([Record], datastore: String)
 
-    /// The record that was opened; nil where it was new, or many.
+    /// The opened record; nil for a new one, or for several.
     var identifier: StoredKey? {
       switch self {
       case .field(let place, _, _, _): place.identifier
@@ -23,13 +23,13 @@ struct ExternalEdit: Sendable {
   var subject: Subject
   /// The comment lines at the head of the file.
   var header: [String]
-  /// What was left in the editor when it could not be read, so that nothing typed is lost.
+  /// The text that was left in the editor when it could not be read, so that no typed text is lost.
   var text: String
-  /// Whether the text is a template of a new record: left as it is it says nothing.
+  /// Whether the text is a template of a new record: if it is unchanged, nothing is staged.
   var isTemplate = false
 }
 
-/// Editing: everything ends in a staged step.
+/// Editing: every edit ends in a staged step.
 extension Browser {
   mutating func leaveRecordOut() {
     if let place = record.place { stage(.leavingOut(place, of: session.staged)) }
@@ -44,14 +44,14 @@ extension Browser {
     defer {
       if step.edits.count == 1, step.edits[0].old == nil, step.edits[0].new != nil { goToInserted(step.edits[0].place) }
     }
-    if session.staged.isEmpty { session.staged.base = session.head }
+    if session.staged.isEmpty { session.staged.base = session.shown }
     session.staged.add(step)
     session.keepStaged()
     let isLeftOut = step.edits.allSatisfy { $0.old?.bytes == $0.new?.bytes }
     session.say(isLeftOut ? step.title : "staged: \(step.title)")
   }
 
-  /// Takes over what was staged where the records were read.
+  /// Takes over changes that were staged on the reading thread.
   mutating func adopt(_ staged: StagedChanges) {
     session.staged = staged
     session.keepStaged()
@@ -59,7 +59,7 @@ extension Browser {
     staged.steps.last.map { session.say($0.title) }
   }
 
-  /// Puts the selection on a record that was just staged as new; it stands after the stored ones.
+  /// Selects a record that was just staged as new; it comes after the stored ones.
   private mutating func goToInserted(_ place: RecordPlace) {
     guard place.datastore == table.source?.datastore,
       let row = table.insertions(session).firstIndex(where: { $0.identifier == place.identifier })
@@ -95,7 +95,7 @@ extension Browser {
 
   // MARK: Fields
 
-  /// The record pane with the field under the cursor, once its record is read; nil until then, the command waiting.
+  /// The record pane with the field under the cursor, once its record is read. Returns nil until then, and the command waits.
   private mutating func editableRecord(_ command: Command) -> (
     place: RecordPlace, document: Document, path: DocumentPath
   )? {
@@ -158,7 +158,7 @@ extension Browser {
     return Rect(column: frame.inside.left, row: frame.inside.top + row, columns: frame.columns, rows: 1)
   }
 
-  /// An empty value of the kind that the column has in other records, so that the editor has its type.
+  /// An empty value of the column's kind in other records, so that the editor has its type.
   private func columnKind(_ path: DocumentPath, of place: RecordPlace) -> Document? {
     guard place.datastore == table.source?.datastore,
       let column = table.columns.seen.first(where: { $0.path == path.description })
@@ -195,7 +195,7 @@ extension Browser {
     }
   }
 
-  /// Takes one field of a staged change out again: it is as it is stored; the rest stays staged.
+  /// Removes one field from a staged change: the field has its stored value again, and the rest stays staged.
   mutating func leaveFieldOut(_ place: RecordPlace, _ path: DocumentPath) {
     guard let edit = session.staged.edits[place], let old = edit.old, let new = edit.new,
       let coding = session.outline?.datastore(place.datastore)?.descriptor.coding
@@ -224,8 +224,8 @@ extension Browser {
     } catch { session.warn("\(error)") }
   }
 
-  /// Stages another document for a record: what is stored of it, as it was read when the change was begun, with what is staged over that.
-  /// Answers whether that could be done; otherwise it says why not.
+  /// Stages another document for a record: its stored content as read when the change began, with the staged edit over it. Returns whether
+  /// that was possible; otherwise shows why not.
   @discardableResult
   private mutating func stageDocument(
     _ place: RecordPlace, over stored: RecordContent?, title: String,
@@ -264,7 +264,9 @@ extension Browser {
     guard let (place, document, path) = editableRecord(.valueMenu) else { return }
     var items: [MenuOverlay.Item] = []
     func offer(_ title: String, _ detail: String, _ value: Document) {
-      items.append(.init(title: title, detail: detail, choice: .setField(place, record.stored, path, value)))
+      let stored = record.stored
+      let choice = Intent { $0.stageField(place, over: stored, path, value) }
+      items.append(.init(title: title, detail: detail, choice: choice))
     }
     offer("null", "", .null)
     switch document[path] {
@@ -280,7 +282,7 @@ extension Browser {
     present(MenuOverlay(title: "\(path.shortText) of \(session.name(of: place))", items: items))
   }
 
-  /// The distinct values of a field in the rows that are read, without null.
+  /// The distinct values of a field in the rows read so far, without null.
   private func seenValues(_ path: DocumentPath, of place: RecordPlace, limit: Int) -> [Document] {
     guard place.datastore == table.source?.datastore else { return [] }
     var (values, texts): ([Document], Set<String>) = ([], [])
@@ -293,7 +295,7 @@ extension Browser {
     return values
   }
 
-  /// Only elements of lists: the order of an object's members means nothing.
+  /// Moves an element of a list. The order of an object's members has no meaning.
   mutating func moveElement(by step: Int) {
     guard let (place, document, path) = editableRecord(step < 0 ? .moveUp : .moveDown) else { return }
     guard case .index(let index)? = path.components.last, let parent = path.parent,

@@ -1,21 +1,20 @@
 import DatastoreModel
 import TerminalKit
 
-/// How what is staged stands with the file that keeps it: one story, in which what was kept is read before anything is
-/// saved over it.
+/// The state of the file that keeps the staged changes. The kept changes are read before new ones overwrite them.
 struct Keeping: Sendable {
-  /// Whether what was kept from the last time has been read.
+  /// Whether the changes kept last time have been read.
   var isRead = false
-  /// A command that touches what is staged and waits until that has been read, and the keys after it with it.
+  /// A command that needs the staged changes and waits until the kept ones have been read; the keys after it wait, too.
   var waiting: (command: Command, argument: String?)?
-  /// Why what is staged is not on the disk, if so.
+  /// Why the staged changes are not on the disk; nil if they are.
   var problem: String?
-  /// Whether the person wants to leave once everything is kept.
+  /// Whether the user wants to leave once everything is kept.
   var isLeaving = false
-  /// Whether the person left without waiting for that.
+  /// Whether the user left without waiting for that.
   fileprivate(set) var isAbandoned = false
 
-  /// Lets a command wait until what was kept has been read; false where that has been read.
+  /// Makes a command wait until the kept changes have been read. Returns false if they have been read, or if that failed.
   mutating func holds(_ command: Command, _ argument: String?) -> Bool {
     guard !isRead, problem == nil else { return false }
     waiting = (command, argument)
@@ -24,16 +23,16 @@ struct Keeping: Sendable {
 }
 
 extension Session {
-  /// Saves what is staged. A saving that has not begun yet is left out where a later one follows.
+  /// Saves the staged changes. A save that has not begun yet is skipped if a later one follows.
   mutating func keepStaged() { if keeping.isRead { start(.staging, SaveStagedRequest(staged: staged)) } }
 
-  /// The work that keeps what a person did, and is not done yet.
+  /// The unfinished work that saves what the user did.
   fileprivate var unkept: RunningWork? {
     running.values.filter { $0.id.slot.isKept && (keeping.isRead || $0.id.slot != .staging) }
       .max { $0.id.serial < $1.id.serial }
   }
 
-  /// What is to be known of what is staged beside what it is; nil where it lies on the disk.
+  /// The state of keeping the staged changes, for the status line; nil if they are on the disk.
   var keepingWords: String? {
     let work = running[.staging]
     guard keeping.isRead else {
@@ -47,7 +46,7 @@ extension Session {
 }
 
 extension Browser {
-  /// Reads what was kept from the last time, as soon as it is known what the identifiers mean.
+  /// Reads the changes kept last time, as soon as the types of identifiers are known.
   mutating func readKept(for outline: Outline) {
     guard !session.keeping.isRead, session.keeping.problem == nil, !session.isRunning(.staging) else { return }
     session.start(.staging, LoadStagedRequest(descriptors: outline.datastores.map(\.descriptor)))
@@ -55,7 +54,7 @@ extension Browser {
 
   mutating func haveRead(_ kept: StagedChanges, problem: String?) {
     var all = kept
-    // Nothing stages before; what did all the same comes after what was kept.
+    // No command stages earlier. Changes that were staged all the same follow the kept ones.
     for step in session.staged.steps { all.add(step) }
     let hasMore = !session.staged.steps.isEmpty
     session.staged = all
@@ -71,7 +70,7 @@ extension Browser {
     run(command, argument: argument)
   }
 
-  /// What was kept could not be read, and stays as it is; or what is staged could not be saved.
+  /// Handles a failure: the kept changes could not be read, and stay as they are; or the staged changes could not be saved.
   mutating func keepingFailed(_ error: ModelError) {
     session.keeping.problem = error.description
     session.keeping.waiting = nil
@@ -81,7 +80,7 @@ extension Browser {
 
   // MARK: Leaving
 
-  /// Leaves when everything is kept. Pressed once more it leaves at once, and the shell is told what is not kept.
+  /// Leaves when everything is kept. A second press leaves at once, and the shell shows what is not kept.
   mutating func quit() {
     if let menu = leavingMenu() { return present(menu) }
     if session.keeping.isLeaving {
@@ -112,7 +111,7 @@ extension Browser {
     session.emit(.quit(status: 0, farewell: farewell))
   }
 
-  /// What the shell is told: `3 staged changes kept for Atlas.strata`.
+  /// The sentence for the shell: `3 staged changes kept for Atlas.strata`.
   package var farewell: String? {
     if let left = session.left { return SafeText.shown(left) }
     let count = session.keeping.isRead ? session.staged.count : session.running[.staging]?.progress?.total ?? 0
@@ -124,6 +123,6 @@ extension Browser {
       "\(changes) of \(SafeText.shown(storeName)) NOT kept: \(session.keeping.problem ?? "the disk did not answer")"
   }
 
-  /// Whether what is being saved need not be waited for.
+  /// Whether the program ends without waiting for running saves.
   var leavesAtOnce: Bool { session.keeping.isAbandoned }
 }

@@ -2,19 +2,19 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// What becomes of a store in memory when a person leaves: never anything that was not chosen.
+/// The ways to leave a store in memory. The user always chooses one.
 enum Leaving: Sendable, Hashable {
   case asStore(path: String)
   case intoFile
-  /// The edits go into what another program has made of the file.
+  /// The edits are made in the file, which another program has changed.
   case intoChangedFile
-  /// The file stays, and the edits go into another one, as they would into it.
+  /// The file stays, and the edits go into another file, as they would go into this one.
   case asFile(path: String)
   case withoutSaving
 }
 
 extension Browser {
-  /// What is asked before a store in memory that was changed is let go; nil where nothing would be lost.
+  /// Returns the menu to show before a changed store in memory is closed, or nil if nothing would be lost.
   func leavingMenu() -> MenuOverlay? {
     guard let file = session.configuration.documentFile else { return nil }
     let commits = session.head.rawValue - min(session.head.rawValue, file.report.commit?.rawValue ?? 0)
@@ -32,14 +32,14 @@ extension Browser {
     return MenuOverlay(
       title: "\(name) is open in memory: \(what.joined(separator: ", "))",
       items: [
-        .init(title: "stay", detail: "", choice: .nothing),
-        .init(title: "save as a store", detail: store, choice: .leave(.asStore(path: store))),
-        .init(title: "write the file anew", detail: name + kept, choice: .leave(.intoFile)),
-        .init(title: "leave without saving", detail: "", choice: .leave(.withoutSaving)),
+        .init(title: "stay"),
+        .init(title: "save as a store", detail: store, choice: Intent { $0.leave(.asStore(path: store)) }),
+        .init(title: "write the file anew", detail: name + kept, choice: Intent { $0.leave(.intoFile) }),
+        .init(title: "leave without saving", choice: Intent { $0.leave(.withoutSaving) }),
       ])
   }
 
-  /// What can be done where another program has changed the file meanwhile.
+  /// Offers the choices if another program has changed the file meanwhile.
   private mutating func offer(_ comparison: FileComparison, for file: DocumentFile) {
     let name = DocumentFile.fileName(of: file.path)
     let other = Self.freePath(beside: file.path)
@@ -50,21 +50,21 @@ extension Browser {
       MenuOverlay(
         title: "\(name) was changed by another program: \(NumberFormat.counted(comparison.theirs, "row"))",
         items: [
-          .init(title: "stay", detail: "", choice: .nothing),
+          .init(title: "stay"),
           .init(
             title: "compare", detail: "as it was, as it is, and mine",
-            choice: .read(TextOverlay(title: "\(name): three sides", lines: comparison.lines))),
+            choice: .present(TextOverlay(title: "\(name): three sides", lines: comparison.lines))),
           .init(
             title: "put my edits into it", detail: NumberFormat.counted(comparison.mine, "row") + both,
-            choice: .leave(.intoChangedFile)),
+            choice: Intent { $0.leave(.intoChangedFile) }),
           .init(
             title: "write another file", detail: DocumentFile.fileName(of: other),
-            choice: .leave(.asFile(path: other))),
-          .init(title: "leave without saving", detail: "", choice: .leave(.withoutSaving)),
+            choice: Intent { $0.leave(.asFile(path: other)) }),
+          .init(title: "leave without saving", choice: Intent { $0.leave(.withoutSaving) }),
         ]))
   }
 
-  /// `cities.csv` becomes `cities-2.csv`, or the first after it that is not there.
+  /// `cities.csv` becomes `cities-2.csv`, or the next name that is free.
   private static func freePath(beside path: String) -> String {
     let end = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
     let point = path[end...].lastIndex(of: ".") ?? path.endIndex
@@ -74,15 +74,16 @@ extension Browser {
 
   mutating func tell(of file: DocumentFile) {
     let report = file.report
+    let identifier = file.identifier.map { "by \($0.shortText)" } ?? "rows are numbered"
     if let rejection = report.rejections.first {
-      session.warn("\(NumberFormat.counted(report.rejected, "row")) left out, the first: \(rejection)")
+      let rows = NumberFormat.counted(report.rejected, "row")
+      session.warn("\(rows) left out, the first: \(rejection); \(identifier) (or --id COLUMN)")
     } else if let column = file.columns.first(where: { $0.exceptions != nil }), let others = column.exceptions {
       let first = others.first.first.map { ": \($0.place) “\($0.text)”" } ?? ""
       session.warn(
         "\(column.path.shortText) is text: \(NumberFormat.count(others.others)) of \(NumberFormat.counted(others.cells, "cell")) "
           + "\(others.others == 1 ? "is" : "are") no \(others.type)\(first)")
     } else {
-      let identifier = file.identifier.map { "by \($0.shortText)" } ?? "rows are numbered"
       let records = NumberFormat.counted(report.new, "record")
       session.say("\(records), \(identifier) (or --id COLUMN); the file stays as it is")
     }
@@ -117,14 +118,14 @@ extension Browser {
   }
 }
 
-/// Keeps what a store in memory holds.
+/// Saves the contents of a store in memory.
 struct LeaveRequest: Question {
   var file: DocumentFile
   var how: Leaving
 
   func reply(in context: WorkContext) throws(ModelError) -> LeaveReply {
     let reply = try answer(in: context)
-    // What a hang-up would have kept was let go or is kept elsewhere.
+    // The state that is kept for a hang-up was discarded or is saved elsewhere.
     if reply.comparison == nil {
       try context.files.save(StagedChanges())
       try context.files.keepCommits([])
@@ -137,20 +138,17 @@ struct LeaveRequest: Question {
     switch how {
     case .withoutSaving: return LeaveReply()
     case .asStore(let path):
-      let commits = try file.save(store, as: path) { done, total in
-        context.report(Progress(done: done, total: total))
-        return !context.cancellation.isCancelled
-      }
+      let commits = try file.save(store, as: path, progress: context.goingOn)
       return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(commits, "commit"))")
     case .intoFile, .intoChangedFile:
-      switch try file.rewritten(from: store) {
+      switch try file.rewritten(from: store, progress: context.goingOn) {
       case .bytes(let bytes): return try write(bytes, to: file.path, in: context)
       case .changed(let comparison):
         guard how == .intoChangedFile else { return LeaveReply(comparison: comparison) }
         return try write(comparison.merged, to: file.path, in: context)
       }
     case .asFile(let path):
-      return try write(file.bytes(from: store), to: path, in: context)
+      return try write(file.bytes(from: store, progress: context.goingOn), to: path, in: context)
     }
   }
 
@@ -171,7 +169,7 @@ struct LeaveRequest: Question {
 
 struct LeaveReply: Sendable {
   var farewell: String?
-  /// Nothing was written, because another program has changed the file.
+  /// Set if nothing was written because another program has changed the file.
   var comparison: FileComparison?
 }
 

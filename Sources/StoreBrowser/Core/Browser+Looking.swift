@@ -155,9 +155,14 @@ extension Browser {
       return MenuOverlay.Item(
         title: "\(group.datastore) by \(group.index)  \(group.names.joined(separator: ", "))\(more)",
         detail: "  \(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
-        choice: .filter(
-          datastore: group.datastore, index: group.index,
-          range: KeyInterval(lower: .including(group.value), upper: .including(group.value))))
+        choice: Intent { browser in
+          browser.noteJump()
+          browser.session.datastore = group.datastore
+          var source = RowSource(datastore: group.datastore, index: group.index)
+          source.range = KeyInterval(lower: .including(group.value), upper: .including(group.value))
+          browser.table.show(source, anchor: .position(0))
+          browser.returnToMain(focus: .table)
+        })
     }
     present(MenuOverlay(title: "Who refers to \(name)", items: items))
   }
@@ -193,29 +198,13 @@ extension Browser {
         format: format, columns: columns), label: "export to \(file)")
   }
 
-  // MARK: Menus
-
-  mutating func choose(_ choice: MenuOverlay.Choice) {
-    switch choice {
-    case .nothing: break
-    case .export(let request):
-      session.start(.export, request, label: "export to \(request.file)")
-    case .exportElsewhere: ask(for: .export)
-    case .run(let command, let argument): run(command, argument: argument)
-    case .build(let change, let datastore): build(change, of: datastore)
-    case .setField(let place, let stored, let path, let value): stageField(place, over: stored, path, value)
-    case .select(let place): select(place)
-    case .leave(let how): leave(how)
-    case .read(let text): present(text)
-    case .format(let format, let path): setFormat(format, of: path)
-    case .filter(let datastore, let index, let range):
-      noteJump()
-      session.datastore = datastore
-      var source = RowSource(datastore: datastore, index: index)
-      source.range = range
-      table.show(source, anchor: .position(0))
-      returnToMain(focus: .table)
-    }
+  mutating func openDatastore(_ key: String, index: String?) {
+    guard session.outline?.datastore(key) != nil else { return }
+    if session.datastore != nil { noteJump() }
+    session.datastore = key
+    table.clearFailure()
+    table.show(RowSource(datastore: key, index: index), anchor: .position(0))
+    table.list = ListWindow()
   }
 
   /// Goes to a record in the order by identifier, or in the present one where it is of the same datastore.

@@ -3,16 +3,16 @@ import Expressions
 import DatastoreModel
 import TerminalKit
 
-/// What the table showed before a filter was typed, to go back to.
+/// The state of the table before a filter was typed, for going back.
 struct FilterPreview: Sendable {
   var source: RowSource
   var anchor: TableRequest.Anchor
   var jump: Jump?
-  /// How the records of what was typed last are found.
+  /// The plan for the records of the filter that was typed last.
   var plan: ExplainRequest.Reply?
 }
 
-/// Waits until a person types no further. The next key takes it back, so that each key sends no more than the line that is typed.
+/// Waits until the user stops typing. The next key cancels it, so that each key sends no more than the typed line.
 struct TypingPause: Question {
   struct Reply: Sendable {}
 
@@ -27,19 +27,19 @@ extension WorkSlot {
   static let typedPlan = WorkSlot("typed-plan")
 }
 
-/// What is known of a filter that is being typed: how its records are found, and how many there are.
+/// The state of a filter that is being typed: its plan, and the number of its records.
 struct FilterStanding: Sendable, Hashable {
   var filter: String
   var text: String
 }
 
-/// The filter while it is typed: its plan follows each key, the table each pause, and Esc brings back what was there.
+/// The filter while it is typed: its plan follows each key, the table each pause, and Esc restores the earlier rows.
 extension Browser {
   mutating func beginPreview() {
     preview = table.source.map { FilterPreview(source: $0, anchor: table.keepingAnchor(), jump: here) }
   }
 
-  /// Asks for what a prompt shows of the table: the plan of a filter at once, the rows after a pause.
+  /// Requests the data of the table that a prompt shows: the plan of a filter at once, the rows after a pause.
   mutating func noteTyping(_ prompt: Prompt) {
     if prompt.kind == .argument(.search), focus == .table {
       session.start(.typing, TypingPause())
@@ -58,7 +58,7 @@ extension Browser {
     session.start(.typing, TypingPause())
   }
 
-  /// Shows the rows of what is typed, after the pause.
+  /// Shows the rows of the typed filter, after the pause.
   mutating func showTyped() {
     guard let prompt = overlays.lazy.compactMap({ $0 as? Prompt }).last else { return }
     if prompt.kind == .argument(.search) {
@@ -68,8 +68,8 @@ extension Browser {
     }
   }
 
-  /// What is typed, where that is a filter already; empty for none. A word that is only the beginning of a comparison is no filter, save
-  /// the name of a column that is true or false.
+  /// The typed text if it is already a filter; empty for none. A word that is only the beginning of a comparison is not a filter, except
+  /// the name of a column of booleans.
   private func previewedFilter(_ prompt: Prompt) -> String? {
     let text = prompt.field.text.trimmed
     guard !text.isEmpty else { return "" }
@@ -79,7 +79,7 @@ extension Browser {
     return text
   }
 
-  /// The plan and the count of the filter that is typed, or which of its names no record has.
+  /// The plan and the count of the typed filter, or which of its names no record has.
   var standingOfFilter: FilterStanding? {
     guard let preview else { return nil }
     if let plan = preview.plan, session.isRunning(.typing), let filter = plan.request.source.filter {
@@ -92,7 +92,7 @@ extension Browser {
     return table.filterStanding(session).map { FilterStanding(filter: filter, text: $0) }
   }
 
-  /// Asks how the rows of the table are found.
+  /// Requests the plan for the rows of the table.
   mutating func explain() {
     guard let source = table.source else { return }
     session.start(.explain, ExplainRequest(source: source, commit: session.shown), label: "explain")
@@ -115,6 +115,7 @@ extension Browser {
   mutating func abandonPreview() {
     session.cancel(.typing)
     table.endSearch(isTaken: false)
+    session.markedText = nil
     guard let preview else { return }
     self.preview = nil
     guard let source = table.source, source.filter != preview.source.filter else { return }
@@ -129,7 +130,7 @@ extension Browser {
     table.setFilter(nil)
   }
 
-  /// Takes the filter that was typed; what the preview has found already stays, and its work goes on.
+  /// Takes the typed filter. The rows that the preview has found stay, and its work continues.
   mutating func keepFilter(_ filter: String?) {
     let jump = preview.map(\.jump) ?? here
     preview = nil

@@ -3,13 +3,13 @@ import DatastoreModel
 import Expressions
 import TerminalKit
 
-/// What is typed at the foot of the screen.
+/// The prompts at the foot of the screen.
 extension Browser {
   /// Opens the prompt for a command's argument.
   mutating func ask(for command: Command) {
     let text: String
     var hint = ""
-    // What stands there already is selected: the next character takes its place. A beginning is gone on with.
+    // Existing text is selected: the next character replaces it. A prefix is not, because typing continues it.
     var isSelected = true
     switch command {
     case .search where focus == .table:
@@ -51,7 +51,7 @@ extension Browser {
         vocabulary: command == .filter ? vocabulary : nil))
   }
 
-  /// The fields and indexes of the datastore that is open.
+  /// The fields and indexes of the open datastore.
   private var vocabulary: ConditionVocabulary {
     var vocabulary = ConditionVocabulary()
     for column in table.columns.seen {
@@ -78,7 +78,7 @@ extension Browser {
     present(Prompt(.palette, history: session.remembered.commands))
   }
 
-  /// Takes what was typed; a mistake keeps the prompt open and says where it is.
+  /// Takes the typed text. An error keeps the prompt open and says where it is.
   mutating func submit(_ prompt: Prompt) {
     let text = prompt.field.text
     switch prompt.kind {
@@ -142,7 +142,7 @@ extension Browser {
     overlays[overlays.count - 1] = prompt
   }
 
-  /// What is wrong with an argument that can be read without the store.
+  /// The error in an argument, as far as it can be checked without the store.
   private func problem(with text: String, for command: Command) -> ModelError? {
     do throws(ModelError) {
       switch command {
@@ -161,7 +161,7 @@ extension Browser {
     } catch { return error }
   }
 
-  /// A file whose ending says no format that can be written.
+  /// The error in a file name whose extension is not that of a format that can be written.
   private func exportProblem(with text: String) -> ModelError? {
     let file = text.trimmed
     guard !file.isEmpty, TableWriter.Format(file: file) == nil else { return nil }
@@ -183,7 +183,7 @@ extension Browser {
     remember(filter, in: \.knownFilters)
   }
 
-  /// Keeps the last hundred of a kind, each once.
+  /// Keeps the last hundred inputs of a kind, each once.
   private mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
     session.remembered[keyPath: list].removeAll { $0 == text }
     session.remembered[keyPath: list].append(text)
@@ -193,7 +193,7 @@ extension Browser {
 }
 
 extension Browser {
-  /// `= A ..< B` or plainly `A ..< B`.
+  /// Whether a text is `= A ..< B` or just `A ..< B`.
   static func isRange(_ text: String) -> Bool {
     let text = text.trimmed
     if text.hasPrefix("="), !text.hasPrefix("==") { return true }
@@ -203,7 +203,7 @@ extension Browser {
 }
 
 extension Session {
-  /// A range of the index that orders the table, as it was typed; nil for all of it. Throws with the place of what is wrong.
+  /// Parses a typed range of the index that orders the table; nil for all of it. Throws with the place of the error.
   func range(typed text: String) throws(ModelError) -> KeyInterval? {
     let range = text.trimmed.hasPrefix("=") ? String(text.trimmed.dropFirst()).trimmed : text.trimmed
     guard !range.isEmpty, let source = looking.source, let datastore = outline?.datastore(source.datastore) else {
@@ -217,7 +217,7 @@ extension Session {
     }
   }
 
-  /// What a range that is being typed means, and how both ends are taken in.
+  /// Describes a range that is being typed, and whether its ends are included.
   func reading(ofRange text: String) -> String? {
     do throws(ModelError) {
       guard let range = try range(typed: text) else { return nil }
@@ -232,7 +232,7 @@ extension Session {
 }
 
 extension ModelError {
-  /// The same with its column moved to the right.
+  /// The same error with its column moved to the right.
   fileprivate func shifted(by columns: Int) -> ModelError {
     guard case .invalid(let text, let column, let reason) = self else { return self }
     return .invalid(text: text, column: column.map { $0 + columns }, reason: reason)

@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Everything ends in a staged step.
+/// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Every command ends in a staged step.
 extension Browser {
   mutating func insert() {
     if focus == .record, let place = record.place, let line = record.selectedLine {
@@ -12,7 +12,7 @@ extension Browser {
     }
   }
 
-  /// A new element before the selected one, or a new member by name.
+  /// Inserts a new element before the selected one, or a new member by name.
   private mutating func insertPart(_ place: RecordPlace, _ line: TreeLine) {
     if case .array(let elements)? = record.document?[line.path] {
       let path = line.path.appending(elements.count)
@@ -27,11 +27,11 @@ extension Browser {
     }
   }
 
-  /// A new record begins as the fields of the selected one with empty values, in the user's editor.
+  /// Opens the editor on a new record: the fields of the selected record with empty values.
   private mutating func insertRecord() {
     guard let datastore = session.current else { return }
     let template = record.document.map { Self.template(of: $0) } ?? .object([])
-    // It has the members of the selected record, and so its version.
+    // It has the members of the selected record, so it gets that record's version.
     let version = record.answer?.record?.version ?? datastore.descriptor.version
     let record = Record(
       identifier: StoredKey(bytes: [], value: .null), version: version,
@@ -86,7 +86,7 @@ extension Browser {
     }
   }
 
-  /// Copies go under the next free identifier where that is a number; otherwise the editor asks for one.
+  /// Copies get the next free identifier if it is a number; otherwise the editor asks for one.
   private mutating func stageCopies(_ records: [Record], in datastore: Outline.Datastore) {
     guard let document = try? records.first?.document() else { return }
     var text = document.prettyText
@@ -140,7 +140,7 @@ extension Browser {
     }
   }
 
-  /// New records that are only staged, as if they were stored.
+  /// Returns new records that are only staged, as if they were stored.
   private func stagedInsertions(_ identifiers: [StoredKey], in key: String) -> [Record] {
     guard let coding = session.outline?.datastore(key)?.descriptor.coding else { return [] }
     return identifiers.compactMap { identifier in
@@ -150,7 +150,7 @@ extension Browser {
     }
   }
 
-  /// Opens a record that failed, as it is staged where it is.
+  /// Opens a record that failed, with its staged edit if there is one.
   private mutating func mend(_ record: Record?, in key: String, _ reason: String) {
     guard let record else {
       session.warn("the record is not there any more")
@@ -228,7 +228,7 @@ extension Browser {
         edits: edits))
   }
 
-  /// `r` and `c` while travelling: the state that is shown becomes the staged one.
+  /// `r` and `c` at an older commit: the shown state becomes the staged one.
   mutating func restoreHere(_ command: Command) {
     guard let asOf = session.asOf, let place = record.place else {
       session.warn("choose a commit in the history first (H)")
@@ -281,7 +281,7 @@ extension StagedStep {
   }
 }
 
-/// What was copied here, for p.
+/// The records or the value that the user copied, for p.
 struct Copied: Sendable {
   var records: [Record] = []
   var value: Document?

@@ -2,9 +2,9 @@ import DatastoreModel
 import Documents
 import TerminalKit
 
-/// Where fields lead, and what records are called.
+/// The targets of fields, and the labels of records.
 extension Browser {
-  /// `:reference FIELD DATASTORE` where no index declares it; without a datastore the field leads nowhere again.
+  /// `:reference FIELD DATASTORE` if no index declares it; without a datastore it removes the reference.
   mutating func setReference(_ argument: String?) {
     let words = (argument ?? "").split(separator: " ").map(String.init)
     guard let current = session.current, let field = words.first, words.count <= 2 else {
@@ -34,7 +34,7 @@ extension Browser {
     session.say("\(path.shortText) leads to \(target), in this browser")
   }
 
-  /// `:label FIELD`; without one records are called as the browser chooses again.
+  /// `:label FIELD`; without a field the browser chooses the label again.
   mutating func setLabel(_ argument: String?) {
     guard let current = session.current else { return }
     var labels = session.remembered.labels ?? [:]
@@ -51,7 +51,7 @@ extension Browser {
     session.say("records of \(current.key) are called by \(path.shortText)")
   }
 
-  /// The path of a field that records have, as far as they were seen; nil, and told, where none has it.
+  /// The path of a field that the records seen so far have. If none has it, warns and returns nil.
   private mutating func path(of field: String) -> DocumentPath? {
     let text = field.hasPrefix(".") ? field : ".\(field)"
     guard let path = try? DocumentPath(parsing: text), case .member(let first)? = path.components.first else {
@@ -71,14 +71,14 @@ extension Browser {
 }
 
 extension Naming {
-  /// Where an index says that a field leads; nil where none does.
+  /// The target of a field according to an index, or nil if none declares it.
   fileprivate func declared(_ path: DocumentPath, in descriptor: DatastoreDescriptor) -> String? {
     ReferenceFields(descriptor).target(of: path)
   }
 }
 
 extension Session {
-  /// What a person told of names and references in this store.
+  /// The user's choices of labels and references in this store.
   var naming: Naming { remembered.naming }
 }
 

@@ -1,7 +1,7 @@
 import DatastoreModel
 import TerminalKit
 
-/// After the commit.
+/// The state after a commit.
 extension Browser {
   mutating func committed(_ commit: CommitNumber, _ request: CommitRequest) {
     if overlays.last is ReviewOverlay { dismiss() }
@@ -12,7 +12,7 @@ extension Browser {
     }
     table.clearMarks()
     session.say("committed \(commit) “\(request.name)” — u takes it back")
-    // What this browser wrote is not marked as another's change; what another wrote just before is.
+    // This browser's own changes are not marked as another program's; changes that another program committed just before are.
     if commit.rawValue == session.head.rawValue + 1 { adopt(head: commit, newCommits: session.asOf == nil ? 1 : 0) }
     look()
   }

@@ -13,11 +13,11 @@ package struct Browser: Sendable {
   var keymap: Keymap
 
   var panes = PaneSet()
-  /// How the panes looked at the last picture.
+  /// The state of the panes at the last picture.
   var drawings = PaneDrawings()
-  /// Views on each other with the pane that had the keys; the lowest is the main one.
+  /// Stacked views, each with its focused pane; the lowest is the main one.
   var views: [OpenView] = [OpenView(kind: .main, focus: .table)]
-  /// What lies over the panes and has the keys, the topmost last.
+  /// The overlays, which have the keys; the topmost is last.
   var overlays: [any Pane] = []
 
   /// Keys that may become a sequence.
@@ -28,15 +28,15 @@ package struct Browser: Sendable {
   var macro = Macro()
   var typeAhead = TypeAhead()
   var copied = Copied()
-  /// What was shown before the filter that is being typed.
+  /// The rows shown before the filter that is being typed.
   var preview: FilterPreview?
-  /// What an editor was opened on.
+  /// The subject of the external editor.
   var editing: ExternalEdit?
-  /// What came back from the editor and is being looked at.
+  /// The text from the editor that is being reviewed.
   var external: ExternalEdit?
   var isStarted = false
   var clockIsOn = false
-  /// The work of which a first ^c asked whether to cancel it.
+  /// The work for which a first ^c asked whether to cancel it.
   var cancelIsAsked: WorkID?
 
   struct OpenView: Sendable, Hashable {
@@ -44,7 +44,7 @@ package struct Browser: Sendable {
     var focus: PaneID
   }
 
-  /// Takes what is known of the store without reading: it may be called before anything is on the screen.
+  /// Takes the facts about the store that need no reading: it may be called before anything is on the screen.
   package init(configuration: BrowserConfiguration, store: any ReadableStore) {
     session = Session(
       configuration: configuration,
@@ -55,7 +55,7 @@ package struct Browser: Sendable {
     session.hear(store.activity)
   }
 
-  /// The first effects: what fills the screen, and what was kept from the last time.
+  /// Returns the first effects: they fill the screen, and read the changes kept last time.
   package mutating func start(size: Size) -> [Effect] {
     session.size = size
     session.start(.outline, OutlineRequest(commit: session.shown))
@@ -79,7 +79,7 @@ package struct Browser: Sendable {
     return session.drainEffects()
   }
 
-  /// One message, and everything that follows from it.
+  /// Handles one message with all its consequences.
   package mutating func update(with message: Message) -> [Effect] {
     session.now = session.configuration.clock()
     switch message {
@@ -96,15 +96,14 @@ package struct Browser: Sendable {
     return session.drainEffects()
   }
 
-  /// While something runs a clock ticks, so that what is stalled is told from what is slow.
+  /// While something runs a clock ticks, which distinguishes stalled work from slow work.
   private mutating func setClock() {
     guard session.needsClock != clockIsOn else { return }
     clockIsOn.toggle()
     session.emit(.clock(isOn: clockIsOn))
   }
 
-  /// Looks for other processes' commits. While one of this browser's own is being written that waits for its answer, so
-  /// that it is not taken for another's.
+  /// Looks for other processes' commits, but not while a commit of this browser is pending, so that it is not taken for another's.
   mutating func look() {
     guard !session.isRunning(.commit) else { return }
     session.start(.refresh, RefreshRequest(known: session.head, shown: session.datastore))
@@ -122,7 +121,7 @@ package struct Browser: Sendable {
     set { view.focus = newValue }
   }
 
-  /// How much of the screen the focused pane takes, as it was last set for it in a layout like this.
+  /// The share of the screen that the focused pane takes, as it was last set in a layout like this.
   var mode: ScreenMode {
     get { session.remembered.sizes?[sizeName].flatMap(ScreenMode.init(rawValue:)) ?? .normal }
     set {
@@ -150,10 +149,10 @@ package struct Browser: Sendable {
     return PaneFrame(rect: rect, isFocused: pane == focus && overlays.isEmpty)
   }
 
-  /// A pane by its name, for reading: an overlay, or one of the panes.
+  /// Returns a pane by its name, for reading: an overlay, or one of the panes.
   func pane(_ id: PaneID) -> (any Pane)? { overlays.last { $0.id == id } ?? panes[id] }
 
-  /// Does something with a pane and the session; nil where no pane and no overlay has this name now.
+  /// Runs a closure with a pane and the session. Returns nil if no pane and no overlay has this name now.
   @discardableResult
   mutating func with<Result>(_ id: PaneID, _ body: (inout any Pane, inout Session) -> Result) -> Result? {
     if let top = overlays.lastIndex(where: { $0.id == id }) { return body(&overlays[top], &session) }
@@ -162,20 +161,20 @@ package struct Browser: Sendable {
     return body(&pane, &session)
   }
 
-  /// Does something with the pane of a type and the session.
+  /// Runs a closure with the pane of a type and the session.
   mutating func with<P: KeptPane, Result>(_ type: P.Type, _ body: (inout P, inout Session) -> Result) -> Result {
     body(&panes[type], &session)
   }
 
   // MARK: After every message
 
-  /// Does what panes asked of each other, and lets everything on the screen ask for what it lacks.
+  /// Handles the requests of panes to each other, and lets everything on the screen request missing data.
   mutating func settle() {
     for _ in 0..<8 {
       var hadIntent = false
       while let intent = session.removeNextIntent() {
         hadIntent = true
-        fulfil(intent)
+        intent.fulfil(&self)
       }
       synchronize()
       demand()
@@ -183,7 +182,7 @@ package struct Browser: Sendable {
     }
   }
 
-  /// Keeps panes that follow others on what those show.
+  /// Updates the panes that follow others.
   private mutating func synchronize() {
     session.looking.panes = Set(layout.panes.map(\.pane))
     if session.looking.panes.contains(.migration) {
@@ -209,7 +208,7 @@ package struct Browser: Sendable {
     session.looking.searchStanding = table.searchStanding(session)
   }
 
-  /// While rows are being read the record pane stays on its record instead of flickering.
+  /// While rows are being read, the record pane stays on its record instead of flickering.
   private var keptPlace: RecordPlace? {
     guard let place = record.place, place.datastore == table.source?.datastore, table.count(session) > 0 else {
       return nil
@@ -230,7 +229,7 @@ package struct Browser: Sendable {
   private mutating func demand(_ id: PaneID, _ frame: PaneFrame) {
     with(id) { pane, session in
       pane.demand(frame: frame, in: &session)
-      // What is not on the screen keeps its place in its list.
+      // A pane that is not on the screen keeps its place in its list.
       if frame != .hidden { pane.reveal(frame, session) }
     }
   }

@@ -1,13 +1,13 @@
 package import DatastoreModel
 import Expressions
 
-/// What a browser is told at its start.
+/// The configuration of a browser at its start.
 package struct BrowserConfiguration: Sendable {
   package struct Start: Sendable, Hashable {
     package var datastore: String?
-    /// An identifier as a person types it.
+    /// An identifier as the user types it.
     package var identifier: String?
-    /// A commit as a person names it.
+    /// A commit as the user names it.
     package var commit: String?
 
     package init(datastore: String? = nil, identifier: String? = nil, commit: String? = nil) {
@@ -18,10 +18,10 @@ package struct BrowserConfiguration: Sendable {
   }
 
   package var start = Start()
-  /// Nothing is staged or written, whatever is asked.
+  /// Whether nothing is staged or written, whatever the user does.
   package var isReadOnly = false
   package var settings = Settings()
-  /// Lines of the config file that could not be taken.
+  /// Invalid lines of the config file.
   package var problems: [SettingsProblem] = []
   package var theme = Theme()
   package var time = TimeText.local
@@ -29,13 +29,13 @@ package struct BrowserConfiguration: Sendable {
   package var clock: @Sendable () -> Int64 = { LocalTime.now }
   /// Whether there are formats to migrate to.
   package var canWarmUp = false
-  /// Begins with the migration; `startsAtMigration` with its pane too.
+  /// Whether it begins with the migration; with `startsAtMigration` it also opens its pane.
   package var warmsUpAtStart = false
   package var startsAtMigration = true
-  /// What is said at the start of what one is looking at, and the keys to begin with.
+  /// The message at the start: the contents of the store, and the first keys to try.
   package var greeting: String?
 
-  /// The file that the store in memory was read from, where it is one.
+  /// The file from which the store in memory was read, if it was.
   package var documentFile: DocumentFile?
 
   package init() {}

@@ -11,16 +11,16 @@ import DatastoreModel
   import Glibc
 #endif
 
-/// What the browser keeps outside of the store: staged changes, columns, views, bookmarks; and what it exports.
+/// The files of the browser outside the store: staged changes, columns, views, bookmarks, and exports.
 package struct BrowserFiles: Sendable {
-  /// One folder a store, as `$XDG_STATE_HOME/strata/NAME`; nil keeps nothing.
+  /// One folder per store, as `$XDG_STATE_HOME/strata/NAME`; nil keeps nothing.
   package var folder: String?
-  /// Where relative paths that a person types begin; nil is the working directory.
+  /// The folder for relative paths that a user types; nil is the working directory.
   package var base: String?
   private let staged: StagedFile?
-  /// Of a store in memory: where its commits are kept.
+  /// For a store in memory: the file that keeps its commits.
   var commits: StagedFile?
-  /// Why staged changes cannot be kept, if so.
+  /// Why staged changes cannot be kept; nil if they can.
   private let stagedProblem: String?
 
   /// Keeps nothing.
@@ -37,7 +37,7 @@ package struct BrowserFiles: Sendable {
     }
   }
 
-  /// The folder of a store: under `$XDG_STATE_HOME/strata`, by its name and a mark of its path.
+  /// The folder of a store: under `$XDG_STATE_HOME/strata`, named by the store's name and a mark of its path.
   package static func folder(forStoreAt path: String, environment: [String: String]) -> String? {
     guard let folder = stateFolder(environment: environment) else { return nil }
     let full = absolute(path)
@@ -45,14 +45,14 @@ package struct BrowserFiles: Sendable {
     return "\(folder)/\(name)-\(mark(of: full))"
   }
 
-  /// `$XDG_STATE_HOME/strata`, or what stands for it; nil where the environment names no home.
+  /// `$XDG_STATE_HOME/strata`, or its default; nil if the environment has no home.
   static func stateFolder(environment: [String: String]) -> String? {
     if let state = environment["XDG_STATE_HOME"], !state.isEmpty { return "\(state)/strata" }
     if let home = environment["HOME"], !home.isEmpty { return "\(home)/.local/state/strata" }
     return nil
   }
 
-  /// The path from the root, where something lies there.
+  /// The absolute path, if something exists there.
   static func absolute(_ path: String) -> String {
     guard let resolved = realpath(path, nil) else { return path }
     defer { free(resolved) }
@@ -109,7 +109,7 @@ package struct BrowserFiles: Sendable {
 
   func create(_ path: String) throws(ModelError) -> FileOutput { try FileOutput(path: expanding(path)) }
 
-  /// A path as a shell would take it: `~/` is the home folder.
+  /// A path as a shell expands it: `~/` is the home folder.
   func expanding(_ path: String) -> String {
     if path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") {
       return String(cString: home) + path.dropFirst()

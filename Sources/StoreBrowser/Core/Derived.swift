@@ -1,4 +1,4 @@
-/// What follows from other parts of a value, and is left out where two are compared: it may be a text of many megabytes.
+/// A value derived from other parts of a state, and ignored when two states are compared: it may be a text of many megabytes.
 @propertyWrapper
 struct Derived<Value: Sendable>: Sendable, Equatable {
   var wrappedValue: Value

@@ -6,13 +6,13 @@ import DatastoreModel
   import Glibc
 #endif
 
-/// A file that is written anew: under another name beside it, made durable, and renamed when it is whole. It keeps its mode, its
+/// Replaces a file: it is written under another name beside it, made durable, and renamed when it is complete. It keeps its mode, its
 /// owner, and the symbolic link that leads to it.
 ///
-/// Where a renamed file could not be the same (it has other names or extended attributes, its owner cannot be given, or the
-/// folder takes no files), the old file is copied aside first and then written in place.
+/// If a renamed file could not be the same (it has other names or extended attributes, its owner cannot be set, or the folder accepts no
+/// files), the old file is first copied aside and then rewritten in place.
 package final class FileOutput: Sendable {
-  /// Where the file lies, behind symbolic links.
+  /// The path of the file, with symbolic links resolved.
   private let path: String
   private let temporary: String
   private let descriptor: Int32
@@ -29,7 +29,7 @@ package final class FileOutput: Sendable {
     var isSame = file >= 0
     if exists, isSame {
       isSame = Self.canBeRenamedOver(self.path, old) && fchown(file, old.st_uid, old.st_gid) == 0
-      // After the owner, whose change takes bits away.
+      // Set after the owner, because a change of the owner clears mode bits.
       isSame = isSame && fchmod(file, old.st_mode & 0o7777) == 0
       if !isSame {
         _ = Self.system(close: file)
@@ -50,20 +50,20 @@ package final class FileOutput: Sendable {
 
   private static var temporaryFolder: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
-  /// Whether a new file of the name would be what the old one is to others.
+  /// Whether a new file of the name would be equivalent to the old one for others.
   private static func canBeRenamedOver(_ path: String, _ old: stat) -> Bool {
     guard old.st_nlink == 1 else { return false }
     #if canImport(Darwin)
       return listxattr(path, nil, 0, 0) <= 0
     #else
-      // Glibc's module leaves the header of this call out.
+      // Glibc's module does not include the header of this call.
       typealias List = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, Int) -> Int
       guard let list = dlsym(dlopen(nil, RTLD_NOW), "listxattr") else { return true }
       return unsafeBitCast(list, to: List.self)(path, nil, 0) <= 0
     #endif
   }
 
-  /// Answers the bytes written.
+  /// Writes bytes. Returns the number of bytes written.
   func write(_ bytes: [UInt8]) throws(ModelError) -> Int {
     guard Self.write(bytes, to: descriptor) else { throw Self.failure("cannot be written", path) }
     return bytes.count
@@ -90,9 +90,9 @@ package final class FileOutput: Sendable {
     #endif
   }
 
-  /// Puts what was written in the place of the file, durably.
+  /// Replaces the file with the written bytes, durably.
   ///
-  /// - Returns: where the old file was copied to, if it was written in place.
+  /// - Returns: the path of the copy of the old file, if it was written in place.
   @discardableResult
   func close() throws(ModelError) -> String? {
     if isInPlace { return try closeInPlace() }
@@ -101,7 +101,7 @@ package final class FileOutput: Sendable {
     }
     let folder = open(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
     if folder >= 0 {
-      // Some file systems sync no folders.
+      // Some file systems cannot sync folders.
       _ = fsync(folder)
       _ = Self.system(close: folder)
     }
@@ -119,7 +119,7 @@ package final class FileOutput: Sendable {
     return copy
   }
 
-  /// Copies the old file beside itself, or where the folder takes none to that for temporary files.
+  /// Copies the old file beside itself, or, if its folder accepts no files, into the folder for temporary files.
   private func copyAside(_ bytes: [UInt8]) throws(ModelError) -> String {
     for folder in [path, "\(Self.temporaryFolder)/\(DocumentFile.fileName(of: path))"] {
       for number in 1...1_000 {

@@ -1,12 +1,12 @@
 import DatastoreModel
 import Documents
 
-/// Where one was: for ^o and gi.
+/// An earlier place of the cursor, for ^o and gi.
 struct Jump: Sendable, Hashable {
   var source: RowSource
   var identifier: StoredKey?
   var asOf: CommitNumber?
-  /// The field that was selected, where the record had the focus.
+  /// The selected field, if the record pane had the focus.
   var field: DocumentPath?
 }
 
@@ -16,7 +16,7 @@ struct JumpList: Sendable {
 
   static let limit = 200
 
-  /// Notes where one is, before it is left.
+  /// Notes a place before the cursor leaves it.
   mutating func leave(_ jump: Jump) {
     jumps.removeSubrange(min(position, jumps.count)...)
     if jumps.last != jump { jumps.append(jump) }

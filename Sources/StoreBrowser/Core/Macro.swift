@@ -1,6 +1,6 @@
 import TerminalKit
 
-/// Keys that were recorded.
+/// Recorded keys.
 struct Macro: Sendable {
   private(set) var isRecording = false
   private(set) var keys: [KeyChord] = []
@@ -12,7 +12,7 @@ struct Macro: Sendable {
     self.file = file
   }
 
-  /// Ends the recording. What was typed to end it is not part of it, or replaying it would begin another.
+  /// Ends the recording. The keys that end it are removed, because replaying them would begin another recording.
   mutating func stop() {
     isRecording = false
     if keys.last == KeyChord(.enter), let colon = keys.lastIndex(of: KeyChord(writing: ":")) {

@@ -1,23 +1,23 @@
 package import DatastoreModel
 package import TerminalKit
 
-/// What the browser hears: the terminal, and the answers of its own work.
+/// The input of the browser: the terminal's events, and the replies of its own work.
 package enum Message: Sendable {
   /// A key, a paste, the mouse, a new size, a signal.
   case event(TerminalEvent)
   /// A command by name, from a script or an embedding app.
   case command(Command, argument: String?)
-  /// Something that work had to say.
+  /// A report of work.
   case work(WorkID, WorkReport)
   /// The files of the store changed: perhaps a commit, a writer, an activity.
   case storeStirred
-  /// A second has passed, while something runs; with what the process and the store take now.
+  /// A second has passed while something runs; with the resources that the process and the store use now.
   case tick(WorkFigures?)
   /// The editor that an effect started has ended.
   case editorClosed(EditorOutcome)
 }
 
-/// What running work reports.
+/// A report of running work.
 package enum WorkReport: Sendable {
   case progress(Progress)
   case finished(any Sendable)
@@ -29,17 +29,17 @@ package enum WorkReport: Sendable {
 package struct Progress: Sendable, Hashable {
   package var done: Int
   package var total: Int?
-  /// What was found meanwhile, so that the first hit shows at once.
+  /// The results so far, so that the first hit shows at once.
   package var found: Found
 
   package enum Found: Sendable, Hashable {
     case nothing
-    /// How rows are found, and how many, where ranks tell.
+    /// How rows are found, and how many, if ranks give the count.
     case plan(String, count: Int?)
     /// Ranks of rows that a filter keeps, ascending.
     case ranks([Int])
     case hits([PickaxeHit])
-    /// What a question of a pane knows so far.
+    /// A partial reply to a question of a pane.
     case part(PartialReply)
     case activity(Activity)
     /// Records read to prove which fields the indexes are made from.
@@ -53,7 +53,7 @@ package struct Progress: Sendable, Hashable {
   }
 }
 
-/// A reply that is not whole yet; those of one question are told apart by their number.
+/// A partial reply; those of one question are distinguished by their number.
 package struct PartialReply: Sendable, Hashable {
   package var number: Int
   package var value: any Sendable
@@ -62,22 +62,22 @@ package struct PartialReply: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// What the browser wants done outside of it.
+/// A request of the browser to the outside.
 package enum Effect: Sendable {
   case start(WorkID, any Question)
   case cancel(WorkID)
   /// Leave; the farewell is for the shell, after the terminal is restored.
   case quit(status: Int32, farewell: String?)
   case suspend
-  /// Paint every cell anew.
+  /// Paint every cell again.
   case repaint
   case bell
   /// Put text on the clipboard by way of the terminal (OSC 52).
   case copy(String)
-  /// Hand the terminal to the user's editor; it answers with `Message.editorClosed`.
+  /// Hand the terminal to the user's editor; the reply is `Message.editorClosed`.
   case edit(EditorRequest)
   case mouse(isOn: Bool)
-  /// Send a tick every second, or no more.
+  /// Send a tick every second, or stop sending ticks.
   case clock(isOn: Bool)
   /// Write every further event to a script file.
   case record(path: String)
@@ -89,38 +89,38 @@ package struct EditorRequest: Sendable, Hashable {
   package var text: String
   /// The ending of the temporary file, as `json`.
   package var fileExtension: String
-  /// Where the cursor should stand, from 1.
+  /// The cursor's position, from 1.
   package var line: Int
   package var column: Int
 }
 
-/// How an editor came back.
+/// The outcome of an editor.
 package struct EditorOutcome: Sendable, Hashable {
-  /// The text as it was left; nil where the editor failed or its file could not be read.
+  /// The edited text; nil if the editor failed or its file could not be read.
   package var text: String?
   /// Why there is no text, as a sentence.
   package var problem: String?
 }
 
-/// One piece of work: what it is for, and a number, so that a late answer to an old question is known as such.
+/// One piece of work: its slot, and a number by which a late reply to an old question is recognized.
 package struct WorkID: Hashable, Sendable {
   package var slot: WorkSlot
   package var serial: Int
 }
 
-/// What work is for. At most one of each runs; starting another cancels the one before. A pane that asks something of its
+/// The kind of a piece of work. At most one of each kind runs; starting another cancels the one before. A pane that has questions of its
 /// own names its slot in its own file.
 package struct WorkSlot: Hashable, Sendable {
   package let name: String
-  /// Whether a person waits for it, so that it is shown and can be called off.
+  /// Whether the user waits for it, so that it is shown and can be cancelled.
   let isLong: Bool
-  /// Whether it keeps something that a person did, so that it is finished even when its answer is not waited for.
+  /// Whether it saves something that the user did, so that it is finished even when no one waits for its reply.
   let isKept: Bool
-  /// Whether it is shown in the cockpit (pane 6), and calling it off asks first.
+  /// Whether it is shown in the cockpit (pane 6), and cancelling it asks first.
   let isInCockpit: Bool
-  /// Whether it may take a while though nobody waits for it, so that quick questions do not stand behind it.
+  /// Whether it may take a while although the user does not wait for it, so that quick questions do not queue behind it.
   let isSlow: Bool
-  /// Whether what is on the screen lacks nothing of it, so that no picture waits for it.
+  /// Whether the screen is complete without it, so that no picture waits for it.
   let isAhead: Bool
 
   init(
@@ -149,7 +149,7 @@ extension WorkSlot {
   static let settings = WorkSlot("settings", isKept: true)
   static let refresh = WorkSlot("refresh")
   static let rows = WorkSlot("rows")
-  /// Rows beside the screen, for the keys to come.
+  /// Rows outside the screen, for the next keys.
   static let rowsAhead = WorkSlot("rows-ahead", isAhead: true)
   static let record = WorkSlot("record")
   static let gather = WorkSlot("gather", isLong: true)
@@ -161,7 +161,7 @@ extension WorkSlot {
   static let changes = WorkSlot("changes")
   static let fields = WorkSlot("fields")
   static let blame = WorkSlot("blame", isLong: true)
-  /// The life of a record's fields, which nobody asked for by a key.
+  /// The life of a record's fields, which no key requested.
   static let life = WorkSlot("life")
   static let references = WorkSlot("references")
   static let identify = WorkSlot("identify")

@@ -1,29 +1,29 @@
 import DatastoreModel
 import Documents
 
-/// What a person told the browser of the records of a store, beside what their descriptors say: what they are called by, and
-/// where fields lead. Requests carry it, so that an answer knows what it was made by.
+/// The user's choices for the records of a store, beyond the descriptors: the fields with their labels, and the targets of fields. Requests
+/// carry it, so that a reply names the choices from which it was made.
 package struct Naming: Sendable, Hashable {
-  /// The field that records are called by, by datastore.
+  /// The field with the records' labels, by datastore.
   var labels: [String: String] = [:]
-  /// The datastore that a field leads to, by datastore and by path without positions.
+  /// The target datastore of a field, by datastore and by path without positions.
   var references: [String: [String: String]] = [:]
-  /// The fields whose labels stand in the columns of a table, by datastore.
+  /// The fields whose labels are shown in the columns of a table, by datastore.
   var columns: [String: Set<String>] = [:]
 
   package init() {}
 
-  /// What the fields of a datastore's records lead to.
+  /// The references in the fields of a datastore's records.
   func fields(of descriptor: DatastoreDescriptor) -> ReferenceFields {
     ReferenceFields(descriptor, told: references[descriptor.key] ?? [:])
   }
 
-  /// What a record is called; nil where nothing in it is a name.
+  /// Returns a record's label, or nil if no field gives one.
   func label(of document: Document, in datastore: String) -> String? { document.label(by: labels[datastore]) }
 }
 
 extension Remembered {
-  /// What is remembered of names and references.
+  /// The remembered labels and references.
   var naming: Naming {
     var naming = Naming()
     naming.labels = labels ?? [:]
@@ -36,7 +36,7 @@ extension Remembered {
   }
 }
 
-/// The label of a record beside its identifier: `1861107 Izumi`; the identifier alone where there is none, or it says the same.
+/// Returns a record's identifier with its label: `1861107 Izumi`; the identifier alone if there is no label, or if they are the same.
 func named(_ identifier: StoredKey, _ label: String?) -> String {
   let key = ValueText(key: identifier.value).text
   guard let label, !label.isEmpty, label != key else { return key }

@@ -1,6 +1,6 @@
 package import DatastoreModel
 
-/// What a store holds, as the stores pane shows it: read once per commit, cost independent of the records.
+/// The contents of a store, as the stores pane shows them: read once per commit; the cost does not depend on the records.
 package struct Outline: Sendable, Equatable {
   package var commit: Commit
   package var head: CommitNumber
@@ -12,7 +12,7 @@ package struct Outline: Sendable, Equatable {
     package var descriptor: DatastoreDescriptor
     package var count: Int
     package var indexes: [Index]
-    /// Records that a warm-up or an index left out, the first of them, until they are mended.
+    /// The first records that a warm-up or an index left out, until they are mended.
     package var leftOut: [LeftOutRecord] = []
     package var leftOutCount = 0
 
@@ -30,7 +30,7 @@ package struct Outline: Sendable, Equatable {
   func datastore(_ key: String?) -> Datastore? { key.flatMap { key in datastores.first { $0.key == key } } }
 }
 
-/// What is known of the store beside its records.
+/// The state of the store besides its records.
 struct StoreFacts: Sendable {
   var path: String
   var access: StoreAccess
@@ -39,4 +39,6 @@ struct StoreFacts: Sendable {
   var activity: Activity?
   /// When the store's retention is tried again, if it failed; in nanoseconds since 1970.
   var nextPruning: Int64?
+  /// The first letters in the store's inbox.
+  var letters: [LetterNotice] = []
 }

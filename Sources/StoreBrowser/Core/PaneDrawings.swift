@@ -1,14 +1,14 @@
 import DatastoreModel
 import TerminalKit
 
-/// The panes as they were drawn last: one that did not change is not drawn again.
+/// The panes as they were last drawn: a pane that did not change is not drawn again.
 struct PaneDrawings: Sendable {
   private struct Drawn: Sendable {
     var pane: any Pane
     var frame: PaneFrame
-    /// What the pane shows of the session that is not the same for all.
+    /// The parts of the session that only this pane shows.
     var further: String
-    /// Where the terminal's cursor stands, if the pane says so.
+    /// The position of the terminal's cursor, if the pane sets it.
     var cursor: Point?
   }
 
@@ -17,10 +17,10 @@ struct PaneDrawings: Sendable {
   private var drawn: [PaneID: Drawn] = [:]
   private var surroundings: Surroundings?
   private var lines: ScreenLines?
-  /// How often a pane was drawn as a whole, for the tests.
+  /// The number of whole drawings of panes, for the tests.
   private(set) var count = 0
 
-  /// Draws the panes of a layout anew that changed.
+  /// Redraws the changed panes of a layout.
   mutating func draw(_ placed: [(pane: any Pane, frame: PaneFrame)], size: Size, session: Session) {
     let surroundings = Surroundings(session)
     if grid.size != size || surroundings != self.surroundings || drawn.count != placed.count
@@ -51,14 +51,14 @@ struct PaneDrawings: Sendable {
     grid.cursor = cursor
   }
 
-  /// Draws the lines above and below the panes anew where they changed.
+  /// Redraws the lines above and below the panes if they changed.
   mutating func draw(_ lines: ScreenLines, _ layout: Layout) {
     guard lines != self.lines else { return }
     lines.draw(on: &grid, layout)
     self.lines = lines
   }
 
-  /// What all panes show of the session.
+  /// The parts of the session that all panes show.
   private struct Surroundings: Sendable, Equatable {
     var theme: Theme
     var joining: SafeText.Joining
@@ -73,6 +73,7 @@ struct PaneDrawings: Sendable {
     var remembered: Remembered
     var readsAsLines: Bool
     var canWarmUp: Bool
+    var markedText: String?
 
     init(_ session: Session) {
       theme = session.theme
@@ -88,12 +89,13 @@ struct PaneDrawings: Sendable {
       remembered = session.remembered
       readsAsLines = session.readsAsLines
       canWarmUp = session.configuration.canWarmUp
+      markedText = session.markedText
     }
   }
 }
 
 extension Pane {
-  /// Panes that cannot be compared are always drawn.
+  /// A pane that cannot be compared is always drawn.
   func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool { false }
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool { false }
   func further(_ session: Session) -> String { "" }

@@ -10,27 +10,27 @@
   import Glibc
 #endif
 
-/// The stores that were opened lately, the newest first: one path a line in `$XDG_STATE_HOME/strata/recent`.
+/// The recently opened stores, the newest first: one path per line in `$XDG_STATE_HOME/strata/recent`.
 package struct RecentStores: Sendable {
-  /// How many are kept.
+  /// The number of paths kept.
   package static let limit = 20
 
   private let file: String
 
-  /// Nil where the environment names no home.
+  /// Returns nil if the environment has no home.
   package init?(environment: [String: String]) {
     guard let folder = BrowserFiles.stateFolder(environment: environment) else { return nil }
     file = "\(folder)/recent"
   }
 
-  /// Absolute paths, whether anything lies there still or not.
+  /// Absolute paths, whether the stores still exist or not.
   package var paths: [String] {
     guard let data = try? Data(contentsOf: URL(filePath: file)), let text = String(validating: data, as: UTF8.self)
     else { return [] }
     return text.split(separator: "\n").map(String.init)
   }
 
-  /// Puts a store at the top. That it cannot be kept is no reason not to open a store, so nothing is said of it.
+  /// Puts a store at the top. If the list cannot be written, the store is opened all the same, so errors are ignored.
   package func note(_ path: String) {
     let path = BrowserFiles.absolute(path)
     guard !path.contains("\n") else { return }

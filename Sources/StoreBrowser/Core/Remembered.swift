@@ -1,6 +1,6 @@
 import DatastoreModel
 
-/// What the browser remembers of a store between two starts: columns, views, bookmarks, last place.
+/// The state that the browser keeps for a store between two starts: columns, views, bookmarks, last place.
 package struct Remembered: Sendable, Hashable, Codable {
   package var columns: [String: ColumnChoice] = [:]
   package var views: [NamedView] = []
@@ -9,17 +9,19 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var commands: [String] = []
   /// Nil in files of before filters were remembered.
   package var filters: [String]?
-  /// What charts are made of, where a person chose it.
+  /// The characters that charts are drawn with, if the user chose them.
   package var charts: String?
-  /// The fields that records are called by, by datastore; nil in files of before there were labels.
+  /// The fields that label records, by datastore; nil in files of before there were labels.
   package var labels: [String: String]?
-  /// Where fields lead that no index declares, by datastore and path; nil in files of before there were references.
+  /// The targets of reference fields that no index declares, by datastore and path; nil in files of before there were references.
   package var references: [String: [String: String]]?
-  /// How much of the screen a pane takes, by layout and pane, where a person chose it.
+  /// How much of the screen a pane takes, by layout and pane, if the user chose it.
   package var sizes: [String: Int]?
-  /// What was typed at the other prompts, by command; nil in files of before it was kept.
+  /// The texts typed at the other prompts, by command; nil in files of before they were kept.
   package var arguments: [String: [String]]?
-  /// What was decided of a merge that is not committed yet.
+  /// The builds that this browser ran or watched, the newest last; nil in files of before they were kept.
+  package var builds: [PastBuild]?
+  /// The decisions about a merge that is not committed yet.
   package var merge: MergeDraft?
 
   package init() {}

@@ -1,15 +1,15 @@
 package import DatastoreModel
 
-/// Which rows a table shows, and in which order.
+/// The rows of a table, and their order.
 package struct RowSource: Hashable, Sendable {
   package var datastore: String
-  /// The index that orders the rows; nil is by identifier.
+  /// The index that orders the rows; nil orders them by identifier.
   package var index: String?
   package var range: KeyInterval?
   package var isDescending = false
   /// A filter expression, as typed; `!` before it inverts.
   package var filter: String?
-  /// An order that no index has, the first counts most; empty for that of the index.
+  /// An order that no index has, the most significant field first; empty for the order of the index.
   package var sort: [SortOrder] = []
 
   package init(datastore: String, index: String? = nil) {
@@ -17,7 +17,7 @@ package struct RowSource: Hashable, Sendable {
     self.index = index
   }
 
-  /// The run of the index that filter and sort work on.
+  /// The run of the index to which filter and sort are applied.
   var unscanned: RowSource {
     var source = self
     source.filter = nil
@@ -25,7 +25,7 @@ package struct RowSource: Hashable, Sendable {
     return source
   }
 
-  /// Which rows these are, as a title has it: `City  filter population > 5M  range 1 ..< 5 of byRank`.
+  /// A description of the rows for a title: `City  filter population > 5M  range 1 ..< 5 of byRank`.
   var words: String {
     var text = datastore
     if let filter { text += "  filter \(filter)" }
@@ -33,7 +33,7 @@ package struct RowSource: Hashable, Sendable {
     return text
   }
 
-  /// Whether the rows are a list that had to be made, not a run of the index.
+  /// Whether the rows are a list that must be computed, not a run of the index.
   var needsScan: Bool { filter != nil || !sort.isEmpty }
 }
 
@@ -51,7 +51,7 @@ extension String {
     return String(text)
   }
 
-  /// The parts before and after the first occurrence of a separator that stands in no string literal.
+  /// Returns the parts before and after the first occurrence of a separator outside string literals.
   func splitOutsideQuotes(at separator: String) -> (String, String)? {
     var isQuoted = false
     var isEscaped = false
@@ -74,23 +74,23 @@ extension String {
   }
 }
 
-/// One row of a table, with what its columns show.
+/// One row of a table, with the contents of its columns.
 package struct Row: Sendable, Equatable {
   /// The entry's rank in the index that orders the table.
   package var rank: Int
   package var entry: IndexEntry
   var version: String
   var cells: [String: ValueText]
-  /// The record itself, where it is small: the record pane then shows it with the same picture.
+  /// The record itself, if it is small: then the record pane can show it in the same picture.
   var record: Record?
-  /// Why the record could not be read, if so.
+  /// Why the record could not be read; nil if it could.
   var problem: String?
-  /// What the references of columns lead to that show it, by their paths.
+  /// The targets of references, for columns that show them, by their paths.
   var targets: [String: ReferenceTarget] = [:]
 
   /// The record as this browser wrote it after the row was read.
   var written: RecordEdit?
 
-  /// The most bytes of a record that are kept with its row.
+  /// The largest record in bytes that is kept with its row.
   static let keptContent = 4_096
 }

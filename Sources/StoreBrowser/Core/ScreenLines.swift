@@ -3,15 +3,15 @@ import TerminalKit
 /// The lines above and below the panes: the title, the status, and the keys.
 struct ScreenLines: Sendable, Equatable {
   var theme: Theme
-  /// What is open, and, at the right, the commit that is shown and what goes on.
+  /// The open store, and, at the right, the shown commit and the running work.
   var store: String
   var standing: String
   var isOfThePast: Bool
   var status: String
   var statusRole: Role
-  /// How much the store holds.
+  /// The size of the store.
   var size: String
-  /// Keys and what they do, in pairs.
+  /// Keys and their commands, in pairs.
   var keys: [[String]]
 
   func draw(on grid: inout CellGrid, _ layout: Layout) {

@@ -3,8 +3,9 @@ import DatastoreModel
 /// Long work, as the cockpit shows it: what runs, and what has ended with what came of it.
 extension Session {
   private static let runLimit = 20
+  private static let buildLimit = 30
 
-  /// What runs and is shown in the cockpit, the newest first.
+  /// The running work that the cockpit shows, the newest first.
   var cockpitWork: [RunningWork] { longWork.filter(\.id.slot.isInCockpit) }
 
   /// The run to be shown: the newest that goes on, otherwise the one that ended last.
@@ -25,10 +26,24 @@ extension Session {
 
   mutating func endRun(_ id: WorkID, _ ending: WorkRun.Ending) {
     guard let position = runs.lastIndex(where: { $0.id == id }) else { return }
-    runs[position].end(ending, at: now)
+    end(position, ending)
   }
 
-  /// What is taken while this browser's work runs.
+  private mutating func end(_ position: Int, _ ending: WorkRun.Ending?) {
+    runs[position].end(ending, at: now)
+    remember(runs[position])
+  }
+
+  /// Keeps what a build took for those to come.
+  private mutating func remember(_ run: WorkRun) {
+    guard let build = PastBuild(run) else { return }
+    var builds = remembered.builds ?? []
+    builds.removeAll { $0.startedAt == build.startedAt && $0.title == build.title }
+    remembered.builds = (builds + [build]).suffix(Self.buildLimit)
+    intend(.remember)
+  }
+
+  /// Notes the memory and disk space that are in use while this browser's work runs.
   mutating func noteRuns(_ figures: WorkFigures) {
     for position in runs.indices where runs[position].isRunning && runs[position].id != nil {
       runs[position].note(figures)
@@ -40,23 +55,25 @@ extension Session {
     runs.last { run in if case .failed = run.ending { !run.isSeen } else { false } }
   }
 
-  /// What another program says that it does; nil when it is done or gone.
+  /// Takes in the activity that another program reports; nil when it is done or the program is gone.
   mutating func hear(_ activity: Activity?) {
-    // While work of this browser writes, that is what its store speaks of.
+    // While work of this browser writes, the store reports that work as its activity.
     guard cockpitWork.isEmpty else { return }
     let theirs = runs.lastIndex { $0.id == nil && $0.isRunning }
     guard let activity else {
-      if let theirs { runs[theirs].end(nil, at: now) }
+      if let theirs { end(theirs, nil) }
       return
     }
     if let known = runs.lastIndex(where: { $0.isContinued(by: activity) }) {
+      let wasRunning = runs[known].isRunning
       runs[known].note(activity, at: now)
+      if wasRunning, !runs[known].isRunning { remember(runs[known]) }
     } else {
-      if let theirs { runs[theirs].end(nil, at: now) }
+      if let theirs { end(theirs, nil) }
       runs.append(WorkRun(activity, at: now))
     }
   }
 
-  /// Whether a clock must tick: a stalled work is told from a slow one only by the time.
+  /// Whether a clock must tick: only the time distinguishes stalled work from slow work.
   var needsClock: Bool { !longWork.isEmpty || running[.staging] != nil || runs.contains { $0.isRunning } }
 }

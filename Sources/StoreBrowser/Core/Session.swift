@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// What all panes share: the store, the moment that is shown, what is staged, what runs.
+/// The state that all panes share: the store, the shown commit, the staged changes, the running work.
 struct Session: Sendable {
   let configuration: BrowserConfiguration
   var size = Size(columns: 80, rows: 24)
@@ -13,19 +13,19 @@ struct Session: Sendable {
   /// The newest commit this browser has seen.
   var head: CommitNumber
   var shown: CommitNumber
-  /// The commit travelled to; nil while the head is shown.
+  /// The commit that the user went to; nil while the head is shown.
   var asOf: CommitNumber?
-  /// What `shown` holds; nil until it was read.
+  /// The datastores and indexes as of `shown`; nil until they were read.
   var outline: Outline?
   /// The datastore that table, record and index are about.
   var datastore: String?
   var isFollowing = true
-  /// Since when the store's server cannot be reached; nil where it can, or there is none.
+  /// The time since which the store's server cannot be reached; nil if it can be reached, or if there is no server.
   var awaySince: Int64?
   /// Commits newer than the one shown, while following is off.
   var unseen = 0
 
-  /// What the table and the history have selected, for the panes that follow them.
+  /// The selections of the table and the history, for the panes that follow them.
   var looking = Looking()
 
   var staged = StagedChanges() {
@@ -34,24 +34,26 @@ struct Session: Sendable {
       sortInsertions()
     }
   }
-  /// How that stands with the file that keeps it.
+  /// The state of the file that keeps the staged changes.
   var keeping = Keeping()
-  /// Grows with every change of what is staged.
+  /// Grows with every change of `staged`.
   private(set) var stagedRevision = 0
   /// The records to be inserted, by datastore: the last rows of its table.
   private(set) var insertions: [String: [RecordEdit]] = [:]
   var remembered = Remembered()
 
-  /// What was typed into a field's editor and left there by Esc.
+  /// Texts typed into a field's editor and left there with Esc.
   var drafts: [FieldPlace: String] = [:]
 
   var notice: Notice?
+  /// The text that was searched for last, which panes mark wherever they show it. Esc ends that.
+  var markedText: String?
   var isMouseOn: Bool
   var latency: Latency?
 
   /// Work that was started and has not ended.
   var running: [WorkSlot: RunningWork] = [:]
-  /// What is shown in the cockpit: it runs, or has ended with what came of it.
+  /// The work shown in the cockpit: running, or ended, with its result.
   var runs: [WorkRun] = []
   private(set) var effects: [Effect] = []
   private(set) var intents: [Intent] = []
@@ -68,13 +70,13 @@ struct Session: Sendable {
     theme = configuration.theme
   }
 
-  /// What became of a store in memory, for the shell.
+  /// The sentence for the shell about what was done with a store in memory.
   var left: String?
 
   var theme: Theme
-  /// Which way copied text goes.
+  /// How copied text reaches the clipboard.
   var clipboard = ClipboardRoute.terminal
-  /// Whether charts are written as tables, to be read as lines.
+  /// Whether charts are written as tables, because the screen is read as lines.
   var readsAsLines = false
   var time: TimeText { configuration.time }
   var current: Outline.Datastore? { outline?.datastore(datastore) }
@@ -90,7 +92,7 @@ struct Session: Sendable {
   mutating func emit(_ effect: Effect) { effects.append(effect) }
   mutating func intend(_ intent: Intent) { intents.append(intent) }
 
-  /// Starts work; what ran in the same slot is cancelled and its answer will not be heard.
+  /// Starts work. Earlier work in the same slot is cancelled and its reply will be ignored.
   @discardableResult
   mutating func start(_ slot: WorkSlot, _ work: any Question, label: String = "") -> WorkID {
     cancel(slot)
@@ -108,20 +110,20 @@ struct Session: Sendable {
     effects.append(.cancel(work.id))
   }
 
-  /// Asks work to end, and goes on hearing it: it may be done already.
+  /// Asks work to end, and still takes its reply: it may have finished already.
   mutating func askToEnd(_ slot: WorkSlot) {
     if let work = running[slot] { effects.append(.cancel(work.id)) }
   }
 
   func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
 
-  /// Why work that is shown in the cockpit cannot be started: one of the same kind runs, and is not called off unasked.
+  /// Why work that is shown in the cockpit cannot be started: work of the same kind runs, and is not cancelled without asking.
   func runningRefusal(_ slot: WorkSlot) -> String? {
     guard slot.isInCockpit, let work = running[slot] else { return nil }
     return "\(work.label) runs; ^c cancels it, 6 shows it"
   }
 
-  /// The long work that a person waits for, the newest first.
+  /// The long work that the user waits for, the newest first.
   var longWork: [RunningWork] {
     running.values.filter { $0.id.slot.isLong }.sorted { $0.id.serial > $1.id.serial }
   }
@@ -141,12 +143,12 @@ struct Session: Sendable {
     return choice
   }
 
-  /// A record's identifier, with what it is called where that is known.
+  /// A record's identifier, with the record's label if it is known.
   func name(of place: RecordPlace) -> String {
     StoreBrowser.named(place.identifier, looking.named?.place == place ? looking.named?.label : nil)
   }
 
-  // MARK: Speaking to the person
+  // MARK: Messages to the user
 
   mutating func say(_ text: String) { notice = Notice(text: text, kind: .said) }
   mutating func warn(_ text: String) { notice = Notice(text: text, kind: .warning) }
@@ -154,23 +156,20 @@ struct Session: Sendable {
     notice = Notice(text: text, kind: .problem)
   }
 
-  /// Says what an error says; only what failed looks like a failure, not what cannot be done.
+  /// Shows the description of an error.
   mutating func complain(_ error: ModelError) {
-    switch error {
-    case .failures, .disorder, .unreadable, .storage: complain(error.description)
-    default: warn(error.description)
-    }
+    if error.isFailure { complain(error.description) } else { warn(error.description) }
   }
 
   /// Why nothing can be staged or written now; nil when it can.
   var writingRefusal: String? {
     if configuration.isReadOnly { return "read-only: the browser was started so" }
     if case .readOnly(let reason) = facts.access { return "read-only: \(reason)" }
-    // What is kept and cannot be read is not saved over.
+    // If the kept changes cannot be read, they must not be overwritten.
     return keeping.isRead ? nil : keeping.problem
   }
 
-  /// Why nothing can be edited in what is shown; nil when it can.
+  /// Why nothing in the shown commit can be edited; nil when it can.
   var editingRefusal: String? {
     if let writingRefusal { return writingRefusal }
     if let asOf { return "read-only: this is as of \(asOf); Esc returns to the head" }
@@ -178,7 +177,17 @@ struct Session: Sendable {
   }
 }
 
-/// What is being looked at: panes that follow others read it here.
+extension ModelError {
+  /// Whether something failed, and is shown as a failure; a refused request is not a failure.
+  var isFailure: Bool {
+    switch self {
+    case .failures, .disorder, .unreadable, .storage: true
+    default: false
+    }
+  }
+}
+
+/// The current selections. Panes that follow others read them here.
 struct Looking: Sendable, Hashable {
   var panes: Set<PaneID> = []
   /// The rows of the table, and the record under its cursor.
@@ -187,20 +196,20 @@ struct Looking: Sendable, Hashable {
   /// Its rank in the order of the rows, and the field under the cursor.
   var rank: Int?
   var path: String?
-  /// The record of the record pane, where it has been read, with what it is called.
+  /// The record of the record pane with its label, if it was read.
   var named: NamedRecord?
-  /// What the history shows, and the commit under its cursor.
+  /// The scope of the history, and the commit under its cursor.
   var scope = HistoryScope.store
   var commit: CommitNumber?
-  /// The difference that was asked for by W; otherwise the selected commit's is shown.
+  /// The difference requested by W; otherwise the selected commit's is shown.
   var difference: DifferenceSource?
-  /// What is known of the filter that is being typed.
+  /// The state of the filter that is being typed.
   var filterStanding: FilterStanding?
-  /// What is known of the search that is being typed.
+  /// The state of the search that is being typed.
   var searchStanding: String?
 }
 
-/// A record with what it is called.
+/// A record with its label.
 struct NamedRecord: Sendable, Hashable {
   var place: RecordPlace
   var label: String
@@ -210,7 +219,7 @@ struct NamedRecord: Sendable, Hashable {
 struct FieldPlace: Sendable, Hashable {
   var record: RecordPlace
   var path: DocumentPath
-  /// A new element that is to stand there.
+  /// Whether this is a new element, to be inserted at `path`.
   var isNew: Bool
 }
 
@@ -224,10 +233,10 @@ struct Notice: Sendable, Hashable {
 /// Work under way.
 struct RunningWork: Sendable, Hashable {
   var id: WorkID
-  /// As the status line calls it; empty for work nobody waits for.
+  /// The label in the status line; empty for work that the user does not wait for.
   var label: String
   var startedAt: Int64
-  /// When something was last heard to be done.
+  /// When progress was last reported.
   var movedAt: Int64
   private(set) var progress: Progress?
 
@@ -236,49 +245,9 @@ struct RunningWork: Sendable, Hashable {
     self.progress = progress
   }
 
-  /// For how many seconds nothing has been done; nil while that says nothing.
+  /// For how many seconds there has been no progress; nil below three seconds, which say nothing.
   func stalled(at now: Int64) -> Int? {
     let seconds = Int((now - movedAt) / 1_000_000_000)
     return seconds >= 3 ? seconds : nil
   }
-}
-
-/// What a pane wants of the rest of the browser.
-enum Intent: Sendable {
-  case openDatastore(String, index: String?)
-  case order(by: String?)
-  case setRange(KeyInterval?)
-  case filter(String?)
-  case focus(PaneID)
-  case open(ViewKind)
-  /// Closes the view of a pane, where it is open.
-  case closeView(PaneID)
-  case select(RecordPlace, note: String?)
-  case showHistory(HistoryScope)
-  case showDifference(CommitNumber?, CommitNumber)
-  case travel(CommitNumber?)
-  /// Lays a pane over the others.
-  case present(any Pane)
-  /// Takes the topmost overlay away.
-  case dismiss
-  case submit(Prompt)
-  case promptChanged(Prompt)
-  case choose(MenuOverlay.Choice)
-  case stageField(ValueEditor, Document)
-  case leaveFieldOut(RecordPlace, DocumentPath)
-  /// Shows other rows in the table; `^o` goes back to those before.
-  case show(RowSource, anchor: TableRequest.Anchor)
-  case clearMarks
-  /// Opens the review of what is staged, where something is.
-  case reviewStaged
-  case startMigration(mending: [RecordEdit])
-  case run(Command, argument: String?)
-  case ask(Command)
-  /// Looks for commits that are not seen yet.
-  case look
-  case stage(StagedStep)
-  /// What was staged of a record is in the store.
-  case settle(RecordPlace)
-  case follow(reference: Document, field: String, to: String?)
-  case remember
 }

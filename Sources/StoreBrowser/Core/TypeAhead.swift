@@ -1,10 +1,10 @@
 import TerminalKit
 
-/// What was typed, pasted or replayed before the screen that it is meant for was there.
+/// Events that were typed, pasted or replayed before their screen was complete.
 struct TypeAhead: Sendable {
   struct Entry: Sendable {
     var event: TerminalEvent
-    /// Whether it is of a macro, which was recorded on screens that had come to rest.
+    /// Whether it comes from a macro, which was recorded on completed screens.
     var isReplayed: Bool
   }
 
@@ -15,7 +15,7 @@ struct TypeAhead: Sendable {
 
   mutating func wait(_ event: TerminalEvent) { entries.append(Entry(event: event, isReplayed: false)) }
 
-  /// Puts the keys of a macro before everything that waits.
+  /// Puts the keys of a macro before all waiting events.
   mutating func replay(_ keys: [KeyChord]) {
     entries = keys.map { Entry(event: .key($0), isReplayed: true) } + entries
   }
@@ -25,20 +25,20 @@ struct TypeAhead: Sendable {
 }
 
 extension Browser {
-  /// Answers that the next key builds on: what it reaches must be what was shown when it was pressed.
+  /// Work whose reply the next key depends on: the key must act on the screen that was shown when it was pressed.
   private static let awaited: Set<WorkSlot> = [
     .outline, .table, .resolve, .review, .commit, .gather, .editedDocuments, .identify, .range, .mergePlan,
     .mergeCheck, .mergeCommit,
   ]
 
-  /// Work that goes on beside the screens, for which not even a macro waits.
+  /// Work beside the screens, for which not even a macro waits.
   private static let unawaited: Set<WorkSlot> = [
     .refresh, .settings, .staging, .histogram, .strip, .stepChanges, .plotPoint, .distinct, .warmUp, .rewrite,
     .newest, .smallHistogram, .remotes, .verify, .export, .importFile, .typing, .typedPlan,
   ]
 
-  /// One event: at once where the screen is there, after what is awaited otherwise. What takes back does not wait, and
-  /// takes back what was typed ahead before it.
+  /// Handles one event: at once if the screen is complete, otherwise after the awaited replies. Esc and ^c do not wait, and discard the
+  /// events typed ahead before them.
   mutating func hear(_ event: TerminalEvent) {
     switch event {
     case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
@@ -51,7 +51,7 @@ extension Browser {
     }
   }
 
-  /// Hands on what waits, as far as its screens are there.
+  /// Handles waiting events, as far as their screens are complete.
   mutating func handOnTypeAhead() {
     while let next = typeAhead.next, !isAwaiting(replay: next.isReplayed) {
       _ = typeAhead.removeNext()
@@ -69,12 +69,12 @@ extension Browser {
     if record.isWaiting || session.keeping.waiting != nil { return true }
     return session.running.contains { slot, work in
       if replay { return !Self.unawaited.contains(slot) }
-      // What reads so long that it says how far it is holds up no key; Esc calls it off.
+      // A read that takes so long that it reports progress delays no key; Esc cancels it.
       return Self.awaited.contains(slot) && !(slot == .gather && work.progress != nil)
     }
   }
 
-  /// Whether a key would go a step towards writing what a review shows.
+  /// Whether a key would confirm a step towards writing the changes of a review.
   private func confirmsReview(_ event: TerminalEvent) -> Bool {
     guard case .key(let chord) = event, overlays.last is ReviewOverlay else { return false }
     return keymap.meaning(of: [chord], in: .review) == .command(.open)

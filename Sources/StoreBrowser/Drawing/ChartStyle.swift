@@ -1,15 +1,15 @@
 import TerminalKit
 
-/// What charts are made of here: chosen by the terminal, or by a person (`gs`), and remembered.
+/// The characters of charts: chosen by the terminal's abilities, or by the user (`gs`), and remembered.
 extension Session {
-  /// Of pictures made of dots.
+  /// For charts made of dots.
   var dotForm: ChartForm {
     if theme.isASCII { return .ascii }
     let chosen = remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .braille
     return chosen == .braille && !theme.hasBraille ? .block : chosen
   }
 
-  /// Of pictures made of bars, which blocks draw in more steps than dots do.
+  /// For charts made of bars, which blocks can draw in more steps than dots.
   var barForm: ChartForm {
     if theme.isASCII { return .ascii }
     let chosen = remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .block
@@ -27,7 +27,7 @@ extension Session {
 }
 
 extension Theme {
-  /// How a cell of dots looks: `shade` from few points to many.
+  /// The style of a cell of dots: `shade` from few points to many.
   func dots(shade: Int) -> Style {
     switch (name, shade) {
     case (.plain, 0): .dim
@@ -44,7 +44,7 @@ extension Theme {
     }
   }
 
-  /// How a series looks; no red beside green, no dark blue.
+  /// The style of a series; no red beside green, no dark blue.
   func series(_ series: Int) -> Style {
     guard name != .plain else { return series.isMultiple(of: 2) ? .plain : .bold }
     let colors: [Color] =

@@ -1,8 +1,8 @@
 import TerminalKit
 
-/// What a chart shows, in words: for those who read the screen as lines (`--plain`).
+/// The contents of a chart in words, for users who read the screen as lines (`--plain`).
 struct ChartTable: Sendable, Hashable {
-  /// What stands at the axis, and how much of it there is.
+  /// The labels of the axis with their counts.
   var rows: [Row]
 
   struct Row: Sendable, Hashable {
@@ -10,8 +10,8 @@ struct ChartTable: Sendable, Hashable {
     var count: Int
   }
 
-  /// Draws the rows that are not empty, from the top to the bottom and then in the next column. Where there are more than
-  /// have room, neighbours become one.
+  /// Draws the rows that are not empty, from top to bottom and then in the next column. If there are more than have room, adjacent rows are
+  /// combined.
   func draw(in rect: Rect, on grid: inout CellGrid, theme: Theme) {
     var shown = rows.filter { $0.count > 0 }
     while true {
@@ -20,8 +20,7 @@ struct ChartTable: Sendable, Hashable {
       guard shown.count > columns * rect.rows, shown.count > 1 else {
         for (position, row) in shown.enumerated() {
           grid.write(
-            Self.text(row),
-            at: Point(column: rect.left + position / rect.rows * width, row: rect.top + position % rect.rows),
+            Self.text(row), at: rect.at(position / rect.rows * width, position % rect.rows),
             width: min(width, rect.columns), style: theme.style(.text))
         }
         return

@@ -22,7 +22,7 @@ enum NumberFormat {
     return sign + count(value) + digits.dropFirst(whole.count)
   }
 
-  /// A number as above, anything else as a cell shows it; an empty text is a value, and not a gap.
+  /// A number as above, anything else as a cell shows it. An empty text is shown, because it is a value.
   static func exact(_ value: Document) -> String {
     switch value {
     case .number(let number): exact(number)
@@ -31,7 +31,7 @@ enum NumberFormat {
     }
   }
 
-  /// `1 commit`, `12 408 commits`; with `plural` for nouns that do not just take an s.
+  /// `1 commit`, `12 408 commits`; with `plural` for nouns whose plural is irregular.
   static func counted(_ value: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
     "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"
   }
@@ -52,7 +52,7 @@ enum NumberFormat {
     total > 0 ? "\(fixed(Double(done) * 100 / Double(total), digits: 1)) %" : "— %"
   }
 
-  /// A number with so many digits after the point.
+  /// Returns a number with `digits` digits after the decimal point.
   static func fixed(_ value: Double, digits: Int) -> String {
     guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
     var factor = 1.0
@@ -68,8 +68,8 @@ enum NumberFormat {
 }
 
 extension NumberFormat {
-  /// A number in so many cells: whole where it fits, otherwise scaled and said so (`1.53 M`), with as many digits as
-  /// there is room for. Never cut: `#` where not even that fits.
+  /// Returns a number in at most `width` cells: in full if it fits, otherwise scaled, with the scale (`1.53 M`), and with as many digits as
+  /// there is room for. Never cut: `#` if not even that fits.
   static func fitting(_ text: String, in width: Int) -> String {
     guard text.utf8.count > width, let number = Double(text), number.isFinite else { return text }
     let size = abs(number)
@@ -93,6 +93,6 @@ extension NumberFormat {
 }
 
 extension ValueText {
-  /// The text for so many cells; what is longer is cut where it is drawn, but for numbers.
+  /// The text for `width` cells. A longer text is cut when it is drawn, but a number is not.
   func fitting(_ width: Int) -> String { kind == .number ? NumberFormat.fitting(text, in: width) : text }
 }

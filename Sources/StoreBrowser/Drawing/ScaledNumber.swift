@@ -4,16 +4,16 @@
   import Glibc
 #endif
 
-/// Numbers on axes; those in columns are fitted by `NumberFormat.fitting`.
+/// Numbers on axes; `NumberFormat.fitting` fits those in columns.
 enum ScaledNumber {
   private static let units: [(name: String, size: Double)] = [
     ("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3),
   ]
 
-  /// Of the natural kind.
+  /// The natural logarithm.
   static func logarithm(_ value: Double) -> Double { log(value) }
 
-  /// A limit of an axis: `100 000`, `2.5 M`; a text that is no number as it is.
+  /// Returns a limit of an axis: `100 000`, `2.5 M`; a text that is not a number stays unchanged.
   static func axis(_ text: String) -> String {
     guard let value = Double(text), value.isFinite else { return text }
     guard abs(value) >= 1e6 else { return Int64(exactly: value).map { NumberFormat.count($0) } ?? text }
@@ -27,7 +27,7 @@ enum ScaledNumber {
     return text
   }
 
-  /// A place on an axis with the digits that tell it from one a step away.
+  /// Returns a position on an axis with enough digits to distinguish it from one a step away.
   static func measured(_ value: Double, step: Double) -> String {
     guard value.isFinite, step > 0 else { return "\(value)" }
     let places = max(0, min(9, Int(-log10(step).rounded(.down))))

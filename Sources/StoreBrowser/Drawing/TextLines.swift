@@ -1,6 +1,6 @@
 import TerminalKit
 
-/// Text as lines, by its bytes: a value of many megabytes must open at once.
+/// Splits text into lines by its bytes, because a value of many megabytes must open at once.
 enum TextLines {
   /// The lines of a text, however long each is.
   static func split(_ text: String) -> [String] {
@@ -12,7 +12,7 @@ enum TextLines {
     }
   }
 
-  /// A line in pieces of at most so many cells, so that all of it is seen.
+  /// Splits a line into pieces of at most `columns` cells, so that all of it is visible.
   static func folded(_ line: String, to columns: Int) -> [String] {
     guard line.utf8.count > columns else { return [line] }
     var line = line

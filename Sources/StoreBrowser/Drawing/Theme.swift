@@ -1,6 +1,6 @@
 import TerminalKit
 
-/// What a cell means; a theme says how that looks.
+/// The meaning of a cell; a theme gives its style.
 enum Role: Sendable, Hashable, CaseIterable {
   case text, dim, title, border, focusedBorder, header
   /// The selected line, in the focused pane and elsewhere.
@@ -10,7 +10,7 @@ enum Role: Sendable, Hashable, CaseIterable {
   case timeTravel, bar, foundBar, found
 }
 
-/// How roles look. Meaning is never in the colour alone: signs and attributes carry it too.
+/// The styles of roles. Meaning is never in the colour alone: signs and attributes show it, too.
 package struct Theme: Sendable, Hashable {
   package enum Name: String, Sendable, CaseIterable {
     /// The terminal's 16 colours on its own background.

@@ -9,7 +9,7 @@ package struct TimeText: Sendable {
 
   package static let utc = TimeText(offset: { _ in 0 })
 
-  /// By the process's time zone (`TZ`).
+  /// In the process's time zone (`TZ`).
   package static let local = TimeText { LocalTime.offset(at: $0) }
 
   /// `09:14`.
@@ -24,12 +24,12 @@ package struct TimeText: Sendable {
   /// `2026-11-20 09:14`.
   func dayAndClock(_ time: Int64) -> String { "\(day(time)) \(clock(time))" }
 
-  /// What stands at the ends of a span: days, or times of one day.
+  /// Returns the labels at the ends of a span: days, or times of one day.
   func ends(_ first: Int64, _ last: Int64) -> (first: String, last: String) {
     day(first) == day(last) ? (clockWithSeconds(first), clockWithSeconds(last)) : (day(first), day(last))
   }
 
-  /// The clock time for today, otherwise the day; in five cells without its year.
+  /// Returns the clock time for today, otherwise the day; in five cells without its year.
   func short(_ time: Int64, now: Int64, isNarrow: Bool = false) -> String {
     let day = day(time)
     if day == self.day(now) { return clock(time) }

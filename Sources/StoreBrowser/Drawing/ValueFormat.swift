@@ -1,7 +1,7 @@
 import DatastoreModel
 import Documents
 
-/// How the values of a column are written, where a person chose it; remembered per datastore and field.
+/// How the values of a column are written, if the user chose a format; remembered per datastore and field.
 enum ValueFormat: String, CaseIterable, Sendable, Hashable {
   case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check, label
 
@@ -19,7 +19,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     }
   }
 
-  /// A value as this format writes it; what it cannot write stays as it is.
+  /// Returns a value in this format. A value that it cannot write stays unchanged.
   func text(_ value: ValueText, isASCII: Bool) -> ValueText {
     var result = value
     if self == .check {
@@ -29,7 +29,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     }
     guard value.kind == .number, let text = number(value.text) else { return value }
     result.text = text
-    // What is no number any more may be cut like a text.
+    // A value that is no longer a number may be cut like a text.
     if self == .dateFromSeconds || self == .dateFromMilliseconds { result.kind = .date }
     return result
   }

@@ -1,7 +1,7 @@
 import Documents
 import DatastoreModel
 
-/// A value as one line of a table or tree: cut at what can be seen, with its kind.
+/// A value as one line of a table or tree: cut to a visible length, with its kind.
 struct ValueText: Sendable, Hashable {
   enum Kind: Sendable, Hashable { case missing, null, bool, number, string, date, data, list, object }
 
@@ -14,8 +14,8 @@ struct ValueText: Sendable, Hashable {
 
   var isTrailing: Bool { kind == .number }
 
-  /// In a table and in a record, where numbers stand to the right or bare beside texts in quotes, only what is no plain value is told
-  /// apart: a colour for each number would cost as many bytes as the numbers.
+  /// In a table and in a record, numbers are right-aligned, or without quotes beside texts in quotes. So only special values have a colour
+  /// of their own: a colour for each number would cost as many bytes as the numbers.
   var cellRole: Role { kind == .number ? .text : role }
 
   var role: Role {
@@ -33,10 +33,10 @@ struct ValueText: Sendable, Hashable {
 }
 
 extension ValueText {
-  /// The longest text that is kept of a value, in characters.
+  /// The longest text kept for a value, in characters.
   static let limit = 400
 
-  /// A value as a table shows it: strings bare.
+  /// Makes the text for a table: strings without quotes.
   init(cell value: Document?) {
     guard let value else {
       self = .missing
@@ -51,7 +51,7 @@ extension ValueText {
     }
   }
 
-  /// A value as a tree shows it: strings in quotes, lists with their counts.
+  /// Makes the text for a tree: strings in quotes, lists with their counts.
   init(literal value: Document) {
     switch value {
     case .null: self.init(text: "null", kind: .null)
@@ -73,7 +73,7 @@ extension ValueText {
     }
   }
 
-  /// A key of an index or an identifier, as a cell shows it.
+  /// Makes the text for a key of an index or an identifier in a cell.
   init(key: KeyValue) {
     switch key {
     case .null: self.init(text: "—", kind: .null)
@@ -88,7 +88,7 @@ extension ValueText {
     }
   }
 
-  /// One line of a text of any length: at most `limit` characters are looked at; line ends become `↵`.
+  /// Returns one line for a text of any length: at most `limit` characters are read; line ends become `↵`.
   private static func line(_ text: String) -> (String, isCut: Bool) {
     var line = ""
     var count = 0
@@ -112,7 +112,7 @@ extension ValueText {
     text.utf8.count > limit ? String(text.prefix(limit)) + "…" : text
   }
 
-  /// Writes a value compactly until the limit is reached; cost is that of the limit, not of the value.
+  /// Writes a value compactly until the limit is reached. The cost depends on the limit, not on the value.
   private static func append(_ value: Document, to text: inout String) {
     guard text.utf8.count <= limit else { return }
     switch value {

@@ -7,24 +7,22 @@ public import DatastoreModel
 #endif
 import TerminalKit
 
-/// Shows a store of this app in the terminal until the person leaves.
+/// Shows a store of this app in the terminal until the user leaves.
 ///
 ///     import CodableDatastore
 ///     import StoreBrowser
 ///
 ///     try await StoreBrowser.browse(persistence.browsable(with: cities, countries))
 ///
-/// The app's own types check what is edited by hand, and its migrations run inside the browser, whose migration pane
-/// shows them. What is staged is kept under `$XDG_STATE_HOME/strata`, keys and colours come from
-/// `$XDG_CONFIG_HOME/strata/config`.
+/// The app's own types check edits, and its migrations run inside the browser, whose migration pane shows them. Staged changes are kept
+/// under `$XDG_STATE_HOME/strata`; keys and colours come from `$XDG_CONFIG_HOME/strata/config`.
 ///
 /// - Parameters:
 ///   - store: The app's store with its types, as the typed library's `browsable(with:)` makes it.
-///   - datastore: The key of the datastore to begin with; nil is the first.
-///   - isReadOnly: Whether everything that would change the store answers that it may not.
-/// - Throws: ``BrowserProblem`` where there is no terminal to show it on.
-/// - Note: Blocks the main thread for as long as the browser is on the screen; everything it waits for runs on threads of
-///   its own.
+///   - datastore: The key of the datastore to begin with; nil for the first.
+///   - isReadOnly: Whether every command that would change the store is refused.
+/// - Throws: ``BrowserProblem`` if there is no terminal.
+/// - Note: Blocks the main thread as long as the browser is on the screen; all work that it waits for runs on its own threads.
 @MainActor
 public func browse(_ store: BrowsableStore, datastore: String? = nil, isReadOnly: Bool = false) throws(BrowserProblem) {
   let environment = ProcessInfo.processInfo.environment
@@ -48,7 +46,7 @@ public struct BrowserProblem: Error, Sendable, CustomStringConvertible {
 }
 
 extension BrowserConfiguration {
-  /// The configuration for a store: what the config file says, and what is wrong with it.
+  /// Makes the configuration for a store: the settings of the config file, and its errors.
   package init(storePath: String, environment: [String: String]) {
     self.init()
     guard let path = SettingsFile.path(environment: environment) else { return }

@@ -1,14 +1,14 @@
-/// The name of a pane. What it is called, its digit, its work and its view stand in its row of `PaneTable`.
+/// The identity of a pane. Its name, its digit, its work and its view are in its row of `PaneTable`.
 package struct PaneID: RawRepresentable, ExpressibleByStringLiteral, CaseIterable, Sendable, Hashable {
   package let rawValue: String
 
   package init(rawValue: String) { self.rawValue = rawValue }
   package init(stringLiteral name: String) { rawValue = name }
 
-  /// The panes that stand in a layout, in the order of their rows.
+  /// The panes in layouts, in the order of their rows.
   package static var allCases: [PaneID] { PaneTable.panes.map(\.id) }
 
-  /// The digit in the title, which is the key.
+  /// The digit in the title, which is also the key.
   var digit: Int? { PaneTable.entry(self).digit }
 
   init?(digit: Int) {
@@ -17,8 +17,8 @@ package struct PaneID: RawRepresentable, ExpressibleByStringLiteral, CaseIterabl
   }
 }
 
-/// What fills the screen between title and footer: the main screen, or the view of a pane. Views lie on each other; the
-/// lowest is always `main`.
+/// The contents of the screen between title and footer: the main screen, or the view of a pane. Views are stacked; the lowest is always
+/// `main`.
 package struct ViewKind: CaseIterable, Sendable, Hashable {
   /// The pane whose view it is; nil for the main screen.
   package let pane: PaneID?
@@ -39,5 +39,5 @@ package struct ViewKind: CaseIterable, Sendable, Hashable {
   var panes: [PaneID] { pane.map { PaneTable.entry($0).view } ?? [.table, .stores, .record] }
 }
 
-/// How much of the screen the focused pane takes.
+/// The share of the screen that the focused pane takes.
 package enum ScreenMode: Int, Sendable, Hashable { case normal, half, full }

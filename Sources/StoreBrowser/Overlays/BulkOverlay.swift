@@ -62,7 +62,7 @@ struct BulkOverlay: Pane {
     grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
     for (row, spans) in lines(session).enumerated() where row < frame.rows {
-      grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
+      grid.write(spans, at: frame.inside.at(1, row), width: frame.columns - 2)
     }
     grid.cursor = frame.inside.origin
   }

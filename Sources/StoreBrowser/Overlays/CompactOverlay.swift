@@ -1,12 +1,12 @@
 import DatastoreModel
 import TerminalKit
 
-/// What a compaction would do, then how far it is: bytes before and after first, Enter begins, Esc cancels.
+/// The estimate of a compaction, then its progress: first shows bytes before and after; Enter begins, Esc cancels.
 struct CompactOverlay: Pane {
   static let entry = PaneEntry(.compact, name: "Compact", work: [.rewrite, .estimate], footer: [.open, .escape])
 
   let retention: HistoryRetention
-  /// What was typed.
+  /// The typed retention.
   let keeps: String
   private(set) var estimate: RewriteReport?
   private(set) var isRunning = false
@@ -62,7 +62,7 @@ struct CompactOverlay: Pane {
 
   private var canStart: Bool { !isRunning && (estimate?.commitsSquashed ?? 0) > 0 }
 
-  /// Begins, or tries again; nothing happens before the estimate is there.
+  /// Begins, or tries again; nothing happens before the estimate has arrived.
   private mutating func start(in session: inout Session) {
     guard let estimate, !isRunning, estimate.commitsSquashed > 0 else { return }
     isRunning = true
@@ -83,7 +83,7 @@ struct CompactOverlay: Pane {
     grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: "Compact, keep \(keeps)", footer: "", theme: session.theme)
     for (row, spans) in lines.enumerated() where row < frame.rows {
-      grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
+      grid.write(spans, at: frame.inside.at(1, row), width: frame.columns - 2)
     }
     grid.cursor = frame.inside.origin
   }

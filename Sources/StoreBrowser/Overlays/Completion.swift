@@ -3,17 +3,17 @@ import Documents
 import Expressions
 import TerminalKit
 
-/// What the end of the word at the cursor of a prompt may be.
+/// A completion of the word at the cursor of a prompt.
 struct Completion: Sendable, Hashable {
-  /// What takes the word's place.
+  /// The text that replaces the word.
   var text: String
-  /// What a name is: `field, indexed`, `index of .population`; empty where what stands before it says that.
+  /// The meaning of a name: `field, indexed`, `index of .population`; empty if the words before it say that.
   var detail: String
   /// The word, in grapheme clusters of the line.
   var word: Range<Int>
 }
 
-/// What the words of a condition may be in a datastore.
+/// The possible words of a condition in a datastore.
 struct ConditionVocabulary: Sendable, Hashable {
   struct Field: Sendable, Hashable {
     var name: String
@@ -22,10 +22,10 @@ struct ConditionVocabulary: Sendable, Hashable {
   }
 
   var fields: [Field] = []
-  /// Values that are there, as they are typed, by field.
+  /// Existing values, as they are typed, by field.
   var values: [String: [String]] = [:]
 
-  /// Those that are asked for most first.
+  /// The most frequent ones first.
   private static let operators = [
     "=", ">", "<", "between", "in (", "!=", ">=", "<=", "is null", "is not null", "has",
   ]
@@ -34,10 +34,10 @@ struct ConditionVocabulary: Sendable, Hashable {
     "is null", "is not null", "has",
   ]
   private static let connectives = ["and", "or"]
-  /// Values that are offered at most: each is looked up.
+  /// The largest number of offered values: each costs a look-up.
   static let valueLimit = 8
 
-  /// Where a value is expected, the field that it is one of, and what of it is typed.
+  /// If a value is expected: its field, and the part of the value that is typed.
   func valueAsked(_ text: String, cursor: Int) -> (field: String, typed: String)? {
     let word = TypedWord(text, cursor: cursor)
     guard case .value(let field) = word.expects else { return nil }
@@ -62,7 +62,7 @@ struct ConditionVocabulary: Sendable, Hashable {
     }
   }
 
-  /// What stands before the cursor, as far as it says what comes next.
+  /// The text before the cursor, as far as it determines the next word.
   private struct TypedWord {
     enum Expected { case field, comparison(of: String), value(of: String), connective }
 
@@ -93,7 +93,7 @@ struct ConditionVocabulary: Sendable, Hashable {
           while at < characters.count, characters[at] != " ", characters[at] != "(", characters[at] != "," { at += 1 }
         }
         words.append((String(characters[start..<at]), start))
-        // The last word is what is being typed, unless a blank ended it.
+        // The last word is still being typed, unless a blank ended it.
         if at < characters.count { read(words[words.count - 1].text) }
       }
       if let last = words.last, last.start + last.text.count == characters.count {
@@ -132,7 +132,7 @@ struct ConditionVocabulary: Sendable, Hashable {
   }
 }
 
-/// Asks for values of a field that begin so: from an index where there is one, else from some records.
+/// Finds values of a field with a prefix: from an index if there is one, otherwise from some records.
 struct ValuesRequest: Question, Hashable {
   var datastore: String
   var commit: CommitNumber
@@ -154,7 +154,7 @@ struct ValuesRequest: Question, Hashable {
     return Reply(request: self, values: try values(in: datastore))
   }
 
-  /// The distinct keys from where the typed text leads, each found by one look behind the one before.
+  /// Returns the distinct keys from the typed text on; a search after each key finds the next.
   private func values(of index: any ReadableIndex) throws(ModelError) -> [String] {
     let isText = index.descriptor.encoding.isText
     let beginning = typed.drop { $0 == "\"" }

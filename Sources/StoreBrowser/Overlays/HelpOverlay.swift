@@ -1,26 +1,26 @@
 import TerminalKit
 
-/// First one screen of the keys that work in the pane it was opened over; one key further all commands: typing searches,
-/// Enter runs. Where a command is not available it says why.
+/// First shows one screen of the keys that work in the pane below it. The next key shows all commands: typing searches, Enter runs. If a
+/// command is not available, it says why.
 struct HelpOverlay: ListPane {
   static let entry = PaneEntry(.help, name: "Help", footer: [.open, .help, .escape])
 
   struct Line: Sendable {
     var entry: CommandEntry
-    /// As people write them: `gg  Home`.
+    /// The keys as users write them: `gg  Home`.
     var keys: String
-    /// Why it does not work where help was opened; nil where it does.
+    /// Why it does not work where help was opened; nil if it works.
     var refusal: String?
   }
 
-  /// Whether the one screen is shown, and not yet the list of all.
+  /// Whether the one screen is shown rather than the list of all commands.
   private(set) var isSheet = true
-  /// The pane that it was opened over, and the commands at its foot.
+  /// The pane below it, and the commands in its footer.
   private let pane: PaneID
   private let foremost: [Command]
   private(set) var field = TextField()
   var list = ListWindow()
-  /// All of them, in the order in which they stand before anything is typed.
+  /// All lines, in the order before anything is typed.
   private let all: [Line]
   private(set) var lines: [Line]
 
@@ -56,7 +56,7 @@ struct HelpOverlay: ListPane {
     if isSheet { isSheet = false } else { list.move(by: lines, count: self.lines.count) }
   }
 
-  /// Moving in the sheet goes on to the list.
+  /// A move in the sheet switches to the list.
   mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard isSheet else {
       return list.move(command, argument: argument, rows: visibleRows(frame), count: lineCount(session))
@@ -117,7 +117,7 @@ struct HelpOverlay: ListPane {
       draw(lines[line], in: rect, on: &grid, theme: theme)
     }
     grid.write("find: ", at: inside.origin, style: theme.style(.title))
-    field.draw(into: &grid, at: Point(column: inside.left + 6, row: inside.top), width: max(4, inside.columns - 26))
+    field.draw(into: &grid, at: inside.at(6), width: max(4, inside.columns - 26))
     // The text cursor stays in the search field; the selected line is marked by its sign.
     let cursor = grid.cursor
     grid.write(
@@ -139,7 +139,7 @@ struct HelpOverlay: ListPane {
     case command(Line)
   }
 
-  /// What works in the pane now, under the chapters of help; of what does not fit the general goes first.
+  /// The commands that work in the pane now, by chapter of help. If there is too little room, general commands are left out first.
   private func sheet(capacity: Int) -> [SheetLine] {
     let working = all.filter { line in
       line.refusal == nil && !line.keys.isEmpty
@@ -173,8 +173,7 @@ struct HelpOverlay: ListPane {
     let width = inside.columns / columns
     let lines = sheet(capacity: columns * inside.rows)
     for (position, line) in lines.enumerated() {
-      let place = Point(
-        column: inside.left + position / inside.rows * width, row: inside.top + position % inside.rows)
+      let place = inside.at(position / inside.rows * width, position % inside.rows)
       switch line {
       case .heading(let text):
         grid.write(text, at: place, width: width - 1, style: theme.style(.header))
@@ -190,16 +189,12 @@ struct HelpOverlay: ListPane {
 
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
     let entry = line.entry
-    grid.write(
-      line.keys.isEmpty ? "—" : line.keys, at: Point(column: rect.left + 2, row: rect.top), width: 12,
-      style: theme.style(.key))
+    grid.write(line.keys.isEmpty ? "—" : line.keys, at: rect.at(2), width: 12, style: theme.style(.key))
     let room = rect.columns - 15
     let name = "\(entry.group.rawValue)  :\(entry.name)"
     let tail = min(SafeText.width(name), room - SafeText.width(entry.title) - 2)
     let title = line.refusal.map { "\(entry.title)   not here: \($0)" } ?? entry.title
-    grid.write(
-      title, at: Point(column: rect.left + 15, row: rect.top), width: room,
-      style: theme.style(line.refusal == nil ? .text : .dim))
+    grid.write(title, at: rect.at(15), width: room, style: theme.style(line.refusal == nil ? .text : .dim))
     if line.refusal == nil, tail > 8 {
       grid.write(
         name, at: Point(column: rect.right - tail, row: rect.top), width: tail,

@@ -2,8 +2,8 @@ import DatastoreModel
 import Documents
 import TerminalKit
 
-/// Brings a file in, in steps: what it holds; into which datastore, by which identifier, with which indexes; what that
-/// would do; then it is done, and the cockpit shows how far it is.
+/// Imports a file in steps: its contents; the datastore, the identifier and the indexes; the result of a dry run. Then the import runs, and
+/// the cockpit shows its progress.
 struct ImportOverlay: ListPane {
   static let entry = PaneEntry(
     .importer, name: "Import", work: [.survey, .importPreview], footer: [.open, .down, .mark, .right, .escape],
@@ -18,15 +18,15 @@ struct ImportOverlay: ListPane {
   let file: String
   private(set) var survey: FileSurvey?
   private var datastore: String
-  /// The name of the datastore while it is typed.
+  /// The name of the datastore while the user types it.
   private var naming: TextField?
   private var identifier = 0
   private(set) var indexed: Set<Int> = []
   private var existing = ImportPlan.Existing.replaced
-  /// Types chosen for columns, in place of those that the datastore or the cells have.
+  /// Types chosen for columns, instead of those of the datastore or the cells.
   private var types: [Int: CellType] = [:]
   private(set) var preview: ImportReply?
-  /// Nil finds it by the first bytes.
+  /// Nil detects it from the first bytes.
   private var encoding: TextEncoding?
   private var problem: String?
   private var isAsked = false
@@ -53,7 +53,7 @@ struct ImportOverlay: ListPane {
     return lines.indices.contains(list.selection) ? lines[list.selection] : nil
   }
 
-  /// What is to be done as things stand.
+  /// The import as currently chosen.
   var plan: ImportPlan? {
     guard let survey, survey.fields.indices.contains(identifier), !datastore.isEmpty else { return nil }
     let indexes = indexed.subtracting([identifier]).sorted().map { position in
@@ -72,7 +72,7 @@ struct ImportOverlay: ListPane {
     return plan
   }
 
-  /// What the plan would do, where that has been counted.
+  /// The result of the plan's dry run, if it has been counted.
   private var current: ImportReply? {
     preview?.request.plan == dryPlan && preview?.request.encoding == encoding ? preview : nil
   }
@@ -173,14 +173,14 @@ struct ImportOverlay: ListPane {
     case .encoding:
       let all = [nil] + TextEncoding.allCases
       encoding = all[((all.firstIndex(of: encoding) ?? 0) + step + all.count) % all.count]
-      // Read in another encoding, it is another file.
+      // Read in another encoding, the file has other contents.
       (isAsked, problem, survey, preview, types, indexed) = (false, nil, nil, nil, [:], [])
     case .identifier: stepIdentifier(step)
     case .existing:
       let all = ImportPlan.Existing.allCases
       existing = all[((all.firstIndex(of: existing) ?? 0) + step + all.count) % all.count]
     case .field(let position) where survey?.format.isOfCells == true:
-      // Nil stands for the type that the datastore or the cells have.
+      // Nil stands for the type of the datastore or of the cells.
       let all: [CellType?] = [nil, .text, .integer, .number, .bool, .json]
       types[position] = all[((all.firstIndex(of: types[position]) ?? 0) + step + all.count) % all.count]
     default: break
@@ -222,7 +222,7 @@ struct ImportOverlay: ListPane {
     return body.centered(Size(columns: columns, rows: min(body.rows, max(8, rows))))
   }
 
-  /// What the file is, and what is odd about it.
+  /// The format of the file, and warnings about it.
   private func heading(columns: Int) -> [String] {
     guard let survey else { return problem == nil ? ["reading the file for its fields…"] : [] }
     var lines = ["\(survey.format), \(NumberFormat.counted(survey.documentCount, "document"))"]
@@ -259,9 +259,7 @@ struct ImportOverlay: ListPane {
     grid.border(frame, digit: nil, title: "Import \(file)", footer: "", theme: theme)
     let inside = frame.inside
     for (row, line) in heading(columns: inside.columns).prefix(headerRows(frame)).enumerated() {
-      grid.write(
-        line, at: Point(column: inside.left + 1, row: inside.top + row), width: inside.columns - 2,
-        style: theme.style(row == 0 ? .dim : .warning))
+      grid.write(line, at: inside.at(1, row), width: inside.columns - 2, style: theme.style(row == 0 ? .dim : .warning))
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       draw(lines[line], in: rect, on: &grid, session)
@@ -287,7 +285,7 @@ struct ImportOverlay: ListPane {
     let theme = session.theme
     func write(_ name: String, _ text: String, _ note: String) {
       let end = rect.left + 2 + 12
-      grid.write(name, at: Point(column: rect.left + 2, row: rect.top), width: 12, style: theme.style(.key))
+      grid.write(name, at: rect.at(2), width: 12, style: theme.style(.key))
       let used = grid.write(text, at: Point(column: end, row: rect.top), width: max(0, rect.right - end))
       grid.write(
         note, at: Point(column: end + used + 2, row: rect.top), width: max(0, rect.right - end - used - 2),
@@ -301,8 +299,8 @@ struct ImportOverlay: ListPane {
     case .encoding: break
     case .datastore:
       if let naming {
-        grid.write("into", at: Point(column: rect.left + 2, row: rect.top), width: 12, style: theme.style(.key))
-        naming.draw(into: &grid, at: Point(column: rect.left + 14, row: rect.top), width: max(4, rect.columns - 15))
+        grid.write("into", at: rect.at(2), width: 12, style: theme.style(.key))
+        naming.draw(into: &grid, at: rect.at(14), width: max(4, rect.columns - 15))
         return
       }
       let present = session.outline?.datastore(datastore)
@@ -345,13 +343,13 @@ extension Browser {
     guard !file.isEmpty else { return }
     let name = file.split(separator: "/").last.map(String.init) ?? file
     let plain = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
-    // A datastore of the name is meant, however it is written.
+    // An existing datastore of this name is meant, in whatever case it is typed.
     let known = session.outline?.datastores.map(\.key) ?? []
     let datastore = known.first { $0.lowercased() == plain.lowercased() } ?? plain
     present(ImportOverlay(file: file, datastore: datastore.isEmpty ? "Imported" : datastore))
   }
 
-  /// An import has ended: what came in is looked at.
+  /// Handles the end of an import: shows the imported records.
   mutating func imported(_ reply: ImportReply) {
     guard let commit = reply.report.commit else { return }
     session.say("\(reply.sentence) — u takes it back")

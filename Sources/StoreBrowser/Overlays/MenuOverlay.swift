@@ -1,6 +1,3 @@
-import Documents
-import DatastoreModel
-import Documents
 import TerminalKit
 
 /// A short list to choose from.
@@ -9,23 +6,9 @@ struct MenuOverlay: ListPane {
 
   struct Item: Sendable {
     var title: String
-    var detail: String
-    var choice: Choice
-  }
-
-  enum Choice: Sendable {
-    /// A field of a record, with what was stored of that.
-    case setField(RecordPlace, RecordContent?, DocumentPath, Document)
-    case select(RecordPlace)
-    case filter(datastore: String, index: String, range: KeyInterval)
-    case leave(Leaving)
-    case read(TextOverlay)
-    case format(ValueFormat, path: String)
-    case export(ExportRequest)
-    case exportElsewhere
-    case run(Command, argument: String?)
-    case build(IndexChange, datastore: String)
-    case nothing
+    var detail = ""
+    /// The action of the item; nil does nothing.
+    var choice: Intent?
   }
 
   var title: String
@@ -37,7 +20,7 @@ struct MenuOverlay: ListPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard command == .open else { return false }
     session.intend(.dismiss)
-    if items.indices.contains(list.selection) { session.intend(.choose(items[list.selection].choice)) }
+    if items.indices.contains(list.selection), let choice = items[list.selection].choice { session.intend(choice) }
     return true
   }
 
@@ -57,7 +40,7 @@ struct MenuOverlay: ListPane {
     grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let item = items[line]
-      grid.write(item.title, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2)
+      grid.write(item.title, at: rect.at(2), width: rect.columns - 2)
       grid.write(item.detail, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
     }
   }

@@ -1,7 +1,7 @@
 import DatastoreModel
 import TerminalKit
 
-/// One line that is typed at the foot of the screen: a command, a search, a filter, a name.
+/// An input line at the foot of the screen: a command, a search, a filter, a name.
 struct Prompt: Pane {
   static let entry = PaneEntry(.prompt, name: "Prompt", work: [.values], footer: [.open, .escape])
 
@@ -22,20 +22,20 @@ struct Prompt: Pane {
   var kind: Kind
   var field: TextField
   var problem: String?
-  /// Where in the text the problem is, from 1.
+  /// The column of the problem in the text, from 1.
   var problemColumn: Int?
   var hint = ""
-  /// What was typed at this prompt before, newest last.
+  /// Earlier inputs at this prompt, newest last.
   var history: [String]
   private var historyIndex: Int?
   private var draft = ""
-  /// Commands that the typed name may become.
+  /// The commands that match the typed name.
   private(set) var suggestions: [CommandEntry] = []
-  /// What the word of a condition may become.
+  /// The completions of a condition's word.
   private(set) var completions: [Completion] = []
   /// The suggestion that Tab chose.
   var choice: Int?
-  /// Lines that the list has taken: it keeps them while one types, since what it covers costs more to show again than the list.
+  /// The height of the list. It stays while the user types, because redrawing the covered area costs more than the list.
   private var listHeight = 0
   /// The words of conditions; nil at other prompts.
   private var vocabulary: ConditionVocabulary?
@@ -59,7 +59,7 @@ struct Prompt: Pane {
     return true
   }
 
-  /// Edits the line. Enter and Esc are for the keymap.
+  /// Edits the line. Enter and Esc go to the keymap.
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
     if chord == KeyChord(.backspace), field.text.isEmpty {
       session.intend(.dismiss)
@@ -75,7 +75,7 @@ struct Prompt: Pane {
     return true
   }
 
-  /// Whether the cursor stands in a text or a regular expression, where every character is itself.
+  /// Whether the cursor is in a text or a regular expression, where no character has a special meaning.
   private var isInLiteral: Bool {
     var open: Character?
     for character in field.text.prefix(field.cursor) {
@@ -106,7 +106,7 @@ struct Prompt: Pane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
     case .open where choice != nil:
-      // What Tab chose is taken into the line, and the line stays open.
+      // The suggestion that Tab chose is put into the line, and the line stays open.
       complete()
       session.intend(.promptChanged(self))
     case .open: session.intend(.submit(self))
@@ -119,14 +119,14 @@ struct Prompt: Pane {
     return true
   }
 
-  /// Whether a list of what may be meant is shown; Esc closes it before it leaves the line.
+  /// Whether a list of suggestions is shown; Esc closes it before it leaves the line.
   private func showsList(above status: Rect) -> Bool { !shown.isEmpty && status.top >= Self.leastRowsAbove }
 
   /// Rows above the line that leave room for a list.
   private static let leastRowsAbove = 10
-  /// Lines of the list that are in sight: each key may change them all, and on a slow line each is waited for.
+  /// The visible lines of the list: each key may change them all, and on a slow connection the user waits for each.
   private static let listedLines = 4
-  /// Columns of the list: its names, and of commands what they do.
+  /// Columns of the list: its names, and the descriptions of commands.
   private static let nameColumns = 24
   private static let detailColumns = 32
 
@@ -165,7 +165,7 @@ struct Prompt: Pane {
     suggest()
   }
 
-  /// Walks the suggestions, round and round; the only one is taken at once.
+  /// Moves through the suggestions cyclically; a single suggestion is accepted at once.
   private mutating func moveChoice(_ step: Int) {
     let count = suggestions.count + completions.count
     guard count > 0 else { return }
@@ -173,7 +173,7 @@ struct Prompt: Pane {
     if count == 1 { complete() }
   }
 
-  /// Takes the chosen suggestion into the line.
+  /// Puts the chosen suggestion into the line.
   mutating func complete() {
     guard let choice else { return }
     if suggestions.indices.contains(choice) {
@@ -204,7 +204,7 @@ struct Prompt: Pane {
     suggestions = FuzzySearch.entries(matching: field.text)
   }
 
-  /// The two lines at the foot of the screen, and above them what the name may become.
+  /// The two lines at the foot of the screen, and above them the list of suggestions.
   func rect(in body: Rect, session: Session) -> Rect {
     Rect(column: 0, row: body.bottom, columns: body.columns, rows: 2)
   }
@@ -236,7 +236,7 @@ struct Prompt: Pane {
     drawSuggestions(on: &grid, above: status, theme: theme)
   }
 
-  /// What the filter that is being typed comes to: its plan and its count.
+  /// The state of the filter that is being typed: its plan and its count.
   private func standing(_ session: Session) -> String? {
     if kind == .argument(.search), let standing = session.looking.searchStanding { return standing }
     if kind == .argument(.filter), Browser.isRange(field.text), let reading = session.reading(ofRange: field.text) {
@@ -245,7 +245,7 @@ struct Prompt: Pane {
     guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.looking.filterStanding,
       !standing.text.isEmpty
     else { return nil }
-    // What is typed may be no condition yet: then it is of the last one that was.
+    // The typed text may not be a condition yet: then the state is that of the last valid one.
     return standing.filter == field.text.trimmed ? standing.text : "\(standing.filter): \(standing.text)"
   }
 
@@ -257,13 +257,13 @@ struct Prompt: Pane {
     }
   }
 
-  /// The suggestions with what they are.
+  /// The suggestions with their descriptions.
   private var shown: [(text: String, detail: String)] {
     suggestions.map(Self.line)
       + completions.map { ($0.text, $0.detail) }
   }
 
-  /// The command whose argument is being typed: it stands where it was chosen from.
+  /// The command whose argument is being typed; its usage replaces the suggestions.
   private var usage: CommandEntry? {
     guard kind == .palette, let space = field.text.firstIndex(of: " ") else { return nil }
     return CommandTable.command(named: String(field.text[..<space])).flatMap {
@@ -271,8 +271,8 @@ struct Prompt: Pane {
     }
   }
 
-  /// The list, its first item right above the line, so that those that stay while one types stay where they are. Its place stays while
-  /// nothing fits: to paint what lies below it, at one key, and the list again at the next takes more bytes than a key may.
+  /// Draws the list, its first item right above the line, so that remaining items do not move while the user types. If nothing matches, its
+  /// area stays: to draw the covered area at one key, and the list again at the next, takes more bytes than a key may.
   private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
     guard listHeight > 0, status.top >= Self.leastRowsAbove else { return }
     let details = kind == .palette ? Self.detailColumns : Self.detailColumns / 2

@@ -2,9 +2,9 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// How a review looks, and what it says of its checks.
+/// The drawing of a review, and the results of its checks.
 extension ReviewOverlay {
-  /// As large as what it shows.
+  /// The rectangle, as large as the contents need.
   func rect(in body: Rect, session: Session) -> Rect {
     let columns = min(body.columns, answer.map { width(of: $0, session) } ?? 72)
     let rows = answer == nil ? 12 : lines.count + 6
@@ -25,7 +25,7 @@ extension ReviewOverlay {
       case .blank: 0
       }
     }
-    let foot = max(refusal.map { SafeText.width($0) + 4 } ?? 0, problem.map { SafeText.width($0) + 4 } ?? 0)
+    let foot = [refusal, problem?.description].compactMap { $0.map { SafeText.width($0) + 4 } }.max() ?? 0
     let widest = max(widths.max() ?? 0, SafeText.width(Self.headline(answer)), SafeText.width(proposedName) + 20, foot)
     return max(60, min(120, widest + 4))
   }
@@ -60,20 +60,23 @@ extension ReviewOverlay {
       drawWaiting(in: inside, on: &grid, session: session)
       return
     }
-    grid.write(
-      Self.headline(answer), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2,
-      style: theme.style(.title))
+    grid.write(Self.headline(answer), at: inside.at(1), width: inside.columns - 2, style: theme.style(.title))
+    if answer.head != session.head {
+      grid.write(
+        "\(theme.warningSign) this is as of \(answer.head); the head is \(session.head) by now", at: inside.at(1, 1),
+        width: inside.columns - 2, style: theme.style(.warning))
+    }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       draw(lines[line], answer, in: rect, on: &grid, theme: theme)
     }
     drawFoot(in: inside, on: &grid, session: session)
   }
 
-  /// What is done before there is something to show: a proof of the index rules reads every record.
+  /// Shows the progress before the review is ready: a proof of the index rules reads every record.
   private func drawWaiting(in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     if let problem {
-      grid.note("✗ \(problem)", in: inside, style: theme.style(.problem))
+      grid.note(Self.text(problem, theme), in: inside, style: theme.style(problem.isFailure ? .problem : .warning))
       return
     }
     guard let work = session.running[.review], let progress = work.progress, progress.found == .proof,
@@ -100,7 +103,7 @@ extension ReviewOverlay {
       [Span("once for this state of the store · Esc cancels, what is staged stays staged", theme.style(.dim))],
     ]
     for (row, spans) in lines.enumerated() where row < inside.rows {
-      grid.write(spans, at: Point(column: inside.left + 1, row: inside.top + row), width: inside.columns - 2)
+      grid.write(spans, at: inside.at(1, row), width: inside.columns - 2)
     }
     grid.cursor = inside.origin
   }
@@ -124,11 +127,9 @@ extension ReviewOverlay {
     let theme = session.theme
     let row = inside.bottom - 1
     if let problem {
-      for (offset, line) in "✗ \(problem)".wrapped(to: inside.columns - 2).prefix(1).enumerated() {
-        grid.write(
-          line, at: Point(column: inside.left + 1, row: row - 1 + offset), width: inside.columns - 2,
-          style: theme.style(.problem))
-      }
+      grid.write(
+        Self.text(problem, theme), at: Point(column: inside.left + 1, row: row - 1), width: inside.columns - 2,
+        style: theme.style(problem.isFailure ? .problem : .warning))
     }
     if isCommitting {
       grid.write(
@@ -139,15 +140,20 @@ extension ReviewOverlay {
       name.draw(into: &grid, at: Point(column: inside.left + 14, row: row), width: max(4, inside.columns - 15))
     } else if problem == nil, let refusal {
       grid.write(
-        "✗ \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
-        style: theme.style(.problem))
+        "\(theme.warningSign) \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
+        style: theme.style(.warning))
     } else {
       var verb = "name and commit"
       if case .migration = subject { verb = "run the migration with these changes, in one transaction" }
+      if letter != nil { verb = "apply the letter" }
       grid.write(
         "\(theme.enterKey) \(verb)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
         style: theme.style(.dim))
     }
+  }
+
+  private static func text(_ problem: ModelError, _ theme: Theme) -> String {
+    "\(problem.isFailure ? theme.problemSign : theme.warningSign) \(problem)"
   }
 
   private var title: String {
@@ -156,6 +162,7 @@ extension ReviewOverlay {
     case .undo(let commit, let isRedo): "\(isRedo ? "^r  Redo: take back the undo" : "u  Undo: take back") \(commit)"
     case .migration: "a  Mend these records and run the migration again"
     case .restore(let commit, let datastore): "Restore \(datastore ?? "the whole store") to \(commit)"
+    case .letter(let letter): "Letter of \(letter.program): \(letter.action)"
     }
   }
 
@@ -180,24 +187,22 @@ extension ReviewOverlay {
       let record = answer.records[position]
       let (sign, role) = StoresPane.sign(of: record.kind)
       let count = record.fields.count == 1 ? "1 field" : "\(record.fields.count) fields"
-      grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+      grid.write(sign, at: rect.at(2), width: 1, style: theme.style(role))
       grid.write(
-        Self.name(of: record), at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
+        Self.name(of: record), at: rect.at(4), width: rect.columns - 5 - count.count,
         style: theme.style(record.kind == .delete ? .deleted : .title))
       grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
     case .field(let position, let field, let part):
       grid.write(
-        FieldText.spans(answer.records[position].fields[field], part, theme: theme),
-        at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6))
+        FieldText.spans(answer.records[position].fields[field], part, theme: theme), at: rect.at(6),
+        width: max(0, rect.columns - 6))
     case .entries(let position):
       grid.write(
-        Self.entries(of: answer.records[position], theme), at: Point(column: rect.left + 6, row: rect.top),
-        width: max(0, rect.columns - 6), style: theme.style(.dim))
+        Self.entries(of: answer.records[position], theme), at: rect.at(6), width: max(0, rect.columns - 6),
+        style: theme.style(.dim))
     case .conflict(let position, let field):
       guard let conflict = answer.records[position].conflict else { return }
-      grid.write(
-        conflictSpans(conflict, field, theme), at: Point(column: rect.left + 4, row: rect.top),
-        width: max(0, rect.columns - 4))
+      grid.write(conflictSpans(conflict, field, theme), at: rect.at(4), width: max(0, rect.columns - 4))
     case .note(let text, let kind):
       let role: Role =
         switch kind {
@@ -206,8 +211,7 @@ extension ReviewOverlay {
         case .problem: .problem
         case .dim: .dim
         }
-      grid.write(
-        text, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2, style: theme.style(role))
+      grid.write(text, at: rect.at(2), width: rect.columns - 2, style: theme.style(role))
     case .blank: break
     }
   }
@@ -238,9 +242,10 @@ extension ReviewOverlay {
     }
   }
 
-  /// What was found out before it is written, line by line.
+  /// The results of the checks before the commit, line by line.
   func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
     var notes: [(String, Line.Kind)] = []
+    if let reason = letter?.reason { notes.append(("⚠ it was refused: \(reason)", .warning)) }
     if let rebased = answer.rebased, rebased.hasMoved {
       let from = rebased.from.map { "\($0)" } ?? "the beginning"
       if rebased.conflicts.isEmpty {

@@ -2,10 +2,10 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// What would be written, with its checks: letters are commands, Enter asks for the name, a second Enter commits.
+/// The changes to be written, with their checks: letters are commands, Enter asks for the name, a second Enter commits.
 struct ReviewOverlay: ListPane {
   static let entry = PaneEntry(
-    .review, name: "Review", work: [.review, .commit, .stepBack],
+    .review, name: "Review", work: [.review, .commit, .stepBack, .dropLetter],
     footer: [
       .open, .down, .leaveOut, .takeMine, .takeTheirs, .takeBase, .markStale, .stepBack, .listChanges, .help, .escape,
     ],
@@ -33,13 +33,14 @@ struct ReviewOverlay: ListPane {
 
   let subject: ReviewSubject
   private(set) var answer: ReviewAnswer?
-  private(set) var problem: String?
+  /// The error of the review or of the commit.
+  private(set) var problem: ModelError?
   var list = ListWindow()
   /// The name of the commit, once it is asked for.
   var name: TextField?
   private(set) var isCommitting = false
   var marksIndexesStale = false
-  /// What was chosen for fields in conflict.
+  /// The chosen sides for conflicting fields.
   var choices: [RecordPlace: [DocumentPath: MergeSide]] = [:]
   private(set) var lines: [Line] = []
   private var isAsked = false
@@ -64,7 +65,7 @@ struct ReviewOverlay: ListPane {
       .review, ReviewRequest(subject: subject, head: session.head, naming: session.naming), label: "review")
   }
 
-  /// Looks again, after something changed or the holder of the lock left.
+  /// Makes the review again, after something changed or the lock was released.
   mutating func renew() {
     isAsked = false
     problem = nil
@@ -91,11 +92,6 @@ struct ReviewOverlay: ListPane {
     list.select(list.selection, count: lines.count)
   }
 
-  mutating func fail(_ text: String) {
-    problem = text
-    isCommitting = false
-  }
-
   /// The changed record under the cursor.
   var selectedPlace: RecordPlace? {
     guard let answer, lines.indices.contains(list.selection) else { return nil }
@@ -106,7 +102,7 @@ struct ReviewOverlay: ListPane {
     }
   }
 
-  /// The changed field under the cursor; nil on other lines, and of records that come or go as a whole.
+  /// The changed field under the cursor; nil on other lines, and for inserted or deleted records.
   private var selectedField: DocumentPath? {
     guard let answer, lines.indices.contains(list.selection),
       case .field(let record, let field, _) = lines[list.selection],
@@ -115,7 +111,7 @@ struct ReviewOverlay: ListPane {
     return try? DocumentPath(parsing: answer.records[record].fields[field].path)
   }
 
-  /// The field in conflict under the cursor; the root where whole records are.
+  /// The conflicting field under the cursor; the root if whole records conflict.
   var selectedConflict: (place: RecordPlace, conflict: EditConflict, path: DocumentPath)? {
     guard let answer, lines.indices.contains(list.selection),
       case .conflict(let record, let field) = lines[list.selection],
@@ -129,9 +125,9 @@ struct ReviewOverlay: ListPane {
     answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []
   }
 
-  /// Why it cannot be committed; nil when it can.
+  /// Why the changes cannot be committed; nil if they can.
   var refusal: String? {
-    guard let answer else { return problem ?? "the review is still being made" }
+    guard let answer else { return problem?.description ?? "the review is still being made" }
     if answer.records.isEmpty { return "there is nothing to commit" }
     let conflicts = answer.rebased?.conflicts ?? []
     if let first = conflicts.first ?? answer.preview?.conflicts.first { return first.sentence }
@@ -142,7 +138,7 @@ struct ReviewOverlay: ListPane {
     return nil
   }
 
-  /// A name that says what happens, to be changed or taken.
+  /// The proposed name, which describes the changes; the user can edit it.
   var proposedName: String {
     guard let answer else { return "" }
     switch subject {
@@ -150,6 +146,7 @@ struct ReviewOverlay: ListPane {
       return
         "\(isRedo ? "redo" : "undo") \(commit)\(answer.subjectCommit.map { $0.action.isEmpty ? "" : ": \($0.action)" } ?? "")"
     case .restore(let commit, let datastore): return "restore \(datastore.map { "\($0) " } ?? "")to \(commit)"
+    case .letter(let letter): return letter.action
     case .staged, .migration: break
     }
     guard let first = answer.records.first else { return "" }
@@ -183,11 +180,11 @@ struct ReviewOverlay: ListPane {
       label: "commit")
   }
 
-  /// The commit was called off before anything was written.
+  /// Handles a commit that was cancelled before anything was written.
   mutating func stopCommitting() { isCommitting = false }
 }
 
-// MARK: Keys and answers
+// MARK: Keys and replies
 
 extension ReviewOverlay {
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
@@ -198,8 +195,8 @@ extension ReviewOverlay {
     if isCommitting { return [.escape] }
     if name != nil { return [.open, .escape] }
     var commands: [Command] = [.open, .down]
-    if case .staged = subject { commands += [.leaveOut] }
-    if hasConflicts { commands += [.takeMine, .takeTheirs, .takeBase] }
+    if subject.canLeaveOut { commands += [.leaveOut] }
+    if hasConflicts, letter == nil { commands += [.takeMine, .takeTheirs, .takeBase] }
     if hasRefusals { commands.append(.markStale) }
     if answer?.isMergeSent == false { commands.append(.stepBack) }
     return commands + [.listChanges, .help, .escape]
@@ -209,10 +206,12 @@ extension ReviewOverlay {
   private var hasRefusals: Bool { answer?.preview?.refusals.contains(where: \.canBeMarkedStale) ?? false }
 
   private var isOfMigration: Bool { if case .migration = subject { true } else { false } }
+  var letter: LetterNotice? { if case .letter(let letter) = subject { letter } else { nil } }
 
   func short(_ command: Command) -> String? {
     switch command {
-    case .open: isOfMigration ? "run with these" : name == nil ? "name and commit" : "commit"
+    case .open: isOfMigration ? "run with these" : letter != nil ? "apply" : name == nil ? "name and commit" : "commit"
+    case .leaveOut: letter == nil ? nil : "delete the letter"
     case .escape: isCommitting ? "cancel" : name == nil ? "back" : "back to the list"
     default: nil
     }
@@ -221,6 +220,7 @@ extension ReviewOverlay {
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .leaveOut:
+      if letter != nil { return nil }
       guard case .staged = subject else { return "nothing of this is staged" }
       return selectedPlace == nil ? "choose a record first" : nil
     case .takeMine, .takeTheirs, .takeBase:
@@ -242,11 +242,17 @@ extension ReviewOverlay {
       session.say("the head is \(reply.head) again; the merge \(reply.merge) is in nobody's history")
       session.intend(.look)
     }
+    if let reply = reply as? DropLetterRequest.Reply {
+      session.intend(.dismiss)
+      session.say("the letter “\(reply.letter.action)” is deleted")
+      session.intend(.look)
+    }
     if let answer = reply as? ReviewAnswer, answer.request.subject == subject { show(answer) }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    fail(error.description)
+    problem = error
+    isCommitting = false
     if case .conflict = error { renew() }
     session.complain(error)
   }
@@ -296,16 +302,22 @@ extension ReviewOverlay {
 
   private mutating func askForName(in session: inout Session) {
     if let refusal {
-      fail(refusal)
+      session.warn(refusal)
     } else if case .migration(let changes) = subject {
       session.intend(.dismiss)
       session.intend(.startMigration(mending: changes.changes))
     } else {
       name = TextField(proposedName, isSelected: true)
+      // A letter has the name of its commit.
+      if letter != nil { commit(in: &session) }
     }
   }
 
   private func leaveOut(in session: inout Session) {
+    if let letter {
+      session.start(.dropLetter, DropLetterRequest(letter: letter), label: "delete the letter")
+      return
+    }
     guard let place = selectedPlace else { return }
     session.intend(.dismiss)
     if let path = selectedField {
@@ -316,7 +328,7 @@ extension ReviewOverlay {
     session.intend(.reviewStaged)
   }
 
-  /// Decides one field in conflict; once all of a record are decided, the change is put on what lies there now.
+  /// Decides one conflicting field. Once all fields of a record are decided, the change is staged over the present content.
   private mutating func resolveConflict(by side: MergeSide, in session: inout Session) {
     guard let (place, conflict, path) = selectedConflict else { return }
     choices[place, default: [:]][path] = side

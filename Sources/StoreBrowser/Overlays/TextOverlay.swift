@@ -74,10 +74,9 @@ struct TextOverlay: ListPane {
     grid.border(
       frame, digit: nil, title: title, footer: "\(list.selection + 1) of \(lines.count)", theme: session.theme)
     for row in 0..<frame.rows where lines.indices.contains(list.top + row) {
-      grid.write(
-        lines[list.top + row], at: Point(column: frame.inside.left, row: frame.inside.top + row), width: frame.columns)
+      grid.write(lines[list.top + row], at: frame.inside.at(0, row), width: frame.columns)
     }
-    grid.cursor = Point(column: frame.inside.left, row: frame.inside.top + list.selection - list.top)
+    grid.cursor = frame.inside.at(0, list.selection - list.top)
   }
 }
 

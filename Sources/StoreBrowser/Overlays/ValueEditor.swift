@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// The typed editor of a field. Wrong input keeps the text and explains; a suggestion is offered, never applied.
+/// The typed editor of a field. Invalid input stays and is explained; a suggestion is offered, never applied.
 struct ValueEditor: Pane {
   static let entry = PaneEntry(.editor, name: "Editor", footer: [.open, .escape])
 
@@ -12,29 +12,29 @@ struct ValueEditor: Pane {
     case number = "Double"
     case bool = "Bool"
     case date = "Date"
-    /// Anything, as a JSON literal.
+    /// Any value, as a JSON literal.
     case json = "JSON"
     case data = "Data, as base64"
   }
 
   let place: RecordPlace
-  /// What was stored of the record when it was opened: it edits that, wherever the record goes meanwhile.
+  /// The stored content when the editor was opened: the edit is based on it, even if the record changes meanwhile.
   let stored: RecordContent?
   let path: DocumentPath
   let kind: Kind
   let old: Document?
-  /// An element or member that is not there yet.
+  /// Whether this is an element or member that does not exist yet.
   let isNew: Bool
   var field: TextField
   private(set) var problem: String?
   private(set) var suggestion: Document?
-  /// Values that the field has in other records, to step through.
+  /// Values of the field in other records, to step through.
   var seen: [String] = []
   private var seenIndex: Int?
-  /// What it held when it was opened.
+  /// The text when the editor was opened.
   private var first: String
   private(set) var isDraft = false
-  /// The line on the screen on which its field stands.
+  /// The line of the screen with its field.
   var line: Rect?
 
   init(
@@ -112,7 +112,7 @@ struct ValueEditor: Pane {
     session.intend(.stageField(self, value))
   }
 
-  /// Keeps what was typed; a draft that was opened again and left as it was is dropped.
+  /// Keeps the typed text. A draft that was opened again and left unchanged is dropped.
   private func leave(in session: inout Session) {
     session.intend(.dismiss)
     if field.text == first {
@@ -127,7 +127,7 @@ struct ValueEditor: Pane {
 
   var fieldPlace: FieldPlace { FieldPlace(record: place, path: path, isNew: isNew) }
 
-  /// Goes on with what was typed here before, where something was.
+  /// Continues with an earlier draft for this field, if there is one.
   mutating func offerDraft(in session: Session) {
     guard let draft = session.drafts[fieldPlace] else { return }
     field.set(draft)
@@ -145,7 +145,7 @@ struct ValueEditor: Pane {
     suggestion = nil
   }
 
-  /// The value that was typed; nil with `problem` set where it is none. A suggestion that stands is taken.
+  /// The typed value; nil, with `problem` set, if it is invalid. A shown suggestion is accepted.
   private mutating func accept() -> Document? {
     if let suggestion { return suggestion }
     switch parse(field.text) {
@@ -182,7 +182,7 @@ struct ValueEditor: Pane {
     }
   }
 
-  /// Whether the old value is wider than 64 bits, so that the field takes such numbers.
+  /// Whether the old value is wider than 64 bits, so that the field accepts such numbers.
   private var holdsWide: Bool {
     guard case .number(let number)? = old else { return false }
     return Int64(number.text) == nil && UInt64(number.text) == nil
@@ -240,7 +240,7 @@ struct ValueEditor: Pane {
       title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")",
       footer: note(theme),
       theme: theme)
-    field.draw(into: &grid, at: Point(column: rect.left + 2, row: rect.top + 1), width: rect.columns - 4)
+    field.draw(into: &grid, at: rect.at(2, 1), width: rect.columns - 4)
   }
 }
 

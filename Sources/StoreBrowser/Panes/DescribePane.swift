@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// What is in the fields of the rows that the table shows, a line a field; Enter counts the values of one.
+/// The contents of the fields of the table's rows, one line per field; Enter counts the values of one.
 struct DescribePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
@@ -32,7 +32,7 @@ struct DescribePane: ListPane, KeptPane {
     session.start(.describe, request, label: "describe \(request.source.datastore)")
   }
 
-  /// What was described is described as of the commit that is shown.
+  /// The description is renewed for the shown commit.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard var request, frame != .hidden, request.commit != session.shown, !session.isRunning(.describe) else { return }
     (request.commit, request.ranks) = (session.shown, nil)
@@ -107,21 +107,21 @@ struct DescribePane: ListPane, KeptPane {
     let columns = DescribeColumns(description, width: inside.columns - 2)
     for column in columns.all {
       grid.write(
-        column.title, at: Point(column: inside.left + 2 + column.left, row: inside.top), width: column.width,
-        style: theme.style(.header), alignment: column.isTrailing ? .trailing : .leading)
+        column.title, at: inside.at(2 + column.left), width: column.width, style: theme.style(.header),
+        alignment: column.isTrailing ? .trailing : .leading)
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let field = description.fields[line]
       for column in columns.all {
         grid.write(
-          column.text(field, theme), at: Point(column: rect.left + 2 + column.left, row: rect.top),
-          width: column.width, style: theme.style(column.role), alignment: column.isTrailing ? .trailing : .leading)
+          column.text(field, theme), at: rect.at(2 + column.left), width: column.width, style: theme.style(column.role),
+          alignment: column.isTrailing ? .trailing : .leading)
       }
     }
     if footerRows(frame) > 0, let selected { drawDetail(selected, in: inside, on: &grid, session: session) }
   }
 
-  /// How much was read.
+  /// The number of rows read.
   private var state: String {
     guard let description else { return "" }
     let read = max(done, description.read)
@@ -133,7 +133,7 @@ struct DescribePane: ListPane, KeptPane {
     return text
   }
 
-  /// Of the selected field what has no room in its line.
+  /// Draws the details of the selected field that do not fit into its line.
   private func drawDetail(_ field: FieldDescription, in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     let top = inside.bottom - 6
@@ -179,7 +179,7 @@ struct DescribePane: ListPane, KeptPane {
     line(5, "distinct  ", (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct))
   }
 
-  /// A value as text; an empty one is a value, and not a gap.
+  /// A value as text. An empty text is shown, because it is a value.
   fileprivate static func text(_ value: Document) -> String {
     if case .string("") = value { return "\"\"" }
     return ValueText(cell: value).text
@@ -191,7 +191,7 @@ struct DescribePane: ListPane, KeptPane {
   }
 }
 
-/// Which columns of a description have room.
+/// The columns of a description that fit.
 private struct DescribeColumns {
   struct Column {
     var title: String

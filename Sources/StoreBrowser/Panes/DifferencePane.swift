@@ -19,7 +19,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
   private(set) var rows: [ChangeRow] = []
   private var fields: [RecordPlace: [FieldRow]] = [:]
   private var unfolded: Set<RecordPlace> = []
-  /// Whether what is read from here on is unfolded too.
+  /// Whether rows read from now on are unfolded, too.
   private var unfoldsAll = false
   private var reader: OpenReader?
   private var old: CommitNumber?
@@ -33,11 +33,11 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
 
   enum Line: Sendable, Hashable {
     case record(Int)
-    /// A field, and which of its lines: old, new, now.
+    /// A field, and one of its lines: old, new, now.
     case field(Int, Int, FieldText.Part)
   }
 
-  /// Where the changes go on.
+  /// The reader that continues the changes.
   private struct OpenReader: Sendable, Equatable {
     let reader: any ChangeReader
 
@@ -48,7 +48,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
 
   static let pageSize = 200
 
-  /// Shows another difference; the same one is left as it is.
+  /// Shows another difference; the same one is left unchanged.
   private mutating func show(_ source: DifferenceSource, scope: HistoryScope) {
     guard source != self.source || scope != self.scope else { return }
     self = DifferencePane()
@@ -88,7 +88,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
       let isFirst = rows.isEmpty
       rows += answer.rows
       if unfoldsAll { unfolded.formUnion(answer.rows.map(\.place)) }
-      // A single change needs no further key.
+      // A single change is unfolded at once.
       if isFirst, isAtEnd, rows.count == 1 { unfolded.insert(rows[0].place) }
       rebuild()
     case let answer as FieldsAnswer where answer.request.source == source && answer.request.place == pendingFields:
@@ -172,7 +172,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
     rebuild()
   }
 
-  /// Brings back what the record was before the difference, where it is a commit's; otherwise its older side.
+  /// Restores the record as it was before the difference, if that is a commit's; otherwise its older side.
   private func restore(_ place: RecordPlace, path: String?, in session: inout Session) {
     guard let old else {
       session.warn("there is nothing before the first commit")
@@ -181,7 +181,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
     session.restore(place, path.flatMap { try? DocumentPath(parsing: $0) }, from: old)
   }
 
-  /// Unfolds all records, those to be read too, or folds them; the selection stays on its record.
+  /// Unfolds all records, including those still to be read, or folds them; the selection stays on its record.
   private mutating func toggleAll() {
     let row = selectedRow
     unfoldsAll = !unfoldsAll
@@ -234,7 +234,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
       let isUnfolded = unfolded.contains(row.place)
       let count = row.fieldCount.map { $0 == 1 ? "1 field" : "\($0) fields" } ?? ""
       grid.write(isUnfolded ? theme.unfolded : theme.folded, at: rect.origin, width: 1, style: theme.style(.dim))
-      grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+      grid.write(sign, at: rect.at(2), width: 1, style: theme.style(role))
       let only = isUnfolded ? nil : row.onlyField
       let room = max(0, rect.columns - 4 - (only == nil ? count.count + 1 : 0))
       var spans = [
@@ -243,22 +243,20 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
           theme.style(row.kind == .delete ? .deleted : .text))
       ]
       if let only { spans += [Span("  ")] + FieldText.spans(only, theme: theme) }
-      grid.write(spans, at: Point(column: rect.left + 4, row: rect.top), width: room)
+      grid.write(spans, at: rect.at(4), width: room)
       if only == nil {
         grid.write(count, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
       }
     case .field(let position, let field, let part):
       guard let row = fields[rows[position].place]?[field] else { return }
-      grid.write(
-        FieldText.spans(row, part, theme: theme), at: Point(column: rect.left + 4, row: rect.top),
-        width: max(0, rect.columns - 4))
+      grid.write(FieldText.spans(row, part, theme: theme), at: rect.at(4), width: max(0, rect.columns - 4))
     }
   }
 }
 
 /// A field that differs, on one line: `price  - 8.50  + 8.95  (now 9.10)`.
 enum FieldText {
-  /// The lines that a field takes: its path stands before the first.
+  /// The lines of a field: its path precedes the first.
   enum Part: Sendable, Hashable { case old, new, now }
 
   static func parts(_ row: FieldRow) -> [Part] {

@@ -85,24 +85,22 @@ struct FrequencyPane: ListPane, KeptPane {
       summary += " · min \(NumberFormat.exact(least)) · max \(NumberFormat.exact(greatest))"
       if let sum = numbers.sum { summary += " · sum \(numbers.isRounded ? "~" : "")\(NumberFormat.exact(sum))" }
     }
-    grid.write(
-      summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
+    grid.write(summary, at: inside.at(1), width: inside.columns - 1, style: theme.style(.dim))
     let largest = answer.values.first?.count ?? 0
     let width = max(8, min(40, inside.columns / 2))
     let countWidth = max(9, NumberFormat.count(largest).utf8.count)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let value = answer.values[line]
       grid.write(
-        value.value.text, at: Point(column: rect.left + 2, row: rect.top), width: width,
-        style: theme.style(value.value.role), alignment: value.value.isTrailing ? .trailing : .leading)
+        value.value.text, at: rect.at(2), width: width, style: theme.style(value.value.role),
+        alignment: value.value.isTrailing ? .trailing : .leading)
       grid.write(
-        NumberFormat.count(value.count), at: Point(column: rect.left + width + 3, row: rect.top), width: countWidth,
-        style: theme.style(.number), alignment: .trailing)
+        NumberFormat.count(value.count), at: rect.at(width + 3), width: countWidth, style: theme.style(.number),
+        alignment: .trailing)
       grid.write(
         Bars.bar(
           value.count, largest: largest, width: max(0, inside.columns - width - countWidth - 6), isASCII: theme.isASCII),
-        at: Point(column: rect.left + width + countWidth + 5, row: rect.top),
-        width: max(0, inside.columns - width - countWidth - 5),
+        at: rect.at(width + countWidth + 5), width: max(0, inside.columns - width - countWidth - 5),
         style: theme.style(.bar))
     }
   }

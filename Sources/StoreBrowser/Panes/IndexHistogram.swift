@@ -1,21 +1,21 @@
 import DatastoreModel
 import TerminalKit
 
-/// The picture above the keys of an index: how its entries are spread, with the range as a brush on it.
+/// The histogram above the keys of an index: the distribution of its entries, with the range as a brush on it.
 struct IndexHistogram: Sendable, Equatable {
   private(set) var reply: HistogramReply?
   private var pending: HistogramRequest?
   private var failedRequest: HistogramRequest?
   private var choice = Histogram.Choice.automatic
   private var hasLogLengths = false
-  /// Whether bars say their part of all entries, not of the largest bar.
+  /// Whether bars show their share of all entries, not of the largest bar.
   private var isOfAll = false
-  /// The bin that was stepped to; nil while the selected key says which.
+  /// The bin that the user stepped to; nil if the selected key decides.
   private(set) var bin: Int?
 
   var histogram: Histogram? { reply?.histogram }
 
-  /// Rows of bars that a pane has room for; 0 is none. Beside the table it is all picture, and the keys come with the focus.
+  /// The rows of bars that fit into a pane; 0 for none. Beside the table it is only a histogram, and the keys appear with the focus.
   static func bars(_ frame: PaneFrame) -> Int {
     guard frame.rows >= 7 else { return 0 }
     return frame.isFocused ? min(8, max(2, (frame.rows - 3) * 2 / 5)) : min(8, frame.rows - 2)
@@ -42,7 +42,7 @@ struct IndexHistogram: Sendable, Equatable {
     self.reply = found
   }
 
-  /// What failed is not asked again before something changes.
+  /// A failed request is not sent again before something changes.
   mutating func failed() {
     failedRequest = pending
     pending = nil
@@ -56,7 +56,7 @@ struct IndexHistogram: Sendable, Equatable {
 
   // MARK: Keys
 
-  /// Steps to the next bin that has entries; answers its run of the index.
+  /// Steps to the next bin that has entries. Returns its run of the index.
   mutating func step(by lines: Int, from rank: Int?) -> Range<Int>? {
     guard let histogram, !histogram.bins.isEmpty else { return nil }
     var next = (bin ?? rank.flatMap { histogram.bin(ofRank: $0) } ?? 0) + lines
@@ -68,13 +68,13 @@ struct IndexHistogram: Sendable, Equatable {
 
   mutating func leaveBin() { bin = nil }
 
-  /// Stands in the bin that has a rank, as a picture shows it.
+  /// Selects the bin with a rank, as a chart shows it.
   mutating func stand(at rank: Int?) { bin = bin ?? rank.flatMap { histogram?.bin(ofRank: $0) } }
 
-  /// The entries of the bin that was stepped to.
+  /// The entries of the selected bin.
   var ranks: Range<Int>? { bin.flatMap { histogram?.bins[$0].ranks } }
 
-  /// The range of the bin that was stepped to.
+  /// The range of the selected bin.
   var interval: KeyInterval? { bin.flatMap { histogram?.interval(of: $0..<$0 + 1) } }
 
   mutating func stepScale(in session: inout Session) {
@@ -99,24 +99,24 @@ struct IndexHistogram: Sendable, Equatable {
 
   // MARK: Drawing
 
-  /// What a wide pane has beside the bars.
+  /// The width of the text beside the bars in a wide pane.
   private static let textColumns = 36
 
   private static func picture(in inside: Rect) -> Rect {
     inside.columns >= 110 ? inside.split(right: textColumns).left : inside
   }
 
-  /// Columns left of the axis: the greatest count, and what has no place on the axis.
+  /// The columns left of the axis: for the greatest count, and for entries without a place on the axis.
   private static func margin(_ histogram: Histogram?) -> Int {
     10 + (histogram?.asides ?? []).reduce(0) { $0 + max(3, SafeText.width($1.label)) + 1 }
   }
 
-  /// Draws bars, axis and words into the rows of `rect`; the last of them is that of the axis.
+  /// Draws bars, axis and words into the rows of `rect`; the last row is the axis.
   ///
   /// - Parameters:
-  ///   - range: the entries of the range that is set; nil for none.
-  ///   - rank: where the selected key's entries begin.
-  ///   - hasKeys: whether the pane has the keys, which are told then.
+  ///   - range: the entries of the set range; nil for none.
+  ///   - rank: the first entry of the selected key.
+  ///   - hasKeys: whether the pane has the focus; then its keys are shown.
   func draw(
     in rect: Rect, range: Range<Int>?, interval: KeyInterval?, rank: Int?, hasKeys: Bool, on grid: inout CellGrid,
     session: Session
@@ -183,7 +183,7 @@ struct IndexHistogram: Sendable, Equatable {
     }
   }
 
-  /// The ends of the range as posts between the bars.
+  /// Draws the ends of the range as posts between the bars.
   private func drawBrush(
     _ range: Range<Int>, _ histogram: Histogram, _ layout: BarLayout, in bars: Rect, on grid: inout CellGrid,
     theme: Theme
@@ -214,7 +214,7 @@ struct IndexHistogram: Sendable, Equatable {
       labels, at: Point(column: bars.left, row: bars.bottom), columns: bars.columns, style: theme.style(.dim))
     if let current {
       let mark = Point(column: bars.left + layout.column(of: current) + layout.width / 2, row: bars.bottom)
-      // A label that stands there says more than the mark: the bar itself is marked too.
+      // A label is more useful than the mark, which does not replace it; the bar itself is marked, too.
       func isBlank(_ step: Int) -> Bool { grid[Point(column: mark.column + step, row: mark.row)].text == " " }
       if isBlank(0), isBlank(-1) || isBlank(1) {
         grid[mark] = Cell(text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
@@ -222,7 +222,7 @@ struct IndexHistogram: Sendable, Equatable {
     }
   }
 
-  /// Powers of ten before others, round numbers before those between.
+  /// Powers of ten come before other round numbers, and these before the rest.
   private static func weight(_ label: String, isLimit: Bool) -> Int {
     guard isLimit else { return 0 }
     let digits = label.drop { $0 == "-" || $0 == "0" || $0 == "." }
@@ -260,13 +260,11 @@ struct IndexHistogram: Sendable, Equatable {
       : ["5 its keys and its range"]
     lines += keys.map { ($0, .dim) }
     for (row, line) in lines.prefix(rect.rows).enumerated() {
-      grid.write(
-        line.0, at: Point(column: rect.left + 1, row: rect.top + row), width: rect.columns - 2,
-        style: theme.style(line.1))
+      grid.write(line.0, at: rect.at(1, row), width: rect.columns - 2, style: theme.style(line.1))
     }
   }
 
-  /// `1 M ..< 1.25 M`, or what the keys of a bin begin with.
+  /// `1 M ..< 1.25 M`, or the common prefix of a bin's keys.
   private static func text(of bin: Int, _ histogram: Histogram) -> String {
     let label = ScaledNumber.axis(histogram.bins[bin].label)
     let end = bin + 1 < histogram.bins.count ? histogram.bins[bin + 1].label : histogram.endLabel
@@ -279,7 +277,7 @@ struct IndexHistogram: Sendable, Equatable {
     }
   }
 
-  /// The same in words for the line above the bars.
+  /// The same in words, for the line above the bars.
   func summary(rank: Int?) -> String? {
     guard let histogram, let current = bin ?? rank.flatMap({ histogram.bin(ofRank: $0) }),
       histogram.bins.indices.contains(current)

@@ -76,7 +76,7 @@ extension IndexPane {
       }
       spans.append(Span(text))
     }
-    grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1)
+    grid.write(spans, at: inside.at(1), width: inside.columns - 1)
     guard rows > 1 else { return }
     if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, session) }
     histogram.draw(
@@ -137,11 +137,11 @@ extension IndexPane {
     let width = keyWidth(rect)
     let value = ValueText(key: row.key)
     grid.write(
-      Self.text(of: row.key), at: Point(column: rect.left + 2, row: rect.top),
-      width: width, style: theme.style(value.role), alignment: value.isTrailing ? .trailing : .leading)
+      Self.text(of: row.key), at: rect.at(2), width: width, style: theme.style(value.role),
+      alignment: value.isTrailing ? .trailing : .leading)
     grid.write(
-      NumberFormat.count(row.count), at: Point(column: rect.left + width + 3, row: rect.top),
-      width: countWidth, style: theme.style(.number), alignment: .trailing)
+      NumberFormat.count(row.count), at: rect.at(width + 3), width: countWidth, style: theme.style(.number),
+      alignment: .trailing)
     // A label that is the key itself says nothing new.
     var text = row.identifiers.enumerated().map { place, identifier in
       let label = row.labels.indices.contains(place) ? row.labels[place] : nil
@@ -152,7 +152,7 @@ extension IndexPane {
       text += "   \(theme.warningSign) sorts apart from \(before.key)"
     }
     let left = width + 5 + countWidth
-    grid.write(text, at: Point(column: rect.left + left, row: rect.top), width: max(0, rect.columns - left))
+    grid.write(text, at: rect.at(left), width: max(0, rect.columns - left))
   }
 
   /// Whether two keys differ only in case or spaces, which a person may take for one.

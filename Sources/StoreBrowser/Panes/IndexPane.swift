@@ -80,7 +80,7 @@ struct IndexPane: KeptPane, Equatable {
     } else if frame.isFocused, !asksDistinct {
       asksDistinct = true
       guard index != nil else {
-        // Every identifier is there once.
+        // Every identifier occurs once.
         distinct = bounds.count
         return
       }
@@ -89,7 +89,7 @@ struct IndexPane: KeptPane, Equatable {
     }
   }
 
-  /// Stands at the key of the record that the table has selected, where that is another than before.
+  /// Selects the key of the table's selected record, if that has changed.
   mutating func stand(atSelectionOf session: inout Session) {
     guard pending == nil, let datastore, let rank = session.looking.rank, rank != followed,
       bounds?.contains(rank) == true, commit == session.shown
@@ -114,13 +114,13 @@ struct IndexPane: KeptPane, Equatable {
   private mutating func reveal(frame: PaneFrame) {
     let visible = max(1, frame.rows - Self.headerRows(frame))
     selection = max(0, min(selection, rows.count - 1))
-    // What follows the table turns a page at a time: lines that moved with every step would cost more than the step.
+    // Without focus the pane follows the table a page at a time: moving lines with every step would cost more than the step.
     if selection < top { top = frame.isFocused ? selection : selection - visible + 1 }
     if selection >= top + visible { top = frame.isFocused ? selection - visible + 1 : selection }
     top = max(0, min(top, rows.count - visible))
   }
 
-  /// Range and check, the bars with their axis, and the titles of the columns.
+  /// The range and the check, the bars with their axis, and the titles of the columns.
   static func headerRows(_ frame: PaneFrame) -> Int {
     let bars = IndexHistogram.bars(frame)
     return bars > 0 ? bars + 3 : 1
@@ -159,7 +159,7 @@ struct IndexPane: KeptPane, Equatable {
     }
   }
 
-  /// Whether an answer is about what is shown.
+  /// Whether a reply is about the shown contents.
   private func isCurrent(_ request: DistinctRequest) -> Bool {
     request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
@@ -192,7 +192,7 @@ struct IndexPane: KeptPane, Equatable {
       if command == .lowerBound { interval.lower = bin.lower } else { interval.upper = bin.upper }
       session.intend(.setRange(interval))
     case .open where histogram.interval != nil:
-      // A bin within the range that is set is seen there with the rest of it.
+      // A bin within the set range is shown with the rest of the range.
       let isInside = range != nil && histogram.ranks.flatMap { bin in bounds?.overlaps(bin) } == true
       if !isInside { session.intend(.setRange(histogram.interval)) }
       session.intend(.focus(.table))
@@ -228,7 +228,7 @@ struct IndexPane: KeptPane, Equatable {
     return true
   }
 
-  /// Steps to the next bin, and the keys with it where the range has them.
+  /// Steps to the next bin, and selects its keys if the range contains them.
   private mutating func stepBin(_ lines: Int, _ datastore: String, in session: inout Session) {
     guard let ranks = histogram.step(by: lines, from: selected?.rank), let bounds, ranks.overlaps(bounds) else {
       return

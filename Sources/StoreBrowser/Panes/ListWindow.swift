@@ -1,15 +1,15 @@
-/// Where one is in a list of any length: the selected line and the first visible one.
+/// The position in a list of any length: the selected line and the first visible one.
 struct ListWindow: Sendable, Hashable {
   var selection = 0
   var top = 0
 
-  /// Moves by lines and stays inside.
+  /// Moves by lines and stays within the list.
   mutating func move(by lines: Int, count: Int) { select(selection + lines, count: count) }
 
   mutating func select(_ line: Int, count: Int) { selection = max(0, min(line, count - 1)) }
 
-  /// Scrolls so that the selection is among the visible rows: no further than needed for a step, and after a jump so that
-  /// it stands in the middle.
+  /// Scrolls so that the selection is among the visible rows: only as far as needed for a step, but after a jump so that the selection is
+  /// in the middle.
   mutating func reveal(rows: Int, count: Int) {
     selection = max(0, min(selection, count - 1))
     guard rows > 0 else {
@@ -26,7 +26,7 @@ struct ListWindow: Sendable, Hashable {
     top = max(0, min(top, count - rows))
   }
 
-  /// Moves as a movement command asks; false for any other command.
+  /// Moves as a movement command asks. Returns false for any other command.
   mutating func move(_ command: Command, argument: String?, rows: Int, count: Int) -> Bool {
     switch command {
     case .down: move(by: 1, count: count)
@@ -72,7 +72,7 @@ enum Position: Hashable, Sendable {
     }
   }
 
-  /// The line it means, from 0; may lie outside of the list.
+  /// Returns the line that it means, from 0; may be outside the list.
   func line(from selection: Int, count: Int) -> Int {
     switch self {
     case .row(let row): max(0, row - 1)

@@ -1,13 +1,13 @@
-/// One row of the pane table: what the browser must know of a pane to give it a place, keys and answers.
+/// One row of the pane table: the properties of a pane that give it a place, keys and the results of work.
 struct PaneEntry: Sendable {
   let id: PaneID
   /// The digit in the title, which is the key.
   let digit: Int?
   /// As help and the title line call it.
   let name: String
-  /// The panes of the view in which it opens where it is not on the screen, itself among them, the main one first.
+  /// The panes of the view in which it opens if it is not on the screen, including itself, the main one first.
   let view: [PaneID]
-  /// The work whose answers, progress and failures it hears.
+  /// The work whose results, progress and failures it receives.
   let work: Set<WorkSlot>
   /// The commands whose keys stand at the foot of the screen, the most useful first. An overlay takes these, moving and
   /// leaving, and no others.
@@ -46,7 +46,7 @@ enum PaneTable {
   static let panes: [PaneEntry] = [
     StoresPane.entry, TablePane.entry, RecordPane.entry, HistoryPane.entry, IndexPane.entry, MigrationPane.entry,
     RemotesPane.entry, DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry, DescribePane.entry, PlotPane.entry,
-    MergePane.entry,
+    MergePane.entry, GroupPane.entry,
   ]
 
   /// Panes that lie over the others and have the keys.
@@ -61,7 +61,7 @@ enum PaneTable {
 
   private static let byID = Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// The panes that hear of a kind of work.
+  /// The panes that receive the results of a kind of work.
   static func listeners(of slot: WorkSlot) -> [PaneID] { bySlot[slot] ?? [] }
 
   private static let bySlot: [WorkSlot: [PaneID]] = all.reduce(into: [:]) { result, entry in
@@ -105,7 +105,7 @@ struct PaneSet: Sendable {
     }
   }
 
-  /// Takes a pane out, so that what it holds has one owner while it is changed; nil where there is none of this name.
+  /// Takes a pane out, so that its contents have one owner while it is changed; nil if no pane has this name.
   mutating func remove(_ id: PaneID) -> (any Pane)? { panes.removeValue(forKey: id) }
 
   mutating func put(_ pane: any Pane) { panes[pane.id] = pane }

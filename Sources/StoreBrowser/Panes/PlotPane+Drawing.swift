@@ -114,7 +114,7 @@ extension PlotPane {
         spans.append(Span("\(value.text)  "))
       }
     }
-    grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2)
+    grid.write(spans, at: inside.at(1), width: inside.columns - 2)
   }
 
   private func drawCross(
@@ -146,7 +146,7 @@ extension PlotPane {
 
   private func cell(of value: (x: Double, y: Double), _ reply: PlotReply, _ rect: Rect, _ form: ChartForm) -> Point? {
     guard let dot = reply.count.dot(value.x, value.y) else { return nil }
-    return Point(column: rect.left + dot.column / form.dotsAcross, row: rect.top + dot.row / form.dotsDown)
+    return rect.at(dot.column / form.dotsAcross, dot.row / form.dotsDown)
   }
 
   /// The point under the cross-hair.

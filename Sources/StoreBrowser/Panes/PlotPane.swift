@@ -2,8 +2,8 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// Two fields of the rows of the table as a picture of dots, a third by colour and mark. A cross-hair names the record
-/// that is nearest; a rectangle becomes a filter.
+/// Two fields of the table's rows as a chart of dots, with a third by colour and mark. A cross-hair names the nearest record; a rectangle
+/// becomes a filter.
 struct PlotPane: KeptPane {
   static let entry = PaneEntry(
     .plot, name: "Plot", work: [.plot, .plotPoint],
@@ -19,7 +19,7 @@ struct PlotPane: KeptPane {
     ]
   ) { PlotPane() }
 
-  /// What is plotted; the room is that of the frame.
+  /// The request of the plot; the frame gives its room.
   var subject: PlotRequest?
   private var pending: PlotRequest?
   private(set) var reply: PlotReply?
@@ -49,7 +49,7 @@ struct PlotPane: KeptPane {
     request.commit = session.shown
     if request != reply?.request, request != pending {
       if subject?.commit != session.shown {
-        // Ranks are of one commit; another's are asked of the whole order.
+        // Ranks belong to one commit; for another commit the whole order is requested.
         request.ranks = nil
         request.source.filter = nil
         subject = request
@@ -72,7 +72,7 @@ struct PlotPane: KeptPane {
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     if let found = reply as? PlotReply, found.request == pending {
       pending = nil
-      // The fields that suited best are those of the further questions.
+      // Later requests use the fields that were chosen as the most suitable ones.
       subject?.x = found.x
       subject?.y = found.y
       var named = found
@@ -135,7 +135,7 @@ struct PlotPane: KeptPane {
     return true
   }
 
-  /// The keys that change the size of columns and panes elsewhere change that of the picture here.
+  /// The keys that elsewhere change the size of columns and panes change the size of the chart here.
   func short(_ command: Command) -> String? {
     switch command {
     case .larger: "closer"
@@ -164,7 +164,7 @@ struct PlotPane: KeptPane {
     subject?.frame = ScatterCount.Frame(x: part(frame.x, cross.x), y: part(frame.y, cross.y))
   }
 
-  /// The rows within a rectangle, as a filter says it.
+  /// A filter for the rows within a rectangle.
   static func filter(
     _ reply: PlotReply, _ corner: (x: Double, y: Double), _ other: (x: Double, y: Double)
   ) -> String {
@@ -205,10 +205,10 @@ struct PlotPane: KeptPane {
 
   // MARK: Drawing
 
-  /// Columns for the marks of the upright axis.
+  /// Columns for the marks of the vertical axis.
   static let margin = 8
 
-  /// The cells that the dots may have.
+  /// The cells available for the dots.
   static func room(_ frame: PaneFrame) -> Size {
     Size(columns: frame.columns - margin - 1, rows: frame.rows - 3)
   }

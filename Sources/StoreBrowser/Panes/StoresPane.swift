@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// Pane 1: datastores, the indexes of the one that is open, named views, what is staged, pins.
+/// Pane 1: datastores, the indexes of the open one, named views, staged changes, letters in the inbox, pins.
 struct StoresPane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
     .stores, digit: 1, name: "Stores", work: [.newest, .smallHistogram],
@@ -13,11 +13,11 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   /// The index that orders the table, which the pane marks.
   var index: String?
   var filter: String?
-  /// The newest commits, where there is room below the rest.
+  /// The newest commits, if there is room below the rest.
   private var newest: NewestReply?
   private var asked: NewestRequest?
   private var room = 0
-  /// What stands on the screen already, larger, is not shown here too.
+  /// Whether the histogram or the history is already on the screen, larger: then it is not shown here, too.
   private var hasIndexBeside = false
   private var hasHistoryBeside = false
   private var histogram = SmallHistogram()
@@ -30,9 +30,10 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     case leftOut(Int)
     case view(String)
     case staged(RecordPlace)
+    case letter(LetterNotice)
     case pin(Pin)
     case commit(Int)
-    /// A row of the small histogram; the first stands for all.
+    /// A row of the small histogram; the first stands for the whole.
     case picture(Int)
 
     var isSelectable: Bool {
@@ -73,11 +74,13 @@ struct StoresPane: ListPane, KeptPane, Equatable {
       lines += [.blank, .heading("STAGED", trailing: "w review")]
       lines += session.staged.first(50).map { .staged($0) }
     }
+    let letters = session.facts.letters
+    if !letters.isEmpty { lines += [.blank, .heading("LETTERS", trailing: "")] + letters.map { .letter($0) } }
     if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: "")] + outline.pins.map { .pin($0) } }
     return lines
   }
 
-  /// The small histogram that stands below the names.
+  /// The small histogram below the names.
   func smallHistogram(_ session: Session) -> Histogram? { histogram.current(session) }
 
   private func hasPicture(_ standing: [Line]) -> Bool {
@@ -99,10 +102,10 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     histogram.answered(reply)
   }
 
-  /// The commits and the histogram are no more than an addition: without them there are none.
+  /// The commits and the histogram are only an addition; if they fail, they are left out.
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {}
 
-  /// Puts the selection on the datastore or index that is open.
+  /// Selects the open datastore or index.
   mutating func reveal(_ session: Session) {
     let lines = lines(session)
     let wanted: Line? = index.map { .index($0) } ?? session.datastore.map { .datastore($0) }
@@ -147,6 +150,9 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     case .leftOut:
       session.intend(.open(.migration))
       return
+    case .letter(let letter):
+      session.intend(.present(ReviewOverlay(subject: .letter(letter))))
+      return
     case .pin(let pin): session.intend(.travel(pin.commit))
     case .commit(let position):
       guard let newest, newest.commits.indices.contains(position) else { return }
@@ -156,7 +162,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     session.intend(.focus(.table))
   }
 
-  /// Leaves headings and blank lines in the direction one came from.
+  /// Skips headings and blank lines in the direction of the move.
   private mutating func settle(_ lines: [Line], from before: Int) {
     let step = list.selection < before ? -1 : 1
     var line = list.selection
@@ -210,12 +216,9 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     func write(_ sign: String, _ text: String, _ trailing: String, role: Role = .text, trailingRole: Role = .dim) {
       let used = SafeText.width(trailing)
       grid.write(sign, at: rect.origin, width: 1, style: theme.style(role))
+      grid.write(text, at: rect.at(1), width: max(0, rect.columns - 2 - used), style: theme.style(role))
       grid.write(
-        text, at: Point(column: rect.left + 1, row: rect.top), width: max(0, rect.columns - 2 - used),
-        style: theme.style(role))
-      grid.write(
-        trailing, at: Point(column: rect.left + 1, row: rect.top), width: rect.columns - 1,
-        style: theme.style(trailingRole), alignment: .trailing)
+        trailing, at: rect.at(1), width: rect.columns - 1, style: theme.style(trailingRole), alignment: .trailing)
     }
     switch line {
     case .blank: break
@@ -248,6 +251,11 @@ struct StoresPane: ListPane, KeptPane, Equatable {
       guard let edit = session.staged.edits[place] else { break }
       let (sign, role) = Self.sign(of: edit.kind)
       write(sign, named(place.identifier, Self.label(of: edit, session)), place.datastore, role: role)
+    case .letter(let letter):
+      let name = [letter.action, letter.program].first { !$0.isEmpty } ?? letter.name.description
+      write(
+        letter.reason == nil ? " " : theme.warningSign, name, letter.isRefused ? "refused" : "waits",
+        role: letter.reason == nil ? .text : .warning)
     case .pin(let pin): write(theme.pinned, pin.name, pin.commit.description)
     case .commit(let position):
       guard let newest, newest.commits.indices.contains(position) else { break }
@@ -259,7 +267,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  /// What a record with staged changes is called.
+  /// The label of a record with staged changes.
   private static func label(of edit: RecordEdit, _ session: Session) -> String? {
     guard let coding = session.outline?.datastore(edit.datastore)?.descriptor.coding,
       let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes)
@@ -311,7 +319,7 @@ extension StagedStep {
 struct NewestRequest: Question, Hashable {
   var head: CommitNumber
 
-  /// As many as any sidebar has room for.
+  /// As many as fit into any sidebar.
   private static let limit = 40
 
   func reply(in context: WorkContext) throws(ModelError) -> NewestReply {

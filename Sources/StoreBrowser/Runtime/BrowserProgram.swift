@@ -19,6 +19,7 @@ package final class BrowserProgram: TerminalProgram {
   private let configuration: BrowserConfiguration
   private var editorFile: EditorFile?
   private var keyTime: ContinuousClock.Instant?
+  private var hasDrawn = false
 
   package init(
     store: any ReadableStore, configuration: BrowserConfiguration, files: BrowserFiles,
@@ -55,6 +56,7 @@ package final class BrowserProgram: TerminalProgram {
   }
 
   package func draw(size: Size) -> CellGrid {
+    hasDrawn = true
     let grid = browser.picture(size: size)
     if let keyTime {
       let duration = ContinuousClock.now - keyTime
@@ -66,7 +68,8 @@ package final class BrowserProgram: TerminalProgram {
 
   package var isIdle: Bool { runtime.isIdle && browser.typeAhead.isEmpty }
 
-  package var answersSoon: Bool { runtime.answersSoon }
+  /// The reply to a key mostly arrives within a millisecond. The rows of the first picture take longer; until then the title is shown.
+  package var picturePatience: Int { runtime.answersSoon ? hasDrawn ? 4 : 250 : 0 }
 
   package func finish() -> String? {
     runtime.stop(waits: !browser.leavesAtOnce)
@@ -137,7 +140,7 @@ package final class BrowserProgram: TerminalProgram {
   }
 }
 
-/// A temporary file only its owner can read.
+/// A temporary file that only its owner can read.
 private struct EditorFile {
   let path: String
 
@@ -161,7 +164,7 @@ private struct EditorFile {
 }
 
 extension BrowserConfiguration {
-  /// What the terminal can show decides the theme, unless a person chose one.
+  /// The theme that suits the terminal's abilities, unless the user chose one.
   func theme(in surroundings: TerminalSurroundings) -> Theme {
     var theme = self.theme
     if let chosen = settings.theme {

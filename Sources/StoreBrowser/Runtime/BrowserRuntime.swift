@@ -2,32 +2,31 @@ import Dispatch
 package import DatastoreModel
 import Locks
 
-/// Runs the browser's work on threads of its own and posts what it reports.
+/// Runs the browser's work on its own threads and posts the reports.
 ///
-/// Quick questions (rows, a record) go one after the other on one thread, so that they are never behind a long scan;
-/// long work has a thread each; what is kept on disk is saved in the order in which it was asked, and what is staged on a
-/// thread that does nothing else: it never stands behind a server. Progress is posted at most ten times a second, all that
-/// was found between included; the first that was found at once.
+/// Quick questions (rows, a record) run one after the other on one thread, so that they never wait for a long scan; long work has a thread
+/// each. Saves run in the order of their requests. Staged changes have a thread of their own, so that they never wait for a server.
+/// Progress is posted at most ten times a second, with all results since the last post; the first result is posted at once.
 package final class BrowserRuntime: Sendable {
   private struct State {
     var open: [WorkID: Cancellation] = [:]
     var posted: [Message] = []
     var isStopped = false
-    var follower: (any Sendable & AnyObject)?
+    var followers: [any Sendable & AnyObject] = []
     var stirs = false
     /// Whether the clock has ticked since the last look.
     var ticks = false
-    /// What was measured and not taken yet, and whether a measurement is under way.
+    /// The measured figures that were not taken yet, and whether a measurement runs.
     var figures: WorkFigures?
     var isMeasuring = false
-    /// Tells the clock that runs from those before it.
+    /// Distinguishes the present clock from earlier ones.
     var clockTurn = 0
-    /// Pieces of work done since the store was last told to let go of memory.
+    /// The number of pieces of work since the store last released memory.
     var done = 0
   }
 
-  /// Says that messages wait. A function that is itself the value of a lock is wrapped anew each time it is looked at, so that each
-  /// call would take longer than the one before.
+  /// Signals that messages wait. If a function is itself the value of a lock, every access wraps it again, so that each call would take
+  /// longer than the one before.
   private struct Alarm {
     var ring: @Sendable () -> Void = {}
   }
@@ -37,7 +36,7 @@ package final class BrowserRuntime: Sendable {
   private let files: BrowserFiles
   private let warmUp: (any WarmUpDriver)?
   private let alarm = Mutex(Alarm())
-  /// Work that keeps what a person did, and other work that may leave something behind.
+  /// Work that saves what the user did, and other work that may leave files behind.
   private let kept = DispatchGroup()
   private let others = DispatchGroup()
   private let quick = DispatchQueue(label: "browser.quick", qos: .userInteractive)
@@ -52,14 +51,15 @@ package final class BrowserRuntime: Sendable {
     self.warmUp = warmUp
   }
 
-  /// Begins to follow the store. `wake` is called from any thread whenever messages wait.
+  /// Begins to follow the store. `wake` is called, on any thread, whenever messages wait.
   package func start(wake: @escaping @Sendable () -> Void) {
     alarm.withLock { $0.ring = wake }
-    let follower = try? store.follow { [weak self] in self?.stir() }
-    state.withLock { $0.follower = follower }
+    let follower: (any Sendable & AnyObject)? = try? store.follow { [weak self] in self?.stir() }
+    let inbox: (any Sendable & AnyObject)? = (store as? OwnStore)?.inbox?.watchIfPresent { [weak self] in self?.stir() }
+    state.withLock { $0.followers = [follower, inbox].compactMap { $0 } }
   }
 
-  /// Takes what was posted since the last call.
+  /// Takes the messages posted since the last call.
   package func drainMessages() -> [Message] {
     state.withLock { state in
       var posted = state.posted
@@ -76,12 +76,12 @@ package final class BrowserRuntime: Sendable {
     }
   }
 
-  /// Whether no work is open and nothing waits to be taken.
+  /// Whether no work runs and no message waits.
   package var isIdle: Bool {
     state.withLock { $0.open.isEmpty && $0.posted.isEmpty && !$0.stirs }
   }
 
-  /// Whether a quick question is open, or its answer waits to be taken.
+  /// Whether a quick question is open, or its reply waits to be taken.
   var answersSoon: Bool {
     state.withLock { state in
       !state.posted.isEmpty
@@ -91,7 +91,7 @@ package final class BrowserRuntime: Sendable {
     }
   }
 
-  /// Starts or cancels work; other effects are the terminal's.
+  /// Starts or cancels work; the terminal handles other effects.
   package func run(_ effect: Effect) {
     switch effect {
     case .start(let id, let work): start(work, id)
@@ -103,12 +103,12 @@ package final class BrowserRuntime: Sendable {
 
   private static let patience: Double = 2
 
-  /// Cancels everything but what is being saved or committed, and waits for that where asked; for the rest a moment, in which it takes
-  /// away what it has half written.
+  /// Cancels everything except saves and commits, and waits for those if asked. It waits a moment for the rest, which removes its
+  /// unfinished files.
   package func stop(waits: Bool = true) {
     let open = state.withLock { state in
       state.isStopped = true
-      state.follower = nil
+      state.followers = []
       return state.open.filter { !$0.key.slot.isKept }.map(\.value)
     }
     for cancellation in open { cancellation.cancel() }
@@ -116,7 +116,7 @@ package final class BrowserRuntime: Sendable {
     _ = others.wait(timeout: .now() + Self.patience)
   }
 
-  /// A tick every second, while something runs. A clock that was set anew or stopped ticks no more.
+  /// Ticks every second while something runs. An earlier clock, or a stopped one, no longer ticks.
   private func setClock(_ isOn: Bool) {
     let turn = state.withLock { state in
       state.clockTurn += 1
@@ -129,7 +129,7 @@ package final class BrowserRuntime: Sendable {
     clock.asyncAfter(deadline: .now() + 1) { [weak self] in self?.tick(turn) }
   }
 
-  /// Ticks, and measures beside the clock: a server that does not answer stops it not.
+  /// Ticks, and measures on another thread: a server that does not answer does not stop the clock.
   private func tick(_ turn: Int) {
     let (isDue, measures) = state.withLock { state in
       guard state.clockTurn == turn, !state.isStopped else { return (false, false) }
@@ -165,7 +165,7 @@ package final class BrowserRuntime: Sendable {
   }
 
   private func answer(_ work: any Question, _ id: WorkID, _ cancellation: Cancellation) {
-    // Of what is staged a later saving has all.
+    // A cancelled save of staged changes is skipped, because a later one saves them all.
     guard !cancellation.isCancelled || id.slot.isKept && id.slot != .staging else {
       finish(id, .cancelled)
       return
@@ -190,10 +190,10 @@ package final class BrowserRuntime: Sendable {
     tidy(after: id.slot)
   }
 
-  /// What is taken when long work begins and when it has ended; between, the clock says.
+  /// Measures when long work begins and when it has ended; in between, the clock measures.
   private func measure(_ id: WorkID) { post(.tick(WorkFigures(of: store)), isOpen: id) }
 
-  /// Keeps memory flat however long somebody reads on: at once after work that reads widely, otherwise now and then.
+  /// Limits memory however long the user reads: releases it at once after work that reads much, otherwise now and then.
   private func tidy(after slot: WorkSlot) {
     let isDue = state.withLock { state in
       state.done += 1
@@ -231,13 +231,12 @@ package final class BrowserRuntime: Sendable {
   }
 }
 
-/// Lets progress through at most ten times a second; the first at once, and the first that was found, and what was found between all
-/// together.
+/// Passes on progress at most ten times a second: the first report and the first result at once, and later results together.
 final class ProgressThrottle: Sendable {
   private struct State {
     var waiting: Progress?
     var last: ContinuousClock.Instant?
-    /// Whether something that was found has gone through.
+    /// Whether a result has been passed on.
     var hasFound = false
   }
 
@@ -249,7 +248,7 @@ final class ProgressThrottle: Sendable {
   func report(_ progress: Progress, at now: ContinuousClock.Instant = .now) {
     let ready: [Progress] = state.withLock { state in
       var ready: [Progress] = []
-      // The last word of one step is not lost to the first of the next.
+      // The last report of one step must not be replaced by the first of the next.
       if let waiting = state.waiting, !waiting.isOfSameStep(as: progress) {
         ready.append(waiting)
         state.waiting = nil
@@ -278,7 +277,7 @@ final class ProgressThrottle: Sendable {
 }
 
 extension Progress {
-  /// Whether something was found that a person waits to see.
+  /// Whether there are results that the user waits to see.
   fileprivate var hasFound: Bool {
     switch found {
     case .ranks(let ranks): !ranks.isEmpty
@@ -292,7 +291,7 @@ extension Progress {
     return first.title == second.title
   }
 
-  /// This progress with what an earlier one found as well.
+  /// Returns this progress with the results of an earlier one added.
   fileprivate func after(_ earlier: Progress?) -> Progress {
     var merged = self
     switch (earlier?.found, found) {

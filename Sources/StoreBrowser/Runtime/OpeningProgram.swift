@@ -7,7 +7,7 @@ package import TerminalKit
 ///
 /// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened.
 package final class OpeningProgram: TerminalProgram {
-  /// What a browser is made of.
+  /// The parts of a browser.
   package struct Opened: Sendable {
     package var store: any ReadableStore
     package var configuration: BrowserConfiguration
@@ -31,7 +31,10 @@ package final class OpeningProgram: TerminalProgram {
 
   private let name: String
   private let configuration: BrowserConfiguration
-  private let open: @Sendable () throws -> Opened
+  /// Opens a store, and reports how much of a file was read.
+  package typealias Open = @Sendable (_ progress: @escaping WorkProgress) throws -> Opened
+
+  private let open: Open
   private let outcome = Outcome()
   private var program: BrowserProgram?
   private var surroundings = TerminalSurroundings(size: Size(columns: 80, rows: 24))
@@ -40,12 +43,10 @@ package final class OpeningProgram: TerminalProgram {
   package private(set) var problem: (any Error)?
 
   /// - Parameters:
-  ///   - path: the store's, for the first picture.
-  ///   - configuration: for the looks of the first picture.
+  ///   - path: the path of the store, for the first picture.
+  ///   - configuration: for the appearance of the first picture.
   ///   - open: opens the store; called once, on another thread.
-  package init(
-    path: String, configuration: BrowserConfiguration, open: @escaping @Sendable () throws -> Opened
-  ) {
+  package init(path: String, configuration: BrowserConfiguration, open: @escaping Open) {
     name = path.split(separator: "/").last.map(String.init) ?? path
     self.configuration = configuration
     self.open = open
@@ -55,7 +56,13 @@ package final class OpeningProgram: TerminalProgram {
     self.surroundings = surroundings
     self.wake = wake
     DispatchQueue.global(qos: .userInteractive).async { [open, outcome] in
-      outcome.set(Result(catching: open))
+      let result = Result {
+        try open { done, total in
+          if outcome.note(done, of: total) { wake() }
+          return true
+        }
+      }
+      outcome.set(result)
       wake()
     }
     return configuration.settings.mouse ? [] : [.mouse(false)]
@@ -88,21 +95,41 @@ package final class OpeningProgram: TerminalProgram {
 
   package func draw(size: Size) -> CellGrid {
     program?.draw(size: size)
-      ?? Browser.openingPicture(size: size, name: name, theme: configuration.theme(in: surroundings))
+      ?? Browser.openingPicture(
+        size: size, name: name, state: outcome.state, theme: configuration.theme(in: surroundings))
   }
 
   package var isIdle: Bool { program?.isIdle ?? false }
 
   package var awaitsAnswer: Bool { program == nil }
 
-  package var answersSoon: Bool { program?.answersSoon ?? false }
+  package var picturePatience: Int { program?.picturePatience ?? 0 }
 
   package func finish() -> String? { program?.finish() }
 }
 
-/// What opening came to, handed from its thread to the loop's.
+/// The progress and the result of opening, passed from its thread to the loop's.
 private final class Outcome: Sendable {
   private let result = Mutex<Result<OpeningProgram.Opened, any Error>?>(nil)
+  private let progress = Mutex<(done: Int, total: Int, next: ContinuousClock.Instant)>((0, 0, .now))
+
+  /// Notes how much was read. Returns true, at most four times a second, if that should be shown.
+  func note(_ done: Int, of total: Int) -> Bool {
+    progress.withLock { progress in
+      (progress.done, progress.total) = (done, total)
+      guard ContinuousClock.now >= progress.next else { return false }
+      progress.next = .now + .milliseconds(250)
+      return true
+    }
+  }
+
+  var state: String {
+    let (done, total, _) = progress.withLock { $0 }
+    guard done > 0 else { return "opening…" }
+    guard total > 0 else { return "reading for types… \(NumberFormat.count(done))" }
+    return
+      "reading… \(NumberFormat.count(done)) of \(NumberFormat.count(total))  \(NumberFormat.percent(done, of: total))"
+  }
 
   func set(_ value: Result<OpeningProgram.Opened, any Error>) { result.withLock { $0 = value } }
 
@@ -115,11 +142,10 @@ private final class Outcome: Sendable {
 }
 
 extension Browser {
-  /// The title alone: the panes come with what they show, so that none is drawn twice.
-  static func openingPicture(size: Size, name: String, theme: Theme) -> CellGrid {
+  /// The title alone: the panes appear with their contents, so that none is drawn twice.
+  static func openingPicture(size: Size, name: String, state: String = "opening…", theme: Theme) -> CellGrid {
     var grid = CellGrid(size: size)
     guard size.columns >= Layout.smallest.columns, size.rows >= Layout.smallest.rows else { return grid }
-    let state = "opening…"
     let width = min(SafeText.width(state), size.columns / 2)
     grid.write(name, at: Point(column: 1, row: 0), width: size.columns - width - 3, style: theme.style(.title))
     grid.write(state, at: Point(column: size.columns - width - 1, row: 0), width: width)

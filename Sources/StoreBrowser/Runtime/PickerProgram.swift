@@ -9,7 +9,7 @@ package final class PickerProgram: TerminalProgram {
   /// A line of the list.
   package struct Item: Sendable, Hashable {
     package var title: String
-    /// Where it comes from: `here`, `lately`, `sample`.
+    /// The origin: `here`, `lately`, `sample`.
     package var origin: String
     /// The arguments of the program that open it.
     package var words: [String]
@@ -21,7 +21,7 @@ package final class PickerProgram: TerminalProgram {
     }
   }
 
-  /// What was chosen; nil until then.
+  /// The chosen item; nil until then.
   package private(set) var chosen: Item?
 
   private let items: [Item]
@@ -36,7 +36,7 @@ package final class PickerProgram: TerminalProgram {
 
   /// - Parameters:
   ///   - configuration: for the looks.
-  ///   - preview: tells what is in a store, in a few lines; called on other threads, once for each item that the cursor is on.
+  ///   - preview: describes a store in a few lines; called on other threads, once for each item that the cursor is on.
   package init(
     _ items: [Item], configuration: BrowserConfiguration, preview: @escaping @Sendable (Item) -> [String]
   ) {
@@ -88,7 +88,7 @@ package final class PickerProgram: TerminalProgram {
 
   package func respondToAnswers() -> [TerminalAction] { [] }
 
-  /// Has the preview of the item under the cursor made, once.
+  /// Starts the preview of the item under the cursor, once.
   private func ask() {
     guard items.indices.contains(list.selection), asked.insert(items[list.selection]).inserted else { return }
     let item = items[list.selection]
@@ -130,8 +130,7 @@ package final class PickerProgram: TerminalProgram {
       let line = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
       grid.write(item.origin, at: line.origin, width: line.columns, style: theme.style(.dim), alignment: .trailing)
       grid.write(
-        SafeText.cutInTheMiddle(item.title, to: max(4, line.columns - 4 - SafeText.width(item.origin))),
-        at: Point(column: line.left + 2, row: line.top))
+        SafeText.cutInTheMiddle(item.title, to: max(4, line.columns - 4 - SafeText.width(item.origin))), at: line.at(2))
       guard list.top + row == list.selection else { continue }
       grid.write(theme.cursor, at: line.origin, width: 1)
       grid.select(line, frame: frame, theme: theme)
@@ -142,14 +141,13 @@ package final class PickerProgram: TerminalProgram {
     let lines = previews.known.withLock { $0[items[list.selection]] } ?? ["reading…"]
     let folded = lines.flatMap { TextLines.folded($0, to: max(1, beside.columns - 2)) }
     for (row, line) in folded.prefix(beside.rows).enumerated() {
-      grid.write(
-        line, at: Point(column: beside.inside.left + 1, row: beside.inside.top + row), width: beside.columns - 2)
+      grid.write(line, at: beside.inside.at(1, row), width: beside.columns - 2)
     }
     return grid
   }
 }
 
-/// What the previews say, handed from their threads to the loop's.
+/// The previews, passed from their threads to the loop's.
 private final class Previews: Sendable {
   let known = Mutex<[PickerProgram.Item: [String]]>([:])
 }

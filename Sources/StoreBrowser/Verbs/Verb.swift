@@ -1,10 +1,10 @@
 /// A headless operation of the program, as `strata records PATH DATASTORE`.
 ///
-/// The usage text, the man page, the shells' completions and the reading of arguments all come from this description.
+/// The usage text, the man page, the shells' completions and the parsing of arguments all come from this description.
 package struct Verb: Sendable, Hashable {
   /// The word after `strata`; empty for the browser itself.
   package var name: String
-  /// What stands after it, in order.
+  /// The operands after it, in order.
   package var operands: [Operand]
   package var options: [Option]
   /// One line, as a command: "Print the records of a datastore."
@@ -37,12 +37,12 @@ package struct Verb: Sendable, Hashable {
   package struct Option: Sendable, Hashable {
     /// With its dashes: `--index`.
     package var name: String
-    /// What its value is called; nil for a switch.
+    /// The name of its value; nil for a switch.
     package var value: String?
     package var summary: String
     /// Whether it may be given several times.
     package var repeats = false
-    /// The values it takes, where they are few.
+    /// The possible values, if they are few.
     package var choices: [String] = []
   }
 

@@ -59,24 +59,24 @@ package struct VerbArguments: Sendable, Hashable {
     }
   }
 
-  /// The operand of a place, or nil where fewer were given.
+  /// Returns the operand at an index, or nil if there are fewer.
   package func operand(_ index: Int) -> String? { operands.indices.contains(index) ? operands[index] : nil }
 
-  /// The operands from a place on.
+  /// Returns the operands from an index on.
   package func operands(from index: Int) -> [String] { Array(operands.dropFirst(index)) }
 
-  /// The value of an option, or nil where it was not given.
+  /// Returns the value of an option, or nil if it was not given.
   package func value(_ option: String) -> String? { values[option]?.last }
 
-  /// All values of an option that repeats.
+  /// Returns all values of an option that may be repeated.
   package func values(_ option: String) -> [String] { values[option] ?? [] }
 
   /// Whether an option was given.
   package func has(_ option: String) -> Bool { values[option] != nil }
 
-  /// The number that an option gives.
+  /// Returns the number given for an option.
   ///
-  /// - Throws: ``UsageError`` where it is no whole number from 0 on.
+  /// - Throws: ``UsageError`` if it is not a whole number of at least 0.
   package func count(_ option: String) throws(UsageError) -> Int? {
     guard let text = value(option) else { return nil }
     guard let number = Int(text), number >= 0 else {
@@ -86,7 +86,7 @@ package struct VerbArguments: Sendable, Hashable {
   }
 }
 
-/// Words that make no sense; the program ends with status 2.
+/// Invalid arguments; the program ends with status 2.
 package struct UsageError: Error, Sendable, CustomStringConvertible {
   package var message: String
   package var verb: Verb?

@@ -136,6 +136,14 @@ extension Verb {
       "watch", [.required("PATH")], [.json],
       summary: "Print each new commit, and what the writer is busy with, until interrupted."),
     Verb(
+      "warm", [.required("PATH"), .optional("DATASTORE")], [.json],
+      summary: "Rebuild the indexes that are stale, and say which of them need the app.",
+      details: """
+        An index that was marked stale is rebuilt if its rule is declared or proven, one commit each. Progress is \
+        printed once a second: in plain lines on a terminal, as JSON Lines otherwise. The status is 1 if an index \
+        needs the app or a record does not fit.
+        """),
+    Verb(
       "import", [.required("PATH"), .optional("DATASTORE"), .optional("FILE")],
       [
         Option(
@@ -173,8 +181,26 @@ extension Verb {
         """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
-      [.encoding, .version, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
+      [
+        .encoding, .version, Option(name: "--name", value: "TEXT", summary: "The name of the commit."),
+        Option(name: "--inbox", value: nil, summary: "Leave them in the inbox, for the owner of the store to commit."),
+        .json,
+      ],
       summary: "Put JSON documents from a file or standard input, in one commit."),
+    Verb(
+      "inbox", [.required("PATH")],
+      [
+        Option(name: "--apply", value: nil, summary: "Apply the letters that wait, each as a commit."),
+        Option(name: "--drop", value: "LETTER", summary: "Delete a letter that waits or was refused."),
+        Option(name: "--again", value: "LETTER", summary: "Apply a letter that was refused, as if it were sent again."),
+        .json,
+      ],
+      summary: "Print the letters of other programs that wait for the owner of a store, or were refused.",
+      details: """
+        A letter holds changes that a program leaves without opening the store; it lies in the folder inbox of the store. \
+        --apply needs the rules of all indexes, as every edit without the app does; it ends with 1 if a letter was refused or \
+        still waits.
+        """),
     Verb(
       "delete", [.required("PATH"), .required("DATASTORE"), Verb.Operand(name: "ID", kind: .repeatedOrNone)],
       [.filter, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
@@ -247,7 +273,9 @@ extension Verb {
       [
         Option(
           name: "--keep", value: "all|N|AGE",
-          summary: "The history to keep: all, the last N commits (only setting a name is none), or an age."),
+          summary:
+            "The history to keep: all, the last N commits (only setting a name is none), an age, or '100 or 30d', '100 and 30d'."
+        ),
         Option(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing."),
         .json,
       ],

@@ -1,12 +1,12 @@
 import Documents
 package import DatastoreModel
 
-/// Who last wrote each field of a record, as seen from a commit.
+/// Finds the commit that last wrote each field of a record, as seen from a commit.
 package struct BlameRequest: Question, Hashable {
   package var place: RecordPlace
   package var from: CommitNumber
 
-  /// How the fields of the record came to be what they are.
+  /// Computes the history of the record's fields.
   package func reply(in context: WorkContext) throws(ModelError) -> BlameAnswer {
     let life = try context.store.life(of: place, from: from, keepsValues: true, limit: WorkContext.blameDepth) {
       read throws(ModelError) in
@@ -27,15 +27,15 @@ package struct BlameRequest: Question, Hashable {
 
 package struct BlameAnswer: Sendable, Equatable {
   package var request: BlameRequest
-  /// By the path of the field: the commit that gave it its value; of a list or object, the newest of its parts.
+  /// By the path of the field: the commit that set its value; for a list or object, the newest commit of its parts.
   package var commits: [String: Commit]
-  /// By the path of the field: the values it had, oldest first, with the commits that gave them.
+  /// By the path of the field: its values, oldest first, with their commits.
   var lives: [String: [LifePoint]]
   /// Whether the history was read to its beginning.
   package var isComplete: Bool
 }
 
-/// A value that a field got.
+/// A value that a field had.
 struct LifePoint: Sendable, Hashable {
   var commit: CommitNumber
   /// When it was made, in nanoseconds since 1970.
@@ -46,13 +46,13 @@ struct LifePoint: Sendable, Hashable {
 }
 
 extension WorkContext {
-  /// How many states of a record blame looks through.
+  /// The number of states of a record that blame reads.
   static var blameDepth: Int { 5000 }
 
 }
 
 extension Document {
-  /// The value as a number, where it is one.
+  /// The value as a number, if it is one.
   var number: Double? {
     if case .number(let text) = self { return text.double }
     return nil

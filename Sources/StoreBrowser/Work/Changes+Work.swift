@@ -1,17 +1,17 @@
 import Documents
 package import DatastoreModel
 
-/// Which difference is looked at.
+/// The source of the shown difference.
 package enum DifferenceSource: Sendable, Hashable {
-  /// What a commit did to its first parent.
+  /// The changes of a commit relative to its first parent.
   case commit(CommitNumber)
   case between(CommitNumber, CommitNumber)
 }
 
-/// The next changes of a difference. The reader goes on where the page before ended.
+/// Reads the next changes of a difference. The reader continues after the previous page.
 package struct ChangesRequest: Question {
   package var source: DifferenceSource
-  /// Only the changes of this record, where the history is a record's.
+  /// Only the changes of this record, if the history is a record's.
   package var place: RecordPlace?
   package var reader: (any ChangeReader)?
   package var limit: Int
@@ -54,11 +54,11 @@ package struct ChangesAnswer: Sendable {
   package var isAtEnd: Bool
 }
 
-/// A record that differs; its fields are read when it is unfolded.
+/// A changed record; its fields are read when it is unfolded.
 package struct ChangeRow: Sendable, Hashable {
   package var place: RecordPlace
   package var kind: ChangeKind
-  /// How many fields differ; nil where the content is no document.
+  /// The number of changed fields; nil if the content is not a document.
   package var fieldCount: Int?
   package var label: String?
   package var onlyField: FieldRow?
@@ -92,7 +92,7 @@ package struct FieldsAnswer: Sendable {
   package var fields: [FieldRow]
 }
 
-/// A field that differs, with its values; and what it is now, for the three-way view.
+/// A changed field with its values, and its present value for the three-way view.
 package struct FieldRow: Sendable, Hashable {
   package var path: String
   var old: ValueText?

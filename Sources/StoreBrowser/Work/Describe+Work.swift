@@ -1,10 +1,10 @@
 package import DatastoreModel
 
-/// What is in the fields of the rows that a table shows; what is known so far comes as parts.
+/// Describes the fields of a table's rows; results so far are reported as partial replies.
 package struct DescribeRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
-  /// The rows of a filter, where they are known; nil is the whole range, through the filter.
+  /// The rows of a filter, if they are known; nil for the whole range, through the filter.
   package var ranks: [Int]?
 
   package func reply(in context: WorkContext) throws(ModelError) -> DescribeReply {
@@ -20,7 +20,7 @@ package struct DescribeRequest: Question, Hashable {
     try rows.forEach { read throws(ModelError) in
       var progress = Progress(done: read, total: rows.total)
       if read >= next, read < rows.total {
-        // Twice as much each time, so that all parts together cost what the last does.
+        // Reports after twice as many rows each time, so that all partial reports together cost as much as the last.
         next = read * 2
         progress.found = .part(PartialReply(number: read, value: try reply(read)))
       }

@@ -9,10 +9,10 @@ package struct ExportRequest: Question {
   package var format: TableWriter.Format
   /// The columns of a CSV, by path.
   package var columns: [String]
-  /// Whether a file that is there already may go.
+  /// Whether an existing file may be replaced.
   package var replaces = false
 
-  /// Streams: memory does not grow with the number of records.
+  /// Writes a stream: memory does not grow with the number of records.
   package func reply(in context: WorkContext) throws(ModelError) -> ExportAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     if !replaces, context.files.exists(file) {
@@ -31,7 +31,7 @@ package struct ExportRequest: Question {
 }
 
 extension TableWriter.Format {
-  /// By the ending of a file; JSON Lines where it has none, nil where it says something else.
+  /// Chooses the format by the extension of a file: JSON Lines if it has none, nil for an unknown one.
   init?(file: String) {
     let name = file.split(separator: "/").last ?? ""
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -44,7 +44,7 @@ extension TableWriter.Format {
 }
 
 package struct ExportAnswer: EndingReply {
-  /// What was not done, because a file is there already that the request does not replace.
+  /// The request that was not carried out, because a file exists that it must not replace.
   package var unasked: ExportRequest?
   package var file: String
   package var records: Int

@@ -1,7 +1,7 @@
 import Documents
 package import DatastoreModel
 
-/// Whose history is looked at.
+/// The scope of the shown history.
 package enum HistoryScope: Sendable, Hashable {
   case store
   case datastore(String)
@@ -24,7 +24,7 @@ package enum HistoryScope: Sendable, Hashable {
   }
 }
 
-/// A page of a history, newest first.
+/// Reads a page of a history, newest first.
 package struct HistoryRequest: Question, Hashable {
   package var scope: HistoryScope
   package var start: HistoryStart
@@ -43,7 +43,7 @@ package struct HistoryRequest: Question, Hashable {
   }
 }
 
-/// Where a page of a history begins: the newest commit of each way that is open, and the lanes that lead there.
+/// The start of a page of a history: the newest commit of each open branch, and the lanes that lead there.
 package struct HistoryStart: Sendable, Hashable {
   var open: [CommitNumber]
   var lanes = HistoryLanes()
@@ -54,17 +54,17 @@ package struct HistoryStart: Sendable, Hashable {
 package struct HistoryAnswer: Sendable {
   package var request: HistoryRequest
   package var rows: [HistoryRow]
-  /// Where the next older page begins; nil at the end.
+  /// The start of the next older page; nil at the end.
   package var next: HistoryStart?
 }
 
-/// A commit, with the value that it gave where the history is a field's.
+/// A commit, with the value that it set if the history is a field's.
 package struct HistoryRow: Sendable, Hashable {
   package var commit: Commit
   var value: ValueText?
-  /// Its place in the graph; nil where rows are not all the commits.
+  /// Its place in the graph; nil if the rows are not all commits.
   var graph: GraphRow?
-  /// The commits that it was made on, as far as they are shown.
+  /// Its parents, as far as they are shown.
   var parents: [CommitNumber] = []
 }
 
@@ -89,7 +89,7 @@ extension WorkContext {
     return answer
   }
 
-  /// The states of a record; of a field only those that gave it another value.
+  /// The states of a record; for a field only those that changed its value.
   fileprivate func versionPage(
     _ request: HistoryRequest, of place: RecordPlace, path: String?
   ) throws(ModelError) -> HistoryAnswer {
@@ -129,7 +129,7 @@ extension WorkContext {
 }
 
 extension CommitPage {
-  /// The commit that stands for one that was left out.
+  /// The shown commit that stands for one that was left out.
   fileprivate func shown(_ number: CommitNumber) -> CommitNumber {
     var number = number
     while let next = passed[number] { number = next }

@@ -1,6 +1,6 @@
 import DatastoreModel
 
-/// What a file holds that is to be imported.
+/// Reads the contents of a file to be imported.
 struct SurveyRequest: Question, Hashable {
   var file: String
   var datastore: String
@@ -22,7 +22,7 @@ struct SurveyReply: Sendable {
   var survey: FileSurvey
 }
 
-/// Imports a file, or with a dry plan only counts what that would do.
+/// Imports a file, or with a dry plan only counts the changes.
 struct ImportRequest: Question, Hashable {
   var file: String
   var encoding: TextEncoding?

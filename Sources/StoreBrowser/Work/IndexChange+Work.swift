@@ -44,11 +44,11 @@ package enum IndexChange: Sendable, Hashable {
   }
 }
 
-/// What the change of an index came to.
+/// The result of a change of an index.
 package struct IndexChangeReport: Sendable, Hashable {
   package var change: IndexChange
   package var commit: CommitNumber
-  /// Of the datastore, all of which were evaluated; and the entries of the index.
+  /// The number of records of the datastore, all of which were evaluated; then the number of entries of the index.
   package var records: Int
   package var entries: Int
   /// By how much the store grew.
@@ -117,8 +117,6 @@ package struct IndexChangeRequest: Question {
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
     )
     options.activity = { activity in
-      var activity = activity
-      activity.title = "\(datastore): \(change.title)"
       context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
       return !context.cancellation.isCancelled
     }

@@ -1,7 +1,6 @@
 package import DatastoreModel
 
-/// Keeps the commits of a store in memory on the disk, as staged changes are kept, until its file is left: a hang-up or a crash
-/// takes neither away.
+/// Keeps the commits of a store in memory on the disk, like staged changes, until its file is closed: a hang-up or a crash loses neither.
 struct KeepCommitsRequest: Question {
   var file: DocumentFile
 
@@ -28,7 +27,7 @@ struct KeepCommitsRequest: Question {
 }
 
 extension BrowserFiles {
-  /// Files for a store in memory, whose commits are kept, too. Those that an ended browser left are made again.
+  /// Returns the files for a store in memory, which also keep its commits. Commits that an ended browser left are made again.
   ///
   /// - Returns: the files, and how many commits were made again.
   package static func files(
@@ -36,7 +35,7 @@ extension BrowserFiles {
   ) throws(ModelError) -> (files: BrowserFiles, commits: Int) {
     guard let folder else { return (.none, 0) }
     var files = BrowserFiles(folder: folder)
-    // By the bytes of the file: edits of other bytes mean nothing to these rows.
+    // Identified by the bytes of the file, because edits of other bytes do not apply to these rows.
     guard let commits = try? StagedFile(folder: "\(folder)/commits-\(String(file.digest, radix: 16))") else {
       return (files, 0)
     }
@@ -45,7 +44,7 @@ extension BrowserFiles {
     do {
       steps = try commits.load(store.head.datastores.map(\.descriptor))?.steps ?? []
     } catch {
-      // What cannot be read is kept aside, so that the next commit does not replace it.
+      // An unreadable file is kept aside, so that the next commit does not replace it.
       _ = try commits.setAside()
       steps = []
     }

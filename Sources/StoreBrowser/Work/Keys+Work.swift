@@ -4,7 +4,7 @@ package import DatastoreModel
 /// Distinct keys of an index with the number of their entries, from a rank on.
 package struct KeysRequest: Question, Hashable {
   package var datastore: String
-  /// Nil is the order by identifier.
+  /// Nil for the order by identifier.
   package var index: String?
   package var commit: CommitNumber
   package var range: KeyInterval?
@@ -13,7 +13,7 @@ package struct KeysRequest: Question, Hashable {
   package var naming = Naming()
 
   package enum Anchor: Sendable, Hashable {
-    /// Keys from the one on that has the entry of this rank.
+    /// Keys starting with the one that has the entry of this rank.
     case from(rank: Int)
     /// Keys that end before this rank.
     case before(rank: Int)
@@ -29,7 +29,7 @@ package struct KeysRequest: Question, Hashable {
       try context.goOn()
       for identifier in answer.rows[row].identifiers.prefix(KeyRow.named) {
         let place = RecordPlace(datastore: datastore, identifier: identifier)
-        // A record that cannot be read has no name; the index has its entry all the same.
+        // An unreadable record has no label, but the index has its entry.
         answer.rows[row].labels.append(try? labels.label(of: place))
       }
     }
@@ -51,16 +51,16 @@ package struct KeyRow: Sendable, Hashable {
   /// The rank of its first entry.
   package var rank: Int
   package var count: Int
-  /// The first records under it.
+  /// The first records with this key.
   package var identifiers: [StoredKey]
-  /// What the first of them are called.
+  /// The labels of the first records.
   package var labels: [String?] = []
 
-  /// How many of a key's records are named.
+  /// The number of a key's records that are labelled.
   static let named = 3
 }
 
-/// Reads a range that was typed.
+/// Parses a typed range.
 package struct RangeRequest: Question, Hashable {
   package var datastore: String
   package var index: String?
@@ -117,7 +117,7 @@ extension WorkContext {
     switch request.anchor {
     case .start: answer.rows = try keys(from: bounds.lowerBound, in: bounds, of: index, limit: request.limit)
     case .from(let rank):
-      // A rank in the midst of a key's entries stands for the key: its row has all of them.
+      // A rank among a key's entries stands for the key, whose row has all of them.
       var start = max(rank, bounds.lowerBound)
       if start < bounds.upperBound, let entry = try index.entries(at: start..<start + 1).first {
         start = min(start, max(bounds.lowerBound, try index.rank(of: .before(entry.value))))

@@ -1,17 +1,17 @@
 import Documents
 import DatastoreModel
 
-/// Asks whether an index has the rows in an order.
+/// Finds out whether an index has the rows in a given order.
 struct OrderRequest: Question, Hashable {
   var source: RowSource
   var commit: CommitNumber
 
   struct Reply: Sendable {
     var request: OrderRequest
-    /// The index that has the order, empty for that of the identifiers; nil where keys have to be gathered and sorted.
+    /// The index with the order, empty for that of the identifiers; nil if keys must be gathered and sorted.
     var index: String?
     var isDescending: Bool
-    /// Which of the fields no record has.
+    /// The fields that no record has.
     var unknown: [UnknownName] = []
   }
 
@@ -26,7 +26,7 @@ struct OrderRequest: Question, Hashable {
   }
 }
 
-/// Asks how the rows of a table are found and ordered: `:explain`.
+/// Finds the plan for the rows of a table and their order: `:explain`.
 struct ExplainRequest: Question, Hashable {
   var source: RowSource
   var commit: CommitNumber
@@ -34,7 +34,7 @@ struct ExplainRequest: Question, Hashable {
   struct Reply: Sendable {
     var request: ExplainRequest
     var plan: QueryPlan
-    /// How many rows the plan keeps, where ranks tell.
+    /// The number of rows that match, if ranks give it.
     var count: Int?
 
     /// `INDEX population · 812 records`, `SCAN`.
@@ -52,7 +52,7 @@ struct ExplainRequest: Question, Hashable {
 }
 
 extension WorkContext {
-  /// How many rows of a table a plan keeps, where ranks tell: not in a range, and not in an index that has records twice or not at all.
+  /// The number of a table's rows by a plan, if ranks give it: not in a range, nor in an index that has records twice or not at all.
   func rowCount(
     of plan: QueryPlan, in source: RowSource, of datastore: any ReadableDatastore
   ) throws(ModelError) -> Int? {
@@ -68,7 +68,7 @@ extension WorkSlot {
 }
 
 extension [SortOrder] {
-  /// As the planner takes them.
+  /// The fields in the planner's form.
   var paths: [(path: DocumentPath, isDescending: Bool)] {
     get throws(ModelError) {
       var paths: [(path: DocumentPath, isDescending: Bool)] = []
@@ -77,7 +77,7 @@ extension [SortOrder] {
     }
   }
 
-  /// Reads `population desc, name`; what says no direction has the given one.
+  /// Reads `population desc, name`; a field without a direction gets the given one.
   init(parsing text: String, isDescending: Bool) throws(ModelError) {
     self = try RecordQuery.order(parsing: text, isDescending: isDescending).map {
       SortOrder(path: $0.path.description, isDescending: $0.isDescending)

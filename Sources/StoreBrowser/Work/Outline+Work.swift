@@ -14,7 +14,7 @@ struct OutlineRequest: Question {
   }
 }
 
-/// A look for other processes' commits.
+/// Looks for other processes' commits.
 struct RefreshRequest: Question {
   var known: CommitNumber
   var shown: String?
@@ -30,7 +30,7 @@ struct RefreshRequest: Question {
   }
 }
 
-/// The commit that a person means by a name, and what it was typed for.
+/// Finds the commit that a name means, with the purpose of the name.
 struct ResolveRequest: Question {
   var name: String
   var purpose: ResolvePurpose
@@ -50,13 +50,13 @@ enum ResolvePurpose: Sendable, Hashable {
   case travel
   case pin(String)
   case restore(datastore: String?)
-  /// The older side of a difference; the newer one is named, or is what is shown.
+  /// The older side of a difference; the newer one is named, or is the shown commit.
   case differenceBase(to: String?)
   case difference(from: CommitNumber)
   case merge
 }
 
-/// Travels to the commit some rows of the history newer (positive) or older.
+/// Finds the commit that is some rows of the history newer (positive) or older.
 struct StepRequest: Question {
   var commit: CommitNumber
   var lines: Int
@@ -69,14 +69,14 @@ struct StepRequest: Question {
   private func target(in context: WorkContext) throws(ModelError) -> CommitNumber {
     if lines < 0 {
       let older = try context.store.commits(from: commit, limit: 1 - lines, folded: true)
-      // Where `commit` itself is folded, the first answer is already older.
+      // If `commit` itself is folded, the first commit returned is already older.
       if let first = older.first, first.number != commit { return first.number }
       guard let last = older.last, last.number != commit else {
         throw .noSuchCommit("\(commit)", reason: "there is none before it")
       }
       return last.number
     }
-    // Commits know their parents only: of the newer ones the nearest are kept.
+    // Commits know only their parents, so the nearest of the newer ones are collected.
     var nearest: [CommitNumber] = []
     var open = [head]
     while !open.isEmpty {
@@ -89,13 +89,13 @@ struct StepRequest: Question {
   }
 }
 
-/// What a look for other processes' commits found.
+/// The result of a look for other processes' commits.
 package struct RefreshAnswer: Sendable {
   package var head: CommitNumber
   package var standing: StoreStanding
-  /// Commits since the one that was known.
+  /// Commits since the known one.
   package var newCommits: Int
-  /// What they changed in the datastore that is shown; nil where that was too much to tell apart.
+  /// Their changes in the shown datastore; nil if there were too many to list.
   package var changed: [StoredKey: ChangeKind]?
 }
 
@@ -119,7 +119,7 @@ extension WorkContext {
       byteCount: try? store.byteCount)
   }
 
-  /// How many changed records are told apart by sign after other processes' commits.
+  /// How many changed records are marked after other processes' commits.
   static var changeMarkLimit: Int { 2000 }
 
   fileprivate func commitCount(from head: CommitNumber, after known: CommitNumber) throws(ModelError) -> Int {
@@ -149,6 +149,6 @@ extension WorkContext {
 }
 
 extension Commit {
-  /// What stands before the first commit.
+  /// The state before the first commit.
   fileprivate static let beginning = Commit(number: CommitNumber(0), parents: [], date: 0, action: "")
 }

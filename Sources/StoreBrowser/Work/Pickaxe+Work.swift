@@ -1,7 +1,7 @@
 import Documents
 package import DatastoreModel
 
-/// Searches values through the history: the commits in which a text came or went.
+/// Searches values through the history: the commits that added or removed a text.
 package struct PickaxeRequest: Sendable, Hashable {
   package var text: String
   package var datastore: String?
@@ -14,14 +14,14 @@ package struct PickaxeAnswer: Sendable {
   package var commitsRead: Int
 }
 
-/// A value that came or went.
+/// A value that was added or removed.
 package struct PickaxeHit: Sendable, Hashable {
   package var commit: Commit
   package var place: RecordPlace
   package var path: String
   var old: ValueText?
   var new: ValueText?
-  /// What the record is called.
+  /// The label of the record.
   var label: String?
 }
 

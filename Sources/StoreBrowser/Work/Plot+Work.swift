@@ -1,20 +1,20 @@
 import Documents
 package import DatastoreModel
 
-/// Two fields of the rows of a table as points, counted into the dots of a picture.
+/// Plots two fields of a table's rows as points, counted into the dots of a chart.
 package struct PlotRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
-  /// The rows of a filter; nil is the whole range.
+  /// The rows of a filter; nil for the whole range.
   package var ranks: [Int]?
-  /// Nil: the two that suit best.
+  /// The fields; nil chooses the two most suitable ones.
   package var x: String?
   package var y: String?
-  /// The field whose commonest values are told apart.
+  /// The field whose most frequent values become separate series.
   package var by: String?
-  /// Nil is everything.
+  /// Nil for everything.
   package var frame: ScatterCount.Frame?
-  /// Dots across and down in the room that there is, and how wide one is for its height.
+  /// Dots across and down in the available room, and the width of one relative to its height.
   package var columns: Int
   package var rows: Int
   package var dotAspect: Double
@@ -27,9 +27,9 @@ package struct PlotReply: Sendable {
   package var x: String
   package var y: String
   package var count: ScatterCount
-  /// For each dot the rank of the first row in it; −1 where there is none.
+  /// For each dot the rank of the first row in it; −1 if there is none.
   package var ranks: [Int32]
-  /// What each series is; the last is `other` where there are more values. Empty without `by`.
+  /// The name of each series; the last is `other` if there are more values. Empty without `by`.
   var series: [ValueText]
   /// Rows without a number in one of the fields.
   package var withoutNumbers: Int
@@ -37,7 +37,7 @@ package struct PlotReply: Sendable {
   package var isMap: Bool
 }
 
-/// A point that the cross-hair is at.
+/// The point at the cross-hair.
 package struct PlotPointRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
@@ -67,7 +67,7 @@ package struct PlotPoint: Sendable, Hashable {
 }
 
 extension WorkContext {
-  /// Series that are told apart, beside the one of all others.
+  /// The number of separate series, beside the one of all others.
   fileprivate static var seriesLimit: Int { 5 }
 
   func plot(_ request: PlotRequest) throws(ModelError) -> PlotReply {
@@ -105,7 +105,7 @@ extension WorkContext {
 }
 
 extension PlotRequest {
-  /// A map is drawn in its own proportions: of the room as much is taken as they allow.
+  /// A map keeps its proportions and takes as much of the room as they allow.
   fileprivate func shaped(_ frame: ScatterCount.Frame) -> (ScatterCount.Frame, columns: Int, rows: Int) {
     let (width, height) = (frame.x.upperBound - frame.x.lowerBound, frame.y.upperBound - frame.y.lowerBound)
     guard width > 0, height > 0 else { return (frame, columns, rows) }
@@ -128,7 +128,7 @@ private struct PlotReader {
     return names.contains { name.hasPrefix($0) }
   }
 
-  /// The fields that were asked for; otherwise a map where there is one, else the first two that are numbers.
+  /// The requested fields; otherwise those of a map if there is one, otherwise the first two numeric fields.
   func fields() throws(ModelError) -> (x: String, y: String) {
     if let x = request.x, let y = request.y { return (x, y) }
     var names: [String] = []
@@ -153,7 +153,7 @@ private struct PlotReader {
     return (x, y)
   }
 
-  /// The least and greatest of both fields: the whole world for a map, otherwise by reading the rows.
+  /// The minimum and maximum of both fields: the whole world for a map, otherwise found by reading the rows.
   func ends(_ x: DocumentPath, _ y: DocumentPath) throws(ModelError) -> ScatterCount.Frame {
     let isMap =
       Self.isDegrees(x.description, "lon", "lng") && Self.isDegrees(y.description, "lat")
@@ -173,7 +173,7 @@ private struct PlotReader {
     return ScatterCount.Frame(x: Self.padded(lowX...highX), y: Self.padded(lowY...highY))
   }
 
-  /// The ends of a field that an index has.
+  /// The minimum and maximum of a field that an index has.
   private func indexed(_ path: DocumentPath) throws(ModelError) -> ClosedRange<Double>? {
     guard
       let index = rows.datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })

@@ -6,23 +6,23 @@ package import DatastoreModel
   import Glibc
 #endif
 
-/// Work against the store, as a value: what is asked, and how it is answered.
+/// Work on the store, as a value: the request, and how it is answered.
 ///
 ///     session.start(.frequency, FrequencyRequest(…), label: "frequency of .name")
 ///     …
 ///     guard let answer = reply as? FrequencyAnswer else { return }
 package protocol Question: Sendable {
   associatedtype Reply: Sendable
-  /// Answers from the store. Blocks; it is called on a thread that may wait, and asks `context.goOn()` between pieces.
+  /// Answers from the store. Blocks; it is called on a thread that may wait, and calls `context.goOn()` between pieces.
   func reply(in context: WorkContext) throws(ModelError) -> Reply
 }
 
-/// The reply of work that is shown in the cockpit, with what came of it in words that stay.
+/// The reply of work that is shown in the cockpit, with its result in words that stay.
 protocol EndingReply: Sendable {
   var ending: WorkRun.Ending { get }
 }
 
-/// The reply of such work that says in a sentence what was done.
+/// The reply of such work whose result is a sentence.
 protocol WordedReply: EndingReply {
   var sentence: String { get }
 }
@@ -31,22 +31,23 @@ extension WordedReply {
   var ending: WorkRun.Ending { .done(sentence) }
 }
 
-/// Who holds the store now, and what it says it does.
+/// The writer that holds the store now, and its reported activity.
 package struct StoreStanding: Sendable {
   package var access: StoreAccess
   package var writer: WriterHold?
   package var activity: Activity?
   package var nextPruning: Int64?
+  package var letters: [LetterNotice]
 }
 
-/// The means of the work.
+/// The tools that work uses.
 package struct WorkContext: Sendable {
   package let store: any ReadableStore
   package let files: BrowserFiles
   package let warmUp: (any WarmUpDriver)?
   package let cancellation: Cancellation
   package let report: @Sendable (Progress) -> Void
-  /// How long a person may go on typing before what takes long is begun, in milliseconds.
+  /// How long the user must pause in typing before slow work begins, in milliseconds.
   package var typingPause = 0
 
   package init(
@@ -65,7 +66,7 @@ package struct WorkContext: Sendable {
     return head.commit == commit ? head : try store.view(at: commit)
   }
 
-  /// A datastore as of a commit; throws where that commit has none of the key.
+  /// Returns a datastore as of a commit; throws if that commit has none of the key.
   func datastore(_ key: String, at commit: CommitNumber) throws(ModelError) -> any ReadableDatastore {
     let view = try view(commit)
     guard let datastore = try view.datastore(key) else {
@@ -74,7 +75,7 @@ package struct WorkContext: Sendable {
     return datastore
   }
 
-  /// The store as one that takes changes.
+  /// The store as one that accepts changes.
   func editable() throws(ModelError) -> any EditableStore {
     guard let editable = store as? any EditableStore else {
       throw .readOnly(reason: "this kind of store takes no changes")
@@ -82,7 +83,7 @@ package struct WorkContext: Sendable {
     return editable
   }
 
-  /// Waits for the pause of who types; throws where the next key took the work back.
+  /// Waits for a pause in typing; throws if the next key cancelled the work.
   func pause() throws(ModelError) {
     for _ in 0..<typingPause / 10 {
       try goOn()
@@ -91,16 +92,18 @@ package struct WorkContext: Sendable {
     try goOn()
   }
 
-  /// Throws where the work was cancelled: long work asks between its pieces.
+  /// Throws if the work was cancelled: long work calls it between its pieces.
   func goOn() throws(ModelError) { if cancellation.isCancelled { throw .cancelled } }
 
   var standing: StoreStanding {
-    StoreStanding(access: store.access, writer: store.writer, activity: store.activity, nextPruning: store.nextPruning)
+    StoreStanding(
+      access: store.access, writer: store.writer, activity: store.activity, nextPruning: store.nextPruning,
+      letters: letters)
   }
 }
 
 extension ReadableDatastore {
-  /// The order by identifier for nil, otherwise the index of the name.
+  /// Returns the order by identifier for nil, otherwise the index of the name.
   func index(_ name: String?) throws(ModelError) -> any ReadableIndex {
     guard let name else { return primary }
     guard let index = indexes.first(where: { $0.descriptor.name == name }) else {

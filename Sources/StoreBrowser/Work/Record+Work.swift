@@ -15,12 +15,12 @@ package struct RecordRequest: Question, Hashable {
 
 package struct RecordAnswer: Sendable, Equatable {
   package var request: RecordRequest
-  /// Nil where there is no such record at that commit.
+  /// Nil if the record does not exist at that commit.
   package var record: Record?
   package var document: Document?
   /// Why the content could not be read as a document.
   package var problem: String?
-  /// The record's entries, by index, as far as they can be told from a document path.
+  /// The record's entries, by index, as far as a document path gives them.
   package var entries: [Entry]
 
   package struct Entry: Sendable, Hashable {
@@ -30,7 +30,7 @@ package struct RecordAnswer: Sendable, Equatable {
 }
 
 extension RecordAnswer {
-  /// The answer with a record that has been read.
+  /// Makes the answer for a record that has been read.
   init(_ request: RecordRequest, _ record: Record, of descriptor: DatastoreDescriptor) {
     self.init(request: request, record: record, document: nil, problem: nil, entries: [])
     do throws(ModelError) {
@@ -44,15 +44,15 @@ extension RecordAnswer {
   }
 }
 
-/// Records to do something with: marked ones, or rows of the table.
+/// Reads the records for a command: marked ones, or rows of the table.
 package struct GatherRequest: Question {
   package var commit: CommitNumber
   package var source: RowSource
   package var which: Which
   package var purpose: Purpose
-  /// The commit that ranks are of, if it is another.
+  /// The commit to which the ranks belong, if it is another one.
   var listed: CommitNumber?
-  /// What is staged, where many records are to be added to it: that is done where they are read.
+  /// The staged changes, if many records are to be added to them: that is done on the reading thread.
   package var staged: StagedChanges?
   package var stagedRevision = 0
 
@@ -65,10 +65,10 @@ package struct GatherRequest: Question {
   package enum Purpose: Sendable, Hashable {
     case delete, duplicate, copy, compare, editExternally, restore(from: CommitNumber), mark
     case like(path: String), restoreField(path: DocumentPath, from: CommitNumber)
-    /// To be mended in the editor, with what is wrong with it.
+    /// To be mended in the editor, with the reason why it needs mending.
     case mend(reason: String)
 
-    /// Whether new records that are only staged are meant too.
+    /// Whether new records that are only staged are included.
     var takesStaged: Bool { self == .duplicate || self == .copy }
   }
 
@@ -95,9 +95,9 @@ package struct GatherRequest: Question {
 package struct GatherAnswer: Sendable {
   package var request: GatherRequest
   package var records: [Record]
-  /// For restores: what the records are now, by identifier.
+  /// For restores: the present records, by identifier.
   package var present: [StoredKey: Record]
-  /// What is staged with the step that was asked for, where many records were and the request brought what was staged.
+  /// The staged changes with the requested step, if there were many records and the request brought the staged changes.
   package var staged: StagedChanges?
 }
 
@@ -119,7 +119,7 @@ extension WorkContext {
   ) throws(ModelError) -> [Record] {
     guard let datastore = try view(commit).datastore(key) else { return [] }
     var records: [Record] = []
-    // What is read in a moment is not worth a word, and the keys after it wait for it.
+    // Short reads show no progress, and the keys after them wait for the reply.
     let word = ContinuousClock.now + .milliseconds(250)
     for (position, identifier) in identifiers.enumerated() {
       try goOn()
@@ -133,7 +133,7 @@ extension WorkContext {
 }
 
 extension IndexDescriptor {
-  /// The document path of its values, declared or by the name of the key path; nil where it is not known.
+  /// The document path of its values, declared or by the name of the key path; nil if it is unknown.
   var documentPath: DocumentPath? {
     guard let text = rule ?? keyPathName else { return nil }
     return try? DocumentPath(parsing: text)

@@ -1,14 +1,14 @@
 import DatastoreModel
 import Documents
 
-/// Where the references of a record lead, and what stands there. The record is given as it is shown, with what is staged.
+/// The targets of a record's references, and whether they exist. The record is given as shown, with its staged edit.
 struct ReferencesRequest: Question {
   var place: RecordPlace
   var commit: CommitNumber
   var document: Document
   var naming: Naming
 
-  /// More than this are not looked up.
+  /// The largest number of references that are looked up.
   static let limit = 200
 
   func reply(in context: WorkContext) throws(ModelError) -> ReferencesReply {
@@ -26,20 +26,20 @@ struct ReferencesRequest: Question {
 struct ReferencesReply: Sendable {
   var place: RecordPlace
   var commit: CommitNumber
-  /// By the place of the value in the record.
+  /// By the path of the value in the record.
   var targets: [DocumentPath: ReferenceTarget]
 }
 
-/// What a reference leads to.
+/// The target of a reference.
 package struct ReferenceTarget: Sendable, Hashable {
   package var datastore: String
-  /// What the record there is called.
+  /// The label of the target record.
   package var label: String?
-  /// Whether there is one; otherwise the reference dangles.
+  /// Whether the target exists; otherwise the reference dangles.
   package var isThere: Bool
 }
 
-/// Reads what records are called, each once.
+/// Reads the labels of records, each once.
 final class LabelReader {
   private let context: WorkContext
   private let commit: CommitNumber
@@ -53,7 +53,7 @@ final class LabelReader {
     self.naming = naming
   }
 
-  /// What a value leads to in a datastore.
+  /// Returns the target of a value in a datastore.
   func target(named value: Document, in key: String) throws(ModelError) -> ReferenceTarget {
     guard let identifier = try datastore(key)?.identifier(namedBy: value) else {
       return ReferenceTarget(datastore: key, label: nil, isThere: false)
@@ -61,7 +61,7 @@ final class LabelReader {
     return try target(RecordPlace(datastore: key, identifier: identifier))
   }
 
-  /// What a record is called; nil where it is not there, or has no name.
+  /// Returns the label of a record, or nil if the record does not exist or has no label.
   func label(of place: RecordPlace) throws(ModelError) -> String? { try target(place).label }
 
   private func target(_ place: RecordPlace) throws(ModelError) -> ReferenceTarget {

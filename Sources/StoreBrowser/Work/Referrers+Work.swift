@@ -1,14 +1,14 @@
 package import DatastoreModel
 import Documents
 
-/// Who refers to a record.
+/// Finds the records that refer to a record.
 package struct ReferrersRequest: Question, Hashable {
   package var place: RecordPlace
   package var commit: CommitNumber
   package var naming = Naming()
 
-  /// Those who refer to a record by the indexes that lead to its datastore, declared or told; where none does, by any index that
-  /// has its identifier.
+  /// Finds the referring records by the indexes that lead to the record's datastore, declared or set by the user; if there are none, by any
+  /// index that has its identifier.
   package func reply(in context: WorkContext) throws(ModelError) -> ReferrersAnswer {
     let labels = LabelReader(context: context, commit: commit, naming: naming)
     var answer = ReferrersAnswer(request: self, groups: [])
@@ -50,7 +50,7 @@ package struct ReferrersRequest: Question, Hashable {
 package struct ReferrersAnswer: Sendable {
   package var request: ReferrersRequest
   package var groups: [Group]
-  /// The name of the record that is referred to.
+  /// The label of the target record.
   package var label: String?
   /// Whether indexes are known to lead to its datastore; otherwise all that have its identifier are listed.
   package var isDeclared = false
@@ -61,7 +61,7 @@ package struct ReferrersAnswer: Sendable {
     package var value: KeyValue
     package var count: Int
     package var identifiers: [StoredKey]
-    /// The first of those who refer, by identifier and label.
+    /// The first of the referring records, by identifier and label.
     package var names: [String]
   }
 }

@@ -1,7 +1,7 @@
 import DatastoreModel
 import Documents
 
-/// Looks for values that several records have, before an index is built in which each value is meant for one record.
+/// Looks for values that several records have, before an index is built that is meant to have one record per value.
 struct RepeatsRequest: Question {
   var change: IndexChange
   var path: DocumentPath
@@ -10,7 +10,7 @@ struct RepeatsRequest: Question {
 
   struct Reply: Sendable {
     var request: RepeatsRequest
-    /// How many values several records have, and the first of these.
+    /// The number of values that several records have, and the first of these.
     var count: Int
     var repeats: [Repeat]
   }
@@ -27,7 +27,7 @@ struct RepeatsRequest: Question {
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let rows = try RowReader(RowSource(datastore: datastore), ranks: nil, at: commit, in: context)
-    // Where a value was met first, or behind all ranks where it was met again.
+    // The rank at which a value occurred first, or a negative number after it occurred again.
     var firsts: [Int: Int32] = [:]
     var count = 0
     var places: [Int: Int] = [:]
@@ -64,7 +64,7 @@ struct RepeatsRequest: Question {
 }
 
 extension Browser {
-  /// Builds the index, or says first that its values repeat, with the records.
+  /// Builds the index, or first reports that its values repeat, with the records.
   mutating func build(after reply: RepeatsRequest.Reply) {
     let request = reply.request
     guard reply.count > 0, case .add(let name, let path, let kind) = request.change else {
@@ -72,13 +72,13 @@ extension Browser {
     }
     let other: IndexKind = kind == .oneToOne ? .oneToMany : .manyToMany
     let items: [MenuOverlay.Item] = [
-      .init(title: "do not build it", detail: "", choice: .nothing),
+      .init(title: "do not build it"),
       .init(
         title: "build it as \(other.rawValue)", detail: "",
-        choice: .build(.add(name: name, path: path, kind: other), datastore: request.datastore)),
+        choice: Intent { $0.build(.add(name: name, path: path, kind: other), of: request.datastore) }),
       .init(
         title: "build it as \(kind.rawValue) all the same", detail: "the lowest identifier answers",
-        choice: .build(request.change, datastore: request.datastore)),
+        choice: Intent { $0.build(request.change, of: request.datastore) }),
     ]
     let repeats = reply.repeats.map { found in
       let more = found.count > found.records.count ? ", …" : ""
@@ -94,7 +94,7 @@ extension Browser {
         items: items + repeats))
   }
 
-  /// Builds, rebuilds or drops an index before the person's eyes.
+  /// Builds, rebuilds or drops an index while the user watches.
   mutating func build(_ change: IndexChange, of datastore: String) {
     open(.migration)
     with(MigrationPane.self) { $0.start(change, of: datastore, in: &$1) }

@@ -2,15 +2,27 @@ import Documents
 package import DatastoreModel
 import Exchange
 
-/// What would be written, and what is to be said about it before.
+/// The subject of a review: the changes to be written.
 package enum ReviewSubject: Sendable, Hashable {
   case staged(ChangeSet)
-  /// A commit that takes this one back.
+  /// A commit that undoes this one.
   case undo(CommitNumber, isRedo: Bool)
   /// A commit with the state of an older one: of one datastore, or of the whole store.
   case restore(CommitNumber, datastore: String?)
   /// A migration that makes these changes of failing records first.
   case migration(ChangeSet)
+  /// The changes of a letter in the inbox.
+  case letter(LetterNotice)
+}
+
+extension ReviewSubject {
+  /// Whether a part of it can be left out, or all of it can be deleted.
+  var canLeaveOut: Bool {
+    switch self {
+    case .staged, .letter: true
+    case .undo, .restore, .migration: false
+    }
+  }
 }
 
 package struct ReviewRequest: Question, Hashable {
@@ -24,12 +36,20 @@ package struct ReviewRequest: Question, Hashable {
     var answer = ReviewAnswer(
       request: self, changes: ChangeSet(), records: [], counts: [], preview: nil, rebased: nil, subjectCommit: nil,
       head: head, isCut: false)
+    let (first, second) = (pass(0, of: 2, context.goingOn), pass(1, of: 2, context.goingOn))
+    var progress = second
     switch subject {
     case .staged(let changes):
-      let rebased = try editable.rebase(changes, onto: head)
+      let rebased = try editable.rebase(changes, onto: head, progress: first)
       answer.rebased = rebased
       answer.changes = rebased.changes
-    case .migration(let changes): answer.changes = changes
+    case .migration(let changes):
+      answer.changes = changes
+      progress = context.goingOn
+    case .letter(let letter):
+      let rebased = try editable.rebase(context.changes(of: letter), onto: head, progress: first)
+      answer.rebased = rebased
+      answer.changes = rebased.changes
     case .undo(let commit, _):
       let undone = try context.store.commit(commit)
       answer.subjectCommit = undone
@@ -40,7 +60,7 @@ package struct ReviewRequest: Question, Hashable {
           to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
         return answer
       }
-      answer.changes = try editable.undoPreview(of: commit, progress: context.goingOn)
+      answer.changes = try editable.undoPreview(of: commit, progress: first)
       if undone.parents.count > 1, commit == head, let exchange = try? context.exchange() {
         answer.isMergeSent = try onExchange { try exchange.isSent(commit) }
       }
@@ -51,13 +71,14 @@ package struct ReviewRequest: Question, Hashable {
     }
     answer.counts = answer.changes.counts
     answer.isCut = answer.changes.count > WorkContext.reviewLimit
-    let conflicts = answer.rebased?.conflicts ?? []
     let preview = try editable.preview(
       answer.changes,
-      options: EditOptions(detailLimit: WorkContext.reviewLimit, progress: context.goingOn, proving: context.proving))
+      options: EditOptions(detailLimit: WorkContext.reviewLimit, progress: progress, proving: context.proving))
     answer.preview = preview
-    var entries: [RecordPlace: [EntryChange]] = [:]
-    for record in preview.records { entries[record.place] = record.entries }
+    let entries = Dictionary(preview.records.map { ($0.place, $0.entries) }) { _, last in last }
+    let conflicts = Dictionary(((answer.rebased?.conflicts ?? []) + preview.conflicts).map { ($0.place, $0) }) {
+      first, _ in first
+    }
     for edit in answer.changes.changes.prefix(WorkContext.reviewLimit) {
       try context.goOn()
       answer.records.append(
@@ -65,7 +86,7 @@ package struct ReviewRequest: Question, Hashable {
           place: edit.place, kind: edit.kind, label: context.label(of: edit, at: head, naming),
           fields: try context.fields(of: edit, at: head),
           entries: entries[edit.place] ?? [],
-          conflict: (conflicts + preview.conflicts).first { $0.place == edit.place }))
+          conflict: conflicts[edit.place]))
     }
     return answer
   }
@@ -79,12 +100,12 @@ package struct ReviewAnswer: Sendable {
   package var counts: [ChangeCount]
   package var preview: ChangePreview?
   package var rebased: RebasedChanges?
-  /// The commit that is taken back or brought back.
+  /// The commit that is undone or restored.
   package var subjectCommit: Commit?
   package var head: CommitNumber
-  /// There are more records than are described.
+  /// Whether there are more records than are described.
   package var isCut: Bool
-  /// Where a merge is taken back: whether others have it already. Nil of any other commit, and of one that is not the newest.
+  /// If a merge is undone: whether others have it already. Nil for any other commit, and for one that is not the newest.
   package var isMergeSent: Bool?
 }
 
@@ -92,7 +113,7 @@ package struct ReviewAnswer: Sendable {
 package struct ReviewRecord: Sendable, Hashable {
   package var place: RecordPlace
   package var kind: ChangeKind
-  /// What a person calls it: its name or title; empty where it has none.
+  /// The record's label: its name or title; empty if it has none.
   var label = ""
   var fields: [FieldRow]
   package var entries: [EntryChange]
@@ -119,6 +140,7 @@ package struct CommitRequest: Question, Hashable {
           marksIndexesStale: marksIndexesStale, mergesFields: true, detailLimit: 0, progress: context.goingOn,
           proving: context.proving))
     case .migration: throw .refused(reason: "a migration commits by itself")
+    case .letter(let letter): return try context.applied(letter)
     case .undo(let commit, _):
       return try editable.undo(
         commit, named: name, options: EditOptions(progress: context.goingOn, proving: context.proving))
@@ -136,10 +158,10 @@ package struct CommitReply: Sendable {
 }
 
 extension WorkContext {
-  /// How many records a review describes one by one; all are counted.
+  /// The number of records that a review describes one by one; all are counted.
   static var reviewLimit: Int { 500 }
 
-  /// Hears of progress and goes on until the work is cancelled.
+  /// Reports progress and continues until the work is cancelled.
   var goingOn: WorkProgress {
     { [cancellation, report] done, total in
       report(Progress(done: done, total: total))
@@ -147,7 +169,7 @@ extension WorkContext {
     }
   }
 
-  /// The same for the records that are read to prove which fields the indexes are made from.
+  /// The same for reading the records that prove which fields the indexes are made from.
   fileprivate var proving: WorkProgress {
     { [cancellation, report] done, total in
       report(Progress(done: done, total: total, found: .proof))
@@ -168,7 +190,7 @@ extension WorkContext {
     return Document.difference(old ?? .object([]), new ?? .object([])).map(FieldRow.init)
   }
 
-  /// - Parameter known: the counts, where they need not be counted.
+  /// - Parameter known: the counts, if they need not be counted.
   fileprivate func describeRestore(
     to commit: CommitNumber, of datastore: String?, from head: CommitNumber, counts known: [ChangeCount]? = nil,
     in answer: inout ReviewAnswer
@@ -201,7 +223,7 @@ extension WorkContext {
 
 }
 
-/// The commit that an undo, or a redo, would take back.
+/// Finds the commit that an undo, or a redo, would undo.
 struct UndoCandidateRequest: Question {
   var isRedo: Bool
 

@@ -2,10 +2,10 @@ package import DatastoreModel
 
 /// Work on the store as a whole.
 package enum Rewrite: Question, Hashable {
-  /// What a compaction would do.
+  /// Estimates a compaction.
   case estimate(HistoryRetention)
   case compact(HistoryRetention)
-  /// A copy with the history up to a commit; nil is all of it.
+  /// Makes a copy with the history up to a commit; nil for all of it.
   case copy(to: String, at: CommitNumber?)
 
   package func reply(in context: WorkContext) throws(ModelError) -> RewriteReply {

@@ -2,11 +2,11 @@ import DatastoreModel
 import Documents
 import Expressions
 
-/// The rows that a table shows, for work that reads all of them: each record once.
+/// The rows of a table, for work that reads all of them: each record once.
 struct RowReader {
   let context: WorkContext
   let source: RowSource
-  /// The ranks of the rows in the index, where a filter has found them; nil is the whole range.
+  /// The ranks of the rows in the index, if a filter has found them; nil for the whole range.
   let ranks: [Int]?
   let datastore: any ReadableDatastore
   let index: any ReadableIndex
@@ -24,18 +24,18 @@ struct RowReader {
     test = try ranks == nil ? source.filter.map { text throws(ModelError) in try RowTest(text) } : nil
   }
 
-  /// Rows that are read.
+  /// The number of rows to read.
   var total: Int { ranks?.count ?? bounds.count }
 
   /// Whether these are all records of the datastore.
   var isWhole: Bool { ranks == nil && test == nil && source.range == nil && !index.descriptor.kind.hasManyValues }
 
-  /// Gives the documents of the rows with their ranks to `body`, nil for a record that is no document.
+  /// Passes the documents of the rows with their ranks to `body`; nil for a record that is not a document.
   ///
   /// - Parameters:
-  ///   - limit: the most rows to read.
-  ///   - paths: what is read of a document.
-  ///   - report: hears how many rows are read, and asks whether to go on, every few hundred rows.
+  ///   - limit: the largest number of rows to read.
+  ///   - paths: the parts to read of a document.
+  ///   - report: called with the number of rows read, every few hundred rows; throws to end the work.
   func forEach(
     limit: Int = .max, selecting paths: [DocumentPath] = [.root], report: ((Int) throws(ModelError) -> Void)? = nil,
     _ body: (Int, Document?) throws(ModelError) -> Void
@@ -53,7 +53,7 @@ struct RowReader {
       try body(rank, document)
     }
     if source.index == nil, ranks == nil {
-      // In the order of the identifiers records lie one behind the other.
+      // In the order of the identifiers, records are stored one after the other.
       var cursor = try datastore.records(at: bounds.lowerBound..<bounds.lowerBound + total)
       var read = 0
       while try cursor.next() {

@@ -1,6 +1,7 @@
 import Documents
 import Expressions
 package import DatastoreModel
+import StorageEngine
 
 /// Looks for the next row with a text.
 package struct SearchRequest: Question, Hashable {
@@ -20,46 +21,41 @@ package struct SearchRequest: Question, Hashable {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     if ranks == nil, let position = try context.seek(self, in: index) {
-      return SearchAnswer(request: self, position: position, wasSeek: true, rowsRead: 1)
+      return try context.answer(self, at: position, wasSeek: true, rowsRead: 1, in: datastore, index)
     }
     let count = ranks?.count ?? bounds.count
-    let needle = text.lowercased()
-    var read = 0
+    let search = LeafSearch(text)
+    var (read, size) = (0, WorkContext.chunk)
     let step = isBackward ? -1 : 1
     var position = includesPosition ? self.position : self.position + step
     while read < count {
       try context.goOn()
       if position < 0 { position = count - 1 }
       if position >= count { position = 0 }
-      let size = min(WorkContext.chunk, isBackward ? position + 1 : count - position, count - read)
-      let positions = (0..<size).map { position + $0 * step }
-      let ranks = positions.map { rank(at: $0) }
-      for (offset, found) in try context.entries(at: ranks, of: index).enumerated() {
-        read += 1
-        let isHit = WorkContext.matches(found.entry, needle)
-        let isMatch: Bool
-        if isHit {
-          isMatch = true
-        } else {
-          isMatch = try context.matches(found.entry.identifier, needle, in: datastore)
-        }
-        if isMatch {
-          return SearchAnswer(request: self, position: positions[offset], wasSeek: false, rowsRead: read)
-        }
+      let length = min(size, isBackward ? position + 1 : count - position, count - read)
+      let first = isBackward ? position - length + 1 : position
+      let hits = try context.hits(of: search, for: self, at: first..<first + length, in: datastore, index)
+      if let hit = isBackward ? hits.last : hits.first {
+        let rows = read + abs(hit - position) + 1
+        return try context.answer(self, at: hit, wasSeek: false, rowsRead: rows, in: datastore, index)
       }
-      position += size * step
+      read += length
+      position += length * step
+      size = min(2 * size, WorkContext.longestSearch)
       context.report(Progress(done: read, total: count))
     }
     return SearchAnswer(request: self, position: nil, wasSeek: false, rowsRead: read)
   }
 }
 
-package struct SearchAnswer: Sendable {
+package struct SearchAnswer: Sendable, Equatable {
   package var request: SearchRequest
   package var position: Int?
   /// The search was a seek in the index.
   package var wasSeek: Bool
   package var rowsRead: Int
+  /// The first field of the record that contains the text; nil if only the key does.
+  package var path: String?
 }
 
 /// Keeps the rows that a filter matches.
@@ -157,15 +153,70 @@ extension WorkContext {
     return rank - request.bounds.lowerBound
   }
 
-  fileprivate static func matches(_ entry: IndexEntry, _ needle: String) -> Bool {
-    ValueText(key: entry.value).text.lowercased().contains(needle)
+  /// How many rows are looked at between two looks at the cancellation, once a search goes on.
+  fileprivate static var longestSearch: Int { 1 << 15 }
+
+  /// The answer for a hit, which names the field that contains the text.
+  fileprivate func answer(
+    _ request: SearchRequest, at position: Int, wasSeek: Bool, rowsRead: Int, in datastore: any ReadableDatastore,
+    _ index: any ReadableIndex
+  ) throws(ModelError) -> SearchAnswer {
+    var answer = SearchAnswer(request: request, position: position, wasSeek: wasSeek, rowsRead: rowsRead)
+    guard let row = try entries(at: [request.rank(at: position)], of: index).first,
+      let record = try datastore.record(row.entry.identifier), let document = try? record.document()
+    else { return answer }
+    let needle = request.text.lowercased()
+    answer.path = document.fields.first { $0.value.searchText.lowercased().contains(needle) }?.path.description
+    return answer
   }
 
-  fileprivate func matches(
-    _ identifier: StoredKey, _ needle: String, in datastore: any ReadableDatastore
-  ) throws(ModelError) -> Bool {
-    guard let record = try datastore.record(identifier), let document = try? record.document() else { return false }
-    return document.fields.contains { $0.value.searchText.lowercased().contains(needle) }
+  /// The positions of some rows that show a text, ascending: their records are read as they lie, a part on each processor.
+  fileprivate func hits(
+    of search: LeafSearch, for request: SearchRequest, at positions: Range<Int>, in datastore: any ReadableDatastore,
+    _ index: any ReadableIndex
+  ) throws(ModelError) -> [Int] {
+    let isPrimary = request.source.index == nil && request.ranks == nil && !(datastore is ReadableRest)
+    let parts = try positions.concurrently(size: 1_024) { positions throws(ModelError) -> [Int] in
+      var found: [Int] = []
+      var tape = JSONTape()
+      if isPrimary {
+        let ends = [request.rank(at: positions.lowerBound), request.rank(at: positions.upperBound - 1)]
+        var rank = min(ends[0], ends[1])
+        var records = try datastore.records(at: rank..<max(ends[0], ends[1]) + 1)
+        while try records.next() {
+          var isHit = false
+          if let record = try records.rawRecord() {
+            isHit = record.bytes.withUnsafeBytes { Self.occurs(search, in: $0, record.coding, &tape) }
+          }
+          if !isHit { isHit = Self.shows(try records.identifier.value, search.needle) }
+          if isHit { found.append(positions.lowerBound + abs(rank - ends[0])) }
+          rank += 1
+        }
+        return request.source.isDescending ? found.reversed() : found
+      }
+      for (offset, row) in try entries(at: positions.map { request.rank(at: $0) }, of: index).enumerated() {
+        var isHit = Self.shows(row.entry.value, search.needle)
+        if !isHit, let record = try datastore.record(row.entry.identifier) {
+          isHit = record.content.withUnsafeBytes { Self.occurs(search, in: $0, record.coding, &tape) }
+        }
+        if isHit { found.append(positions.lowerBound + offset) }
+      }
+      return found
+    }
+    return parts.flatMap { $0 }
+  }
+
+  /// Whether a field of a record has a text.
+  private static func occurs(
+    _ search: LeafSearch, in bytes: UnsafeRawBufferPointer, _ coding: RecordCoding, _ tape: inout JSONTape
+  ) -> Bool {
+    if coding == .json, let occurs = search.occurs(in: bytes, &tape) { return occurs }
+    guard let document = try? coding.document(of: bytes, at: .all) else { return false }
+    return document.fields.contains { $0.value.searchText.lowercased().contains(search.needle) }
+  }
+
+  private static func shows(_ key: KeyValue, _ needle: String) -> Bool {
+    ValueText(key: key).text.lowercased().contains(needle)
   }
 
   // MARK: Filter
@@ -253,20 +304,16 @@ extension WorkContext {
   ) throws(ModelError) -> (positions: [Int], count: Int) {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
-    let needle = request.text.lowercased()
+    let search = LeafSearch(request.text)
     let total = request.ranks?.count ?? request.bounds.count
     var positions: [Int] = []
     var count = 0
-    for start in stride(from: 0, to: total, by: Self.chunk) {
+    for start in stride(from: 0, to: total, by: Self.longestSearch) {
       try goOn()
-      let chunk = Array(start..<min(total, start + Self.chunk))
-      for (offset, found) in try entries(at: chunk.map { request.rank(at: $0) }, of: index).enumerated() {
-        var isMatch = Self.matches(found.entry, needle)
-        if !isMatch { isMatch = try matches(found.entry.identifier, needle, in: datastore) }
-        guard isMatch else { continue }
-        count += 1
-        if positions.count < limit { positions.append(start + offset) }
-      }
+      let part = start..<min(total, start + Self.longestSearch)
+      let hits = try hits(of: search, for: request, at: part, in: datastore, index)
+      count += hits.count
+      positions += hits.prefix(limit - positions.count)
     }
     return (positions, count)
   }

@@ -1,18 +1,18 @@
 package import DatastoreModel
 
-/// Which records of a datastore differ between the commit that was shown and the one that is.
+/// Finds the records of a datastore that differ between the previously shown commit and the present one.
 package struct StepChangesRequest: Question, Hashable {
   package var datastore: String
   package var from: CommitNumber
   package var to: CommitNumber
 
-  /// Beyond so many, the signs say nothing.
+  /// With more changes than this, the signs would say nothing.
   static let limit = 5_000
 
   /// More records than any screen has rows.
   static let flashLimit = 500
 
-  /// The cells of a changed record that differ, as they were.
+  /// Returns the earlier values of the cells of a changed record that differ.
   private static func before(_ change: RecordChange) -> [String: ValueText]? {
     guard let old = try? change.old?.document(), let new = try? change.new?.document() else { return nil }
     let (before, after) = (
@@ -47,7 +47,7 @@ package struct StepChangesRequest: Question, Hashable {
 package struct StepChangesReply: Sendable, Equatable {
   package var request: StepChangesRequest
   package var changed: [StoredKey: ChangeKind]
-  /// Of the first changed records the cells that differ, as they were.
+  /// The earlier values of the differing cells of the first changed records.
   var before: [StoredKey: [String: ValueText]] = [:]
 }
 

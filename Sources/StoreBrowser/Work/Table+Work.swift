@@ -1,7 +1,7 @@
 import Documents
 package import DatastoreModel
 
-/// Opening a table: the bounds of its range, where the selection went, and the first rows.
+/// Opens a table: the bounds of its range, the position of the selection, and the first rows.
 package struct TableRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
@@ -11,11 +11,11 @@ package struct TableRequest: Question, Hashable {
 
   package enum Anchor: Sendable, Hashable {
     case position(Int)
-    /// The entry that was selected, and its position then; where it is gone, its successor.
+    /// The selected entry, and its position then; if it is gone, its successor.
     case entry(IndexEntry, position: Int)
-    /// A record, in whatever place it has in this order.
+    /// A record, at whatever position it has in this order.
     case identifier(StoredKey)
-    /// The so-manieth staged new record, which stands behind the stored ones.
+    /// The staged new record with this number, after the stored ones.
     case staged(Int)
   }
 
@@ -44,7 +44,7 @@ package struct TableAnswer: Sendable {
   /// The ranks of the range in its index.
   package var bounds: Range<Int>
   package var position: Int
-  /// The entry that the selection was on is no longer there.
+  /// Whether the selected entry no longer exists.
   package var anchorIsGone: Bool
   package var rows: RowsAnswer
 }
@@ -67,7 +67,7 @@ package struct RowsRequest: Question, Hashable {
 package struct RowsAnswer: Sendable {
   package var request: RowsRequest
   package var rows: [Row]
-  /// Columns in the order in which the documents show them, with the kinds seen.
+  /// Columns in the order in which they occur in the documents, with the kinds seen.
   var columns: [ColumnSeen]
 }
 
@@ -77,12 +77,12 @@ struct ColumnSeen: Sendable, Hashable {
   var kind: ValueText.Kind
   /// The widest text seen, in cells.
   var width: Int
-  /// Whether labels stand beside the values, of which `width` knows.
+  /// Whether labels are shown beside the values; `width` includes them.
   var isNamed = false
 }
 
 extension WorkContext {
-  /// The ranks between two bounds: two searches, whatever lies between.
+  /// Returns the ranks between two bounds: two searches, whatever the number of entries between them.
   static func bounds(of range: KeyInterval?, in index: any ReadableIndex) throws(ModelError) -> Range<Int> {
     guard let range else { return 0..<(try index.count) }
     let lower = try index.rank(of: range.start)
@@ -109,7 +109,7 @@ extension WorkContext {
     }
   }
 
-  /// The rank at which an entry would stand: after the entries of lower values, and of lower identifiers under its own.
+  /// Returns the rank that an entry would have: after entries of lower values, and after lower identifiers of its own value.
   fileprivate func successor(of entry: IndexEntry, in index: any ReadableIndex) throws(ModelError) -> Int {
     var lower = try index.rank(of: .before(entry.value))
     var upper = try index.rank(of: .after(entry.value))
@@ -140,7 +140,7 @@ extension WorkContext {
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
   }
 
-  /// The entries at ranks in any order; runs of neighbours are read together.
+  /// Returns the entries at ranks in any order; runs of adjacent ranks are read together.
   func entries(at ranks: [Int], of index: any ReadableIndex) throws(ModelError) -> [(rank: Int, entry: IndexEntry)] {
     var result: [(rank: Int, entry: IndexEntry)] = []
     result.reserveCapacity(ranks.count)
@@ -148,7 +148,7 @@ extension WorkContext {
     while start < ranks.count {
       var end = start + 1
       let step = end < ranks.count && ranks[end] < ranks[start] ? -1 : 1
-      // A piece at a time, so that a run of a million can be called off.
+      // A piece at a time, so that a run of a million can be cancelled.
       try goOn()
       while end < ranks.count, end - start < 1_024, ranks[end] == ranks[end - 1] + step { end += 1 }
       let run = ranks[start..<end]
@@ -182,7 +182,7 @@ extension WorkContext {
     }
   }
 
-  /// What columns show of a document: its members, and the members of nested objects one level down.
+  /// Returns the cells of a document: its members, and the members of nested objects one level down.
   static func cells(of document: Document) -> [(path: String, value: ValueText)] {
     guard case .object(let members) = document else { return [(".", ValueText(cell: document))] }
     var cells: [(path: String, value: ValueText)] = []
@@ -208,11 +208,11 @@ extension WorkContext {
   }
 }
 
-/// The columns in which references show what they lead to.
+/// The columns in which references show the labels of their targets.
 private struct NamedCells {
   private let fields: ReferenceFields
   private let paths: Set<String>
-  /// Entities are told apart by their labels, so their references always show them.
+  /// Labels identify entities, so their references always show them.
   private let isAlways: Bool
 
   init(_ naming: Naming, _ descriptor: DatastoreDescriptor) {
@@ -234,14 +234,14 @@ private struct NamedCells {
 }
 
 extension Document {
-  /// The elements of a list of an entity without their labels and dates; any other value as it is.
+  /// The elements of an entity's list without their labels and dates; any other value unchanged.
   fileprivate var withoutEntityLabelsInList: Document {
     guard case .array(let elements) = self else { return self }
     return .array(elements.map(\.withoutEntityLabels))
   }
 }
 
-/// Collects the columns of the documents that were read.
+/// Collects the columns of the documents read.
 struct ColumnScan {
   private(set) var seen: [ColumnSeen] = []
   private var indexes: [String: Int] = [:]

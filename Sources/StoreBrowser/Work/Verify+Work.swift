@@ -4,7 +4,7 @@ package import DatastoreModel
 /// Compares an index with the records.
 package struct VerifyRequest: Question, Hashable {
   package var datastore: String
-  /// Nil: every index of the datastore, and that every record can be read.
+  /// Nil verifies every index of the datastore, and that every record can be read.
   package var index: String?
   package var commit: CommitNumber
 
@@ -27,17 +27,17 @@ package struct VerifyAnswer: WordedReply, Equatable {
   package var request: VerifyRequest
   package var entriesRead: Int
   package var recordsRead: Int
-  /// Entries whose record is not there, or has another value.
+  /// Entries whose record is missing, or has another value.
   package var orphans: [IndexEntry]
-  /// Records that have a value without an entry.
+  /// Records with a value that has no entry.
   package var missing: [StoredKey]
   package var unreadable: [StoredKey]
-  /// Whether values could be compared: only where the index's document path is known.
+  /// Whether values could be compared: only if the index's document path is known.
   package var comparedValues: Bool
   package var orphanCount: Int
   package var missingCount: Int
   package var unreadableCount: Int
-  /// Indexes that the app will rebuild, and how much in them disagrees with the records: that is no fault.
+  /// Indexes that the app will rebuild, and how many of their entries disagree with the records, which is not an error.
   package var staleIndexes: [String]
   package var staleCount: Int
 
@@ -50,10 +50,10 @@ package struct VerifyAnswer: WordedReply, Equatable {
 
   package var isClean: Bool { orphanCount == 0 && missingCount == 0 && unreadableCount == 0 }
 
-  /// How many findings are kept for showing; all are counted.
+  /// The number of findings kept for showing; all are counted.
   private static let findingLimit = 100
 
-  /// What there is to say of indexes that are stale; nil where none is.
+  /// A sentence about stale indexes, or nil if there are none.
   var staleness: String? {
     guard !staleIndexes.isEmpty else { return nil }
     let names = "stale: " + staleIndexes.joined(separator: ", ")
@@ -83,7 +83,7 @@ package struct VerifyAnswer: WordedReply, Equatable {
 }
 
 extension WorkContext {
-  /// Every entry has its record, with the value that the entry says.
+  /// Checks that every entry has its record, with the entry's value.
   fileprivate func verifyEntries(
     of index: any ReadableIndex, in datastore: any ReadableDatastore, total: Int, answer: inout VerifyAnswer
   ) throws(ModelError) {
@@ -111,7 +111,7 @@ extension WorkContext {
     return Self.values(of: document[path], kind: index.descriptor.kind).contains { (try? encoding.encode($0)) == due }
   }
 
-  /// Every record can be read, and has an entry for each of its values.
+  /// Checks that every record can be read, and has an entry for each of its values.
   fileprivate func verifyRecords(
     of datastore: any ReadableDatastore, indexes: [any ReadableIndex], total: Int, answer: inout VerifyAnswer
   ) throws(ModelError) {
@@ -136,7 +136,7 @@ extension WorkContext {
     }
   }
 
-  /// The index values of a document's value: the elements of a list in an index of many values.
+  /// Returns the index values of a document's value: the elements of a list in an index of many values.
   static func values(of document: Document?, kind: IndexKind) -> [KeyValue] {
     guard let document else { return kind.hasManyValues ? [] : [.null] }
     if kind.hasManyValues, case .array(let elements) = document {
@@ -148,7 +148,7 @@ extension WorkContext {
 }
 
 extension Document {
-  /// The value as an index key would have it.
+  /// The value as an index key has it.
   var keyValue: KeyValue {
     switch self {
     case .null: .null
@@ -170,7 +170,7 @@ extension Document {
 }
 
 extension KeyEncoding {
-  /// Whether keys are texts, so that a search may seek by what a key begins with.
+  /// Whether keys are texts, so that a search may seek by a prefix.
   var isText: Bool {
     switch self {
     case .string: true

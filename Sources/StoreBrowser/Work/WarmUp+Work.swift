@@ -1,6 +1,6 @@
 package import DatastoreModel
 
-/// Brings indexes and records to what the app's formats declare.
+/// Brings indexes and records into the form that the app's formats declare.
 package struct WarmUpRequest: Question {
   package var leavingOut: [RecordPlace]
   package var mending: [RecordEdit]
@@ -13,7 +13,7 @@ package struct WarmUpRequest: Question {
       context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
       return !context.cancellation.isCancelled
     }
-    // Where the indexes are as declared, a warm-up was asked for because of records of older versions.
+    // If the indexes are already as declared, the warm-up was requested because of records of older versions.
     let isReady = try driver.plan().isEmpty
     let result = try driver.warmUp(leavingOut: leavingOut, mending: mending, report: hear)
     guard isReady, result.failures.isEmpty else { return WarmUpAnswer(result: result) }

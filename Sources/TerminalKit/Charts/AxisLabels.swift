@@ -1,9 +1,9 @@
-/// Chooses which labels of an axis are written, so that none touches another.
+/// Chooses the labels of an axis that are written, so that none touches another.
 package struct AxisLabel: Hashable, Sendable {
   /// The column under which it belongs, from the left edge of the axis.
   package var column: Int
   package var text: String
-  /// What matters more is written first.
+  /// The importance: labels with a larger weight are placed first.
   package var weight: Int
 
   package init(column: Int, text: String, weight: Int = 0) {
@@ -12,8 +12,8 @@ package struct AxisLabel: Hashable, Sendable {
     self.weight = weight
   }
 
-  /// The labels that have room in `columns`, each with the column where its text begins: centred under its place, moved
-  /// inwards at the ends, with at least two blanks between.
+  /// Returns the labels that have room in `columns`, each with the column where its text begins: centred under its position, moved inwards
+  /// at the ends, with at least two blanks between.
   package static func placed(_ labels: [AxisLabel], columns: Int) -> [(column: Int, label: AxisLabel)] {
     var taken: [Range<Int>] = []
     var placed: [(column: Int, label: AxisLabel)] = []

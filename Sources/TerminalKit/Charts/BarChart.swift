@@ -1,16 +1,16 @@
-/// Where upright bars stand beside each other: all equally wide, as wide as there is room for.
+/// The positions of adjacent upright bars: all equally wide, as wide as there is room for.
 package struct BarLayout: Hashable, Sendable {
   package let count: Int
   /// Columns of the picture.
   package let columns: Int
-  /// Bars that share a cell: 2 where braille is narrow enough for it, else 1.
+  /// Bars that share a cell: 2 for narrow bars of braille, otherwise 1.
   package let barsPerCell: Int
-  /// Cells of a bar and of the gap behind it.
+  /// Cells of a bar and of the gap after it.
   package let pitch: Int
   /// Cells that a bar fills.
   package let width: Int
 
-  /// The most bars that a picture of this width can show.
+  /// The largest number of bars in a picture of this width.
   package static func capacity(columns: Int, form: ChartForm) -> Int {
     max(0, columns) * (form == .braille ? 2 : 1)
   }
@@ -29,7 +29,7 @@ package struct BarLayout: Hashable, Sendable {
   /// The columns of a bar, without the gap.
   package func columns(of bar: Int) -> Range<Int> { column(of: bar)..<column(of: bar) + width }
 
-  /// The bar at a column; nil where none is.
+  /// Returns the bar at a column, or nil if there is none.
   package func bar(at column: Int) -> Int? {
     guard column >= 0, column < columns else { return nil }
     let bar = column / pitch * barsPerCell
@@ -41,11 +41,11 @@ package struct BarLayout: Hashable, Sendable {
 }
 
 extension CellGrid {
-  /// Draws upright bars from the lower edge of `rect` on.
+  /// Draws upright bars upwards from the lower edge of `rect`.
   ///
   /// - Parameters:
   ///   - heights: parts of the whole height, 0 to 1; 0 is blank, anything above is at least the lowest sign.
-  ///   - style: how a bar looks.
+  ///   - style: the style of a bar.
   package mutating func drawBars(
     _ heights: [Double], in rect: Rect, form: ChartForm, style: (_ bar: Int) -> Style
   ) {
@@ -112,7 +112,7 @@ enum BrailleCell {
     bits == 0 ? " " : Unicode.Scalar(0x2800 + bits).map { String($0) } ?? " "
   }
 
-  /// Two bars of so many dots from the bottom.
+  /// Returns two bars with `left` and `right` dots, counted from the bottom.
   static func text(left: Int, right: Int) -> String {
     var bits: UInt32 = 0
     for row in 0..<4 {

@@ -1,4 +1,4 @@
-/// What charts are made of.
+/// The characters that charts are made of.
 package enum ChartForm: String, Hashable, Sendable, CaseIterable {
   /// Braille patterns: two dots across and four down in a cell.
   case braille
@@ -18,7 +18,7 @@ package enum ChartForm: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The next in turn, of those that a terminal shows.
+  /// Returns the next form in turn, among those that a terminal can show.
   package func next(isASCIIOnly: Bool) -> ChartForm {
     if isASCIIOnly { return .ascii }
     let all = Self.allCases

@@ -135,7 +135,7 @@ extension CellGrid {
     for row in 0..<rect.rows {
       for column in 0..<rect.columns {
         guard let look = chart.look(atColumn: column, row: row, largest: largest) else { continue }
-        self[Point(column: rect.left + column, row: rect.top + row)] = Cell(
+        self[rect.at(column, row)] = Cell(
           text: look.text, width: 1, style: style(look.series, look.shade))
       }
     }

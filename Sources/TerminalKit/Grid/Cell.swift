@@ -4,8 +4,7 @@
   import Glibc
 #endif
 
-/// One place of the screen: a glyph, its width and its look in twelve bytes without gaps, so that rows of cells are
-/// compared as memory.
+/// One cell of the screen: a glyph, its width and its style in twelve bytes without gaps, so that rows of cells can be compared as memory.
 package struct Cell: Hashable, Sendable {
   private var glyph: Glyph
   private var look: PackedStyle
@@ -25,7 +24,7 @@ package struct Cell: Hashable, Sendable {
     columns = 1
   }
 
-  /// What is printed: one canonical cluster; empty for the second column of a wide one.
+  /// The printed text: one canonical cluster; empty for the second column of a wide one.
   package var text: String {
     get { glyph.text }
     set { glyph = Glyph(newValue) }
@@ -48,7 +47,7 @@ package struct Cell: Hashable, Sendable {
   /// The scalars of the text, one after the other.
   package func forEachScalar(_ body: (UInt32) -> Void) { glyph.forEachScalar(body) }
 
-  /// Whether two rows of cells are the same; their counts must be.
+  /// Whether two rows of cells are equal; their counts must be equal.
   package static func areSame(_ left: ArraySlice<Cell>, _ right: ArraySlice<Cell>) -> Bool {
     left.withUnsafeBytes { left in
       right.withUnsafeBytes { right in

@@ -1,9 +1,9 @@
 /// The picture as lines for braille displays, screen readers and pipes: pane after pane instead of side by side, without
 /// their borders.
 extension CellGrid {
-  /// The lines: those above the panes, each pane under its title, those below. Spaces at ends and runs of empty lines go.
+  /// Returns the lines: those above the panes, each pane under its title, those below. Spaces at ends and runs of empty lines are removed.
   ///
-  /// A pane whose border is broken by another on top of it is left out: the one on top has the keys.
+  /// A pane whose border is broken by another on top of it is left out: the one on top has the focus.
   package func plainLines() -> [String] {
     let panes = Self.wholeFrames(in: self)
     guard let first = panes.map(\.top).min(), let last = panes.map(\.bottom).max() else { return tidy(lines()) }
@@ -24,7 +24,7 @@ extension CellGrid {
     self.row(row).dropFirst(columns.lowerBound).prefix(columns.count).map(\.text).joined()
   }
 
-  /// What is written in the upper or lower edge of a pane.
+  /// Returns the text in the upper or lower edge of a pane.
   private func edge(row: Int, of pane: Rect) -> String {
     let line = text(row: row, columns: pane.left + 1..<pane.right - 1)
     return Self.trimmed(String(line.map { Self.isAcross(String($0)) ? " " : $0 }))
@@ -49,7 +49,7 @@ extension CellGrid {
 
   private static func isAcross(_ text: String) -> Bool { text == "─" || text == "━" || text == "-" }
 
-  /// Frames with four whole sides and corners, from top to bottom and left to right.
+  /// Returns the frames with four complete sides and corners, from top to bottom and left to right.
   private static func wholeFrames(in grid: CellGrid) -> [Rect] {
     var found: [Rect] = []
     for row in 0..<grid.size.rows {

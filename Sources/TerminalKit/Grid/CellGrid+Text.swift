@@ -1,6 +1,6 @@
 /// The picture as text, for tests, scripts and `--plain`.
 extension CellGrid {
-  /// Each row as it reads, spaces at its end included.
+  /// Returns each row as text, including spaces at its end.
   package func lines() -> [String] {
     (0..<size.rows).map { row in
       var line = ""
@@ -9,7 +9,7 @@ extension CellGrid {
     }
   }
 
-  /// All rows without the spaces at their ends, each followed by a line feed.
+  /// Returns all rows without the spaces at their ends, each followed by a line feed.
   package func text() -> String {
     var result = ""
     for line in lines() {
@@ -20,9 +20,9 @@ extension CellGrid {
     return result
   }
 
-  /// The looks of each row, one letter a column: `.` is plain; the others are explained by `styleLegend()`.
+  /// Returns the styles of each row, one letter per column: `.` is plain; `styleLegend()` explains the others.
   ///
-  /// Letters are given in the order in which styles first appear, so that equal pictures have equal letters.
+  /// Letters are assigned in the order in which styles first appear, so that equal pictures have equal letters.
   package func styleLines() -> [String] {
     let letters = styleLetters()
     return (0..<size.rows).map { row in
@@ -30,7 +30,7 @@ extension CellGrid {
     }
   }
 
-  /// What each letter of `styleLines()` stands for: `a red on standard bold`.
+  /// Returns the style of each letter of `styleLines()`: `a red on standard bold`.
   package func styleLegend() -> [String] {
     styleLetters().filter { $0.key != .plain }
       .sorted { $0.value < $1.value }

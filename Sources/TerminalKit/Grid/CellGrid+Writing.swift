@@ -1,4 +1,4 @@
-/// Where text stands within the width it is given.
+/// The position of text within its width.
 package enum Alignment: Hashable, Sendable {
   /// At the left edge.
   case leading
@@ -20,16 +20,16 @@ package struct Span: Hashable, Sendable {
 }
 
 extension CellGrid {
-  /// Writes one line of canonical text, cut with `…` where it is wider than `width`.
+  /// Writes one line of canonical text, cut with `…` if it is wider than `width`.
   ///
-  /// What stands in for unprintable text is dim. Cells that the text does not reach stay as they are.
+  /// Stand-ins for unprintable text are dim. Cells beyond the text stay unchanged.
   ///
   /// - Parameters:
-  ///   - text: any text at all; only as much as is visible is looked at.
-  ///   - point: where the width begins; may be outside.
-  ///   - width: columns it may take; nil is up to the right edge.
-  ///   - style: how it looks.
-  ///   - alignment: where it stands in `width`.
+  ///   - text: any text; only the visible part is read.
+  ///   - point: the start of the width; may be outside.
+  ///   - width: the largest number of columns; nil for up to the right edge.
+  ///   - style: the style of the text.
+  ///   - alignment: the position of the text in `width`.
   /// - Returns: the columns that the text took.
   @discardableResult
   package mutating func write(
@@ -54,15 +54,15 @@ extension CellGrid {
     return used
   }
 
-  /// The same for text that is printable ASCII as far as it is looked at, as most is, without making a string of each character; nil
-  /// where it is not, or not all of it lies inside.
+  /// The same for text whose visible part is printable ASCII, as most is, without making a string of each character. Returns nil if it is
+  /// not, or if part of it is outside.
   private mutating func writeASCII(
     _ text: String, at point: Point, available: Int, style: Style, alignment: Alignment
   ) -> Int? {
     var text = text
     return text.withUTF8 { bytes in
       let isCut = bytes.count > available
-      // A mark behind the last character that is kept would join it.
+      // A combining mark after the last kept character would join it.
       guard bytes.prefix(available + 1).allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
       let used = min(bytes.count, available)
       let column =
@@ -75,7 +75,7 @@ extension CellGrid {
     }
   }
 
-  /// Writes pieces of a line one after the other; the one that does not fit `width` is cut with `…`.
+  /// Writes pieces of a line one after the other; the piece that does not fit into `width` is cut with `…`.
   ///
   /// - Returns: the columns that they took.
   @discardableResult
@@ -92,11 +92,11 @@ extension CellGrid {
   /// Draws a box along the edge of `rect`, with `title` in its upper and `footer` in its lower edge.
   ///
   /// - Parameters:
-  ///   - rect: the box, edges included; nothing is drawn where it is smaller than 2×2.
-  ///   - title: stands left in the upper edge, bold where `heavy`.
-  ///   - footer: stands right in the lower edge.
-  ///   - style: how the edge looks.
-  ///   - heavy: thick lines and a bold title: the pane that has the keys.
+  ///   - rect: the box, edges included; nothing is drawn if it is smaller than 2×2.
+  ///   - title: at the left of the upper edge, bold if `heavy`.
+  ///   - footer: at the right of the lower edge.
+  ///   - style: the style of the edge.
+  ///   - heavy: thick lines and a bold title, for the focused pane.
   package mutating func frame(
     _ rect: Rect, title: String = "", footer: String = "", style: Style = .plain, heavy: Bool = false
   ) {
@@ -116,12 +116,12 @@ extension CellGrid {
     let room = rect.columns - 6
     if !title.isEmpty, room > 0 {
       let text = " " + SafeText.cut(title, to: room) + " "
-      write(text, at: Point(column: rect.left + 2, row: rect.top), style: heavy ? style.with(.bold) : style)
+      write(text, at: rect.at(2), style: heavy ? style.with(.bold) : style)
     }
     writeFooter(footer, of: rect, style: style)
   }
 
-  /// Draws the lower edge of a box anew, with another footer.
+  /// Redraws the lower edge of a box with another footer.
   package mutating func lowerEdge(_ rect: Rect, footer: String, style: Style = .plain, heavy: Bool = false) {
     guard rect.columns >= 2, rect.rows >= 2 else { return }
     let lines = heavy ? FrameLines.heavy : FrameLines.light

@@ -1,21 +1,21 @@
-/// A picture of the screen: what views draw into, tests compare and painters put on a terminal.
+/// A picture of the screen: views draw into it, tests compare it and painters put it on a terminal.
 ///
-/// Whatever is drawn outside of it is cut off, so that views need not check. A wide cluster that is half overwritten
-/// leaves a space, so that every row always has exactly its columns.
+/// Drawing outside of it is cut off, so that views need not check. If half of a wide cluster is overwritten, the other half becomes a
+/// space, so that every row always has exactly its columns.
 package struct CellGrid: Sendable, Equatable {
   /// Columns and rows.
   package let size: Size
-  /// Where the terminal's own cursor stands; nil hides it.
+  /// The position of the terminal's own cursor; nil hides it.
   package var cursor: Point?
   private(set) var cells: [Cell]
 
-  /// An empty picture of `size`.
+  /// Makes an empty picture of `size`.
   package init(size: Size) {
     self.size = size
     self.cells = Array(repeating: .blank, count: size.columns * size.rows)
   }
 
-  /// The whole of it as a rectangle.
+  /// The whole picture as a rectangle.
   package var bounds: Rect { Rect(size) }
 
   /// The cell at `point`; a blank one outside. Setting outside does nothing.
@@ -33,7 +33,7 @@ package struct CellGrid: Sendable, Equatable {
     return cells[row * size.columns..<(row + 1) * size.columns]
   }
 
-  /// Takes a row over from another picture of this size.
+  /// Copies a row from another picture of this size.
   package mutating func copyRow(_ row: Int, of other: CellGrid) {
     guard other.size == size, row >= 0, row < size.rows else { return }
     for place in row * size.columns..<(row + 1) * size.columns { cells[place] = other.cells[place] }
@@ -66,7 +66,7 @@ package struct CellGrid: Sendable, Equatable {
     }
   }
 
-  /// Changes the look of every cell of `rect`, keeping what it shows.
+  /// Changes the style of every cell of `rect`, and keeps its text.
   package mutating func restyle(_ rect: Rect, _ change: (inout Style) -> Void) {
     let part = rect.intersection(bounds)
     guard !part.isEmpty else { return }
@@ -93,7 +93,7 @@ package struct CellGrid: Sendable, Equatable {
     }
   }
 
-  /// Puts narrow cells beside each other inside; what they cover of wide clusters on both sides becomes spaces.
+  /// Puts adjacent narrow cells inside; wide clusters that they overlap at either end become spaces.
   mutating func put(narrow bytes: UnsafeBufferPointer<UInt8>, look: PackedStyle, at point: Point) {
     guard !bytes.isEmpty else { return }
     let start = index(point)
@@ -101,13 +101,13 @@ package struct CellGrid: Sendable, Equatable {
     for offset in bytes.indices { cells[start + offset] = Cell(ascii: bytes[offset], look: look) }
   }
 
-  /// Makes spaces of the halves that remain of wide clusters at both ends of what is about to be overwritten.
+  /// Replaces the remaining halves of wide clusters at both ends of an area to be overwritten with spaces.
   private mutating func clearHalves(from start: Int, count: Int, column: Int) {
     clearHalves(at: start, column: column)
     clearHalves(at: start + count - 1, column: column + count - 1)
   }
 
-  /// Moves the rows of `rect` up by so many, down where it is negative. What comes in is as it was.
+  /// Moves the rows of `rect` up by `rows`, or down if it is negative. The rows that are moved in keep their earlier contents.
   package mutating func scroll(_ rect: Rect, by rows: Int) {
     let part = rect.intersection(bounds)
     guard !part.isEmpty, rows != 0, abs(rows) < part.rows else { return }
@@ -119,7 +119,7 @@ package struct CellGrid: Sendable, Equatable {
     }
   }
 
-  /// The same picture in ASCII, column by column, for terminals that show nothing else.
+  /// The same picture in ASCII, column by column, for terminals that can show only ASCII.
   package func asciiOnly() -> CellGrid {
     var plain = CellGrid(size: size)
     plain.cursor = cursor

@@ -26,7 +26,7 @@ package struct Size: Hashable, Sendable, LosslessStringConvertible {
     self.rows = max(0, rows)
   }
 
-  /// Reads `80x24`; nil where it is not two numbers from 1 to 10,000.
+  /// Reads `80x24`. Returns nil if it is not two numbers from 1 to 10,000.
   package init?(_ description: String) {
     let parts = description.split(separator: "x", omittingEmptySubsequences: false)
     guard parts.count == 2, let columns = Int(parts[0]), let rows = Int(parts[1]) else { return nil }
@@ -59,7 +59,7 @@ package struct Rect: Hashable, Sendable {
     self.init(origin: Point(column: column, row: row), size: Size(columns: columns, rows: rows))
   }
 
-  /// The whole of a screen of `size`.
+  /// Makes the rectangle of a whole screen of `size`.
   package init(_ size: Size) {
     self.init(origin: .zero, size: size)
   }
@@ -75,6 +75,9 @@ package struct Rect: Hashable, Sendable {
   /// Whether it has no cell.
   package var isEmpty: Bool { size.isEmpty }
 
+  /// Returns the point at a distance of columns and rows from the origin.
+  package func at(_ column: Int, _ row: Int = 0) -> Point { Point(column: left + column, row: top + row) }
+
   /// Whether `point` is one of its cells.
   package func contains(_ point: Point) -> Bool {
     point.column >= left && point.column < right && point.row >= top && point.row < bottom
@@ -85,7 +88,7 @@ package struct Rect: Hashable, Sendable {
     other.isEmpty || (other.left >= left && other.right <= right && other.top >= top && other.bottom <= bottom)
   }
 
-  /// The cells that both have; empty where none are.
+  /// Returns the cells in both rectangles; empty if there are none.
   package func intersection(_ other: Rect) -> Rect {
     let column = max(left, other.left)
     let row = max(top, other.top)
@@ -93,13 +96,13 @@ package struct Rect: Hashable, Sendable {
       column: column, row: row, columns: min(right, other.right) - column, rows: min(bottom, other.bottom) - row)
   }
 
-  /// It without `columns` at both sides and `rows` above and below.
+  /// Returns the rectangle without `columns` at both sides and `rows` above and below.
   package func inset(columns: Int = 1, rows: Int = 1) -> Rect {
     Rect(
       column: left + columns, row: top + rows, columns: size.columns - 2 * columns, rows: size.rows - 2 * rows)
   }
 
-  /// Its first `columns`, and what is right of them.
+  /// Returns its first `columns`, and the rest to the right of them.
   package func split(left columns: Int) -> (left: Rect, right: Rect) {
     let taken = min(max(0, columns), size.columns)
     return (
@@ -108,12 +111,12 @@ package struct Rect: Hashable, Sendable {
     )
   }
 
-  /// What is left of its last `columns`, and they.
+  /// Returns the part left of its last `columns`, and those columns.
   package func split(right columns: Int) -> (left: Rect, right: Rect) {
     split(left: size.columns - min(max(0, columns), size.columns))
   }
 
-  /// Its first `rows`, and what is below them.
+  /// Returns its first `rows`, and the rest below them.
   package func split(top rows: Int) -> (top: Rect, bottom: Rect) {
     let taken = min(max(0, rows), size.rows)
     return (
@@ -122,7 +125,7 @@ package struct Rect: Hashable, Sendable {
     )
   }
 
-  /// A rectangle of at most `size` in its middle.
+  /// Returns a rectangle of at most `size` in its middle.
   package func centered(_ size: Size) -> Rect {
     let columns = min(size.columns, self.columns)
     let rows = min(size.rows, self.rows)

@@ -1,10 +1,10 @@
-/// A colour as a terminal knows it.
+/// A colour of a terminal.
 package enum Color: Hashable, Sendable {
-  /// What the terminal's owner chose for text or background; the background is never painted over it.
+  /// The colour that the terminal's owner chose for text or background; the background is never painted over it.
   case standard
   /// One of the 16 named colours: 0 black, 1 red, 2 green, 3 yellow, 4 blue, 5 magenta, 6 cyan, 7 white; 8–15 brighter.
   case ansi(UInt8)
-  /// One of 256; shown as the nearest named colour where the terminal has fewer.
+  /// One of 256; shown as the nearest named colour if the terminal has fewer.
   case indexed(UInt8)
 
   package static let black = Color.ansi(0)
@@ -17,7 +17,7 @@ package enum Color: Hashable, Sendable {
   package static let white = Color.ansi(7)
 }
 
-/// Weight, slant and lines of text. Nothing is said by colour alone, so every meaning has one of these or a sign.
+/// Weight, slant and lines of text. Colour alone carries no meaning, so every meaning also has one of these or a sign.
 package struct Attributes: OptionSet, Hashable, Sendable {
   /// The attributes as bits.
   package let rawValue: UInt8
@@ -32,13 +32,13 @@ package struct Attributes: OptionSet, Hashable, Sendable {
   /// Text and background exchanged.
   package static let reverse = Attributes(rawValue: 4)
   package static let underline = Attributes(rawValue: 8)
-  /// Struck through; dim where the terminal's description has no such thing.
+  /// Struck through; dim if the terminal's description has no strike-through.
   package static let strike = Attributes(rawValue: 16)
   /// Slanted.
   package static let italic = Attributes(rawValue: 32)
 }
 
-/// How a cell looks.
+/// The style of a cell.
 package struct Style: Hashable, Sendable {
   /// Colour of the text.
   package var foreground: Color
@@ -47,7 +47,7 @@ package struct Style: Hashable, Sendable {
   /// Weight, slant and lines.
   package var attributes: Attributes
 
-  /// Makes a style; what is not given is the terminal's own.
+  /// Makes a style; omitted parts are the terminal's own.
   package init(
     _ foreground: Color = .standard, on background: Color = .standard, _ attributes: Attributes = []
   ) {

@@ -6,12 +6,12 @@
 package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
   /// A key without modifiers.
   package enum Key: Hashable, Sendable {
-    /// A key that writes: what it wrote, so that shift is in it.
+    /// A key that writes, as the character that it wrote; shift is part of that.
     case character(Character)
     case enter
     case tab
     case escape
-    /// The key that takes back the character before the cursor.
+    /// The key that deletes the character before the cursor.
     case backspace
     /// The key that deletes the character at the cursor.
     case delete
@@ -28,7 +28,7 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
     case function(Int)
   }
 
-  /// Keys held down besides.
+  /// Modifier keys.
   package struct Modifiers: OptionSet, Hashable, Sendable {
     /// The modifiers as bits.
     package let rawValue: UInt8
@@ -42,7 +42,7 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
   }
 
   package var key: Key
-  /// What was held down with it.
+  /// The modifiers held down with it.
   package var modifiers: Modifiers
 
   /// Makes a chord.
@@ -56,13 +56,13 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
     self.init(.character(character))
   }
 
-  /// What the chord writes into a text field; nil where it writes nothing.
+  /// The character that the chord writes into a text field; nil if it writes none.
   package var character: Character? {
     guard modifiers.isEmpty, case .character(let character) = key else { return nil }
     return character
   }
 
-  /// Reads a chord as it is written in key tables; nil where no key is called so.
+  /// Reads a chord as it is written in key tables. Returns nil if no key has this name.
   package init?(_ description: String) {
     if description.count == 1, let character = description.first {
       guard character != " " else { return nil }
@@ -95,7 +95,7 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
     }
   }
 
-  /// As it is written in key tables.
+  /// The chord as it is written in key tables.
   package var description: String {
     var held = modifiers
     var text: String
@@ -115,7 +115,7 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
     return text
   }
 
-  /// Reads several chords: words between spaces, each a chord or, where it is none, one chord a character.
+  /// Reads several chords: words between spaces, each a chord or, if it is not one, one chord per character.
   ///
   /// `gg`, `^w j` and `dd Enter` are two, two and three chords.
   package static func sequence(_ text: String) -> [KeyChord]? {

@@ -11,7 +11,7 @@ enum KeySequences {
     }
   }
 
-  /// The event of `ESC [ parameters final`; nil where it means nothing to us.
+  /// Returns the event of `ESC [ parameters final`, or nil if it has no meaning here.
   static func control(_ parameters: [UInt8], final: UInt8) -> TerminalEvent? {
     if parameters.first == 0x3C, final == 0x4D || final == 0x6D {
       return mouse(numbers(parameters.dropFirst()), isRelease: final == 0x6D).map { .mouse($0) }
@@ -21,7 +21,7 @@ enum KeySequences {
     let held = modifiers(values.count > 1 ? values[1] : 1)
     switch final {
     case 0x52 where values.count == 2 && values[0] == 2:
-      // Where the cursor is, after what `strata_screen_open` sent: behind four characters, or behind one.
+      // The position of the cursor after the output of `strata_screen_open`: after four characters, or after one.
       return values[1] == 5 ? .repeatsCharacters : nil
     case 0x52 where values.count == 2 && (3...5).contains(values[0]):
       return .measured(sample: values[0] - 3, columns: values[1] - 1)
@@ -38,7 +38,7 @@ enum KeySequences {
     }
   }
 
-  /// The answer to a question for a mode: `CSI ? 2026 ; 2 $ y`, where 1 and 2 are modes that can be set.
+  /// The reply to a query of a mode: `CSI ? 2026 ; 2 $ y`, where 1 and 2 stand for modes that can be set.
   private static func report(_ parameters: ArraySlice<UInt8>, final: UInt8) -> TerminalEvent? {
     guard final == 0x79, parameters.last == 0x24 else { return nil }
     let values = numbers(parameters.dropLast())

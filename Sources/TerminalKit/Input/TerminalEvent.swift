@@ -1,4 +1,4 @@
-/// What a terminal tells a program.
+/// An event that a terminal sends to a program.
 package enum TerminalEvent: Hashable, Sendable {
   case key(KeyChord)
   /// Text was pasted as a whole; it may hold line feeds and anything else.
@@ -7,16 +7,16 @@ package enum TerminalEvent: Hashable, Sendable {
   case mouse(MouseEvent)
   /// The terminal now has this size.
   case resize(Size)
-  /// The terminal shows what is sent between two marks at once (mode 2026). For the loop; no program hears it.
+  /// The terminal shows the output between two marks at once (mode 2026). Handled by the loop; no program receives it.
   case synchronizesUpdates
-  /// The terminal repeats a character when it is told to (`CSI n b`). For the loop; no program hears it.
+  /// The terminal can repeat a character (`CSI n b`). Handled by the loop; no program receives it.
   case repeatsCharacters
-  /// So many columns the terminal gives to a sample: a letter with a vowel sign, emoji with a joiner, an emoji of a skin colour. For the
-  /// loop; no program hears it.
+  /// The number of columns that the terminal gives to a sample: a letter with a vowel sign, emoji with a joiner, an emoji of a skin colour.
+  /// Handled by the loop; no program receives it.
   case measured(sample: Int, columns: Int)
-  /// The system asks the program to end. It has a moment to say goodbye.
+  /// The system asks the program to end. It has a moment to finish.
   case interrupt(Interruption)
-  /// The program is back on the screen after it was stopped or another one had the screen.
+  /// The program has the screen again after it was stopped or another one had the screen.
   case resumed
   /// The editor that the program asked for has ended.
   case editorEnded(EditorEnd)
@@ -32,17 +32,17 @@ package enum Interruption: Hashable, Sendable {
 
 /// How an editor ended.
 package enum EditorEnd: Hashable, Sendable {
-  /// With this exit status; 0 is well.
+  /// With this exit status; 0 is success.
   case exited(status: Int)
   /// By a signal of this number.
   case killed(signal: Int)
-  /// It could not be started; why.
+  /// It could not be started; with the reason.
   case failed(String)
 }
 
 /// A click or a turn of the wheel.
 package struct MouseEvent: Hashable, Sendable {
-  /// What the mouse did.
+  /// The action of the mouse.
   package enum Kind: Hashable, Sendable {
     /// A button went down: 1 left, 2 middle, 3 right.
     case press(button: Int)
@@ -50,9 +50,9 @@ package struct MouseEvent: Hashable, Sendable {
     case release(button: Int)
     /// The mouse moved with a button down.
     case drag(button: Int)
-    /// The wheel turned away from the person.
+    /// The wheel turned away from the user.
     case wheelUp
-    /// The wheel turned towards the person.
+    /// The wheel turned towards the user.
     case wheelDown
   }
 

@@ -1,8 +1,8 @@
-/// Which way text goes to the clipboard.
+/// How text reaches the clipboard.
 package enum ClipboardRoute: Hashable, Sendable {
   /// Straight to the terminal.
   case terminal
-  /// To tmux, and wrapped through it to the terminal around it: which of the two tmux takes depends on how it is set.
+  /// To tmux, and wrapped through it to the terminal around it: the configuration of tmux decides which of the two it accepts.
   case tmux
   /// Through screen.
   case screen
@@ -10,20 +10,20 @@ package enum ClipboardRoute: Hashable, Sendable {
 
 /// Copying through the terminal (OSC 52), which works over ssh and inside tmux and screen.
 package enum Clipboard {
-  /// The most bytes of text that one copy may have; many terminals drop longer ones silently, so they are refused.
+  /// The largest number of bytes in one copy; many terminals drop longer ones silently, so they are refused.
   package static let limit = 74_994
 
-  /// The bytes that make the terminal copy `text`; nil where it is longer than `limit`.
+  /// Returns the bytes that make the terminal copy `text`, or nil if it is longer than `limit`.
   ///
   /// - Parameters:
-  ///   - text: what to copy.
-  ///   - route: which way it goes.
+  ///   - text: the text to copy.
+  ///   - route: the route to the clipboard.
   package static func sequence(_ text: String, by route: ClipboardRoute) -> [UInt8]? {
     guard text.utf8.count <= limit else { return nil }
     let plain = Array("\u{1B}]52;c;".utf8) + base64(Array(text.utf8)) + [0x07]
     if route == .tmux {
-      // Both ways, since it depends on how tmux is set which one it takes: as its own (`set-clipboard on`), or to be handed
-      // through to the terminal around it (`allow-passthrough on`). Where it takes both, the same text arrives twice.
+      // Both ways, because the configuration of tmux decides which one it accepts: as its own (`set-clipboard on`), or passed through to
+      // the terminal around it (`allow-passthrough on`). If it accepts both, the same text arrives twice.
       let doubled = plain.flatMap { $0 == 0x1B ? [$0, $0] : [$0] }
       return plain + Array("\u{1B}Ptmux;".utf8) + doubled + Array("\u{1B}\\".utf8)
     }

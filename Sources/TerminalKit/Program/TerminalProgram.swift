@@ -1,62 +1,62 @@
-/// What a run loop drives: a program that is told events and shows a picture.
+/// A program that a run loop drives: it receives events and draws a picture.
 ///
-/// The loop is the only one that calls it, always on the same thread, and never waits for anything but the next event.
-/// Whatever takes time runs elsewhere; when it has something to say it calls `wake`, and the loop then calls
-/// `respondToAnswers()`. After every turn the loop calls `draw` once and paints what differs from the picture before.
+/// Only the loop calls it, always on the same thread, and the loop waits only for the next event. Slow work runs elsewhere. When that work
+/// has a result, the program calls `wake`, and the loop then calls `respondToAnswers()`. After every turn the loop calls `draw` once and
+/// paints the differences from the previous picture.
 ///
 ///     loop:  wait for a key, a signal or wake → receive… until nothing waits → draw → paint the difference
 package protocol TerminalProgram: AnyObject {
   /// Called once, before the first picture.
   ///
   /// - Parameters:
-  ///   - surroundings: what the terminal can do.
+  ///   - surroundings: the abilities of the terminal.
   ///   - wake: makes the loop call `respondToAnswers()` soon. May be called from any thread, any number of times; cheap.
   func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction]
 
   func respond(to event: TerminalEvent) -> [TerminalAction]
 
-  /// Takes what background work has posted since the last call.
+  /// Takes the results that background work has posted since the last call.
   func respondToAnswers() -> [TerminalAction]
 
-  /// The picture of now, of exactly this size. Must not wait.
+  /// Draws the current picture, of exactly this size. Must not wait.
   func draw(size: Size) -> CellGrid
 
-  /// Whether no background work is open whose result is still to come. Following a store that others may change is no
-  /// such work. Becoming idle must be told by `wake`, so that scripts and tests can wait for it.
+  /// Whether no background work runs whose result is pending. Following a store that others may change does not count as such work. The
+  /// program must call `wake` when it becomes idle, so that scripts and tests can wait for it.
   var isIdle: Bool { get }
 
-  /// Whether an answer is on its way that the next key builds on, so that keys typed ahead must wait for it. It must come
-  /// soon, and be told by `wake`. Escape and `^c` do not wait. False where a program does not say.
+  /// Whether a result is pending that the next key depends on, so that keys typed ahead must wait for it. It must come soon, with a call of
+  /// `wake`. Escape and `^c` do not wait. False by default.
   var awaitsAnswer: Bool { get }
 
-  /// Whether an answer is on its way that mostly comes within a millisecond, so that the picture is better drawn with it.
-  /// It must be told by `wake`. False where a program does not say.
-  var answersSoon: Bool { get }
+  /// For how many milliseconds the loop delays the picture for a due result, because two pictures take more bytes than one. 0 if no result
+  /// is due, and by default. The program calls `wake` with the result.
+  var picturePatience: Int { get }
 
   /// Called once, after the terminal is restored: stop background work, close files.
   ///
-  /// - Returns: a line for the shell, for example `3 staged changes kept for Atlas.strata`; nil says nothing.
+  /// - Returns: a line for the shell, for example `3 staged changes kept for Atlas.strata`; nil for none.
   func finish() -> String?
 }
 
 extension TerminalProgram {
   package var awaitsAnswer: Bool { false }
-  package var answersSoon: Bool { false }
+  package var picturePatience: Int { 0 }
 }
 
-/// What the terminal around a program can do.
+/// The abilities of the terminal around a program.
 package struct TerminalSurroundings: Hashable, Sendable {
   /// Columns and rows at the start; later sizes come as events and with `draw`.
   package var size: Size
-  /// 0 (none: `NO_COLOR`, or a terminal without), 8, 16 or 256.
+  /// The number of colours: 0 (with `NO_COLOR`, or on a terminal without colours), 8, 16 or 256.
   package var colors: Int
   /// Whether only ASCII can be shown; pictures are turned into ASCII by the painter.
   package var isASCII: Bool
-  /// Which way text goes to the clipboard.
+  /// How text reaches the clipboard.
   package var clipboard = ClipboardRoute.terminal
   /// Whether braille patterns can be shown; the Linux console has none.
   package var hasBraille = true
-  /// Whether what is shown is read as lines, so that a chart says more as a table.
+  /// Whether the picture is read as lines, for which a table is better than a chart.
   package var isReadAsLines = false
 
   /// Describes a terminal.
@@ -67,7 +67,7 @@ package struct TerminalSurroundings: Hashable, Sendable {
   }
 }
 
-/// What a program asks of the loop.
+/// A request of the program to the loop.
 package enum TerminalAction: Hashable, Sendable {
   /// End with this exit status.
   case quit(status: Int32 = 0)
@@ -75,17 +75,17 @@ package enum TerminalAction: Hashable, Sendable {
   case suspend
   /// Give the screen to `$VISUAL` or `$EDITOR` on this file; `.editorEnded` follows.
   case edit(path: String, line: Int? = nil, column: Int? = nil)
-  /// Put text on the clipboard of the person's own machine (OSC 52). Check `Clipboard.limit` first.
+  /// Put text on the clipboard of the user's own machine (OSC 52). Check `Clipboard.limit` first.
   case copy(String)
   case bell
   /// Report the mouse or leave it to the terminal. It is on at the start.
   case mouse(Bool)
-  /// Paint everything anew, whatever the terminal may show now.
+  /// Paint everything again, whatever the terminal may show now.
   case repaint
   /// Write every further event to this script file, from now to `stopRecording` or the end.
   case record(path: String)
   /// End the script.
   case stopRecording
-  /// Save the picture of this turn: text, or SVG where the name ends with `.svg`.
+  /// Save the picture of this turn: text, or SVG if the name ends with `.svg`.
   case saveScreen(path: String)
 }

@@ -1,4 +1,4 @@
-/// A session as a file: what a person did, one step a line. `:record` writes it, `--script` plays it.
+/// A session as a file: the user's actions, one step per line. `:record` writes it, `--script` plays it.
 ///
 ///     # the first line that is not a comment may give the size
 ///     resize 80x24
@@ -7,17 +7,17 @@
 ///     : population > 1000000    the same as `keys :`, the text, `keys Enter`
 ///     paste "two\nlines"
 ///     click 12,5   wheel-up 12,5   wheel-down 12,5    column and row from 1
-///     screen books.txt          saves the picture: text, or SVG where the name ends with .svg
+///     screen books.txt          saves the picture: text, or SVG if the name ends with .svg
 ///
 /// After every event the player waits until the program is idle, so that a script needs no pauses.
 package struct Script: Hashable, Sendable {
   package enum Step: Hashable, Sendable {
     case event(TerminalEvent)
-    /// Save the picture of now under this name.
+    /// Save the present picture under this name.
     case saveScreen(path: String)
   }
 
-  /// Why a file is no script.
+  /// Why a file is not a valid script.
   package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line, from 1.
     package var line: Int
@@ -44,7 +44,7 @@ package struct Script: Hashable, Sendable {
     }
   }
 
-  /// Whether a line begins with the name of a step, so that it can be told from bare keys.
+  /// Whether a line begins with the name of a step, which distinguishes it from bare keys.
   package static func isStep(_ line: String) -> Bool {
     let words = line.drop { $0 == " " }
     guard let first = words.first else { return true }
@@ -84,7 +84,7 @@ package struct Script: Hashable, Sendable {
     }
   }
 
-  /// A chord, or two letters that are one sequence, such as `gg`. A longer word that is no key is a mistake.
+  /// A chord, or two letters that are one sequence, such as `gg`. A longer word that is not a key is an error.
   private static func keys(_ word: Substring) throws(Mistake) -> [Step] {
     if let chord = KeyChord(String(word)) { return [.event(.key(chord))] }
     guard word.count == 2 else { throw Mistake(message: "no key is called “\(word)”") }

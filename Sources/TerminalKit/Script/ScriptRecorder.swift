@@ -1,16 +1,16 @@
-/// Turns events into the lines of a script, piece by piece, so that a file that got every piece so far is whole.
+/// Turns events into the lines of a script, piece by piece, so that a file with every piece so far is complete.
 package struct ScriptRecorder: Sendable {
   private var keysOnLine = 0
 
   /// A recorder at the start of a file.
   package init() {}
 
-  /// What begins a file: a comment and the size.
+  /// Returns the beginning of a file: a comment and the size.
   package mutating func beginning(size: Size) -> String {
     "# strata script\nresize \(size)"
   }
 
-  /// What to append for an event; empty for those that a script cannot repeat.
+  /// Returns the text to append for an event; empty if a script cannot repeat the event.
   package mutating func piece(for event: TerminalEvent) -> String {
     if case .key(let chord) = event {
       defer { keysOnLine = (keysOnLine + 1) % 20 }
@@ -21,7 +21,7 @@ package struct ScriptRecorder: Sendable {
     return "\n" + line
   }
 
-  /// What ends a file.
+  /// Returns the end of a file.
   package func ending() -> String { "\n" }
 
   private func line(for event: TerminalEvent) -> String? {

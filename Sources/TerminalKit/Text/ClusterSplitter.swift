@@ -1,15 +1,14 @@
 /// Turns one grapheme cluster into canonical cells.
 ///
-/// A cluster usually is one cell. It becomes several where its scalars have columns of their own (conjuncts of Indic
-/// scripts). What only some terminals join is drawn as this one does it; where that is not known, it is shortened to its first scalar
-/// and a dot.
+/// A cluster usually is one cell. It becomes several if its scalars have columns of their own (conjuncts of Indic scripts). A cluster that
+/// only some terminals join is drawn as this terminal does it; if that is not known, it is shortened to its first scalar and a dot.
 struct ClusterSplitter {
   private var cell = ""
   private var cellScalars = 0
   private var cellWidth = 0
   private var cellIsStandIn = false
 
-  /// Calls `body` with the cells of `character`; `false` as soon as `body` answers so.
+  /// Calls `body` with the cells of `character`. Returns `false` as soon as `body` does.
   static func split(
     _ character: Character, joining: SafeText.Joining = SafeText.joining, _ body: (SafeText.Cluster) -> Bool
   ) -> Bool {
@@ -54,7 +53,7 @@ struct ClusterSplitter {
     return saysDot ? body(SafeText.Cluster(text: "·", width: 1, isStandIn: true)) : true
   }
 
-  /// The whole character as one cell, where the terminal joins what it is made of.
+  /// Returns the whole character as one cell, if the terminal joins its parts.
   private static func joined(_ character: Character, _ joining: SafeText.Joining) -> SafeText.Cluster? {
     let scalars = Array(character.unicodeScalars)
     guard scalars.count > 1, scalars.count <= 16, case .printable(let width) = ScalarKind(scalars[0]) else {
@@ -97,7 +96,7 @@ struct ClusterSplitter {
     return body(SafeText.Cluster(text: cell, width: cellWidth, isStandIn: cellIsStandIn))
   }
 
-  /// A picture for what must never reach a terminal: `␛` for the old controls, `⟨U+202E⟩` for the others.
+  /// Shows a picture for a scalar that must never reach a terminal: `␛` for the old controls, `⟨U+202E⟩` for the others.
   private static func spell(_ scalar: Unicode.Scalar, _ body: (SafeText.Cluster) -> Bool) -> Bool {
     let text: String
     switch scalar.value {
@@ -112,7 +111,7 @@ struct ClusterSplitter {
   }
 }
 
-/// How a scalar takes part in a cell.
+/// The role of a scalar in a cell.
 enum ScalarKind: Equatable {
   case printable(width: Int)
   case mark
@@ -144,8 +143,8 @@ enum ScalarKind: Equatable {
     }
   }
 
-  /// The columns of a scalar that neither joins what stands before it nor is joined by another such: of ASCII, Latin,
-  /// lines and blocks, and Chinese, which most texts are made of. Nil for all others.
+  /// Returns the columns of a scalar that joins neither the one before it nor another such one: ASCII, Latin, lines and blocks, and
+  /// Chinese, which make up most texts. Returns nil for all others.
   static func widthAlone(_ scalar: Unicode.Scalar) -> Int? {
     switch scalar.value {
     case 0x20...0x7E, 0xA0...0xAC, 0xAF...0x2FF, 0x2500...0x25A1: 1
@@ -156,7 +155,7 @@ enum ScalarKind: Equatable {
 
   static func standsAlone(_ scalar: Unicode.Scalar) -> Bool { scalar.isASCII || widthAlone(scalar) != nil }
 
-  /// By the category of the scalar; what is newer than the table of widths is unknown.
+  /// Decides by the category of the scalar; scalars newer than the table of widths are unknown.
   private static func ofCategory(_ scalar: Unicode.Scalar) -> ScalarKind {
     let properties = scalar.properties
     guard let age = properties.age, age <= WidthTable.version else { return .unknown }

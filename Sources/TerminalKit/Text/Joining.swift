@@ -1,7 +1,7 @@
 import Locks
 
 extension SafeText {
-  /// How a terminal draws what only some join in one cell, as its cursor has answered.
+  /// How a terminal draws sequences that only some terminals join in one cell, according to the replies of its cursor.
   package struct Joining: Hashable, Sendable {
     /// Whether the parts of a sequence have cells of their own.
     package enum Way: UInt8, Hashable, Sendable { case unknown, apart, together }
@@ -10,14 +10,14 @@ extension SafeText {
     package var vowelSigns = Way.unknown
     /// Emoji with joiners.
     package var emoji = Way.unknown
-    /// Emoji with the colour of a skin.
+    /// Emoji with a skin colour.
     package var skinColors = Way.unknown
 
     package init(vowelSigns: Way = .unknown, emoji: Way = .unknown, skinColors: Way = .unknown) {
       (self.vowelSigns, self.emoji, self.skinColors) = (vowelSigns, emoji, skinColors)
     }
 
-    /// Takes the columns that a sample has taken: 0 a letter with a vowel sign, 1 two emoji with a joiner, 2 an emoji with a skin.
+    /// Takes the columns of a sample into account: 0 a letter with a vowel sign, 1 two emoji with a joiner, 2 an emoji with a skin colour.
     package mutating func learn(_ sample: Int, columns: Int) {
       switch (sample, columns) {
       case (0, 1...2): vowelSigns = columns == 1 ? .together : .apart
@@ -28,7 +28,7 @@ extension SafeText {
     }
   }
 
-  /// Of the terminal of this process; nothing is known of it before it has answered.
+  /// For the terminal of this process; unknown before it has answered.
   package static var joining: Joining {
     get {
       let bits = joiningBits.load(ordering: .relaxed)
@@ -44,9 +44,9 @@ extension SafeText {
 
   private static let joiningBits = Atomic<UInt8>(0)
 
-  /// Whether the scalars of a cell are more than a character with its marks, which a painter has to put as a whole.
+  /// Whether the scalars of a cell are more than a character with its marks, so that a painter must write them as a whole.
   package static func isJoined(_ scalars: [UInt32]) -> Bool {
-    // The painter's own places for such cells are characters too, of an extension that hardly anybody has.
+    // The painter's own placeholders for such cells are characters too, of a Unicode extension that is hardly ever used.
     if scalars.count == 1 { return 0x30000...0x3134A ~= scalars[0] }
     return scalars.dropFirst().contains { scalar in
       Unicode.Scalar(scalar).map { ScalarKind($0) != .mark } ?? false

@@ -1,26 +1,26 @@
-/// Text as every terminal shows it alike: *canonical cells*.
+/// Text that every terminal shows in the same way: *canonical cells*.
 ///
-/// Terminals disagree on how many columns a string takes, and one column of error breaks every column to its right.
-/// So only what all of them measure alike is shown as it is; the rest becomes a stand-in, told apart by its style:
+/// Terminals disagree on how many columns a string takes, and one column of error breaks every column to its right. So only clusters that
+/// all of them measure alike are shown as they are. Others are replaced with a stand-in, distinguished by its style:
 ///
 ///     "é"         é             a base and its combining marks, at most 5 scalars, in one cell
 ///     "日"         日            two columns
-///     "👩‍👩‍👧", "का"   👩·, क·      what only some terminals join: as this one does (`joining`), else the first scalar and a dot
+///     "👩‍👩‍👧", "का"   👩·, क·      joined only by some terminals: as this one does it (`joining`), else the first scalar and a dot
 ///     "⚠️"         ⚠             variation selectors are dropped
 ///     "🇨🇭"        CH            regional indicators as letters
 ///     "\u{1B}"    ␛             controls as pictures
 ///     "\u{202E}"  ⟨U+202E⟩      direction and zero-width controls by number
 ///     newer       □             unassigned in Unicode 14.0, or private
 ///
-/// The widths are a table in the source (`WidthTable`), never the C library's. Everything here is linear in the text
-/// that it is asked to look at; `forEachCluster` stops early, so that a long value costs only what is visible.
+/// The widths are a table in the source (`WidthTable`), never the C library's. Everything here is linear in the length of the text;
+/// `forEachCluster` stops early, so that a long value costs only its visible part.
 package enum SafeText {
   package static var unicodeVersion: String { WidthTable.unicodeVersion }
 
-  /// The most scalars that share one cell; ncurses silently drops what is beyond.
+  /// The largest number of scalars in one cell; ncurses silently drops further ones.
   package static let scalarLimit = 5
 
-  /// What one cell of the screen shows.
+  /// The contents of one cell of the screen.
   package struct Cluster: Hashable, Sendable {
     /// The scalars to print: at most `scalarLimit`.
     package var text: String
@@ -37,7 +37,7 @@ package enum SafeText {
     }
   }
 
-  /// Calls `body` with each canonical cell of `text`, in order, until it answers `false`.
+  /// Calls `body` with each canonical cell of `text`, in order, until it returns `false`.
   package static func forEachCluster(
     of text: String, joining: Joining = Self.joining, _ body: (Cluster) -> Bool
   ) {
@@ -46,7 +46,7 @@ package enum SafeText {
     while place < scalars.endIndex {
       let scalar = scalars[place]
       let next = scalars.index(after: place)
-      // What stands alone before another such is a cluster; before anything else a mark may join it.
+      // Two scalars in a row that each stand alone are two clusters; before anything else a mark may join the first.
       if let width = ScalarKind.widthAlone(scalar), next == scalars.endIndex || ScalarKind.standsAlone(scalars[next]) {
         let text = scalar.isASCII ? ascii[Int(scalar.value)] : String(scalar)
         guard body(Cluster(text: text, width: width)) else { return }
@@ -58,7 +58,7 @@ package enum SafeText {
     }
   }
 
-  /// One string for each ASCII scalar, so that none is made anew.
+  /// One string for each ASCII scalar, so that none is made repeatedly.
   private static let ascii = (UInt8(0)..<128).map { String(Unicode.Scalar($0)) }
 
   /// The canonical cells of `text`.
@@ -71,7 +71,7 @@ package enum SafeText {
     return found
   }
 
-  /// Columns that `text` takes once it is canonical.
+  /// The columns of `text` in its canonical form.
   package static func width(_ text: String) -> Int {
     var text = text
     let plain = text.withUTF8 { bytes in bytes.allSatisfy { (0x20..<0x7F).contains($0) } ? bytes.count : nil }
@@ -84,7 +84,7 @@ package enum SafeText {
     return columns
   }
 
-  /// Whether `text` takes more than `columns`; looks no further than it must.
+  /// Whether `text` takes more than `columns`; reads no further than necessary.
   package static func isWider(_ text: String, than columns: Int) -> Bool {
     var used = 0
     forEachCluster(of: text) { cluster in
@@ -94,14 +94,14 @@ package enum SafeText {
     return used > columns
   }
 
-  /// The canonical form of `text` in at most `columns`; where it does not fit, it ends with `…`.
+  /// Returns the canonical form of `text` in at most `columns`; if it does not fit, it ends with `…`.
   package static func cut(_ text: String, to columns: Int) -> String {
     var result = ""
     for cluster in fitted(text, to: columns).clusters { result += cluster.text }
     return result
   }
 
-  /// The cells of `text` that fit `columns`, the last one `…` where not all do, and how many columns they take.
+  /// Returns the cells of `text` that fit into `columns`, the last one `…` if not all fit, and the columns they take.
   static func fitted(_ text: String, to columns: Int) -> (clusters: [Cluster], width: Int) {
     guard columns > 0 else { return ([], 0) }
     var kept: [Cluster] = []
@@ -122,9 +122,9 @@ package enum SafeText {
     return (kept, used + 1)
   }
 
-  /// The true scalars of `text`, each as `U+0301`, for a person who asks what a cell holds.
+  /// Returns the true scalars of `text`, each as `U+0301`, for a user who asks for the contents of a cell.
   ///
-  /// - Parameter limit: scalars looked at; a further entry `…` says that there are more.
+  /// - Parameter limit: the number of scalars read; a further entry `…` stands for the rest.
   package static func scalars(_ text: String, limit: Int = 64) -> [String] {
     var names: [String] = []
     for scalar in text.unicodeScalars {
@@ -142,7 +142,7 @@ package enum SafeText {
 }
 
 extension SafeText {
-  /// A text as it may go to a terminal: canonical cells, nothing that steers, hides or reorders.
+  /// Returns a text that is safe for a terminal: canonical cells, without anything that controls, hides or reorders.
   package static func shown(_ text: String) -> String {
     var result = ""
     forEachCluster(of: text) { cluster in
@@ -152,8 +152,8 @@ extension SafeText {
     return result
   }
 
-  /// The text in at most `columns`, what does not fit left out of its middle: `curr…code`. Beginning and end of names
-  /// tell them apart.
+  /// Returns the text in at most `columns`, with the middle left out if it does not fit: `curr…code`. Names differ at their beginning and
+  /// end.
   package static func cutInTheMiddle(_ text: String, to columns: Int) -> String {
     guard isWider(text, than: columns) else { return text }
     guard columns > 2 else { return cut(text, to: columns) }

@@ -14,7 +14,7 @@ import StoreBrowser
 
 // Copies between files and servers: copy PATH URL, copy URL PATH.
 
-/// Whether an argument means a store on a server.
+/// Whether an argument names a store on a server.
 func isServer(_ text: String) -> Bool {
   #if PostgreSQL
     ServerURL.isMeant(by: text)
@@ -23,7 +23,7 @@ func isServer(_ text: String) -> Bool {
   #endif
 }
 
-/// How a path or URL is shown: a password never is.
+/// A path or URL for messages, without its password.
 func shownLocation(_ text: String) -> String {
   #if PostgreSQL
     isServer(text) ? (try? ServerURL(parsing: text).description) ?? "postgres://…" : text
@@ -32,12 +32,12 @@ func shownLocation(_ text: String) -> String {
   #endif
 }
 
-/// The store that a URL names. A role that may only read makes it read-only.
+/// Opens the store that a URL names. A role that may only read makes it read-only.
 ///
 /// - Parameters:
-///   - creates: makes its tables where there are none.
-///   - waits: whether a server that is gone is waited for, and what is of note is said on the error output: not for the browser, which
-///     shows both.
+///   - creates: whether to create its tables if there are none.
+///   - waits: whether to wait for an unreachable server, and to print notes on standard error. Not for the browser, which shows both
+///     itself.
 func openServer(
   _ text: String, readOnly: Bool, creates: Bool = false, waits: Bool = true
 ) throws(ModelError) -> any ReadableStore {
@@ -74,7 +74,7 @@ func openServer(
     return options
   }
 
-  /// What is wrong with the pins of a store on a server, a sentence each.
+  /// Returns the problems of the pins of a store on a server, a sentence each.
   func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] {
     try onStorage { () throws(StorageError) in try (store.engine as? ServerStore)?.faultsOfNames() ?? [] }
   }
@@ -115,7 +115,7 @@ extension VerbRun {
   extension VerbRun {
     private func copy(_ from: String, _ to: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
       guard isServer(from) else { return try upload(ownStore(store()).engine, to, meter) }
-      // What cannot be read leaves nothing behind.
+      // If the source cannot be read, nothing is left behind.
       let server = try ServerStore.ofDatastores(
         ServerURL(parsing: from), isReadOnly: true, options: serverOptions())
       if isServer(to) {

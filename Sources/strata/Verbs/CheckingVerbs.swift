@@ -5,20 +5,21 @@ import Locks
 import StorageEngine
 import StoreBrowser
 
-// The verbs that look for damage and save what can be saved: verify, salvage, convert.
+// The verbs that look for damage and recover data: verify, salvage, convert.
 
 extension VerbRun {
   func verify() throws -> Int32 {
     let path = try required(0)
     if OriginalFolder.exists(at: path) { return try verifyFolder(path) }
     if isServer(path) {
-      // A server sees to its own bytes.
+      // The server verifies its own bytes.
       let store = try ownStore(store())
+      for note in store.openingReport { try printFinding("note", note) }
       var isClean = try verifyModel(of: store, afterDamage: false)
       let faults = try faultsOfPins(of: store)
       for fault in faults { try printFinding("damage", fault) }
       isClean = isClean && faults.isEmpty
-      // What a pin names can be read: its indexes fit its records, too.
+      // A pinned commit can be read, so its indexes must fit its records, too.
       for pin in try store.pins where faults.isEmpty {
         isClean = try verifyModel(of: store, at: pin.commit, afterDamage: false) && isClean
       }
@@ -32,7 +33,7 @@ extension VerbRun {
       }
     }
     meter.finish()
-    // What the disk cannot read was told of; in a mapping it is zeros.
+    // Ranges that the disk cannot read were reported already. A mapping shows them as zeros.
     UnreadableMappings.areZeros.store(true, ordering: .relaxed)
     let opened = Result { () throws(ModelError) in try OwnStore.open(path: path, readOnly: true) }
     let words = TreeWords(try? opened.get())
@@ -44,11 +45,11 @@ extension VerbRun {
     var isClean = bytes.isClean
     switch opened {
     case .success(let store):
-      // Of damage the findings have told.
+      // If the store is damaged, the findings have reported it already.
       if store.damage == nil { for note in store.openingReport { try printFinding("note", note) } }
       isClean = try verifyModel(of: store, afterDamage: !isClean) && isClean
     case .failure(let error) where isClean: throw error
-    // What keeps it from being opened was told of.
+    // The reason why it cannot be opened was reported already.
     case .failure: break
     }
     for leftover in try onStorage({ () throws(StorageError) in try FileStore.leftovers(at: path) }) {
@@ -61,7 +62,7 @@ extension VerbRun {
     return isClean ? 0 : 3
   }
 
-  /// Indexes against records, as of the head or another commit; whether all is right. In a damaged store what cannot be read was told of already.
+  /// Compares indexes with records, as of the head or another commit. Returns whether all is right. Damage was reported before.
   private func verifyModel(of store: OwnStore, at commit: CommitNumber? = nil, afterDamage: Bool) throws -> Bool {
     let meter = ProgressMeter("verifying")
     do {

@@ -2,10 +2,10 @@ import Documents
 import DatastoreModel
 import StoreBrowser
 
-// The verbs that print what is in records as a whole: describe, blame.
+// The verbs that print an overview of records: describe, blame.
 
 extension VerbRun {
-  /// A line a field: what is in it.
+  /// Prints the contents of each field, one line per field.
   func describe() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
@@ -44,7 +44,7 @@ extension VerbRun {
     return 0
   }
 
-  /// What is in all records, or in those that `--where` keeps.
+  /// Returns the description of all records, or of those that meet `--where`.
   private func description(of datastore: any ReadableDatastore) throws -> DatastoreDescription {
     var fields = RowDescription()
     guard arguments.value("--where") != nil else {
@@ -55,8 +55,8 @@ extension VerbRun {
     return try fields.description()
   }
 
-  /// A line a field: the commit that last wrote it; of a list or an object, before what it holds, the newest that changed anything
-  /// in it.
+  /// Prints for each field the commit that last wrote it. A list or an object comes before its contents, with the newest commit that
+  /// changed anything in it.
   func blame() throws -> Int32 {
     let store = try store()
     let view = try view(of: store)

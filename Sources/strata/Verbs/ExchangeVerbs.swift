@@ -103,7 +103,7 @@ extension VerbRun {
 
   func clone() throws -> Int32 {
     let (location, path) = (try required(0), try required(1))
-    // Seen from here now, and from the new store's folder later.
+    // The location is relative to this folder now, and to the new store's folder later.
     var kept = location
     let here = FileManager.default.currentDirectoryPath
     switch try RemoteLocation(parsing: location) {
@@ -118,7 +118,7 @@ extension VerbRun {
       let exchange = exchange(of: store)
       let origin = Remote(name: "origin", location: kept)
       let fetched = try fetch(peer, origin, exchange)
-      // A folder may hold the heads of many.
+      // A folder may have the heads of several copies.
       for (place, head) in fetched.heads.enumerated() {
         if place == 0 { _ = try exchange.moveHead(to: head) }
         let merged = try exchange.merge(head, policy: .ask, named: "Merge origin")
@@ -139,7 +139,7 @@ extension VerbRun {
     return 0
   }
 
-  // MARK: What they share
+  // MARK: Shared functions
 
   private func editableOwnStore() throws -> OwnStore { try ownStore(editableStore()) }
 
@@ -151,7 +151,7 @@ extension VerbRun {
       ssh: ProcessInfo.processInfo.environment["STRATA_SSH"])
   }
 
-  /// The remotes that names mean, or all.
+  /// The remotes with these names, or all.
   private func remotes(of store: OwnStore, _ names: [String]) throws -> [Remote] {
     let file = RemotesFile(storeAt: store.path)
     if !names.isEmpty { return try names.map { try file.remote($0) } }
@@ -189,7 +189,7 @@ extension VerbRun {
     return try heads.map { ($0.0, try identity($0.1)) }
   }
 
-  // MARK: What they print
+  // MARK: Output
 
   private func tell(_ remote: Remote, _ what: String, _ count: Int, of store: OwnStore) throws {
     try tell(
@@ -261,7 +261,7 @@ extension VerbRun {
     }
   }
 
-  /// Prints what nobody has settled, and how to.
+  /// Prints the unsettled conflicts, and how to settle them.
   private func refuse(_ plan: MergePlan) throws -> Int32 {
     for conflict in plan.open { try tell(conflict) }
     try output.flush()
@@ -323,6 +323,6 @@ extension VerbRun {
     }
   }
 
-  /// Takes away a store that was made for nothing.
+  /// Removes a store that was not needed.
   func removeStore(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -31,10 +31,19 @@ extension VerbRun {
       try forEachRecord(of: datastore) { try output.bytes(writer.row(Document.record($0, in: datastore.descriptor))) }
     } else if arguments.has("--where") {
       try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
-    } else {
+    } else if datastore is ReadableRest {
+      // A part of which a record cannot be read would be lost as a whole.
       var records = try datastore.records()
       while try records.next() {
         if let record = try records.rawRecord() { try output.append { try writer.append(record, to: &$0) } }
+      }
+    } else {
+      try datastore.forEachPart(of: 0..<datastore.count, size: 2_048) { [writer] records, _ throws(ModelError) in
+        var (part, rows) = (writer.continued, [UInt8]())
+        while try records.next() { if let record = try records.rawRecord() { try part.append(record, to: &rows) } }
+        return rows
+      } body: { rows, _ in
+        try output.bytes(writer.joined(rows))
       }
     }
     try output.bytes(writer.end)

@@ -120,13 +120,13 @@ extension VerbRun {
     var activity: Activity?
     while true {
       guard let head = try reached({ () throws(ModelError) in try store.refresh().commit }) else {
-        // Those who follow hear of a server that is back.
+        // The follower is woken when the server is reachable again.
         changes.wait()
         continue
       }
       if head > last {
         for number in (last.rawValue + 1)...head.rawValue {
-          // What a compaction has taken away meanwhile is told of by the kept commit after it.
+          // A compaction may have removed this commit meanwhile. The next commit that it kept includes its changes.
           guard let commit = try existing(CommitNumber(number), in: store) else { continue }
           try tell(.history(commit), or: row(commit))
         }
@@ -134,14 +134,14 @@ extension VerbRun {
       }
       if store.activity != activity {
         activity = store.activity
-        try print(activity)
+        try print(activity, in: store)
       }
       try output.flush()
       changes.wait()
     }
   }
 
-  /// Nil where the server cannot be reached.
+  /// Nil if the server cannot be reached.
   private func reached<Value>(_ ask: () throws(ModelError) -> Value) throws(ModelError) -> Value? {
     do { return try ask() } catch .storage(_, kind: .unreachable) { return nil }
   }
@@ -150,12 +150,71 @@ extension VerbRun {
     do { return try store.commit(number) } catch .noSuchCommit { return nil }
   }
 
-  private func print(_ activity: Activity?) throws {
-    let (title, done, total) = (activity?.title, activity?.done ?? 0, activity?.total ?? 0)
-    if isJSON {
-      try line(["activity": title.map(Document.string) ?? .null, "done": .count(done), "total": .count(total)])
-    } else if let title {
-      try output.line("\(title): \(done) of \(total)")
+  private func print(_ activity: Activity?, in store: any ReadableStore) throws {
+    let title = activity?.title
+    guard isJSON else {
+      guard let activity, let title else { return }
+      guard let ending = activity.ending else { return try output.line(activity.line) }
+      let detail = ending.commit.map { "commit \(CommitNumber($0))" } ?? ending.reason
+      try output.line([title, ending.outcome, detail].compactMap(\.self).joined(separator: ": "))
+      for failure in ending.failures {
+        try output.line("    \(failure.datastore) \(identifier(of: failure, in: store)): \(failure.reason)")
+      }
+      return
     }
+    var members: [Document.Member] = [.init("activity", title.map(Document.string) ?? .null)]
+    members += activity?.members ?? [.init("done", .count(0)), .init("total", .count(0))]
+    if let ending = activity?.ending {
+      members.append(.init("outcome", .string(ending.outcome)))
+      members.append(.init("commit", ending.commit.map { .commit(CommitNumber($0)) } ?? .null))
+      members.append(.init("reason", ending.reason.map(Document.string) ?? .null))
+      let failures = try ending.failures.map { failure -> Document in
+        [
+          "datastore": .string(failure.datastore), "id": .string(try identifier(of: failure, in: store)),
+          "reason": .string(failure.reason),
+        ]
+      }
+      members.append(.init("failures", .array(failures)))
+    }
+    try line(.object(members))
   }
+
+  private func identifier(of failure: Activity.Failure, in store: any ReadableStore) throws -> String {
+    let descriptor = try store.head.datastore(failure.datastore)?.descriptor
+    return descriptor?.storedKey(failure.identifier).description ?? Base64.text(of: failure.identifier)
+  }
+}
+
+extension Activity {
+  /// How far the work is, in a line: `rebuild index name of City: 42 %, decode 84300 of 200000, 44100/s, 40–55 s left`.
+  var line: String {
+    let step = currentStep
+    let named = step.map { $0.title == title ? "" : "\($0.title) " } ?? ""
+    var parts = ["\(named)\(step?.done ?? done) of \(step?.total ?? total)"]
+    if let share { parts.insert("\(Int(share * 100 + 1e-9)) %", at: 0) }
+    if let rate = step?.rate { parts.append("\(Int(rate))/s") }
+    if let secondsLeft {
+      let ends = [secondsLeft.lowerBound, secondsLeft.upperBound].map { Int($0.rounded(.up)) }
+      parts.append("\(ends[0] == ends[1] ? "\(ends[0])" : "\(ends[0])–\(ends[1])") s left")
+    }
+    return "\(title): \(parts.joined(separator: ", "))"
+  }
+
+  /// The same for programs: what an older writer does not say is missing.
+  var members: [Document.Member] {
+    var members: [Document.Member] = [.init("done", .count(done)), .init("total", .count(total))]
+    func number(_ value: Double) -> Document { .number(NumberText(value)) }
+    if let step = currentStep { members.append(.init("step", .string(step.title))) }
+    if let share { members.append(.init("share", number(share))) }
+    if let rate = currentStep?.rate { members.append(.init("rate", .count(Int(rate)))) }
+    if let secondsLeft {
+      members.append(.init("secondsLeft", .array([number(secondsLeft.lowerBound), number(secondsLeft.upperBound)])))
+    }
+    return members
+  }
+}
+
+extension Activity.Ending {
+  /// How the work ended, in a word.
+  fileprivate var outcome: String { commit != nil ? "complete" : reason != nil ? "failed" : "cancelled" }
 }

@@ -7,7 +7,7 @@ import DatastoreModel
 #endif
 import StoreBrowser
 
-// The verbs that bring documents in: import, put.
+// The verbs that import documents: import, put.
 
 extension VerbRun {
   func importFile() throws -> Int32 {
@@ -41,9 +41,9 @@ extension VerbRun {
     return report.rejected == 0 && (!isEmpty || source.isEmpty) ? 0 : 1
   }
 
-  /// The store to import into: made where there is none, except that a dry run then goes into memory.
+  /// The store to import into: created if there is none; a dry run then uses memory.
   private func importedStore(at path: String, isNew: Bool) throws -> OwnStore {
-    // A dry run leaves nothing on a server either, so there must be a store.
+    // A dry run leaves nothing on a server either, so the store must exist.
     guard arguments.has("--dry-run") else { return try madeStore(at: path) }
     if isServer(path) { return try ownStore(openServer(path, readOnly: false)) }
     return isNew ? OwnStore.memory(program: "strata", author: currentUser()) : try madeStore(at: path)
@@ -93,7 +93,7 @@ extension VerbRun {
     return path
   }
 
-  /// `COLUMN=TYPE`, again for the next.
+  /// Returns the types given as `COLUMN=TYPE`; the option can be repeated.
   private func columnTypes(_ source: inout TableSource) throws -> [DocumentPath: CellType] {
     var types: [DocumentPath: CellType] = [:]
     for text in arguments.values("--type") {
@@ -112,7 +112,7 @@ extension VerbRun {
     return types
   }
 
-  /// What `--encoding` names; nil without it.
+  /// Returns the encoding that `--encoding` names, or nil without it.
   func encoding() throws(UsageError) -> TextEncoding? {
     guard let name = arguments.value("--encoding") else { return nil }
     return TextEncoding(rawValue: name)
@@ -173,7 +173,7 @@ extension VerbRun {
     ]
   }
 
-  /// The types that identifier and indexes have, which are guessed from the documents where the datastore is new.
+  /// Prints the types of identifier and indexes, which are guessed from the documents if the datastore is new.
   private func printTypes(_ descriptor: DatastoreDescriptor) throws {
     let path = descriptor.identifierPath ?? ""
     try output.line("id \(path): \(descriptor.identifierType)")
@@ -199,20 +199,27 @@ extension VerbRun {
     }
     for note in source.notes { complain(note) }
     let key = try required(1)
-    let commit: CommitNumber? = try onNewestState(of: own) {
+    func changes() throws -> (changes: ChangeSet, name: String) {
       let changes = try own.changes(putting: documents, into: key, version: arguments.value("--version"))
-      guard !changes.isEmpty else { return nil }
       let name =
         changes.count == 1
         ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
-      return try own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions())
+      return (changes, arguments.value("--name") ?? name)
+    }
+    if arguments.has("--inbox") {
+      let (changes, name) = try changes()
+      return try send(changes, named: name)
+    }
+    let commit: CommitNumber? = try onNewestState(of: own) {
+      let (changes, name) = try changes()
+      return changes.isEmpty ? nil : try own.commit(changes, named: name, options: EditOptions())
     }
     if let commit { return try printCommit(commit) }
     try tell(["commit": .null], or: "unchanged; nothing was written")
     return 0
   }
 
-  /// Runs what reads the newest state, again where a compaction of the server has removed that meanwhile.
+  /// Runs code that reads the newest state, again if a compaction on the server has removed that state meanwhile.
   private func onNewestState<Value>(of store: OwnStore, _ body: () throws -> Value) throws -> Value {
     for _ in 0..<32 {
       let state = store.head.commit

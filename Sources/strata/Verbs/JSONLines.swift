@@ -21,6 +21,13 @@ extension Document {
     ]
   }
 
+  /// The text of `record(_:in:)` before the record's own.
+  static func beginning(of record: Record, in datastore: DatastoreDescriptor) -> [UInt8] {
+    let (identifier, version) = (identifier(record.identifier), version(record.version, in: datastore))
+    return Array("{\"id\":".utf8) + identifier.json(.compact) + Array(",\"version\":".utf8) + version.json(.compact)
+      + Array(",\"value\":".utf8)
+  }
+
   /// An identifier as JSON has it.
   static func identifier(_ key: StoredKey) -> Document { key.value.document }
 

@@ -27,11 +27,12 @@ extension VerbRun {
     return 0
   }
 
-  /// `all`, a number of commits, or an age: `30d`, `12h`, `2w`, `90m`.
+  /// `all`, a number of commits, an age such as `30d`, `12h`, `2w`, `90m`, or one of each: `100 or 30d`, `100 and 30d`.
   private func retention(_ text: String) throws -> HistoryRetention {
     do throws(ModelError) { return try HistoryRetention(parsing: text) } catch {
       throw UsageError(
-        "--keep is all, a number of commits, or an age as 30d, 12h or 2w, not “\(text)”", verb: arguments.verb)
+        "--keep is all, a number of commits, an age as 30d, 12h or 2w, or one of each as in '100 or 30d', not “\(text)”",
+        verb: arguments.verb)
     }
   }
 

@@ -3,10 +3,10 @@ import Documents
 import Expressions
 import StoreBrowser
 
-// What `--where` and `--sort` ask for, in every verb that takes them.
+// The arguments `--where` and `--sort`, for every verb that accepts them.
 
 extension VerbRun {
-  /// The query of the arguments. Names that nothing has are told of on standard error, with those that look like them.
+  /// Returns the query of the arguments. Reports unknown names on standard error, with similar ones.
   ///
   /// - Parameter sorted: Whether `--sort` names fields of records.
   func query(in datastore: any ReadableDatastore, sorted: Bool = true) throws -> RecordQuery {
@@ -28,7 +28,7 @@ extension VerbRun {
     return query
   }
 
-  /// The fields that `--sort` names. A field whose name has spaces may stand there as it is.
+  /// Returns the fields that `--sort` names. A field whose name has spaces may be written without quotes.
   private func order(
     _ text: String, in datastore: any ReadableDatastore
   ) throws -> [(path: DocumentPath, isDescending: Bool)] {
@@ -43,7 +43,7 @@ extension VerbRun {
     }
   }
 
-  /// The field that a text names: a path, or a name with spaces as it is.
+  /// Returns the field that a text names: a path, or a name with spaces without quotes.
   func fieldPath(_ text: String) throws(ModelError) -> DocumentPath {
     if text.contains(where: \.isWhitespace), (try? DocumentPath(parsing: text)) == nil {
       return DocumentPath([.member(text)])
@@ -51,7 +51,7 @@ extension VerbRun {
     return try onDocument(DocumentPath(parsing: text))
   }
 
-  /// Prints the answer of a query; where a limit cuts it, how to go on comes on standard error.
+  /// Prints the result of a query. If a limit cuts it, standard error says how to continue.
   func printRecords(of datastore: any ReadableDatastore) throws {
     let query = try query(in: datastore)
     let limit = try arguments.count("--limit")
@@ -82,7 +82,7 @@ extension VerbRun {
     }
   }
 
-  /// The records that `--where` keeps, by identifier; all of them without it.
+  /// Calls `body` for the records that meet `--where`, by identifier; for all of them without it.
   func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
     let query = try query(in: datastore)
     var run = try query.run(query.plan(in: datastore), in: datastore)

@@ -112,13 +112,13 @@ extension VerbRun {
   private func printRecords(
     of datastore: any ReadableDatastore, along index: any ReadableIndex, _ ranks: Range<Int>
   ) throws {
-    let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
+    var test = try arguments.value("--where").map { RecordTest(try Filter(parsing: $0)) }
     var remaining = try arguments.count("--limit") ?? Int.max
     let isDescending = arguments.has("--descending")
     if arguments.value("--index") == nil, !isDescending {
       var records = try datastore.records(at: ranks)
       while remaining > 0, try records.next() {
-        if let filter, try records.rawRecord()?.meets(filter) != true { continue }
+        if test != nil, try records.rawRecord().map({ try test?.keeps($0) }) != true { continue }
         guard let record = try records.record() else { continue }
         remaining -= 1
         try print(record, in: datastore.descriptor)
@@ -132,7 +132,7 @@ extension VerbRun {
       for entry in isDescending ? entries.reversed() : entries {
         guard remaining > 0 else { break }
         guard let record = try datastore.record(entry.identifier) else { continue }
-        if let filter, try !filter.matches(record.document()) { continue }
+        if try test?.keeps(record) == false { continue }
         remaining -= 1
         try print(record, in: datastore.descriptor)
       }
@@ -141,14 +141,14 @@ extension VerbRun {
 
   /// Prints a record on a line. Bytes that are compact already go to a program as they lie.
   func print(_ record: Record, in datastore: DatastoreDescriptor) throws {
-    if isJSON {
-      try line(.record(record, in: datastore))
-    } else if !output.isTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
+    if !output.isTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
       try output.append { bytes in
-        bytes.append(contentsOf: "\(record.identifier)\t".utf8)
+        bytes += isJSON ? Document.beginning(of: record, in: datastore) : Array("\(record.identifier)\t".utf8)
         bytes += record.content
-        bytes.append(UInt8(ascii: "\n"))
+        bytes.append(contentsOf: isJSON ? "}\n".utf8 : "\n".utf8)
       }
+    } else if isJSON {
+      try line(.record(record, in: datastore))
     } else {
       try output.line("\(record.identifier)\t\(try record.document().compactJSON)")
     }

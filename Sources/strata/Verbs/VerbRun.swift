@@ -3,7 +3,7 @@ import DatastoreModel
 import Locks
 import StoreBrowser
 
-/// One run of a headless verb: its arguments, and where its lines go.
+/// One run of a headless verb: its arguments and its output.
 struct VerbRun {
   let arguments: VerbArguments
   let output = Output()
@@ -37,6 +37,7 @@ struct VerbRun {
         ? try exportHistory() : arguments.has("--interchange") ? try exportDocument() : try export()
     case "references": status = try references()
     case "watch": status = try watch()
+    case "warm": status = try warm()
     case "import" where arguments.has("--entities"):
       return try await Self.onPool(arguments) { try await $0.importEntities() }
     case "import":
@@ -49,6 +50,7 @@ struct VerbRun {
     case "redo": status = try redo()
     case "restore": status = try restore()
     case "pin": status = try pin()
+    case "inbox": status = try inbox()
     case "remote": status = try remote()
     case "fetch": status = try fetch()
     case "merge": status = try merge()
@@ -69,7 +71,7 @@ struct VerbRun {
     return try end(status)
   }
 
-  /// What waits for tasks again and again pays for each return to the main actor.
+  /// Runs a verb off the main actor: a verb that awaits tasks repeatedly would pay for each return to the main actor.
   @concurrent private static func onPool(
     _ arguments: VerbArguments, _ verb: @Sendable (VerbRun) async throws -> Int32
   ) async throws -> Int32 {
@@ -82,7 +84,7 @@ struct VerbRun {
     return (notice.isGiven || UnreadableMappings.areMet.load(ordering: .relaxed)) && status < 3 ? 3 : status
   }
 
-  /// What goes by the bytes of a file, or keeps something beside it, is not done on a server: what to do instead is said.
+  /// Throws if the verb reads a file's bytes or keeps something beside it, and the store is on a server: the error says what to do instead.
   private func requireFileWhereNeeded() throws(ModelError) {
     let verb = arguments.verb.name
     guard let first = [0, 1].first(where: { arguments.operand($0).map(isServer) ?? false }) else { return }
@@ -123,8 +125,8 @@ struct VerbRun {
     return operand
   }
 
-  /// The store at the first operand, for reading. Of a damaged one all that can be read is, and nobody must take that for all that
-  /// there was: the damage is told of, and the status says so.
+  /// The store at the first operand, for reading. If it is damaged, all that can be read is read. The user must not take that for the
+  /// whole store, so a notice and the exit status report the damage.
   func store() throws -> any ReadableStore {
     UnreadableMappings.areZeros.store(true, ordering: .relaxed)
     let store = try openStore(required(0), readOnly: true, encoding: encoding())
@@ -134,8 +136,8 @@ struct VerbRun {
     return store
   }
 
-  /// Prints what `body` does of a datastore's records. If some of it cannot be read, that is told of, and the rest is printed: from the
-  /// beginning again, without what is printed already. `--strict` ends with the first that cannot be read.
+  /// Prints a datastore's records by `body`. If some cannot be read, a notice reports them and the rest is printed: `body` runs again
+  /// from the beginning, without the output that is printed already. `--strict` ends with the first record that cannot be read.
   func printAllReadable(
     of datastore: any ReadableDatastore, _ body: (any ReadableDatastore) throws -> Void
   ) throws {
@@ -158,7 +160,7 @@ struct VerbRun {
     return editable
   }
 
-  /// The store at a path or URL to take something into; made where there is none.
+  /// The store at a path or URL to write into; it is created if there is none.
   func madeStore(at path: String) throws -> OwnStore {
     if isServer(path) { return try ownStore(openServer(path, readOnly: false, creates: true)) }
     return try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
@@ -185,7 +187,7 @@ struct VerbRun {
   func line(_ document: Document) throws { try output.line(document.compactJSON) }
 }
 
-/// Tells of damage on standard error, of each once.
+/// Reports damage on standard error, each message once.
 private final class DamageNotice: Sendable {
   private let given = Mutex<Set<String>>([])
   var isGiven: Bool { given.withLock { !$0.isEmpty } }

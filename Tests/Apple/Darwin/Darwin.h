@@ -66,6 +66,7 @@ int *__error(void);
 #define F_SETFL 4
 #define F_GETPATH 50
 #define F_FULLFSYNC 51
+#define F_BARRIERFSYNC 85
 #define F_SETNOSIGPIPE 73
 #define F_OFD_SETLK 90
 #define F_OFD_GETLK 92
@@ -141,6 +142,12 @@ void *mmap(void *, size_t, int, int, int, off_t);
 int munmap(void *, size_t);
 int madvise(void *, size_t, int);
 
+// stdio.h
+typedef struct __sFILE FILE;
+FILE *fopen(const char *, const char *);
+int fclose(FILE *);
+char *fgets(char *, int, FILE *);
+
 // unistd.h
 #define SEEK_SET 0
 #define SEEK_CUR 1
@@ -170,6 +177,9 @@ ssize_t write(int, const void *, size_t);
 int rmdir(const char *);
 int unlink(const char *);
 int link(const char *, const char *);
+int gethostname(char *, size_t);
+#define _SC_PAGESIZE 29
+long sysconf(int);
 #define _CS_DARWIN_USER_TEMP_DIR 65537
 size_t confstr(int, char *, size_t);
 int usleep(useconds_t);

@@ -28,7 +28,7 @@ struct StandardCoderTests {
 
   private func check<T: Randomized>(_ type: T.Type, seed: UInt64) throws {
     var random = Seeded(seed)
-    var ownCount = 0
+    var (ownCount, unreadCount) = (0, 0)
     for _ in 0..<400 {
       let value = T.random(using: &random)
       let bytes = try foundationEncoder.encode(value)
@@ -37,9 +37,15 @@ struct StandardCoderTests {
       let back = try decoder.decode(T.self, from: bytes)
       #expect(try foundationEncoder.encode(back) == bytes)
       if decoder.hasDecoded(T.self, from: bytes) { ownCount += 1 }
+      let record = encoder.record(of: value, behind: [7, 8], decodingBy: decoder)
+      #expect(record.map { $0.bytes == [7, 8] + bytes } != false)
+      guard let decoded = record?.decoded else { continue }
+      #expect(try foundationEncoder.encode(decoded) == bytes)
+      unreadCount += 1
     }
     // Numbers at the ends of their ranges, of which there are more here than anywhere else, are left to Foundation.
     #expect(ownCount > 100, "\(ownCount) of 400 were decoded without Foundation")
+    #expect(unreadCount >= ownCount, "\(unreadCount) of 400 were decoded without their text")
   }
 
   @Test("damaged texts decode to what Foundation gives, or fail with its error and coding path", arguments: 0..<5)
@@ -129,6 +135,41 @@ struct StandardCoderTests {
     )
   }
 
+  @Test("a value that is decoded from what was written of it has what its text says")
+  func rewritten() throws {
+    let record = encoder.record(of: Rewritten(), behind: [], decodingBy: decoder)
+    let decoded = try #require(record?.decoded)
+    #expect(decoded == (try foundationDecoder.decode(Rewritten.self, from: Data(try #require(record).bytes))))
+    #expect(decoded.texts == ["name": ["NEW"], "größe": ["1", "2", "3"], "a\"b": ["text"], "list": ["x", "y"]])
+  }
+
+  /// Writes members twice, adds to lists, and has names of every kind.
+  private struct Rewritten: Codable, Equatable {
+    var texts: [String: [String]] = [:]
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: JSONKey.self)
+      for key in members.allKeys {
+        if let text = try? members.decode(String.self, forKey: key) {
+          texts[key.stringValue] = [text.uppercased() == text ? text : text.lowercased()]
+        } else {
+          texts[key.stringValue] = try members.decode([String].self, forKey: key)
+        }
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.container(keyedBy: JSONKey.self)
+      try members.encode("old", forKey: JSONKey(stringValue: "name"))
+      try members.encode("NEW", forKey: JSONKey(stringValue: "name"))
+      try members.encode("Text", forKey: JSONKey(stringValue: "a\"b"))
+      try members.superEncoder(forKey: JSONKey(stringValue: "größe")).encodeThree()
+      try members.encode(["x", "y"], forKey: JSONKey(stringValue: "list"))
+    }
+  }
+
   @Test("a changed strategy is Foundation's to follow")
   func strategies() throws {
     let (encoder, decoder) = (StandardJSONEncoder(), StandardJSONDecoder())
@@ -162,6 +203,17 @@ struct StandardCoderTests {
     // Only the test above touches it.
     nonisolated(unsafe) static var kept: (any Decoder)?
     init(from decoder: any Decoder) throws { Self.kept = decoder }
+  }
+}
+
+extension Encoder {
+  /// Encodes one text, then three, of which two as a list.
+  fileprivate func encodeThree() throws {
+    var single = singleValueContainer()
+    try single.encode("gone")
+    try single.encode(["1", "2"])
+    var list = unkeyedContainer()
+    try list.encode("3")
   }
 }
 

@@ -172,8 +172,23 @@ struct GuideTests {
 
     let swiss = cities.load(where: #Predicate { $0.country == "CH" })
     print(try await swiss.sum(of: \.population), try await swiss.average(of: \.population) ?? 0)
-    print(try await cities.load(where: #Predicate { _ in true }).distinct(\.country))
+    print(try await cities.load(...).distinct(\.country))
     #expect(try await swiss.sum(of: \.population) == swiss.map(\.population).all().reduce(0, +))
+
+    let cheap = cities.load("A"..<"M", from: \.name).where(#Predicate { $0.population < 50_000 }).limit(10)
+    for try await city in cheap { print(city.name) }
+    if let last = try await cities.load(..., order: .descending).first { print(last.name) }
+    #expect(try await cheap.explain() == "INDEX name in range 0 entries · KEEP population < 50000 · SORT no")
+
+    let countries = try await cities.load(...).grouped(by: \.country) {
+      $0.count
+      $0.sum(\.population)
+    }
+    for (country, (count, population)) in countries { print(country, count, population) }
+    #expect(countries.map(\.key) == ["CH"] && countries[0].figures == (2, 300_005))
+
+    for try await (name, population) in large.select(\.name, \.population) { print(name, population) }
+    #expect(try await large.select(\.name).all() == ["Zug", "Thun"])
 
     let odd = cities.load(where: #Predicate { $0.otherNames.isEmpty }).scanning()
     print(try await odd.count)
@@ -272,6 +287,34 @@ struct GuideTests {
     let changes = try await notes.observe(includingOtherProcesses: true)
     _ = changes
     #expect(count == 1)
+  }
+
+  @Test("sharing with extensions")
+  func sharingWithExtensions() async throws {
+    let outbox = try Outbox(storeAt: url)
+    try await outbox.persist(Note(id: 1, title: "Milk", text: "two litres"), in: NoteFormat.self)
+    try await outbox.send("Share") { letter in
+      try letter.persist(Note(id: 2, title: "Bread", text: "one loaf"), in: NoteFormat.self)
+      try letter.delete(1, from: NoteFormat.self)
+    }
+    var configuration = StoreConfiguration()
+    configuration.appliesInbox = true
+    let persistence = try DiskPersistence(readWriteURL: url, configuration: configuration)
+    let listening = Task {
+      for await event in persistence.inbox.events {
+        if case .refused(let letter, let reason) = event { print("\(letter): \(reason)") }
+      }
+    }
+    let notes = NoteFormat.datastore(in: persistence)
+    try await persistence.inbox.apply()
+    #expect(try await notes.load(1) == nil)
+    #expect(try await notes.load(2)?.title == "Bread")
+    listening.cancel()
+    try await persistence.suspend()
+    let reader = DiskPersistence(readOnlyURL: url, readsThroughMapping: false)
+    #expect(try await reader.datastore(NoteFormat.self).load(2)?.title == "Bread")
+    await persistence.resume()
+    try await persistence.releaseWriter()
   }
 
   @Test("references")
@@ -410,7 +453,7 @@ struct GuideTests {
     try await cities.deleteIfPresent(id: 8)
     try await cities.delete(100..<200)
     try await cities.delete(..<1_000, from: \.population)
-    try await cities.delete(prefix: "CH", range: ..<500, from: \.largest)
+    try await cities.load(prefix: "CH", range: ..<500, from: \.largest).delete()
     try await cities.delete(range: ..., where: { $0.otherNames.isEmpty })
     #expect(try await cities.count == 98)
     try await persistence.undo()

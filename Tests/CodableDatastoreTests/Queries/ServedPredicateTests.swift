@@ -105,6 +105,55 @@ struct ServedPredicateTests {
     try await expect(#Predicate { ($0.due ?? now) == now }, by: "due", in: offers) { ($0.due ?? now) == now }
   }
 
+  @Test("closures over what an optional holds are served: if let and flatMap, with every value in place of nil")
+  func closures() async throws {
+    let offers = try await offers()
+    let now = Date(timeIntervalSinceReferenceDate: 21)
+    try await expect(
+      #Predicate { if let due = $0.due { due < now } else { false } }, by: "due", in: offers
+    ) { $0.due.map { $0 < now } ?? false }
+    try await expect(
+      #Predicate { if let due = $0.due { due < now } else { true } }, by: "due", in: offers
+    ) { $0.due.map { $0 < now } ?? true }
+    try await expect(#Predicate { $0.due.flatMap { $0 < now } == true }, by: "due", in: offers) {
+      $0.due.map { $0 < now } == true
+    }
+    try await expect(#Predicate { true == $0.due.flatMap { $0 == now } }, by: "due", in: offers) { $0.due == now }
+    try await expect(
+      #Predicate { if let branch = $0.branch { branch.city == "c1" } else { false } }, by: "city", in: offers
+    ) { $0.branch?.city == "c1" }
+    try await expect(#Predicate { $0.isNew ?? false }, by: "isNew", in: offers) { $0.isNew ?? false }
+    try await expect(#Predicate { $0.isNew ?? true }, by: "isNew", in: offers) { $0.isNew ?? true }
+    let others: [(Predicate<Offer>, (Offer) -> Bool)] = [
+      (#Predicate { $0.due.flatMap { $0 < now } == false }, { $0.due.map { $0 < now } == false }),
+      (#Predicate { $0.due.flatMap { $0 < now } != true }, { $0.due.map { $0 < now } != true }),
+      (#Predicate { $0.due.flatMap { $0 != now } == true }, { $0.due.map { $0 != now } == true }),
+      (#Predicate { $0.due.flatMap { !($0 < now) } == true }, { $0.due.map { !($0 < now) } == true }),
+      (
+        #Predicate { offer in if let due = offer.due { offer.town == "t1" && due < now } else { offer.town == "t2" } },
+        { offer in offer.due.map { offer.town == "t1" && $0 < now } ?? (offer.town == "t2") }
+      ),
+      (
+        #Predicate { offer in if let due = offer.due { due < now || offer.town == "t3" } else { false } },
+        { offer in offer.due.map { $0 < now || offer.town == "t3" } ?? false }
+      ),
+      (
+        #Predicate { if let branch = $0.branch { branch.city != "c1" } else { false } },
+        { $0.branch.map { $0.city != "c1" } ?? false }
+      ),
+      (
+        #Predicate { if let branch = $0.branch { !branch.city.starts(with: "c1") } else { true } },
+        { $0.branch.map { !$0.city.starts(with: "c1") } ?? true }
+      ),
+    ]
+    for (place, (predicate, condition)) in others.enumerated() {
+      let query = offers.load(where: predicate).scanning()
+      let plan = try await query.explain()
+      #expect(try await query.all() == all.filter(condition), "\(place): \(plan)")
+      #expect(try await query.count == all.filter(condition).count, "\(place): \(plan)")
+    }
+  }
+
   @Test("NaN meets no comparison, and a sort by it names the property")
   func notANumber() async throws {
     let offers = try await offers()
@@ -196,6 +245,51 @@ struct ServedPredicateTests {
     #expect(iterator.explanation?.contains("READ 5 ") == true)
     #expect(try await everything.min(of: \.price) == all.map(\.price).min())
     #expect(try await everything.max(of: \.price) == all.map(\.price).max())
+  }
+
+  @Test(
+    "a compound index serves a tier that only the app orders: its equal values, the range after them, and the order")
+  func tiersInAppOrder() async throws {
+    struct SizeFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Offer
+      static let defaultKey: DatastoreKey = "Sizes"
+      static let currentVersion = Version.one
+      let sizeAndPrice = Index(\.size, \.price.descending)
+      let townAndSize = Index(\.town, \.size, \.rating)
+    }
+    let offers = persistence.datastore(SizeFormat.self)
+    try await offers.persist(contentsOf: all)
+    let (medium, small) = (Size.medium, Size.small)
+    func expect(
+      _ predicate: Predicate<Offer>, by index: String, entries: Int? = nil, _ condition: (Offer) -> Bool
+    ) async throws {
+      let query = offers.load(where: predicate)
+      let expected = all.filter(condition)
+      let plan = try await query.explain()
+      #expect(plan.hasPrefix("INDEX \(index) ") && plan.contains(" \(entries ?? expected.count) entr"), "\(plan)")
+      #expect(!expected.isEmpty && expected.count < all.count)
+      #expect(try await query.count == expected.count)
+      #expect(try await query.all() == expected)
+    }
+    try await expect(#Predicate { $0.size == medium }, by: "sizeAndPrice") { $0.size == medium }
+    try await expect(#Predicate { $0.size == medium && $0.price > 50 }, by: "sizeAndPrice") {
+      $0.size == medium && $0.price > 50
+    }
+    try await expect(#Predicate { $0.size == medium && $0.price >= -5 && $0.price < 90 }, by: "sizeAndPrice") {
+      $0.size == medium && $0.price >= -5 && $0.price < 90
+    }
+    try await expect(#Predicate { $0.town == "t1" && $0.size > small }, by: "townAndSize") {
+      $0.town == "t1" && $0.size > small
+    }
+    try await expect(#Predicate { $0.town == "t1" && $0.size == small && $0.rating < 3 }, by: "townAndSize") {
+      $0.town == "t1" && $0.size == small && $0.rating < 3
+    }
+    let dearest = offers.load(where: #Predicate { $0.size == medium }).sorted(by: \.price, .descending).limit(5)
+    #expect(
+      try await dearest.all() == Array(all.filter { $0.size == .medium }.sorted { $0.price > $1.price }.prefix(5)))
+    #expect(try await dearest.explain().contains("SORT no"))
+    #expect(try await offers.load(where: #Predicate { _ in true }).max(of: \.size) == .large)
   }
 
   @Test("a type that only the app orders is sorted along its index, whatever index serves the condition")

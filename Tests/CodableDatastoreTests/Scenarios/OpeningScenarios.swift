@@ -83,7 +83,7 @@ struct OpeningScenarios {
     #expect(try await tracks.load(track.id) == track)
     let plain = TrackFormat.ReadOnlyDatastore.readOnlyJSONStore(
       persistence: persistence, migrations: [.second: { try $0.decode(Track.self, from: $1) }])
-    await #expect(throws: DecodingError.self) { try await plain.load(track.id) }
+    await #expect(throws: UnreadableInstanceError.self) { try await plain.load(track.id) }
   }
 
   @Test("instances without an identifier of their own live under the one given")

@@ -42,6 +42,10 @@ private struct Shirts: CompiledFormat {
 
   func lifted(_ content: RecordContent) -> RecordContent { RecordContent(version: version, bytes: content.bytes) }
 
+  func createTrees(for content: RecordContent, in transaction: any WriteTransaction) throws(ModelError) {
+    try DatastoreWriter.create(Self.descriptor, in: transaction)
+  }
+
   static func key(_ size: String) -> StoredKey {
     descriptor.storedKey(Document.string(size).canonicalBytes)
   }

@@ -72,7 +72,7 @@ struct EditingTests {
         Cities.document(1, population: 1), Cities.document(2, name: "same"), Cities.document(3, name: "theirs"),
         Cities.document(5, name: "theirs"),
       ], to: store)
-    let rebased = try store.rebase(changes, onto: store.head.commit)
+    let rebased = try store.rebase(changes, onto: store.head.commit, progress: nil)
     #expect(rebased.hasMoved)
     #expect(rebased.merged.map(\.identifier) == [Cities.key(1)])
     #expect(rebased.alreadyMade.map(\.identifier) == [Cities.key(2)])

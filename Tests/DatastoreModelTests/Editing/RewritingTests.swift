@@ -96,11 +96,15 @@ struct RewritingTests {
     #expect(throws: ModelError.self) { try store.copy(to: folder.path + "/b", at: nil, progress: nil) }
   }
 
-  @Test("retention is all, a number, or an age", arguments: ["", "0", "-3", "3x", "d", "99999999999d", "10000w"])
+  @Test(
+    "retention is all, a number, an age, or one of each",
+    arguments: ["", "0", "-3", "3x", "d", "99999999999d", "10000w", "3 or", "3 or 4", "3 xor 4d"])
   func retention(text: String) throws {
     #expect(throws: ModelError.self) { try HistoryRetention(parsing: text) }
     #expect(try HistoryRetention(parsing: "all") == .all)
     #expect(try HistoryRetention(parsing: "12") == .last(12))
     #expect(try HistoryRetention(parsing: "2w") == .younger(1_209_600_000_000_000))
+    #expect(try HistoryRetention(parsing: "3 or 1m") == .either(last: 3, younger: 60_000_000_000))
+    #expect(try HistoryRetention(parsing: "1h and 3") == .both(last: 3, younger: 3_600_000_000_000))
   }
 }

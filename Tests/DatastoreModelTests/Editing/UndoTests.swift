@@ -63,20 +63,24 @@ struct UndoTests {
       try store.undo(number, named: "undo", options: EditOptions(progress: { _, _ in false }))
     }
     #expect(store.head.commit == head)
+    let whole = Heard()
+    _ = try store.undo(
+      number, named: "undo", options: EditOptions(progress: { whole.note($0, $1) }, proving: { _, _ in true }))
+    let shares = whole.shares
+    #expect(shares == shares.sorted() && shares.last == 100, "reading and writing are one percentage: \(shares)")
+    #expect(shares.contains { $0 > 0 && $0 < 50 } && shares.contains { $0 > 50 && $0 < 100 }, "\(shares)")
   }
 
   /// Hears of progress.
   private final class Heard: Sendable {
-    private let words = Mutex<(last: Int, totals: Set<Int>)>((0, []))
+    private let words = Mutex<[(done: Int, total: Int)]>([])
     func note(_ done: Int, _ total: Int) -> Bool {
-      words.withLock {
-        $0.last = done
-        $0.totals.insert(total)
-      }
+      words.withLock { $0.append((done, total)) }
       return true
     }
-    var last: Int { words.withLock { $0.last } }
-    var totals: Set<Int> { words.withLock { $0.totals } }
+    var last: Int { words.withLock { $0.last?.done ?? 0 } }
+    var totals: Set<Int> { words.withLock { Set($0.map(\.total)) } }
+    var shares: [Int] { words.withLock { $0.map { $0.done * 100 / $0.total } } }
   }
 
   @Test("u u ^r ^r walks back and forth over the commits")
@@ -152,6 +156,24 @@ struct UndoTests {
     }
     _ = try store.restore(imported, datastore: "Country", named: "restore")
     #expect(try store.head.datastore("Country")?.count == 2)
+  }
+
+  @Test("what was changed in a list that was reordered since is not taken back from another element")
+  func reorderedList() throws {
+    let store = OwnStore.memory(program: "test", author: "test")
+    func list(_ elements: (name: String, isDone: Bool)...) -> Document {
+      ["id": 1, "list": .array(elements.map { ["name": .string($0.name), "done": .bool($0.isDone)] })]
+    }
+    var source = DocumentList([list(("bread", false), ("wine", false))])
+    _ = try Importer(store, ImportPlan(datastore: "Note", identifier: DocumentPath(parsing: "id"))).run(&source)
+    func put(_ document: Document) throws -> CommitNumber {
+      try store.commit(
+        store.changes(putting: [document], into: "Note", version: nil), named: "put", options: EditOptions())
+    }
+    let ticked = try put(list(("bread", true), ("wine", false)))
+    let head = try put(list(("wine", false), ("bread", true)))
+    #expect(throws: ModelError.self) { try store.undo(ticked, named: "undo") }
+    #expect(store.head.commit == head)
   }
 
   @Test("the very first commit can be taken back too")

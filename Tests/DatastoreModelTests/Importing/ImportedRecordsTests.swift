@@ -212,6 +212,23 @@ struct ImportedRecordsTests {
     #expect(try TableSource(bytes: Array("id,a,a\n".utf8), name: "a.csv").notes.count == 1)
   }
 
+  @Test("of members of one name the last is stored, so that what decodes a record reads what a filter reads")
+  func repeatedMembers() throws {
+    for isRead in [true, false] {
+      let store = OwnStore.memory()
+      let text = #"{"id":1,"a":1,"b":[{"c":1,"d":2,"c":3}],"a":2}"# + "\n" + #"{"id":2,"a":3}"# + "\n"
+      var source = try TableSource(bytes: Array(text.utf8), name: "a.jsonl")
+      if isRead { while try source.next() != nil {} }
+      try source.rewind()
+      #expect(try Importer(store, plan { $0.indexes = [] }).run(&source).new == 2)
+      let datastore = try store.headView.requiredDatastore("City")
+      let contents = try [1, 2].map {
+        String(decoding: try #require(try datastore.record(Cities.key($0))).content, as: UTF8.self)
+      }
+      #expect(contents == [#"{"id":1,"a":2,"b":[{"c":3,"d":2}]}"#, #"{"id":2,"a":3}"#])
+    }
+  }
+
   @Test("a datastore whose app does not name its identifier has the member that is it in all records")
   func identifierField() throws {
     let store = OwnStore.memory()

@@ -87,11 +87,13 @@ struct ImporterTests {
       }
     ).run(&source)
     #expect(
-      heard.with { $0 } == ["read for types", "write the records", "index name", "index population", "index tags"])
+      heard.with { $0 } == [
+        "read for types", "write the records", "write index name", "write index population", "write index tags",
+      ])
     let other = OwnStore.memory()
-    for last in ["read for types", "write the records", "index tags"] {
+    for last in ["read for types", "write the records", "write index tags"] {
       #expect(throws: ModelError.self) {
-        _ = try Importer(other, plan(), activity: { $0.steps.last?.title != last }).run(&source)
+        _ = try Importer(other, plan(), activity: { $0.currentStep?.title != last }).run(&source)
       }
       #expect(other.head.commit.rawValue == 0)
     }

@@ -1,5 +1,6 @@
 import Documents
 import Expressions
+import StorageEngine
 import Testing
 
 @testable import DatastoreModel
@@ -172,6 +173,44 @@ struct RecordQueryTests {
       var run = try query.run(scan, in: datastore) { read in if read > 1_000 { throw Stop() } }
       _ = try run.next()
     }
+  }
+
+  @Test("an index that holds another value of one record than its path says serves nothing, though all others agree")
+  func otherValues() throws {
+    for count in [300, 6_000] {
+      let store = try Self.store((0..<count).map { Cities.document($0) })
+      // As an app writes that has converted one old record.
+      _ = try store.transact(CommitInfo(action: "convert")) { transaction throws(ModelError) in
+        let tree = TreeName.index("population", of: "City")
+        let old = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(700)), identifier: Cities.key(7).bytes)
+        let new = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(-1)), identifier: Cities.key(7).bytes)
+        try onStorage { () throws(StorageError) in
+          _ = try transaction.remove(old, in: tree)
+          _ = try transaction.insert(new, .none, in: tree)
+        }
+      }
+      let datastore = try Self.datastore(store)
+      for (text, expected) in [("population <= 700", Array(0...7)), ("population < 0", []), ("name = \"City 7\"", [7])]
+      {
+        let query = RecordQuery(filter: try Filter(parsing: text))
+        #expect(try Self.answer(query, datastore).map { Self.number($0.document, "id") } == expected, "\(text)")
+      }
+      let first = try Self.answer(
+        RecordQuery(sort: [(DocumentPath([.member("population")]), false)]), datastore, limit: 9)
+      #expect(first.map { Self.number($0.document, "id") } == Array(0..<9))
+    }
+  }
+
+  @Test("an index without a declared rule serves once all records have proven it, and goes on while few of them change")
+  func provenIndexes() throws {
+    let store = try Self.store((0..<5_000).map { Cities.document($0) })
+    let query = RecordQuery(filter: try Filter(parsing: "population < 300"))
+    #expect(try query.plan(in: Self.datastore(store)).way == .scan)
+    _ = try store.proofs.rules(of: store.headView.requiredDatastore("City"))
+    #expect(try query.plan(in: Self.datastore(store)).shortText == "INDEX population")
+    try Cities.write([Cities.document(2, population: 4)], to: store)
+    #expect(try query.plan(in: Self.datastore(store)).shortText == "INDEX population")
+    #expect(try Self.answer(query, Self.datastore(store)).map { Self.number($0.document, "id") } == [0, 1, 2])
   }
 
   @Test("a name that nothing has is told of with those that look like it")

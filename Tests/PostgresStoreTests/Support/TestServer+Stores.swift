@@ -12,11 +12,13 @@ extension TestServer {
 
   /// An empty store of its own.
   static func store(
-    program: String = "tests", patience: Double = 10, record: @escaping ServerStore.RecordOfEntry = { _, _ in nil }
+    program: String = "tests", patience: Double = 10, rowPatience: Double = 30,
+    record: @escaping ServerStore.RecordOfEntry = { _, _ in nil }
   ) throws -> ServerStore {
     let server = try #require(shared)
     return try ServerStore.open(
-      server.url(), creates: true, options: ServerOptions(program: program, author: "ada", patience: patience),
+      server.url(), creates: true,
+      options: ServerOptions(program: program, author: "ada", patience: patience, rowPatience: rowPatience),
       record: record)
   }
 }

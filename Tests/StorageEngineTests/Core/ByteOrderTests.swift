@@ -36,9 +36,13 @@ struct ByteOrderTests {
     buffer.append(UInt16(0x0102))
     buffer.append(UInt32(0x0304_0506))
     buffer.append(UInt64(0x0708_090A_0B0C_0D0E))
-    buffer.append(short: FileOffset(0x0F10_1112_1314))
+    buffer.append(EntryReference(offset: FileOffset(0x0F10_1112_1314), length: 0x1516_1718, check: 0x191A_1B1C))
     let written = Array(buffer.bytes)[place...]
-    #expect(Array(written) == [2, 1, 6, 5, 4, 3, 0xE, 0xD, 0xC, 0xB, 0xA, 9, 8, 7, 0x14, 0x13, 0x12, 0x11, 0x10, 0xF])
+    #expect(
+      Array(written) == [
+        2, 1, 6, 5, 4, 3, 0xE, 0xD, 0xC, 0xB, 0xA, 9, 8, 7, 0x14, 0x13, 0x12, 0x11, 0x10, 0xF,
+        0x18, 0x17, 0x16, 0x15, 0x1C, 0x1B, 0x1A, 0x19,
+      ])
   }
 
   @Test("keys are compared as their bytes are, at any two addresses")

@@ -79,6 +79,24 @@ struct ClockTests {
     #expect(report.commitsKept == 5)
   }
 
+  @Test(
+    "rules by count and by age combine, and a compaction that goes on remembers both",
+    arguments: [
+      (Retention.both(last: 3, younger: 5 * day), 3), (.both(last: 8, younger: 5 * day), 5),
+      (.either(last: 3, younger: 5 * day), 5), (.either(last: 8, younger: 5 * day), 8),
+      (.both(last: 1, younger: 0), 1), (.either(last: 1, younger: 0), 1),
+    ])
+  func combined(retention: Retention, kept: Int) throws {
+    let store = try store(Array(10...40))
+    disk.clock.withLock { $0 = 41 * Self.day }
+    #expect(try store.compactionEstimate(retention).commitsKept == kept)
+    let plan = CompactionPlan(of: store.publication.current, retention, date: 7)
+    #expect(plan.encoded(seed: 3).withUnsafeBytes { CompactionPlan($0, seed: 3) } == plan)
+    #expect(try store.compact(retention) { _ in true }.commitsKept == kept)
+    try store.close()
+    #expect(try FileStore.verify(at: "clocked", disk: disk) { _ in true }.isClean)
+  }
+
   @Test("a clock more than a day behind the newest date is reported, and one within a day is not")
   func reported() throws {
     let store = try store([10, 3_660, 12])

@@ -42,12 +42,12 @@ struct CommitQueueTests {
   @Test("a task has the writer's thread lead, once, however many there are")
   func tasks() {
     let it = queue()
-    #expect(it.queue.sleep(until: 1, "a") == .thread)
-    #expect(it.queue.sleep(until: 2, "b") == .nobody)
+    #expect(it.queue.sleep(until: 1, "a")?.callsThread == true)
+    #expect(it.queue.sleep(until: 2, "b").map(\.isEmpty) == true)
     #expect(it.queue.leadForSleepers(gathers: true) == .sync)
     #expect(it.queue.leadForSleepers(gathers: true) == nil)
     #expect(it.queue.synced().waiters == ["a", "b"])
-    #expect(it.queue.sleep(until: 2, "b") == nil)
+    #expect(it.queue.sleep(until: 2, "b").map(\.isEmpty) == nil)
     it.queue.checkInvariants()
   }
 
@@ -66,14 +66,14 @@ struct CommitQueueTests {
     for willWait in [false, true] {
       let it = queue()
       #expect(it.queue.takeTurn() == true)
-      #expect(it.queue.sleep(until: 1, "a") == .thread)
+      #expect(it.queue.sleep(until: 1, "a")?.callsThread == true)
       #expect(it.queue.leadForSleepers(gathers: true) == .gather(1))
       it.queue.waitForTurn("b")
       // Another writes after it, so there is still something to wait for.
       #expect(it.queue.passTurn(willWait: false).wakesGatherer == false)
       // Who waits for its commit wakes the one that gathers by that.
       #expect(it.queue.passTurn(willWait: willWait).wakesGatherer == !willWait)
-      if willWait { #expect(it.queue.sleep(until: 3, "b") == .gatherer) }
+      if willWait { #expect(it.queue.sleep(until: 3, "b")?.wakesGatherer == true) }
       it.queue.endGathering(1)
       #expect(it.queue.leadForSleepers(gathers: true) == .sync)
     }
@@ -109,10 +109,10 @@ struct CommitQueueTests {
   func enough() {
     let it = queue(appended: 100)
     #expect(it.queue.takeTurn() == true)
-    #expect(it.queue.sleep(until: 1, "1") == .thread)
+    #expect(it.queue.sleep(until: 1, "1")?.callsThread == true)
     #expect(it.queue.leadForSleepers(gathers: true) == .gather(1))
-    for number in 2...63 { #expect(it.queue.sleep(until: UInt64(number), "\(number)") == .nobody) }
-    #expect(it.queue.sleep(until: 64, "64") == .gatherer)
+    for number in 2...63 { #expect(it.queue.sleep(until: UInt64(number), "\(number)").map(\.isEmpty) == true) }
+    #expect(it.queue.sleep(until: 64, "64")?.wakesGatherer == true)
     it.queue.endGathering(1)
     #expect(it.queue.leadForSleepers(gathers: true) == .sync)
   }
@@ -123,7 +123,7 @@ struct CommitQueueTests {
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sync)
     it.queue.append(9)
     #expect(it.queue.wait(for: 2, gathers: true, asleep: "b") == .sleep)
-    #expect(it.queue.sleep(until: 9, "task") == .nobody)
+    #expect(it.queue.sleep(until: 9, "task").map(\.isEmpty) == true)
     #expect(it.queue.synced().waiters == ["b"])
     // A compaction makes all durable that "b" waits for, before it comes to itself.
     #expect(it.queue.madeDurable(8).waiters == [])
@@ -138,22 +138,22 @@ struct CommitQueueTests {
   @Test("a leader that was called for nothing keeps nobody from leading later")
   func calledForNothing() {
     let it = queue()
-    #expect(it.queue.sleep(until: 1, "a") == .thread)
+    #expect(it.queue.sleep(until: 1, "a")?.callsThread == true)
     #expect(it.queue.madeDurable(3).waiters == ["a"])
     #expect(it.queue.leadForSleepers(gathers: true) == nil)
     it.queue.append(4)
-    #expect(it.queue.sleep(until: 4, "b") == .thread)
+    #expect(it.queue.sleep(until: 4, "b")?.callsThread == true)
   }
 
   @Test("a failed sync fails all that sleep and all that come, and the first cause is told")
   func failedSync() {
     let it = queue()
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sync)
-    #expect(it.queue.sleep(until: 2, "b") == .nobody)
-    #expect(it.queue.syncFailed(broken).waiters == ["b"])
+    #expect(it.queue.sleep(until: 2, "b").map(\.isEmpty) == true)
+    #expect(it.queue.synced(broken).waiters == ["b"])
     _ = it.queue.fail(.closed)
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .failed(broken))
-    #expect(it.queue.sleep(until: 2, "b") == nil)
+    #expect(it.queue.sleep(until: 2, "b").map(\.isEmpty) == nil)
     it.queue.checkInvariants()
   }
 
@@ -178,13 +178,14 @@ struct CommitQueueTests {
     it.queue.waitForTurn("task")
     it.queue.waitForTurn("job 2", as: .job)
     it.queue.waitForTurn("job 3", as: .job)
-    guard case .take(["job 0", "job 1"]) = it.queue.nextJobs(most: 9) else { Issue.record("not taken"); return }
-    guard case .pass(let passed) = it.queue.nextJobs(most: 9) else { Issue.record("not passed"); return }
-    #expect(passed.next == "task")
-    #expect(it.queue.passTurn(willWait: true).next == "job 2")
-    guard case .pass(let handed) = it.queue.nextJobs(most: 0) else { Issue.record("not handed over"); return }
-    #expect(handed.next == "job 3")
-    guard case .none = it.queue.nextJobs(most: 9) else { Issue.record("there is none"); return }
+    #expect(it.queue.nextJobs(most: 9) == ["job 0", "job 1"])
+    // The one behind them is no job: it gets the turn.
+    #expect(it.queue.nextJobs(most: 9) == [])
+    #expect(it.queue.passTurn(willWait: true).waiters == ["task"])
+    #expect(it.queue.passTurn(willWait: true).waiters == ["job 2"])
+    #expect(it.queue.nextJobs(most: 0) == [])
+    #expect(it.queue.passTurn(willWait: true).waiters == ["job 3"])
+    #expect(it.queue.nextJobs(most: 9) == nil)
     #expect(it.queue.turns.isTaken)
   }
 
@@ -196,7 +197,7 @@ struct CommitQueueTests {
     #expect(it.queue.takeTurn() == true)
     for name in ["a", "b"] { it.queue.waitForTurn(name, as: .running) }
     let passed = it.queue.passTurn(willWait: true)
-    #expect(passed.running == ["a", "b"] && passed.next == nil)
+    #expect(passed.running == ["a", "b"] && passed.waiters.first == nil)
     #expect(it.queue.turns.isTaken == false && it.queue.turns.count == 0)
     #expect(it.queue.takeTurn() == true)
     // One that waits for certain has it all the same, behind them or before.
@@ -204,7 +205,7 @@ struct CommitQueueTests {
     it.queue.waitForTurn("thread")
     it.queue.waitForTurn("b", as: .running)
     let handed = it.queue.passTurn(willWait: true)
-    #expect(handed.running == ["a"] && handed.next == "thread" && it.queue.turns.isTaken)
+    #expect(handed.running == ["a"] && handed.waiters.first == "thread" && it.queue.turns.isTaken)
     #expect(it.queue.passTurn(willWait: true).running == ["b"])
   }
 
@@ -216,12 +217,12 @@ struct CommitQueueTests {
     let tickets = ["a", "b", "c", "thread", "d"].map { it.queue.waitForTurn($0) }
     #expect(it.queue.leaveTurn(tickets[1]) == "b")
     #expect(it.queue.leaveTurn(tickets[1]) == nil)
-    #expect(it.queue.passTurn(willWait: true).next == "a")
+    #expect(it.queue.passTurn(willWait: true).waiters.first == "a")
     #expect(it.queue.leaveTurn(tickets[0]) == nil)
     #expect(it.queue.refuseTurn { $0 != "thread" } == ["c", "d"])
     #expect(it.queue.turns.count == 1)
-    #expect(it.queue.passTurn(willWait: true).next == "thread")
-    #expect(it.queue.passTurn(willWait: true).next == nil)
+    #expect(it.queue.passTurn(willWait: true).waiters.first == "thread")
+    #expect(it.queue.passTurn(willWait: true).waiters.first == nil)
     #expect(it.queue.takeTurn() == true)
   }
 
@@ -234,17 +235,18 @@ struct CommitQueueTests {
     for _ in 0..<2 {
       #expect(it.queue.takeTurn(by: 2) == true)
       #expect(it.queue.takeTurn(by: 3) == false)
-      guard case .none = it.queue.nextJobs(most: 9) else { Issue.record("a job came between"); return }
+      // No job comes between.
+      #expect(it.queue.nextJobs(most: 9) == nil)
       // Nobody else writes, so there is nobody to wait for before a sync.
       #expect(it.queue.wait(for: it.queue.appended, gathers: true, asleep: "a") == .sync)
       _ = it.queue.synced()
       it.queue.append(it.queue.appended + 1)
-      #expect(it.queue.passTurn(willWait: true).next == nil)
+      #expect(it.queue.passTurn(willWait: true).waiters.first == nil)
       #expect(it.queue.turns.isTaken)
     }
     it.queue.endLending()
     #expect(it.queue.takeTurn(by: 2) == false)
-    #expect(it.queue.passTurn(willWait: true).next == "job")
+    #expect(it.queue.passTurn(willWait: true).waiters.first == "job")
   }
 
   @Test("whatever the order of events, nobody is forgotten and nobody is told what is not so")
@@ -294,7 +296,7 @@ struct CommitQueueTests {
         awake[name] = queue.appended
       }
       let passed = queue.passTurn(willWait: appends)
-      turn = passed.next
+      turn = passed.waiters.first
       running += passed.running
     }
 
@@ -313,7 +315,7 @@ struct CommitQueueTests {
         guard let call = queue.sleep(until: number, name) else { return end(name) }
         awake[name] = nil
         asleep[name] = number
-        if call == .thread { isThreadCalled = true }
+        if call.callsThread { isThreadCalled = true }
         return
       }
       switch queue.wait(for: number, gathers: gathers, asleep: name) {
@@ -360,7 +362,7 @@ struct CommitQueueTests {
     mutating func endSync(fails: Bool) {
       guard let leader = syncing else { return }
       syncing = nil
-      wake(fails ? queue.syncFailed(.closed) : queue.synced())
+      wake(fails ? queue.synced(.closed) : queue.synced())
       if let leader { awake[leader] = led.removeValue(forKey: leader) } else { isThreadCalled = true }
     }
 
@@ -389,4 +391,9 @@ struct CommitQueueTests {
       #expect(asleep.isEmpty && awake.isEmpty && led.isEmpty, "\(asleep) sleep, \(awake) wait, \(led) lead")
     }
   }
+}
+
+extension CommitQueue.Wakeups {
+  /// Whether nobody is to be woken.
+  fileprivate var isEmpty: Bool { waiters.isEmpty && running.isEmpty && !callsThread && !wakesGatherer }
 }

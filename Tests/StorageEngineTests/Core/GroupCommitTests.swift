@@ -87,7 +87,7 @@ struct GroupCommitTests {
       }
     }
     try startThread {
-      try? first.waitAtOnce()
+      try? first.wait(gathers: false)
       signals[1].fire()
     }
     isSyncing.wait()
@@ -104,7 +104,7 @@ struct GroupCommitTests {
     signals[1].wait()
     // Whoever was the last to go has told the third to see to itself.
     #expect(store.writing.waitingThreads == 0)
-    try second.waitAtOnce()
+    try second.wait(gathers: false)
     signals[2].wait()
     #expect(store.head.commit.number == second.number)
   }
@@ -323,4 +323,11 @@ struct GroupCommitTests {
     try pending?.wait()
     #expect(store.counts.syncs == 1)
   }
+}
+
+extension Writer {
+  var isTurnTaken: Bool { monitor.withLock { shared.queue.turns.isTaken } }
+  /// Whether one that leads waits for those that write before it syncs.
+  var isGathering: Bool { monitor.withLock { shared.queue.isGathering } }
+  var waitingThreads: Int { monitor.withLock { shared.queue.sleepingThreads } }
 }

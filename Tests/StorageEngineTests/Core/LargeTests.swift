@@ -20,7 +20,7 @@ struct LargeTests {
       for size in sizes {
         let record = try #require(try tree.find(.bytes(key(size)))?.payload.record)
         #expect(try tree.value(of: record).array == LargeTests.value(size))
-        #expect(try tree.copiedValue(of: record).array == LargeTests.value(size))
+        #expect(try tree.value(of: record, isCopied: true).array == LargeTests.value(size))
         #expect(try tree.change(of: record).key.array == key(size))
       }
     }
@@ -28,7 +28,7 @@ struct LargeTests {
     for size in sizes {
       let record = try #require(try tree.find(.bytes(key(size)))?.payload.record)
       #expect(try tree.value(of: record).array == LargeTests.value(size))
-      #expect(try tree.copiedValue(of: record).array == LargeTests.value(size))
+      #expect(try tree.value(of: record, isCopied: true).array == LargeTests.value(size))
     }
   }
 

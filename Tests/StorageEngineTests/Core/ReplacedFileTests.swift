@@ -1,3 +1,4 @@
+import Locks
 import Testing
 
 @testable import StorageEngine
@@ -87,6 +88,17 @@ struct ReplacedFileTests {
     #expect(try again.change { try $0.put(key(1), bytes("after"), in: people) } == 2)
   }
 
+  @Test("nor a commit whose file lost its name after the transaction had begun")
+  func replacedUnderTransaction() throws {
+    let (store, backup) = try withBackup("A")
+    let transaction = try store.beginBlocking()
+    try transaction.put(key(1), bytes("late"), in: people)
+    try SystemDisk().rename(backup, to: folder.store("A") + "/data")
+    let there = try contents("A")
+    expectReplaced("A") { try transaction.commit()?.wait() }
+    #expect(try contents("A") == there)
+  }
+
   @Test("nor in one that was taken away, or whose folder was", arguments: [true, false])
   func removedUnderWriter(withFolder: Bool) throws {
     let (store, _) = try withBackup("A")
@@ -166,6 +178,21 @@ struct ReplacedFileTests {
     #expect(try SystemDisk().status(folder.store("A") + "/data")?.identity == restored)
     #expect(try SystemDisk().status(folder.store("A") + "/data.compact") == nil)
     expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+    try expectWhole("A")
+  }
+
+  @Test("nor in the place of one that came while its own last bytes were synced")
+  func replacedUnderLastSync() throws {
+    let disk = HookedDisk(SystemDisk(), of: "data.compact")
+    let store = try FileStore.create(at: folder.store("A"), options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<5 { try store.change { try $0.put(key(1), bytes("\(number)"), in: people) } }
+    let (backup, data) = (folder.path + "/backup of A", folder.store("A") + "/data")
+    try SystemDisk().open(backup, .create).write(try contents("A"), at: 0)
+    let restored = try SystemDisk().status(backup)?.identity
+    disk.hooks.withLock { $0.sync = { try? SystemDisk().rename(backup, to: data) } }
+    expectReplaced("A") { _ = try store.compact(.last(1)) }
+    #expect(try SystemDisk().status(data)?.identity == restored)
     try expectWhole("A")
   }
 

@@ -102,7 +102,7 @@ struct StoreTests {
     try store.change { try $0.createTree(people, kind: .records) }
     let transaction = try store.beginBlocking()
     try transaction.restore([byAge], from: try store.view(at: 1))
-    #expect(!transaction.isChanged)
+    #expect(!transaction.state.pointee.isChanged)
     #expect(try transaction.commit() == nil)
   }
 
@@ -252,7 +252,7 @@ struct StoreTests {
     let transaction = try store.beginBlocking()
     let isNew = try transaction.insert(key(7), payload, in: byAge)
     #expect(!isNew)
-    #expect(!transaction.isChanged)
+    #expect(!transaction.state.pointee.isChanged)
     #expect(try transaction.commit() == nil)
   }
 
@@ -399,4 +399,9 @@ struct StoreTests {
     while let version = try cursor.next() { found.append("#\(version.commit) \(version.isRestored)") }
     #expect(found == ["#4 false", "#3 false", "#2 false"])
   }
+}
+
+extension Change {
+  /// Whether the key was not there before.
+  fileprivate var isInsertion: Bool { kind == .put && (replaced == nil || replacesDelete) }
 }

@@ -136,10 +136,10 @@ struct WriterMemoryTests {
   func hold() {
     var hold = LockHold(
       processIdentifier: 7, program: "test", since: 5, generation: 3, durableEnd: 1, session: 9)
-    var encoded = EncodedHold(hold)
-    encoded.move(to: FileOffset(UInt64(1) << 40))
+    var encoded = hold.encoded()
+    encoded.moveHold(to: FileOffset(UInt64(1) << 40))
     hold.durableEnd = FileOffset(UInt64(1) << 40)
-    #expect(encoded.bytes == hold.encoded())
+    #expect(encoded == hold.encoded())
   }
 }
 

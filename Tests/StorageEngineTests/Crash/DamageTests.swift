@@ -1,5 +1,5 @@
 import DiskSimulation
-import StorageEngine
+@testable import StorageEngine
 import Testing
 
 /// A small store that has every kind of frame, both slots and a tail of zeros, as bytes to be damaged.
@@ -258,8 +258,10 @@ struct DamageTests {
     }
   }
 
-  @Test("a writer that finds damage in what another one made durable says so, and cuts nothing")
-  func durableFrame() throws {
+  @Test(
+    "a writer that finds damage in what another one made durable says so, and cuts nothing, also if both slots are lost",
+    arguments: [false, true])
+  func durableFrame(losesSlots: Bool) throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 26)
     let other = try FileStore.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     try other.change { try $0.createTree(people, kind: .records) }
@@ -271,6 +273,10 @@ struct DamageTests {
     let frame = FrameMap(whole).frames[2]
     let place = frame.record.lowerBound
     try write([~whole[place]], at: UInt64(place), to: try disk.open(DamagedStore.data, .readWrite))
+    for slot in FileLayout.slotOffsets where losesSlots {
+      let zeros = [UInt8](repeating: 0, count: StoredBlock.size)
+      try write(zeros, at: slot.bytes, to: try disk.open(DamagedStore.data, .readWrite))
+    }
     let damaged = disk.image.contents(at: DamagedStore.data)?.array
 
     let damage = StorageError.damaged(what: "frame", offset: FileOffset(frame.header.lowerBound))

@@ -326,7 +326,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
   private static let replacements = [
     TransactionForgery("a change that lies elsewhere than it says", told: "no change can be read here") { transaction in
       let entry = [1, 7, 1, 4, 0] + key(1)
-      _ = try entry.withUnsafeBytes { try transaction.draft.append($0) }
+      _ = try entry.withUnsafeBytes { try transaction.draft.appendNode($0) }
     },
     TransactionForgery("a change that replaces one of another tree", told: "which is none of its key") {
       _ = try append(.put, 1, reference(1, in: others, $0), false, $0)
@@ -392,9 +392,9 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
   ) throws -> EntryReference {
     let tree = transaction.state.pointee.trees[0].entry.identifier
     let change = try key(number).withUnsafeBytes { key in
-      try transaction.draft.append(
-        kind, tree: tree, key: key, value: UnsafeRawBufferPointer(start: nil, count: 0), replaced: replaced,
-        replacesDelete: replacesDelete)
+      let head = ChangeEntry.Head(
+        kind: kind, tree: tree, key: key, replaced: replaced, replacesDelete: replacesDelete)
+      return try transaction.draft.append(head, .none)
     }
     if isSuperseded { transaction.supersede(change) }
     return change

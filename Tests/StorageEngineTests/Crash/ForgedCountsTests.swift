@@ -238,7 +238,7 @@ struct ForgedCountsTests {
           var numbers = [transaction.draft.position - transaction.draft.start, UInt64(tree), 4, 2]
           numbers[part] = extreme
           let entry = [1] + numbers.flatMap { Self.varint($0) } + key(9) + [5, 5]
-          let offset = try entry.withUnsafeBytes { try transaction.draft.append($0) }
+          let offset = try entry.withUnsafeBytes { try transaction.draft.appendNode($0).offset }
           let check = entry.withUnsafeBytes { transaction.file.header.check($0) }
           let forged = RecordReference(place: offset.bytes, length: UInt32(entry.count), check: check)
           let place = try #require(transaction.state.pointee.treeIndex(of: people))

@@ -116,7 +116,7 @@ struct ForgedLinksTests {
       let other = try reference(2, transaction)
       let tree = transaction.state.pointee.trees[0].entry.identifier
       let change = try key(1).withUnsafeBytes { key in
-        try transaction.draft.append(.put, tree: tree, key: key, value: key, replaced: other, replacesDelete: false)
+        try transaction.draft.append(ChangeEntry.Head(kind: .put, tree: tree, key: key, replaced: other), key)
       }
       transaction.supersede(change)
     }

@@ -95,6 +95,29 @@ struct SalvageTests {
     #expect(try saved.head.tree(name)?.entryCount == 2)
   }
 
+  @Test("head is where a commit that changes nothing else has moved it, as an exchange does")
+  func movedHead() throws {
+    let disk = ImageDisk()
+    let store = try FileStore.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let name = ScriptRunner.name(0)
+    try store.change { transaction in
+      try transaction.createTree(name, kind: .records)
+      try transaction.put([1], [1], in: name)
+    }
+    let fetched = try store.beginBlocking(on: 1)
+    try fetched.put([2], [2], in: name)
+    try fetched.commit(CommitInfo(action: "fetched", movesHead: false))?.wait()
+    var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
+    info.head = 2
+    try store.beginBlocking().commit(info)?.wait()
+    #expect(store.head.commit.number == 2)
+    try store.close()
+    let (saved, report) = try salvage(disk.image)
+    #expect(report.isComplete && report.records == 2)
+    #expect(saved.head.commit.action == "fetched")
+    #expect(try saved.head.tree(name)?.entryCount == 2)
+  }
+
   @Test("a salvage that is ended early keeps what was saved by then, and nothing of what comes later")
   func ended() throws {
     let store = try Self.store()
@@ -256,7 +279,7 @@ struct SalvageTests {
           if !isTold { return "\(key) is gone and not told of" }
         }
       }
-      let names = try (1...saved.commitCount).filter { try saved.commit($0).action == "mend names" }.count
+      let names = try (1...saved.commitCount).filter { try saved.commit($0).action == "mend head and names" }.count
       let count = report.savedCommits + report.mendedCommits + UInt64(names)
       return count == saved.commitCount ? nil : "\(count) commits are told of, and there are \(saved.commitCount)"
     } catch {

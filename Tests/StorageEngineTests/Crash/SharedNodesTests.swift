@@ -80,7 +80,7 @@ struct SharedNodesTests {
     let raw = try RawStore(at: FuzzTarget.path, disk: disk)
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { _ in true }
     let target = FileStore.memory(options: StoreOptions())
-    var salvage = Salvage(source: raw.file, survey: survey, target: target)
+    let salvage = Salvage(source: raw.file, survey: survey, target: target)
     try salvage.run { _ in true }
     #expect(raw.file.counters.nodeReads.value < 2_000)
     #expect(salvage.report.savedCommits == 2)

@@ -44,6 +44,14 @@ struct ByteTests {
     #expect(browser.screen.paintedBytes <= 8_192, "\(browser.screen.paintedBytes)")
   }
 
+  @Test("the whole of that screen takes at most 7,300 bytes in one picture", arguments: [true, false])
+  func whole(repeating: Bool) throws {
+    let browser = try browse(repeating: repeating)
+    let before = browser.screen.paintedBytes
+    try browser.press("^l")
+    #expect(browser.screen.paintedBytes - before <= 7_300, "\(browser.screen.paintedBytes - before)")
+  }
+
   @Test(
     "a cursor key takes at most 300 bytes, 330 where each space of the selected row has to be written",
     arguments: [true, false])

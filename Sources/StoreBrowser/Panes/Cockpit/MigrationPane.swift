@@ -5,7 +5,7 @@ import TerminalKit
 /// that a migration could not convert.
 struct MigrationPane: KeptPane {
   static let entry = PaneEntry(
-    .migration, digit: 6, name: "Migration", work: [.warmUp],
+    .migration, digit: 6, name: "Migration", work: [.warmUp, .maintenance],
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
   ) { MigrationPane() }
 
@@ -15,11 +15,15 @@ struct MigrationPane: KeptPane {
   private var failureCount = 0
   /// Those that failed in any run since it was begun: what was mended then goes into each later run.
   private var failedPlaces: Set<RecordPlace> = []
-  /// What `a` runs again: a change of an index, or with nil the warm-up to the formats of the app.
+  /// The work that `a` runs again: a change of an index; nil for the warm-up to the formats of the app.
   private var change: (IndexChange, datastore: String)?
   private(set) var leftOut: [RecordPlace] = []
   /// The changes that the run makes first.
   private var mending: [RecordEdit] = []
+  /// Whether there are records that failed or were left out.
+  private var listsRecords = false
+  /// Builds of the past, as their commits show them.
+  private var maintenance: MaintenanceRequest.Reply?
   var list = ListWindow()
 
   mutating func start(mending edits: [RecordEdit] = [], in session: inout Session) {
@@ -48,14 +52,24 @@ struct MigrationPane: KeptPane {
     mending = edits
   }
 
-  /// What is staged of the records that failed: it is made with the next run, in its transaction.
+  /// The staged edits of the records that failed. The next run makes them in its transaction.
   private func mended(_ session: Session) -> ChangeSet {
     let places = session.staged.order.filter { failedPlaces.contains($0) && !leftOut.contains($0) }
     return ChangeSet(base: session.staged.base, changes: places.compactMap { session.staged.edits[$0] })
   }
 
+  /// Requests the past builds while the pane is on the screen.
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    listsRecords = !rows(session).isEmpty
+    guard frame != .hidden, maintenance?.head != session.head, !session.isRunning(.maintenance) else { return }
+    session.start(.maintenance, MaintenanceRequest(head: session.head))
+  }
+
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
+    case let reply as MaintenanceRequest.Reply:
+      maintenance = reply
+      return
     case let answer as WarmUpAnswer:
       end(answer.result.commit, answer.result.failures)
       guard answer.result.commit != nil else { return }
@@ -79,28 +93,39 @@ struct MigrationPane: KeptPane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == .maintenance {
+      maintenance = MaintenanceRequest.Reply(head: session.head, commits: [])
+      return
+    }
     isOurs = false
     session.complain(error)
   }
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isOurs = false }
 
-  /// The records that failed; while nothing failed and nothing runs, those that an earlier run left out.
+  /// The records that failed, while it runs the first of them; if nothing failed and nothing runs, those that an earlier run left out.
   private func rows(_ session: Session) -> [WarmUpFailure] {
-    guard failures.isEmpty, !isOurs, let current = session.current else { return failures }
-    if let left = session.run?.left, !left.failures.isEmpty {
-      return left.failures.map { failure in
-        let key = session.outline?.datastore(failure.datastore)?.descriptor.storedKey(failure.identifier)
-        let place = RecordPlace(
-          datastore: failure.datastore,
-          identifier: key ?? StoredKey(bytes: failure.identifier, value: .data(failure.identifier)))
-        return WarmUpFailure(place: place, reason: failure.reason, byteCount: 0)
-      }
-    }
+    if !failures.isEmpty { return failures }
+    guard let run = session.run else { return leftOutBefore(session) }
+    if run.isRunning { return (run.activity.failures ?? []).prefix(3).map { failure($0, session) } }
+    let left = run.id == nil ? run.activity.ending?.failures ?? [] : []
+    return left.isEmpty ? leftOutBefore(session) : left.map { failure($0, session) }
+  }
+
+  private func leftOutBefore(_ session: Session) -> [WarmUpFailure] {
+    guard let current = session.current else { return [] }
     return current.leftOut.map { record in
       WarmUpFailure(
         place: RecordPlace(datastore: current.key, identifier: record.identifier), reason: record.reason, byteCount: 0)
     }
+  }
+
+  private func failure(_ failure: Activity.Failure, _ session: Session) -> WarmUpFailure {
+    let key = session.outline?.datastore(failure.datastore)?.descriptor.storedKey(failure.identifier)
+    let place = RecordPlace(
+      datastore: failure.datastore,
+      identifier: key ?? StoredKey(bytes: failure.identifier, value: .data(failure.identifier)))
+    return WarmUpFailure(place: place, reason: failure.reason, byteCount: 0)
   }
 
   private func selected(_ session: Session) -> WarmUpFailure? {
@@ -110,7 +135,8 @@ struct MigrationPane: KeptPane {
 
   func footer(_ session: Session) -> [Command] {
     if let run = session.run, run.isRunning {
-      return (run.id == nil ? [] : [.interrupt]) + [.log, .pane2, .help, .close]
+      let rows: [Command] = rows(session).isEmpty ? [] : [.open, .editExternally]
+      return (run.id == nil ? [] : [.interrupt]) + rows + [.log, .pane2, .help, .close]
     }
     if rows(session).isEmpty { return [.open, .retry, .log, .help, .close] }
     return [.open, .editExternally, .leaveOut, .retry, .log, .help, .close]
@@ -118,7 +144,7 @@ struct MigrationPane: KeptPane {
 
   func short(_ command: Command) -> String? {
     switch command {
-    case .open: failures.isEmpty ? "browse the records" : "look at the record"
+    case .open: listsRecords ? "look at the record" : "browse the records"
     case .retry: failures.isEmpty ? "start" : "run again"
     case .pane2: "browse meanwhile"
     default: nil
@@ -137,7 +163,8 @@ struct MigrationPane: KeptPane {
     case .leaveOut, .editExternally, .edit, .open:
       if selected(session) == nil { return "no failing record is selected" }
       if command == .leaveOut, failures.isEmpty {
-        return session.run?.left == nil
+        if isOurs { return "when it has ended, a record can be left out of the next run; E mends it" }
+        return session.run?.activity.ending == nil
           ? "it is left out already; E mends it" : "the program that builds says what is left out; E mends it"
       }
     default: break
@@ -202,7 +229,8 @@ struct MigrationPane: KeptPane {
     grid.border(frame, digit: 6, title: "Migration", footer: footer, theme: theme)
     let inside = frame.inside.inset(columns: 1, rows: 0)
     let cockpit = run.map { Cockpit($0, width: inside.columns, session: session) }
-    var lines = cockpit?.lines ?? [[Span(Self.idleText(session), theme.style(.dim))]]
+    var lines: [[Span]] =
+      cockpit?.lines ?? Self.idleText(session).wrapped(to: inside.columns).map { [Span($0, theme.style(.dim))] }
     let rows = rows(session)
     if let heading = heading(session) { lines += [[], [Span(heading, theme.style(.header))]] }
     let first = lines.count
@@ -221,10 +249,41 @@ struct MigrationPane: KeptPane {
         grid.select(rect, frame: frame, theme: theme)
       }
     }
-    if frame.isFocused, rows.isEmpty { grid.cursor = Point(column: inside.left, row: inside.top) }
+    if frame.isFocused, rows.isEmpty { grid.cursor = inside.origin }
     let room = Rect(
       column: inside.left, row: inside.top + count + 1, columns: inside.columns, rows: inside.rows - count - 1)
-    cockpit?.drawBelow(in: room, on: &grid, session: session)
+    let past = pastLines(session)
+    if let cockpit { return cockpit.drawBelow(in: room, on: &grid, past: past) }
+    for (row, line) in past.enumerated() where row < room.rows {
+      grid.write(line, at: room.at(0, row), width: room.columns)
+    }
+  }
+
+  /// The runs of this session, the builds that were remembered, and the builds that only commits show; the newest first.
+  private func pastLines(_ session: Session) -> [[Span]] {
+    let theme = session.theme
+    var past: [(at: Int64, title: String, words: String)] = []
+    for run in session.runs where run != session.run && !run.isBuild {
+      past.append((run.endedAt ?? run.startedAt, run.title, run.words ?? (run.isRunning ? "runs" : "ended")))
+    }
+    let builds = session.remembered.builds ?? []
+    for build in builds where build.startedAt != session.run?.startedAt || build.title != session.run?.title {
+      let worker = build.worker.map { " \(theme.dot) by \($0)" } ?? ""
+      let words = "\(build.outcome) \(theme.dot) \(build.figures(dot: theme.dot))\(worker)"
+      past.append((build.startedAt, build.title, words))
+    }
+    for commit in maintenance?.commits ?? [] where commit.date < builds.first?.startedAt ?? .max {
+      past.append(
+        (commit.date, commit.action, "\(commit.number) \(theme.dot) \(NumberFormat.bytes(commit.byteCount)) written"))
+    }
+    guard !past.isEmpty else { return [] }
+    return [[Span("before", theme.style(.header))]]
+      + past.sorted { $0.at > $1.at }.map { line in
+        [
+          Span("\(session.time.short(line.at, now: session.now))  ", theme.style(.dim)), Span("\(line.title)  "),
+          Span(line.words, theme.style(.dim)),
+        ]
+      }
   }
 
   private static func idleText(_ session: Session) -> String {
@@ -234,7 +293,11 @@ struct MigrationPane: KeptPane {
   }
 
   private func heading(_ session: Session) -> String? {
-    let count = failures.isEmpty && !isOurs ? session.run?.left?.failureCount ?? 0 : failures.isEmpty ? 0 : failureCount
+    let run = session.run
+    var count = failureCount
+    if failures.isEmpty {
+      count = (run?.isRunning == true ? run?.activity.failureCount : run?.activity.ending?.failureCount) ?? 0
+    }
     if count > 0 { return "failures  \(NumberFormat.count(count))" }
     guard !isOurs, let current = session.current, current.leftOutCount > 0 else { return nil }
     return "\(NumberFormat.counted(current.leftOutCount, "record")) left out of \(current.key), in no index built since"
@@ -260,4 +323,8 @@ struct MigrationPane: KeptPane {
         Span("\(failure.place.datastore)/\(failure.place.identifier)  ", theme.style(.key)), Span(failure.reason),
       ], at: rect.origin, width: max(0, rect.columns - noteWidth - 2))
   }
+}
+
+extension WorkSlot {
+  static let maintenance = WorkSlot("maintenance", isSlow: true)
 }

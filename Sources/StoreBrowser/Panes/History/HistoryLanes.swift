@@ -1,25 +1,25 @@
 import DatastoreModel
 
-/// Which way each commit of a history lies: one lane for each line of work that is open, from the newest commit down.
+/// The lanes of a history's graph: one for each open branch, from the newest commit down.
 ///
 ///     ●─╮   a merge: its second parent opens a lane
 ///     │ ○   theirs
 ///     ○ │   ours
 ///     ○─╯   the commit that both were made on
 ///
-/// A value that goes from row to row, and from page to page.
+/// The value is passed from row to row, and from page to page.
 struct HistoryLanes: Sendable, Hashable {
-  /// The commit that each lane leads to next; nil where a lane is free.
+  /// The next commit of each lane; nil if a lane is free.
   private var lanes: [CommitNumber?] = []
-  /// Lanes that ended in the row before: one that is used again there would look as if it went on.
+  /// Lanes that ended in the previous row: a lane used again at once would look as if it continued.
   private var ended: Set<Int> = []
 
-  /// No more lanes than these are drawn; what lies beyond stands in the last.
+  /// The largest number of drawn lanes; further ones share the last.
   static let most = 6
 
-  /// The row of a commit. Rows come in the order of a history: every commit before what it was made on.
+  /// Returns the row of a commit. Rows come in the order of a history: every commit before its parents.
   ///
-  /// - Parameter passed: commits that are not shown, with what each was made on.
+  /// - Parameter passed: commits that are not shown, each with its parent.
   mutating func row(of commit: Commit, passing passed: [CommitNumber: CommitNumber]) -> GraphRow {
     func shown(_ number: CommitNumber) -> CommitNumber? {
       var number = number
@@ -64,22 +64,22 @@ struct HistoryLanes: Sendable, Hashable {
   }
 }
 
-/// One row of a graph: where its commit stands, and which lanes pass, begin and end there.
+/// One row of a graph: the lane of its commit, and the lanes that pass, begin and end there.
 struct GraphRow: Sendable, Hashable {
   var own: Int
-  /// Lanes that end in this commit: others were made on it.
+  /// Lanes that end in this commit, because it is their commits' parent.
   var joining: [Int]
   /// Lanes that begin with this commit's further parents.
   var opened: [Int]
-  /// Lanes that lead to a further parent already.
+  /// Lanes that already lead to a further parent.
   var reached: [Int]
   /// Lanes of other commits.
   var passing: [Int]
 
-  /// How many lanes it takes.
+  /// The number of lanes it takes.
   var width: Int { (joining + opened + reached + passing + [own]).max().map { $0 + 1 } ?? 1 }
 
-  /// Two cells a lane.
+  /// Returns the row as text, two cells per lane.
   func text(node: String, isASCII: Bool) -> String {
     let ends = joining + opened + reached
     let (least, most) = ((ends + [own]).min() ?? own, (ends + [own]).max() ?? own)

@@ -33,6 +33,7 @@ extension HistoryPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       guard let row = row(line) else { return }
       draw(row, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid, session: session)
+      if let text = session.markedText { grid.mark(text, in: rect) }
     }
   }
 

@@ -10,14 +10,14 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   ) { HistoryPane() }
 
   private(set) var scope = HistoryScope.store
-  /// What of the selection it follows; nil where it stays.
+  /// The selection that the scope follows; nil if it does not follow one.
   var follows: Following?
   var list = ListWindow()
   var isFolded = true
   /// The base of a difference, set by v.
   private(set) var base: CommitNumber?
 
-  /// Where each page begins; pages that are not near the selection are let go.
+  /// The start of each page; pages that are not near the selection are released.
   private var starts: [HistoryStart] = []
   private var pages: [Int: [HistoryRow]] = [:]
   private var counts: [Int] = []
@@ -26,12 +26,12 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   private var newest: CommitNumber?
   private var wanted: CommitNumber?
   private var goesToEnd = false
-  /// What is looked for in commits that are still to be read.
+  /// The text to find in commits that are not read yet.
   var seeks: String?
   private(set) var problem: String?
   private var searchText: String?
   var strip = HistoryStrip()
-  /// The commit travelled to that was followed last.
+  /// The commit that the user went to and that was followed last.
   var followed: CommitNumber?
   /// The lanes that the widest row of the graph takes.
   var lanes = 1
@@ -40,7 +40,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   static let pageSize = 200
 
-  /// The rows that are known; more may follow unless the end was reached.
+  /// The number of known rows; more may follow unless the end was reached.
   var count: Int { counts.reduce(0, +) }
 
   func row(_ line: Int) -> HistoryRow? {
@@ -54,7 +54,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   var selected: HistoryRow? { row(list.selection) }
 
-  /// Shows another history; the selection goes to a commit, or to the newest.
+  /// Shows another history and selects a commit, or the newest.
   mutating func show(_ scope: HistoryScope, at commit: CommitNumber? = nil) {
     follows = nil
     turn(to: scope, at: commit)
@@ -68,7 +68,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     reset()
   }
 
-  /// Reads everything anew: the commits are others than before.
+  /// Reads everything again, because the commits have changed.
   mutating func renew() { reset() }
 
   private mutating func reset() {
@@ -106,7 +106,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     session.start(.history, request)
   }
 
-  /// Stands at the commit that the rest of the screen shows, where that is another than before.
+  /// Selects the commit that the rest of the screen shows, if that has changed.
   private mutating func follow(_ session: Session) {
     guard session.asOf != followed else { return }
     followed = session.asOf
@@ -119,7 +119,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     wanted = shown
   }
 
-  /// The first page that the lines need and that is not there.
+  /// The first missing page among those that the lines need.
   private func missingPage(around lines: Range<Int>) -> Int? {
     var start = 0
     for (page, count) in counts.enumerated() {
@@ -164,9 +164,10 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     return counts.prefix(page).reduce(0, +) + index
   }
 
-  /// Looks for a text in the names of the commits, and goes on reading older ones until another key.
+  /// Looks for a text in the names of the commits, and continues in older ones until another key.
   private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     if let text, !text.isEmpty { searchText = text }
+    session.markedText = searchText
     guard let needle = searchText?.lowercased() else { return }
     let step = command == .searchPrevious ? -1 : 1
     var line = command == .search ? list.selection : list.selection + step
@@ -180,7 +181,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     if step > 0, !isAtEnd { seeks = needle } else { missNone(in: &session) }
   }
 
-  /// Goes on with a search in older commits that have just been read.
+  /// Continues a search in older commits that have just been read.
   private mutating func seek(from line: Int, in session: inout Session) {
     guard let seeks else { return }
     if let found = (line..<max(line, count)).first(where: { row($0).map { Self.has(seeks, $0.commit) } ?? false }) {
@@ -206,7 +207,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     if slot == .history { problem = error.description }
   }
 
-  /// The history of what is selected; nil where nothing is.
+  /// Returns the history of the selection, or nil if nothing is selected.
   static func scope(following: Following, _ session: Session) -> HistoryScope? {
     switch following {
     case .datastore: session.datastore.map { .datastore($0) }
@@ -216,7 +217,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  /// The datastore of the selection, its record, its field, and the whole store again; it follows from then on.
+  /// Steps to the datastore of the selection, its record, its field, and back to the whole store; the scope then follows the selection.
   private mutating func stepScope(in session: inout Session) {
     let next: Following? =
       switch follows {
@@ -287,6 +288,6 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   func lineCount(_ session: Session) -> Int { count }
 
-  /// The commits over time, where there is room and they are not those of one record.
+  /// The rows for the commits over time, if there is room and the history is not that of one record.
   func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 12 && scope.place == nil ? HistoryStrip.rows : 0 }
 }

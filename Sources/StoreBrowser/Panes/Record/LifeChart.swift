@@ -1,22 +1,22 @@
 import DatastoreModel
 import TerminalKit
 
-/// A number over time: each value as a level line from the commit that gave it to the one that gave the next, with the dates
-/// of the first and the last.
+/// A number over time: each value as a horizontal line from its commit to the next value's commit, with the dates of the first and the
+/// last.
 struct LifeChart: Sendable, Hashable {
   /// In nanoseconds since 1970, and in order.
   private(set) var points: [(date: Int64, value: Double)]
-  /// Until when the last value is shown.
+  /// The end of the last value's line.
   private(set) var until: Int64
 
-  /// Rows that a chart takes, its dates included.
+  /// The number of rows of a chart, its dates included.
   static let rows = 3...9
 
-  /// Nil where there are not two numbers to compare, or a value between is none.
+  /// Returns nil if there are not two numbers to compare, or if a value in between is not a number.
   ///
   /// - Parameters:
   ///   - life: The values, oldest first.
-  ///   - until: The date of the commit that is shown.
+  ///   - until: The date of the shown commit.
   init?(_ life: [LifePoint], until: Int64?) {
     points = life.compactMap { point in point.number.map { (point.date, $0) } }
     guard points.count == life.count, points.count > 1, points.allSatisfy(\.value.isFinite),
@@ -37,7 +37,7 @@ struct LifeChart: Sendable, Hashable {
     }
   }
 
-  /// The dots of the line in a picture of so many cells.
+  /// Returns the dots of the line in a chart of `cells` cells.
   func dots(_ cells: Size, form: ChartForm) -> DotChart {
     var chart = DotChart(cells: cells, form: form)
     let columns = points.indices.map { column(of: points[$0].date, at: $0, chart.columns) } + [chart.columns - 1]
@@ -52,11 +52,11 @@ struct LifeChart: Sendable, Hashable {
     return chart
   }
 
-  /// By date; where all have one date, at equal distances.
+  /// Returns the column of a date. If all values have one date, they are equally spaced.
   private func column(of date: Int64, at position: Int, _ columns: Int) -> Int {
     guard columns > 1, let first = points.first?.date else { return 0 }
     guard until > first else { return position * (columns - 1) / points.count }
-    // The last value has a column of its own, however new it is.
+    // The last value has a column of its own, even if it is very new.
     let part = Double(date - first) / Double(until - first)
     return min(columns - 2, Int((part * Double(columns - 1)).rounded()))
   }

@@ -30,11 +30,12 @@ extension RecordPane {
       case .json: grid.write(text[line], at: rect.origin, width: rect.columns)
       case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
       }
+      if form != .hex, let text = session.markedText { grid.mark(text, in: rect) }
     }
     if form == .tree { drawFacts(in: inside, isFocused: frame.isFocused, on: &grid, session: session) }
   }
 
-  /// Which record it is, and of how it is shown and kept what there is room for.
+  /// The record's name, and as many details of its form and storage as there is room for.
   private func title(_ session: Session, room: Int) -> String {
     let separator = " \(session.theme.dot) "
     var text = "Record"
@@ -42,7 +43,7 @@ extension RecordPane {
     var further: [String] = []
     if form != .tree { further.append(form.rawValue) }
     if showsBlame {
-      // From an older commit on where b was pressed again.
+      // The older commit from which blame starts, after b was pressed again.
       let from = blame.map { $0.request.from == session.shown ? "" : " from \($0.request.from)" }
       further.append("blame\(from ?? "…")")
     }
@@ -74,14 +75,12 @@ extension RecordPane {
     let before = edit?.kind == .update ? before(line.path) : nil
     let isChanged = before != nil
     let sign = line.isBranch ? (line.isFolded ? theme.folded : theme.unfolded) : isChanged ? "~" : ""
-    // A deep tree is shown from where its selected line stands; what lies left of that is out of sight.
+    // A deep tree is scrolled to the indentation of its selected line; parts to the left of it are hidden.
     let shift = max(0, (selectedLine?.depth ?? 0) * 2 - rect.columns / 4)
     let indent = line.depth * 2 - shift
     let nameWidth = max(8, min(tree.nameColumns - shift, rect.columns / 2))
     if indent >= 0, indent < nameWidth {
-      grid.write(
-        sign, at: Point(column: rect.left + indent, row: rect.top), width: 1,
-        style: theme.style(isChanged ? .changed : .dim))
+      grid.write(sign, at: rect.at(indent), width: 1, style: theme.style(isChanged ? .changed : .dim))
     }
     let nameRoom = min(rect.columns - 2, nameWidth - max(0, indent))
     if nameRoom > 2 {
@@ -90,9 +89,9 @@ extension RecordPane {
         indent < 0 ? "‹" : SafeText.cutInTheMiddle(line.name, to: nameRoom), at: Point(column: start, row: rect.top),
         width: nameRoom, style: theme.style(.key))
     } else {
-      grid.write("›", at: Point(column: rect.left + nameWidth, row: rect.top), width: 1, style: theme.style(.dim))
+      grid.write("›", at: rect.at(nameWidth), width: 1, style: theme.style(.dim))
     }
-    // Where there is little room the value is worth more than its type.
+    // In a narrow pane the value is more important than its type.
     let trailing = trailingText(of: line, isChanged: isChanged, isNarrow: rect.columns < 40)
     let trailingWidth = min(SafeText.width(trailing), max(0, rect.columns / 3))
     let valueColumn = rect.left + 2 + nameWidth + 1
@@ -115,8 +114,8 @@ extension RecordPane {
       style: theme.style(isChanged ? .changed : .dim))
   }
 
-  /// A value and what it leads to, `"JP" → Country Japan`; with little room without the datastore. What dangles is marked by a
-  /// sign and in words.
+  /// A value and its target, `"JP" → Country Japan`; without the datastore in a narrow pane. A dangling reference is marked by a sign and
+  /// in words.
   private static func spans(_ value: [Span], leadingTo target: ReferenceTarget, room: Int, theme: Theme) -> [Span] {
     guard target.isThere else {
       return value + [Span(" \(theme.problemSign) not in \(target.datastore)", theme.style(.problem))]
@@ -138,12 +137,12 @@ extension RecordPane {
     return (line.isBranch && line.valuePath == line.path) || isNarrow ? "" : line.type
   }
 
-  /// Below the fields, where there is room: index entries, and the life of the selected field.
+  /// Draws, below the fields if there is room: index entries, and the life of the selected field.
   private func drawFacts(in inside: Rect, isFocused: Bool, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     var lines: [[Span]] = []
     let life = selectedLine.flatMap { blame?.lives[$0.valuePath.description] } ?? []
-    // Unasked, only what has a past is told of.
+    // Without blame, only a field with earlier values shows its life.
     let showsLife = showsBlame ? !life.isEmpty : isFocused && life.count > 1
     if showsLife, let line = selectedLine {
       lines.append(lifeLine(line, life, theme: theme))
@@ -155,7 +154,7 @@ extension RecordPane {
         ])
       }
     }
-    // Beside the table the fields above say as much, and each step along it would write them again.
+    // Beside the table the fields above say the same, and each step in the table would rewrite them.
     for entry in isFocused ? answer?.entries ?? [] : [] {
       lines.append([
         Span("index \(entry.index) \(theme.arrow) ", theme.style(.dim)), Span(ValueText(literal: entry.value).text),
@@ -172,8 +171,7 @@ extension RecordPane {
         on: &grid, session: session)
     }
     for (offset, spans) in lines.prefix(free).enumerated() {
-      grid.write(
-        spans, at: Point(column: inside.left + 2, row: inside.top + count + 1 + offset), width: inside.columns - 2)
+      grid.write(spans, at: inside.at(2, count + 1 + offset), width: inside.columns - 2)
     }
   }
 

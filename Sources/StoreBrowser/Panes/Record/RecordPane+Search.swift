@@ -6,6 +6,7 @@ extension RecordPane {
   /// Goes to the next place with a text, from the one after the selection on and round to it.
   mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     if let text, !text.isEmpty { searchText = text }
+    session.markedText = searchText
     guard let searchText, count > 0 else { return }
     let isFound: Bool
     switch form {

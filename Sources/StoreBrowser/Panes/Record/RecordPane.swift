@@ -30,9 +30,9 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
 
-  /// The record that is asked for; follows the selection of the table.
+  /// The requested record, which follows the selection of the table.
   private(set) var place: RecordPlace?
-  /// What is stored, compared by its question: a commit never changes.
+  /// The stored record, compared by its request, because a commit never changes.
   @Derived private(set) var answer: RecordAnswer?
   private var read: RecordRequest?
   private var pending: RecordRequest?
@@ -41,48 +41,48 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   private var toggled: Set<DocumentPath> = []
   private(set) var tree = RecordTree()
   private(set) var text: [String] = []
-  /// Lines of the tree are those of this document: the stored one, or the staged one over it.
+  /// The document whose lines the tree shows: the stored one, or the staged one over it.
   @Derived private(set) var document: Document?
-  /// Where `document` differs from the stored one: the path now, and what stood there; nil for what is new.
+  /// The paths at which `document` differs from the stored document, with the stored value; nil for a new value.
   private(set) var differences: [DocumentPath: Document?] = [:]
-  /// What `document` was made from, so that it is not made or compared again with every key.
+  /// The inputs from which `document` was made, so that it is not made or compared again with every key.
   private var arranged: Arranged?
   var searchText: String?
   private(set) var blame: BlameAnswer?
   var showsBlame = false
-  /// What blame is asked from: nil is the shown commit.
+  /// The commit from which blame is requested; nil stands for the shown commit.
   private var blameFrom: CommitNumber?
   private var pendingBlame: BlameRequest?
-  /// Where the references of `document` lead.
+  /// The targets of the references in `document`.
   private(set) var targets: [DocumentPath: ReferenceTarget] = [:]
-  /// What the references were last asked for.
+  /// The inputs of the last request for the targets of references.
   private var askedTargets: AskedTargets?
   /// A command that waits for the record to be read.
   private var waiting: Waiting?
-  /// The path that the selection should be on when the record comes.
+  /// The path to select when the record arrives.
   private var wantedPath: DocumentPath?
-  /// The record that has it; nil where it is of whichever comes.
+  /// The record that has this path; nil if the path applies to whichever record arrives.
   private var wantedPlace: RecordPlace?
 
-  /// Whether what is shown is the record that is asked for, as of the commit that is shown.
+  /// Whether the shown record is the requested one, as of the shown commit.
   func isCurrent(_ session: Session) -> Bool {
     answer != nil && answer?.request == place.map { RecordRequest(place: $0, commit: session.shown) }
   }
 
-  /// What is stored of the record.
+  /// The stored content of the record.
   var stored: RecordContent? { answer?.record?.stored }
 
   var selectedLine: TreeLine? {
     form == .tree && tree.lines.indices.contains(list.selection) ? tree.lines[list.selection] : nil
   }
 
-  /// What the record is called; nil where it was not read, or has no name.
+  /// Returns the record's label, or nil if it was not read or has no label.
   func label(_ session: Session) -> String? {
     guard let place, let document, answer?.request.place == place else { return nil }
     return session.naming.label(of: document, in: place.datastore)
   }
 
-  /// What the value of a line leads to; nil where it is no reference, or that is not known yet.
+  /// Returns the target of a line's value, or nil if the value is not a reference or its target is not known yet.
   func target(of line: TreeLine) -> ReferenceTarget? { targets[line.valuePath] }
 
   /// Follows the table to another record; fold states and the selected path stay.
@@ -105,7 +105,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  /// Takes the record that is asked for where it has been read with the rows of the table.
+  /// Takes the requested record if it was read with the rows of the table.
   mutating func take(_ record: Record, in session: inout Session) {
     guard let place, place.identifier == record.identifier,
       let descriptor = session.outline?.datastore(place.datastore)?.descriptor
@@ -152,7 +152,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   private mutating func demandTargets(_ place: RecordPlace, in session: inout Session) {
     guard let document, let arranged else { return }
-    // The form is not of the record.
+    // Whether the pane shows a tree or text does not change the targets.
     var asked = AskedTargets(arranged: arranged, naming: session.naming)
     asked.arranged.form = .tree
     guard askedTargets != asked else { return }
@@ -181,7 +181,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  /// The document as it will be: with what is staged, where the head is shown.
+  /// Makes the document as it will be: the stored one, with the staged edit over it if the head is shown.
   private mutating func arrange(_ session: Session) {
     let staged = session.asOf == nil ? place.flatMap { session.staged.edits[$0] } : nil
     let wanted = Arranged(request: answer?.request, staged: staged, form: form)
@@ -225,10 +225,10 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  /// What stood at a place before what is staged: nil where nothing is staged of it, a nil inside where it is new.
+  /// Returns the value at a path before the staged edit: nil if nothing is staged there, a nil inside if the value is new.
   func before(_ path: DocumentPath) -> Document?? {
     if let exact = differences[path] { return exact }
-    // A part of something that is new is new; something with a part that changed has changed.
+    // A part of a new value is new. A value with a changed part has changed.
     if differences.contains(where: { $0.key.contains(path) }) { return .some(nil) }
     return differences.keys.contains { path.contains($0) } ? .some(answer?.document?[path]) : nil
   }
@@ -244,7 +244,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       let isSame = self.answer?.request.place == answer.request.place
       self.answer = answer
       read = answer.request
-      // The record that a jump led to is gone.
+      // The record that a jump led to no longer exists.
       if wantedPlace != answer.request.place { wantedPlace = nil }
       arranged = nil
       if !isSame { list.top = 0 }
@@ -284,8 +284,6 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     case .open: open(in: &session)
     case .form: nextForm(session)
     case .blame: stepBlame(in: &session)
-    case .nextRecord: session.intend(.run(.nextRecord, argument: nil))
-    case .previousRecord: session.intend(.run(.previousRecord, argument: nil))
     case .copyValue: copyValue(in: &session)
     case .copyPath: session.copy(selectedLine?.path.description ?? ".", what: "path")
     case .copyKey: if let place { session.copy(place.identifier.description, what: "key") }
@@ -314,7 +312,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  /// Unfolds what hides a place, and puts the selection on it.
+  /// Unfolds the lines that hide a path, and selects it.
   mutating func reveal(_ path: DocumentPath) {
     while !tree.lines.contains(where: { $0.path == path }),
       let branch = tree.lines.last(where: { $0.isFolded && $0.path.contains(path) })
@@ -353,7 +351,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     if isCurrent(session) { arrange(session) }
   }
 
-  /// Off → on at the shown commit → one commit deeper each time.
+  /// Steps through blame: off → on at the shown commit → one commit deeper each time.
   private mutating func stepBlame(in session: inout Session) {
     guard showsBlame else {
       showsBlame = true
@@ -391,7 +389,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 }
 
 extension [DocumentPath.Component] {
-  /// The last name on the way: of `.authors[0]` it is `authors`.
+  /// The last member in the path: `authors` for `.authors[0]`.
   var lastMember: String? {
     for component in reversed() { if case .member(let name) = component { return name } }
     return nil

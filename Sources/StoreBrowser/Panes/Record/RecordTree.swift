@@ -13,14 +13,14 @@ struct TreeLine: Sendable, Hashable {
   var type: String
   var isBranch: Bool
   var isFolded: Bool
-  /// Where the value lies that the line shows: the line's place, or within it what a folded property of an entity says.
+  /// The path of the shown value: the line's path, or the path within it of a folded entity property's value.
   var valuePath: DocumentPath
 }
 
-/// A document as lines, folded where a person folded it.
+/// A document as lines, folded as the user folded it.
 struct RecordTree: Sendable, Equatable {
   private(set) var lines: [TreeLine] = []
-  /// The columns that names and their indents take.
+  /// The width of names with their indents, in columns.
   private(set) var nameColumns = 8
 
   /// Lists longer than this begin folded.
@@ -33,7 +33,7 @@ struct RecordTree: Sendable, Equatable {
     nameColumns = lines.prefix(200).map { SafeText.width($0.name) + $0.depth * 2 }.max() ?? 8
   }
 
-  /// Whether a branch is folded unless a person toggled it: the first level is open, short nested parts are open.
+  /// Whether a branch is folded unless the user toggled it: the first level and short nested parts are unfolded.
   static func isFoldedAtFirst(_ value: Document, depth: Int) -> Bool {
     guard depth > 0 else { return false }
     if value.entityValue != nil { return true }
@@ -75,7 +75,7 @@ struct RecordTree: Sendable, Equatable {
 }
 
 extension Document {
-  /// What the value of an entity's property means, in a word.
+  /// The kind of an entity's property value, in a word.
   fileprivate var entityLabel: String? { if case .string(let text) = self { text } else { nil } }
 
   /// The type in a word, as Swift calls it.

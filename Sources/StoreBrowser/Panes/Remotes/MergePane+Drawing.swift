@@ -3,9 +3,9 @@ import Documents
 import Exchange
 import TerminalKit
 
-/// The picture of a merge: base, ours and theirs of each field beside each other, and what comes out.
+/// The drawing of a merge: base, ours and theirs of each field side by side, and the result.
 extension MergePane {
-  /// The lines of a merge: its conflicts with their fields, and what merges by itself.
+  /// Makes the lines of a merge: its conflicts with their fields, and the records that merge without a conflict.
   mutating func rebuild(_ reply: MergePlanReply) {
     lines = []
     for (position, row) in reply.conflicts.enumerated() {
@@ -39,11 +39,10 @@ extension MergePane {
     else { return }
     let inside = frame.inside
     let columns = MergeColumns(width: inside.columns - 2)
-    grid.write(
-      parents(reply, session), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2)
+    grid.write(parents(reply, session), at: inside.at(1), width: inside.columns - 2)
     if !reply.conflicts.isEmpty {
       columns.write(
-        ["conflicts", "base", "ours", "theirs", "result"], at: Point(column: inside.left + 2, row: inside.top + 1),
+        ["conflicts", "base", "ours", "theirs", "result"], at: inside.at(2, 1),
         on: &grid, styles: Array(repeating: theme.style(.header), count: 5))
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
@@ -67,7 +66,7 @@ extension MergePane {
     return "\(conflicts) · \(NumberFormat.count(reply.plan.cleanCount)) clean"
   }
 
-  /// The three commits: the one that both were made on, ours, theirs.
+  /// The three commits: the common base, ours, theirs.
   private func parents(_ reply: MergePlanReply, _ session: Session) -> [Span] {
     let theme = session.theme
     func commit(_ name: String, _ commit: Commit) -> [Span] {
@@ -91,7 +90,7 @@ extension MergePane {
     session: Session
   ) {
     let theme = session.theme
-    let at = Point(column: rect.left + 2, row: rect.top)
+    let at = rect.at(2)
     switch line {
     case .conflict(let position):
       let row = reply.conflicts[position]
@@ -122,8 +121,7 @@ extension MergePane {
         ], at: at, on: &grid,
         styles: field.isConflict ? styles(decided, theme) : Array(repeating: theme.style(.dim), count: 5))
       if field.isConflict, decided == nil {
-        grid.write(
-          theme.problemSign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(.problem))
+        grid.write(theme.problemSign, at: rect.at(1), width: 1, style: theme.style(.problem))
       }
     case .heading(let text):
       grid.write(text, at: at, width: rect.columns - 2, style: theme.style(.header))
@@ -134,7 +132,7 @@ extension MergePane {
     }
   }
 
-  /// The side that was taken stands out; what is open is told by its sign.
+  /// The chosen side is highlighted; an open conflict has a sign.
   private func styles(_ decision: MergeDecision?, _ theme: Theme, name: Role = .key) -> [Style] {
     var roles: [Role] = [name, .text, .text, .text, decision == nil ? .problem : .inserted]
     if case .side(let side)? = decision {
@@ -190,7 +188,7 @@ extension MergePane {
 
   private func draw(_ row: MergedRow, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
     let (sign, role) = StoresPane.sign(of: row.kind)
-    grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+    grid.write(sign, at: rect.at(2), width: 1, style: theme.style(role))
     let side = row.isBoth ? "both" : "theirs"
     var spans = [
       Span(
@@ -201,12 +199,12 @@ extension MergePane {
       spans += FieldText.spans(field, theme: theme)
       if row.fields.count > 1 { spans.append(Span("+\(row.fields.count - 1) fields", theme.style(.dim))) }
     }
-    grid.write(spans, at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 12))
+    grid.write(spans, at: rect.at(4), width: max(0, rect.columns - 12))
     grid.write(side, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
   }
 }
 
-/// Where the columns of a merge stand: the name takes what the four values leave.
+/// The columns of a merge: the name takes the width that the four values leave.
 private struct MergeColumns {
   private let widths: [Int]
 

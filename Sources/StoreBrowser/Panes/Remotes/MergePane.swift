@@ -3,8 +3,8 @@ import Documents
 import Exchange
 import TerminalKit
 
-/// The merge of a commit into the head, before anything is written: what conflicts, field by field with what each side has and what comes
-/// out, and what merges by itself. What was decided is kept as a draft until it is committed.
+/// The merge of a commit into the head, before anything is written: the conflicts, field by field with each side's value and the result,
+/// and the records that merge without one. The user's decisions are kept as a draft until they are committed.
 struct MergePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .merge, name: "Merge", work: [.mergePlan, .mergeCheck, .mergeCommit],
@@ -35,10 +35,10 @@ struct MergePane: ListPane, KeptPane {
   private(set) var reply: MergePlanReply?
   private(set) var problem: String?
   private(set) var isCommitting = false
-  /// What was decided; kept as a draft.
+  /// The user's decisions, kept as a draft.
   var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
   var lines: [Line] = []
-  /// Why what was decided cannot be in one store, as sentences; nil until everything is decided and that was looked at.
+  /// Why the decided records cannot be in one store, as sentences; nil until everything is decided and checked.
   var collisions: [String]?
   private var checked: [RecordPlace: [DocumentPath: MergeDecision]]?
   var theirs: CommitNumber?
@@ -53,7 +53,7 @@ struct MergePane: ListPane, KeptPane {
     case blank
   }
 
-  /// Shows what merging a commit would do.
+  /// Shows the plan of merging a commit.
   mutating func show(_ theirs: CommitNumber) {
     guard theirs != self.theirs || problem != nil else { return }
     self = MergePane()
@@ -69,7 +69,7 @@ struct MergePane: ListPane, KeptPane {
     session.start(.mergePlan, request, label: "merge \(theirs)")
   }
 
-  /// Looks, once nothing is open, whether what was decided can be in one store.
+  /// Once no conflict is open, checks whether the decided records can be in one store.
   private mutating func checkDecisions(of theirs: CommitNumber, in session: inout Session) {
     guard let reply, !reply.conflicts.isEmpty, checked != decisions else { return }
     if collisions?.isEmpty == false {
@@ -106,7 +106,7 @@ struct MergePane: ListPane, KeptPane {
     self.reply = reply
     problem = nil
     if isFirst { restoreDraft(in: session) }
-    // What was decided on other contents than these is to be looked at again.
+    // Decisions about records that are no longer in conflict are dropped.
     let places = Set(reply.conflicts.map(\.place))
     decisions = decisions.filter { places.contains($0.key) }
     rebuild(reply)
@@ -128,7 +128,7 @@ struct MergePane: ListPane, KeptPane {
     if slot == .mergePlan { problem = "it was called off" }
   }
 
-  // MARK: What is decided
+  // MARK: Decisions
 
   /// Conflicts that are still open.
   var openCount: Int {
@@ -153,7 +153,7 @@ struct MergePane: ListPane, KeptPane {
     }
   }
 
-  /// The conflict under the cursor, and its field where it is on one.
+  /// The conflict under the cursor, and its field if the cursor is on one.
   private var selected: (row: MergeRow, field: MergeField?)? {
     guard let reply, lines.indices.contains(list.selection) else { return nil }
     switch lines[list.selection] {
@@ -163,7 +163,7 @@ struct MergePane: ListPane, KeptPane {
     }
   }
 
-  /// On a field decides it; on a record all its fields.
+  /// Decides the field under the cursor, or all fields of the record under it.
   private mutating func decide(_ side: MergeSide, in session: inout Session) {
     guard let (row, field) = selected else { return }
     if let field, field.isConflict, !row.isWhole {
@@ -213,7 +213,7 @@ struct MergePane: ListPane, KeptPane {
     keepDraft(in: &session)
   }
 
-  /// Goes to the next open conflict, or to the one before; stays where none is open.
+  /// Selects the next or previous open conflict, if there is one.
   private mutating func step(_ direction: Int) {
     let count = lines.count
     guard count > 0 else { return }
@@ -303,10 +303,10 @@ struct MergePane: ListPane, KeptPane {
         MenuOverlay(
           title: "Settle \(open)",
           items: [
-            .init(title: "by who was later", detail: "", choice: .run(.settleRest, argument: "later")),
+            .init(title: "by who was later", choice: .run(.settleRest, argument: "later")),
             .init(title: "as it is here", detail: "ours", choice: .run(.settleRest, argument: "ours")),
             .init(title: "as it is there", detail: "theirs", choice: .run(.settleRest, argument: "theirs")),
-            .init(title: "one by one", detail: "", choice: .nothing),
+            .init(title: "one by one"),
           ])))
   }
 
@@ -323,7 +323,7 @@ struct MergePane: ListPane, KeptPane {
     session.intend(.present(editor))
   }
 
-  /// What the commit is called unless a person says otherwise: `Merge laptop`.
+  /// The default name of the commit: `Merge laptop`.
   func proposedName(_ session: Session) -> String {
     guard let reply else { return "Merge" }
     return "Merge \(sourceName(reply, session))"
@@ -351,7 +351,7 @@ struct MergePane: ListPane, KeptPane {
 }
 
 extension Browser {
-  /// Opens the merge of a commit that a person names.
+  /// Opens the merge of a commit that the user names.
   mutating func merge(_ name: String?) {
     guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
     session.start(.resolve, ResolveRequest(name: name, purpose: .merge))

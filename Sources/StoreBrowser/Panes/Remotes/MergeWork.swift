@@ -2,13 +2,13 @@ import DatastoreModel
 import Documents
 import Exchange
 
-/// What a merge of a commit into the head would do.
+/// Plans a merge of a commit into the head.
 struct MergePlanRequest: Question, Hashable {
   var theirs: CommitNumber
   var head: CommitNumber
   var naming: Naming
 
-  /// How many records that merge by themselves are described one by one; all are counted.
+  /// How many cleanly merged records are described one by one; all are counted.
   private static let cleanLimit = 500
 
   func reply(in context: WorkContext) throws(ModelError) -> MergePlanReply {
@@ -26,7 +26,7 @@ struct MergePlanRequest: Question, Hashable {
       try describeClean(of: plan, in: context, &reply)
       return reply
     }
-    // Who was later is what the policy of that name says.
+    // The plan with the policy `later` says which side changed a field later.
     let later = try exchange.planMerge(of: theirs, policy: .later)
     for conflict in plan.conflicts {
       try context.goOn()
@@ -77,7 +77,7 @@ struct MergePlanRequest: Question, Hashable {
     return row
   }
 
-  /// All fields of two records that would share a value.
+  /// All fields of two records that would have the same unique value.
   private static func fields(ours: Document?, theirs: Document?) -> [MergeField] {
     var seen: Set<DocumentPath> = []
     return ((theirs?.fields ?? []) + (ours?.fields ?? [])).map(\.path).filter { seen.insert($0).inserted }.map { path in
@@ -85,7 +85,7 @@ struct MergePlanRequest: Question, Hashable {
     }
   }
 
-  /// The fields of a record in conflict that merge by themselves.
+  /// The fields of a conflicting record that merge without a conflict.
   private static func mergedFields(
     base: Document, ours: Document, theirs: Document, rules: MergeRules, besides conflicts: [DocumentPath]
   ) -> [MergeField] {
@@ -100,7 +100,7 @@ struct MergePlanRequest: Question, Hashable {
     }
   }
 
-  // MARK: What merges by itself
+  // MARK: Records that merge without a conflict
 
   private func describeClean(
     of plan: MergePlan, in context: WorkContext, _ reply: inout MergePlanReply
@@ -148,7 +148,7 @@ struct MergePlanReply: Sendable {
   var ours: Commit
   var theirs: Commit
   var conflicts: [MergeRow] = []
-  /// Records that merge by themselves, as many as are described.
+  /// The records that merge without a conflict, as far as they are described.
   var clean: [MergedRow] = []
 }
 
@@ -157,15 +157,15 @@ struct MergeRow: Sendable {
   var conflict: MergeConflict
   var descriptor: DatastoreDescriptor
   var label: String?
-  /// The fields in conflict first, then those that merge by themselves; none where the record is settled as a whole.
+  /// The conflicting fields first, then those that merge without a conflict; empty if the record is settled as a whole.
   var fields: [MergeField] = []
-  /// Whose change of the whole record was later.
+  /// The side whose change of the whole record was later.
   var later: MergeSide?
 
   var place: RecordPlace { conflict.place }
   var isWhole: Bool { conflict.fields.isEmpty }
 
-  /// What comes out by what was decided; nil while something is open.
+  /// Returns the result of the user's decisions, or nil while one is missing.
   func settlement(_ decisions: [DocumentPath: MergeDecision]) -> MergePlan.Settlement? {
     if let collision = conflict.collision { return Self.settlement(of: collision, descriptor, decisions) }
     if isWhole || decisions[.root] != nil {
@@ -183,7 +183,7 @@ struct MergeRow: Sendable {
 }
 
 extension MergeRow {
-  /// What a record becomes with other values than those that another record has too; nil if none was given.
+  /// Returns the record with the given values instead of those that another record has too, or nil if none was given.
   private static func settlement(
     of collision: MergeConflict.Collision, _ descriptor: DatastoreDescriptor,
     _ decisions: [DocumentPath: MergeDecision]
@@ -208,27 +208,27 @@ struct MergeField: Sendable, Hashable {
   var ours: Document?
   var theirs: Document?
   var standing = Standing.conflict
-  /// Who changed it later.
+  /// The side that changed it later.
   var later: MergeSide?
 
   enum Standing: Sendable, Hashable {
     /// Both changed it, to different values.
     case conflict
-    /// It merges by itself, to this value.
+    /// It merges without a conflict, to this value.
     case merges(Document?)
-    /// It goes with its record, which is settled as a whole.
+    /// It is decided with its record, which is settled as a whole.
     case follows
   }
 
   var isConflict: Bool { standing == .conflict }
 }
 
-/// What a person decided of a field, or of a record as a whole.
+/// A user's decision about a field, or about a record as a whole.
 enum MergeDecision: Sendable, Hashable {
   case side(MergeSide)
   case value(Document)
 
-  /// The value that comes out; nil where the field goes.
+  /// Returns the resulting value, or nil if the field is removed.
   func value(of field: FieldConflict) -> Document? {
     switch self {
     case .side(.base): field.base
@@ -239,7 +239,7 @@ enum MergeDecision: Sendable, Hashable {
   }
 }
 
-/// A record that merges by itself.
+/// A record that merges without a conflict.
 struct MergedRow: Sendable, Hashable {
   var place: RecordPlace
   var kind: ChangeKind
@@ -249,19 +249,19 @@ struct MergedRow: Sendable, Hashable {
   var isBoth: Bool
 }
 
-/// A merge as a person decided it.
+/// A merge with the user's decisions.
 struct DecidedMerge: Sendable {
   var theirs: CommitNumber
   var decisions: [RecordPlace: [DocumentPath: MergeDecision]]
-  /// The conflicts that were looked at, with the contents that they were decided on.
+  /// The conflicts that the user saw, with the contents that the decisions are about.
   var rows: [MergeRow]
 
-  /// Its plan on the head of now, settled as far as it was decided on what is there.
+  /// Returns the plan on the present head, settled wherever the decisions are about the present contents.
   func plan(by exchange: StoreExchange) throws -> MergePlan {
     let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
     var plan = try exchange.planMerge(of: theirs)
     plan.settle { conflict in
-      // What was decided on other contents is to be looked at again.
+      // Decisions about other contents must be made again.
       guard let row = known[conflict.place], row.conflict == conflict else { return nil }
       return row.settlement(decisions[conflict.place] ?? [:])
     }
@@ -269,7 +269,7 @@ struct DecidedMerge: Sendable {
   }
 }
 
-/// Whether what was decided can be in one store: records that would share a value of a unique index cannot.
+/// Whether the decided records can be in one store: records with the same value of a unique index cannot.
 struct MergeCheckRequest: Question {
   var merge: DecidedMerge
 
@@ -285,7 +285,7 @@ struct MergeCheckReply: Sendable {
   var collisions: [String]
 }
 
-/// Commits a merge as it was decided; the plan is made again, since the head may have moved.
+/// Commits a merge with the user's decisions. The plan is made again, because the head may have moved.
 struct MergeCommitRequest: Question {
   var merge: DecidedMerge
   var name: String
@@ -335,7 +335,7 @@ struct MergeCommitReply: Sendable {
   }
 }
 
-/// Moves the head back to before a merge that only this store has.
+/// Moves the head back before a merge that only this store has.
 struct StepBackRequest: Question, Hashable {
   var merge: CommitNumber
 

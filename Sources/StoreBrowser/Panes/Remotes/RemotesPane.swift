@@ -2,7 +2,7 @@ import DatastoreModel
 import Exchange
 import TerminalKit
 
-/// Pane 7: the other copies of the store: where they lie, how many commits each side lacks, and when they last exchanged.
+/// Pane 7: the other copies of the store: their locations, how many commits each side lacks, and when they last exchanged.
 struct RemotesPane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
@@ -49,10 +49,10 @@ struct RemotesPane: ListPane, KeptPane {
   private var isServed = false
   private var asked: RemotesRequest?
   private(set) var answered: RemotesRequest?
-  /// Grows where something was done that the head does not tell of.
+  /// Grows after a change that the head does not show.
   private var revision = 0
   private var wasHidden = true
-  /// What the last transfer with each remote came to, where it failed.
+  /// The error of the last transfer with each remote, if it failed.
   private var problems: [String: String] = [:]
   private var transferring: TransferRequest?
 
@@ -63,7 +63,7 @@ struct RemotesPane: ListPane, KeptPane {
       wasHidden = true
       return
     }
-    // Another program may have fetched since it was last looked at.
+    // Another program may have fetched since the pane was last visible.
     if wasHidden { revision += 1 }
     wasHidden = false
     let request = RemotesRequest(head: session.head, revision: revision)
@@ -104,7 +104,7 @@ struct RemotesPane: ListPane, KeptPane {
     if slot == .transfer {
       if let transferring { problems[transferring.remote] = error.description }
       transferring = nil
-      // What came whole before it failed is there.
+      // Commits that arrived whole before the failure are in the store.
       revision += 1
       session.intend(.look)
       session.complain(error)
@@ -213,7 +213,7 @@ struct RemotesPane: ListPane, KeptPane {
           title: "Send \(count) to \(selected.name)?",
           items: [
             .init(title: "send", detail: selected.location, choice: .run(.sendCommits, argument: selected.name)),
-            .init(title: "leave it", detail: "", choice: .nothing),
+            .init(title: "leave it"),
           ])))
   }
 
@@ -236,7 +236,7 @@ struct RemotesPane: ListPane, KeptPane {
     }
     let columns = RemoteColumns(rows, width: inside.columns - 2)
     columns.write(
-      ["name", "location", "ahead", "behind", "last exchange"], at: Point(column: inside.left + 2, row: inside.top),
+      ["name", "location", "ahead", "behind", "last exchange"], at: inside.at(2),
       on: &grid, styles: Array(repeating: theme.style(.header), count: 5))
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let row = rows[line]
@@ -244,7 +244,7 @@ struct RemotesPane: ListPane, KeptPane {
         [
           row.name, row.location, row.standing.map { NumberFormat.count($0.ahead) } ?? "—",
           row.standing.map { NumberFormat.count($0.behind) } ?? "—", state(row, session),
-        ], at: Point(column: rect.left + 2, row: rect.top), on: &grid,
+        ], at: rect.at(2), on: &grid,
         styles: [
           theme.style(.key), theme.style(.text), theme.style(.inserted), theme.style(.changed),
           theme.style(problems[row.name] == nil ? .dim : .problem),
@@ -255,7 +255,7 @@ struct RemotesPane: ListPane, KeptPane {
 
   private var footerText: String { rows.isEmpty ? "" : "\(list.selection + 1) of \(rows.count)" }
 
-  /// What goes on with a remote now, or when it last did.
+  /// The state of a remote: the running transfer, or the time of the last one.
   private func state(_ row: RemoteRow, _ session: Session) -> String {
     if let transferring, transferring.remote == row.name, let work = session.running[.transfer] {
       let count = work.progress.map { "  \(NumberFormat.count($0.done)) lines" } ?? ""
@@ -266,7 +266,7 @@ struct RemotesPane: ListPane, KeptPane {
     return session.time.short(moment, now: session.now)
   }
 
-  /// The selected remote in words.
+  /// Describes the selected remote in words.
   private func drawDetail(_ row: RemoteRow, in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     let top = inside.bottom - 5
@@ -291,7 +291,7 @@ struct RemotesPane: ListPane, KeptPane {
   }
 }
 
-/// Where the columns of the list of remotes stand.
+/// The columns of the list of remotes.
 private struct RemoteColumns {
   private let widths: [Int]
 

@@ -8,10 +8,10 @@ import Expressions
   import Glibc
 #endif
 
-/// Which other copies of the store are known, and how they lie to it.
+/// Finds the known copies of the store, and how many commits each side lacks.
 struct RemotesRequest: Question, Hashable {
   var head: CommitNumber
-  /// Tells requests apart that the head does not.
+  /// Distinguishes requests with the same head.
   var revision: Int
 
   func reply(in context: WorkContext) throws(ModelError) -> RemotesReply {
@@ -33,14 +33,14 @@ struct RemotesRequest: Question, Hashable {
 struct RemotesReply: Sendable {
   var request: RemotesRequest
   var rows: [RemoteRow]
-  /// Whether the store lies on a server, and keeps no remotes.
+  /// Whether the store is on a server, and keeps no remotes.
   var isServed = false
 }
 
-/// Another copy of the store as the pane shows it.
+/// Another copy of the store, as the pane shows it.
 struct RemoteRow: Sendable, Hashable {
   var state: RemoteState
-  /// That of `standing`.
+  /// The head of `standing`.
   var head: Commit?
 
   init(state: RemoteState) { self.state = state }
@@ -49,10 +49,10 @@ struct RemoteRow: Sendable, Hashable {
   var location: String { state.remote.location }
   var exchangedAt: Int64? { state.remote.exchangedAt }
   var headCount: Int { state.heads.count }
-  /// The first head that has something new, or else the first; nil where nothing was fetched yet.
+  /// The first head with new commits, otherwise the first; nil if nothing was fetched yet.
   var standing: RemoteState.Head? { state.heads.first { $0.behind > 0 } ?? state.heads.first }
 
-  /// How the two lie to each other, as a sentence.
+  /// A sentence about which commits each side lacks.
   var words: String {
     guard let standing else { return "nothing was fetched yet: gf fetches, X exchanges" }
     let (ahead, behind) = (standing.ahead, standing.behind)
@@ -67,7 +67,7 @@ struct RemoteRow: Sendable, Hashable {
   }
 }
 
-/// Adds a remote, or forgets one.
+/// Adds a remote, or removes one.
 enum RemoteChange: Question, Hashable {
   case add(name: String, location: String)
   case remove(String)
@@ -93,7 +93,7 @@ enum RemoteChange: Question, Hashable {
   }
 }
 
-/// Fetches from another copy, sends to it, or both with a merge between.
+/// Fetches from another copy, sends to it, or both with a merge in between.
 struct TransferRequest: Question, Hashable {
   enum Kind: Sendable, Hashable {
     case fetch, send, exchange
@@ -158,7 +158,7 @@ struct TransferReply: WordedReply {
   var fetched = 0
   var merged = 0
   var sent = 0
-  /// A head whose merge a person must settle first.
+  /// A head whose merge the user must settle first.
   var unsettled: CommitNumber?
   var unsettledCount = 0
 
@@ -185,11 +185,11 @@ extension WorkContext {
     return StoreExchange(store, now: LocalTime.now)
   }
 
-  /// The other copy at a location; relative paths begin where the store lies.
+  /// The other copy at a location; relative paths begin at the store's folder.
   func peer(_ location: String, name: String) throws -> any Peer {
     let path = BrowserFiles.absolute(store.path)
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    // What moves the head of another copy is nobody's work, and names nobody.
+    // A move of another copy's head is not a user's edit, so it has no author.
     let peers = RemotePeers(
       program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) },
       mayAsk: false)

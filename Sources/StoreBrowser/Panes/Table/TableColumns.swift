@@ -22,18 +22,18 @@ struct TableColumn: Sendable, Hashable {
   }
 }
 
-/// The columns of a datastore: what its documents have, as a person arranged it.
+/// The columns of a datastore: the fields of its documents, as the user arranged them.
 struct TableColumns: Sendable, Hashable {
   private(set) var seen: [ColumnSeen] = []
-  /// The field that is the identifier, so that it does not stand there twice.
+  /// The field that is the identifier, so that it is not shown twice.
   var identifierPath: String?
   private var keyWidth = 0
   private var identifierWidth = 0
   private var keyIsTrailing = false
   private var identifierIsTrailing = false
 
-  /// Takes in what a window of rows showed. Columns of keys and numbers grow with what is on the screen; the widths of
-  /// others stay, so that they do not move under the eye.
+  /// Takes the columns of a window of rows into account. Columns of keys and numbers grow with the visible rows; other widths stay, so that
+  /// columns do not move while the user reads.
   mutating func widen(for columns: [ColumnSeen], rows: [Row]) {
     for column in columns where !seen.contains(where: { $0.path == column.path }) { seen.append(column) }
     for position in seen.indices where seen[position].kind == .null {
@@ -51,18 +51,18 @@ struct TableColumns: Sendable, Hashable {
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
   }
 
-  /// A number that is cut says nothing, and a label little.
+  /// A cut number says nothing, and a cut label little.
   private mutating func widenNumbers(_ columns: [ColumnSeen]) {
     for column in columns {
       guard let position = seen.firstIndex(where: { $0.path == column.path }) else { continue }
-      // A column that begins to show labels, or ceases to, is another one.
+      // A column that begins or ceases to show labels gets a new width.
       if column.isNamed != seen[position].isNamed { seen[position] = column }
       guard column.kind == .number || column.isNamed else { continue }
       seen[position].width = max(seen[position].width, column.width)
     }
   }
 
-  /// Whether the values of a field are true or false, as far as they were seen.
+  /// Whether the values of a field are booleans, as far as they were seen.
   func isTruth(at path: String) -> Bool { seen.contains { $0.path == path && $0.kind == .bool } }
 
   mutating func forgetKeyWidth() { keyWidth = 0 }
@@ -104,7 +104,7 @@ struct TableColumns: Sendable, Hashable {
     let title =
       seen.path == "." ? "value" : Document.entityProperty(at: seen.path) ?? String(seen.path.dropFirst())
     let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
-    // Numbers further down may have a sign and a digit more, and a number that is cut says little.
+    // Numbers further down may have a sign and one more digit, and a cut number says little.
     let room = seen.kind == .number ? 2 : 0
     let natural = max(min(12, SafeText.width(title)), min(widest, seen.width + room), 3)
     return TableColumn(
@@ -112,13 +112,13 @@ struct TableColumns: Sendable, Hashable {
       isTrailing: seen.kind == .number)
   }
 
-  /// First what a person put first; then names, indexed fields, single values, lists.
+  /// First the columns that the user put first; then names, indexed fields, single values, lists.
   private static func rank(
     _ column: ColumnSeen, choice: ColumnChoice, indexed: Set<String>, isOfEntities: Bool
   ) -> Int {
     if let index = choice.order.firstIndex(of: column.path) { return index }
     let base = choice.order.count
-    // What an entity is comes before what is said of it, and when it came to be after that.
+    // An entity's type comes before its properties, and its creation date after them.
     if isOfEntities, column.path == ".type" { return base + 1 }
     if isOfEntities, column.path == ".created" { return base + 3 }
     switch column.kind {

@@ -1,6 +1,6 @@
 import TerminalKit
 
-/// Where the columns of a table stand.
+/// The positions of a table's columns.
 enum TableGeometry {
   /// Cells for the cursor, mark and change signs before the first column.
   static let signs = 3
@@ -11,15 +11,15 @@ enum TableGeometry {
     var width: Int
   }
 
-  /// The columns that fit: the frozen ones, then those from the offset on; the last one may be cut. Of numbers, which say
-  /// nothing when they are cut, the widest text gives room to the last.
+  /// Returns the columns that fit: the frozen ones, then those from the offset on. The last one may be cut, but a cut number says nothing:
+  /// for a last column of numbers, the widest text column gives up width.
   static func slots(_ columns: [TableColumn], frozen: Int, offset: Int, width: Int) -> [Slot] {
     var slots = naturalSlots(columns, frozen: frozen, offset: offset, width: width)
     giveRoom(&slots, columns)
     return slots
   }
 
-  /// The same before anything gives room.
+  /// The same before a column gives up width.
   private static func naturalSlots(_ columns: [TableColumn], frozen: Int, offset: Int, width: Int) -> [Slot] {
     var slots: [Slot] = []
     var x = 0
@@ -38,12 +38,12 @@ enum TableGeometry {
     return slots
   }
 
-  /// Cells that a number takes when it is scaled: `252 k`.
+  /// The width of a scaled number in cells: `252 k`.
   private static let scaledNumber = 5
-  /// What a text keeps when it gives room.
+  /// The width that a text keeps when it gives up width.
   private static let keptText = 12
 
-  /// The widest column of texts that can give room.
+  /// The widest text column that can give up width.
   private static func giver(_ slots: [Slot], _ columns: [TableColumn]) -> Int? {
     slots.indices.filter { !columns[slots[$0].column].isTrailing && slots[$0].width > keptText }
       .max { slots[$0].width < slots[$1].width }
@@ -63,7 +63,7 @@ enum TableGeometry {
     slots[slots.count - 1].width += given
   }
 
-  /// The offset, nearest to the one before, at which a column is wholly in sight.
+  /// The offset, nearest to the previous one, at which a column is wholly visible.
   static func offset(of column: Int, in columns: [TableColumn], frozen: Int, width: Int, from before: Int) -> Int {
     guard column >= frozen else { return min(before, max(frozen, columns.count - 1)) }
     var offset = max(frozen, min(before, column))

@@ -9,7 +9,7 @@ extension TablePane {
     case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .copyValue, .copyKey, .copyRecord,
       .mark,
       .history, .blame, .referrers, .open, .scalars, .filterLike:
-      // Of a range the ends are known before the rows are read.
+      // The ends of a range are known before the rows are read.
       if selectedIdentifier(session) == nil, marks.isEmpty, range == nil { return "no record is selected" }
     case .restoreRecord:
       if session.asOf == nil { return "travel to a commit first (T), or choose one in the history (H)" }
@@ -53,14 +53,8 @@ extension TablePane {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:
       guard let row = selectedRow else { return false }
-      let text = selectedColumn(session).map { column in
-        switch column.source {
-        case .identifier: ValueText(key: row.entry.identifier.value).text
-        case .key: ValueText(key: row.entry.value).text
-        case .field(let path): row.cells[path]?.text ?? ""
-        }
-      }
-      // What is cut in the table is whole in the record pane.
+      let text = selectedColumn(session).map { row.text(of: $0) }
+      // A value that is cut in the table is complete in the record pane.
       if let path = selectedPath(session), row.cells[path]?.isCut == true { return false }
       session.copy(text ?? "", what: "value")
     case .copyPath: session.copy(selectedPath(session) ?? ".", what: "path")
@@ -88,13 +82,13 @@ extension TablePane {
     request.listed = commit(session)
     if purpose == .delete, which.count > Self.manyRecords {
       request.staged = session.staged
-      if session.staged.isEmpty { request.staged?.base = session.head }
+      if session.staged.isEmpty { request.staged?.base = session.shown }
       request.stagedRevision = session.stagedRevision
     }
     session.start(.gather, request, label: "reading \(NumberFormat.counted(which.count, "record"))")
   }
 
-  /// From so many on a step is staged where the records are read, so that no key waits for it.
+  /// From this number of records on, a step is staged on the reading thread, so that no key waits for it.
   private static let manyRecords = 5_000
 
   private mutating func mark(in session: inout Session) {
@@ -123,7 +117,7 @@ extension TablePane {
   private mutating func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
     guard var source else { return }
     let anchor = keepingIdentifier()
-    // The same key on the column that orders the rows turns them round.
+    // The same key on the column that orders the rows reverses them.
     let isDescending = isDescending || argument == nil && isAscending(session)
     if argument == nil, let column = selectedColumn(session)?.source, column == .identifier || column == .key {
       if column == .identifier { (source.index, source.range) = (nil, nil) }
@@ -141,7 +135,7 @@ extension TablePane {
     } catch { session.complain(error) }
   }
 
-  /// Sorts by one field more, after those by which the rows are in order now; one of those is turned around.
+  /// Sorts by an additional field, after the present ones. If it is one of those, its direction is reversed.
   private mutating func sortFurther(by argument: String?, in session: inout Session) {
     let typed = argument.flatMap { try? [SortOrder](parsing: $0, isDescending: false) }
     let selected = selectedPath(session).map { [SortOrder(path: $0, isDescending: false)] }
@@ -163,7 +157,7 @@ extension TablePane {
     order(by: sort, anchor: keepingIdentifier(), in: &session)
   }
 
-  /// Orders the table by an index, the selection staying on its record.
+  /// Orders the table by an index; the selection stays on its record.
   mutating func order(by index: String?) {
     guard var source else { return }
     let anchor = keepingIdentifier()
@@ -256,7 +250,7 @@ extension TableColumn {
 }
 
 extension ValueText {
-  /// As it is written in a filter; nil where it cannot be.
+  /// The value as it is written in a filter; nil if it cannot be.
   var filterLiteral: String? {
     switch kind {
     case .number, .bool: text
@@ -268,7 +262,7 @@ extension ValueText {
 }
 
 extension KeyInterval {
-  /// A range with one of its bounds at a key, which stays inside.
+  /// Returns a range with one bound at a key; the key is included.
   static func with(_ key: KeyValue, isLower: Bool, from range: KeyInterval?) -> KeyInterval {
     var range = range ?? KeyInterval()
     if isLower { range.lower = .including(key) } else { range.upper = .including(key) }
@@ -277,7 +271,7 @@ extension KeyInterval {
 }
 
 extension GatherRequest.Purpose {
-  /// The commit whose records are read: for restores and edits the head.
+  /// The commit whose records are read: the head for restores and edits.
   func commit(_ session: Session) -> CommitNumber {
     switch self {
     case .restore, .restoreField: session.head
@@ -287,7 +281,7 @@ extension GatherRequest.Purpose {
 }
 
 extension Session {
-  /// Stages what a record, or a field of it, was at a commit.
+  /// Stages the content of a record, or of one of its fields, as of a commit.
   mutating func restore(_ place: RecordPlace, _ path: DocumentPath?, from commit: CommitNumber) {
     let request = GatherRequest(
       commit: head, source: RowSource(datastore: place.datastore), which: .identifiers([place.identifier]),
@@ -295,7 +289,7 @@ extension Session {
     start(.gather, request, label: "reading")
   }
 
-  /// Puts text on the clipboard and says so.
+  /// Puts text on the clipboard and shows a message.
   mutating func copy(_ text: String, what: String) {
     emit(.copy(text))
     let way =
@@ -306,5 +300,16 @@ extension Session {
       }
     let shown = SafeText.cut(String(text.prefix(200)).replacing("\n", with: " "), to: 40)
     say("copied the \(what) \(way): \(shown)")
+  }
+}
+
+extension Row {
+  /// The text of a cell, as far as it was read.
+  func text(of column: TableColumn) -> String {
+    switch column.source {
+    case .identifier: ValueText(key: entry.identifier.value).text
+    case .key: ValueText(key: entry.value).text
+    case .field(let path): cells[path]?.text ?? ""
+    }
   }
 }

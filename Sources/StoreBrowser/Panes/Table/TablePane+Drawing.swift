@@ -33,13 +33,13 @@ extension TablePane {
     }
   }
 
-  /// Where the rows stand, below the titles of the columns.
+  /// The rectangle of the rows, below the titles of the columns.
   private func rowsRect(_ frame: PaneFrame) -> Rect {
     let inside = frame.inside
     return Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1)
   }
 
-  /// A step of the selection changes two rows and the footer, and where it scrolls the other rows are moved.
+  /// A step of the selection changes two rows and the footer; if it scrolls, the other rows are moved.
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool {
     guard let former = former as? TablePane, opened != nil, failure == nil, rangeStart == nil else { return false }
     var stepped = former
@@ -68,8 +68,7 @@ extension TablePane {
     return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
   }
 
-  /// What is known of the filter's answer: `INDEX population · 812 records`, `SCAN · 40 % read · 3 so far`; nil without a
-  /// filter.
+  /// The state of the filter: `INDEX population · 812 records`, `SCAN · 40 % read · 3 so far`; nil without a filter.
   func filterStanding(_ session: Session) -> String? {
     guard source?.filter != nil, let scan else { return nil }
     let dot = session.theme.dot
@@ -81,7 +80,7 @@ extension TablePane {
     return "\(scan.plan) \(dot) \(read) \(dot) \(NumberFormat.count(renewal?.ranks.count ?? storedCount)) so far"
   }
 
-  /// Why nothing matches: a name in the filter that no record has, with the nearest that there is.
+  /// Why nothing matches: the filter names a field that no record has; with the closest name that exists.
   func unknownName(_ session: Session) -> String? {
     guard let filter = source?.filter, let test = try? RowTest(filter) else { return nil }
     let known = columns.seen.map(\.path)
@@ -102,8 +101,8 @@ extension TablePane {
 
   private static let leastOfFilter = 12
 
-  /// What the rows are: the datastore and its order, what narrows it, and how that is found. Where a filter leaves too little room, words
-  /// go that say no more than is seen elsewhere, and then the middle of the filter: the plan and the count stay.
+  /// The title: the datastore and its order, what narrows the rows, and how they are found. If a filter leaves too little room, words that
+  /// are also seen elsewhere are left out first, then the middle of the filter. The plan and the count stay.
   private func title(_ session: Session, room: Int) -> String {
     guard let source else { return "Records" }
     let separator = " \(session.theme.dot) "
@@ -163,8 +162,8 @@ extension TablePane {
       var style = session.theme.style(.header)
       if slot.column == self.column { style = style.with(.underline) }
       grid.write(
-        title, at: Point(column: inside.left + TableGeometry.signs + slot.x, row: inside.top), width: slot.width,
-        style: style, alignment: column.isTrailing ? .trailing : .leading)
+        title, at: inside.at(TableGeometry.signs + slot.x), width: slot.width, style: style,
+        alignment: column.isTrailing ? .trailing : .leading)
     }
   }
 
@@ -183,7 +182,7 @@ extension TablePane {
     return source?.isDescending ?? false
   }
 
-  /// Whether the selected column orders the rows, upwards.
+  /// Whether the selected column orders the rows, ascending.
   func isAscending(_ session: Session) -> Bool {
     selectedColumn(session).map { isOrder($0) && !isDescending($0) } == true
   }
@@ -196,8 +195,7 @@ extension TablePane {
     let look = look(at: position, session)
     let isSelected = position == list.selection && wanted == nil
     if isSelected { grid.write(theme.cursor, at: rect.origin, width: 1) }
-    grid.write(
-      look.sign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(look.signRole))
+    grid.write(look.sign, at: rect.at(1), width: 1, style: theme.style(look.signRole))
     for slot in slots {
       let column = columns[slot.column]
       let value = formatted(
@@ -212,23 +210,16 @@ extension TablePane {
         if SafeText.width(both) <= slot.width { text = both }
       }
       grid.write(
-        text, at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
-        width: slot.width,
-        style: style, alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
-      if searchOrigin != nil, let searchText {
-        let shown = value.fitting(slot.width)
-        let isTrailing = column.isTrailing || value.isTrailing
-        let start = rect.left + TableGeometry.signs + slot.x + (isTrailing ? slot.width - SafeText.width(shown) : 0)
-        for part in Self.columns(of: searchText, in: shown) {
-          grid.restyle(Rect(column: start + part.lowerBound, row: rect.top, columns: part.count, rows: 1)) {
-            $0.attributes.formUnion([.bold, .underline])
-          }
-        }
+        text, at: rect.at(TableGeometry.signs + slot.x), width: slot.width, style: style,
+        alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
+      if let text = session.markedText {
+        let left = rect.left + TableGeometry.signs + slot.x
+        grid.mark(text, in: Rect(column: left, row: rect.top, columns: slot.width, rows: 1))
       }
     }
     if let problem = look.problem, let slot = slots.dropFirst().first {
       grid.write(
-        "\(theme.problemSign) \(problem)", at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
+        "\(theme.problemSign) \(problem)", at: rect.at(TableGeometry.signs + slot.x),
         width: rect.columns - TableGeometry.signs - slot.x, style: theme.style(.problem))
     }
     guard isSelected else { return }
@@ -242,25 +233,7 @@ extension TablePane {
     }
   }
 
-  /// The columns of a shown text that a search found, in either case.
-  private static func columns(of needle: String, in shown: String) -> [Range<Int>] {
-    let (needle, characters) = (Array(needle.lowercased()), Array(shown))
-    var found: [Range<Int>] = []
-    var at = 0
-    while at + needle.count <= characters.count {
-      let part = characters[at..<at + needle.count]
-      if String(part).lowercased() == String(needle) {
-        let start = SafeText.width(String(characters[..<at]))
-        found.append(start..<start + SafeText.width(String(part)))
-        at += needle.count
-      } else {
-        at += 1
-      }
-    }
-    return found
-  }
-
-  /// What a cell held at the commit that was shown before; nil where it held the same.
+  /// Returns a cell's value as of the previously shown commit, or nil if it was the same.
   private func before(of identifier: StoredKey?, _ column: TableColumn) -> ValueText? {
     guard let identifier, let cells = step?.before[identifier] else { return nil }
     switch column.source {
@@ -269,7 +242,7 @@ extension TablePane {
     }
   }
 
-  /// What a row looks like with what is staged of it.
+  /// The appearance of a row with its staged edit.
   private struct Look {
     var sign: String
     var signRole: Role
@@ -278,7 +251,7 @@ extension TablePane {
     var cells: [String: ValueText]
     var identifier: StoredKey?
     var problem: String?
-    /// What references lead to, as far as they are the stored ones.
+    /// The targets of references, as far as the references are the stored ones.
     var targets: [String: ReferenceTarget] = [:]
 
     func value(_ column: TableColumn) -> ValueText {
@@ -310,7 +283,7 @@ extension TablePane {
       if staged != nil { (look.sign, look.signRole) = StoresPane.sign(of: edit.kind) }
       look.isDeleted = edit.kind == .delete
       if edit.kind == .update {
-        // What was changed, over what is stored now.
+        // The changed cells, over the cells that are stored now.
         let (old, new) = (Self.cells(of: edit.old, session), Self.cells(of: edit.new, session))
         for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }
         look.targets = look.targets.filter { look.cells[$0.key] == row.cells[$0.key] }
@@ -325,17 +298,17 @@ extension TablePane {
     return look
   }
 
-  /// Whether a row's record is of another version than the app writes now.
+  /// Whether a row's record has another version than the app writes now.
   private func isOlder(_ row: Row, _ session: Session) -> Bool {
     row.version != session.current?.descriptor.version && row.problem == nil && !row.version.isEmpty
   }
 
-  /// Whether all that is read is of an older version: then the title says so once, and no row does.
+  /// Whether all read rows are of an older version: then the title says so once, and no row does.
   private func areAllOlder(_ session: Session) -> Bool {
     !rows.isEmpty && rows.values.allSatisfy { isOlder($0, session) }
   }
 
-  /// What the sign of the selected row means, for the status line.
+  /// The meaning of the selected row's sign, for the status line.
   func signMeaning(_ session: Session) -> String? {
     guard let row = selectedRow else { return nil }
     let look = look(at: list.selection, session)
@@ -380,12 +353,12 @@ extension TablePane {
 }
 
 extension Session {
-  /// Which key rewrites records of older versions, where the app's formats are here to do it.
+  /// The key that rewrites records of older versions, if the app's formats are available for it.
   fileprivate var rewriteHint: String { configuration.canWarmUp && writingRefusal == nil ? ", M a rewrites" : "" }
 }
 
 extension DocumentPath {
-  /// The first member of a written path: of `.names[0].short` it is `.names`.
+  /// The first member of a written path: `.names` for `.names[0].short`.
   fileprivate static func head(of path: String) -> String {
     guard let start = path.firstIndex(where: { $0 != "." }) else { return "." }
     let end = path[start...].firstIndex { $0 == "." || $0 == "[" } ?? path.endIndex

@@ -2,9 +2,9 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// How the values of columns are written.
+/// The formats of columns.
 extension TablePane {
-  /// A value in the format that was chosen for its column. A number that is too wide in it is written as it is.
+  /// Returns a value in the format chosen for its column. A number that is too wide in that format is written unchanged.
   func formatted(
     _ value: ValueText, of column: TableColumn, width: Int, leadingTo target: ReferenceTarget?, _ session: Session
   ) -> ValueText {
@@ -16,7 +16,7 @@ extension TablePane {
     return text.kind == .number && SafeText.width(text.text) > width ? value : text
   }
 
-  /// `JP → Japan`; of an entity, whose identifier says nothing, `→ Japan`. What leads nowhere is marked.
+  /// Returns `JP → Japan`, or `→ Japan` for an entity, whose identifier has no meaning. A dangling reference is marked.
   private static func text(_ value: ValueText, leadingTo target: ReferenceTarget, _ session: Session) -> ValueText {
     var text = value
     let isEntity = session.outline?.datastore(target.datastore)?.descriptor.keepsEntities == true
@@ -54,7 +54,7 @@ extension Browser {
     }
     let leads = leadsSomewhere(path)
     let items = ValueFormat.allCases.filter { $0 != .label || leads }.map { format in
-      MenuOverlay.Item(title: format.rawValue, detail: format.title, choice: .format(format, path: path))
+      MenuOverlay.Item(title: format.rawValue, detail: format.title, choice: Intent { $0.setFormat(format, of: path) })
     }
     present(MenuOverlay(title: "Values of \(path)", items: items))
   }

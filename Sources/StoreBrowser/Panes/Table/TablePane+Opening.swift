@@ -143,24 +143,14 @@ extension TablePane {
       forgetFarRows()
     case let answer as FilterAnswer: filtered(answer, in: &session)
     case let answer as SortAnswer: sorted(answer, in: &session)
-    case let answer as SearchAnswer:
-      guard let position = answer.position else {
-        // While one types the prompt says so.
-        guard searchOrigin == nil else { break }
-        session.warn("no match for “\(answer.request.text)” in \(NumberFormat.count(answer.rowsRead)) rows")
-        return
-      }
-      (list.selection, wanted) = (position, nil)
-      guard searchOrigin == nil else { break }
-      session.say(
-        answer.wasSeek
-          ? "INDEX \(answer.request.source.index ?? "id"): row \(NumberFormat.count(position + 1))"
-          : "SCAN: \(NumberFormat.count(answer.rowsRead)) rows read")
+    case let answer as SearchAnswer: found(answer, in: &session)
     case let reply as StepChangesReply where reply.request.to == session.shown:
       changed = reply.changed
       step = reply
     case let reply as OrderRequest.Reply: adoptOrder(reply, in: &session)
-    case let reply as MatchesRequest.Reply where reply.request.search.text == searchText: matches = reply
+    case let reply as MatchesRequest.Reply where reply.request.search.text == searchText:
+      matches = reply
+      if searchOrigin == nil, let hit, hit.position == list.selection { session.say(sentence(on: hit, session)) }
     default: break
     }
   }
@@ -190,7 +180,8 @@ extension TablePane {
       list.selection = bounds.count + staged
     case .entry(let entry, let before) where answer.anchorIsGone:
       wanted = Wanted(rank: rank, position: before)
-      session.say("\(entry.identifier) is not here any more; the selection is on its successor")
+      session.say(
+        "\(entry.identifier) is not here any more\(bounds.isEmpty ? "" : "; the selection is on its successor")")
     case .entry(_, let before): wanted = Wanted(at: rank, rows[rank]?.entry, position: before)
     case .identifier: wanted = Wanted(at: rank, answer.anchorIsGone ? nil : rows[rank]?.entry, position: position)
     }
@@ -206,6 +197,7 @@ extension TablePane {
 
   private mutating func add(_ answer: RowsAnswer, in session: Session) {
     for row in answer.rows { rows[row.rank] = row }
+    if let hit, hit.position == list.selection, let row = selectedRow { showColumn(ofHitIn: row, session) }
     if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
     columns.widen(for: answer.columns, rows: answer.rows)
   }

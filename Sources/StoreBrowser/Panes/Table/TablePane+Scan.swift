@@ -3,9 +3,9 @@ import DatastoreModel
 import Expressions
 import TerminalKit
 
-/// Filters and sorts: the list of the rows that they keep, and how it is filled.
+/// Filters and sorts: the list of their rows, and how it is filled.
 extension TablePane {
-  /// Filters the rows that are open by something else, the selection staying on its row where that is among them, otherwise on the first.
+  /// Applies another filter to the open rows. The selection stays on its row if that matches, otherwise it moves to the first.
   mutating func refilter(_ filter: String?) {
     let (rank, row) = (selectedRank, selectedRow)
     source?.filter = filter
@@ -23,14 +23,14 @@ extension TablePane {
     list.selection = source.isDescending ? bounds.upperBound - 1 - rank : rank - bounds.lowerBound
   }
 
-  /// Whether a filter keeps a row; false where its record was not read whole.
+  /// Whether a filter keeps a row. Returns false if its record was not read as a whole.
   private static func isKept(_ row: Row, by filter: String?) -> Bool {
     guard let filter else { return true }
     guard let test = try? RowTest(filter), let document = try? row.record?.document() else { return false }
     return test.filter.matches(document)
   }
 
-  /// Asks for another order; an index that has it is taken, otherwise keys are gathered and sorted.
+  /// Requests another order: from an index that has it, otherwise by gathering and sorting keys.
   mutating func order(by sort: [SortOrder], anchor: TableRequest.Anchor, in session: inout Session) {
     guard var source else { return }
     source.sort = sort
@@ -79,14 +79,14 @@ extension TablePane {
 
   // MARK: A newer commit
 
-  /// Whether a list is being filled; that goes on when a newer commit is shown, so that commits in quick succession do not keep
-  /// it empty.
+  /// Whether a list is being filled. That continues when a newer commit is shown, so that commits in quick succession do not keep the list
+  /// empty.
   func isFilling(_ source: RowSource, _ session: Session) -> Bool {
     guard ranksAreFor?.source == source, session.asOf == nil else { return false }
     return renewal?.isWhole == false || session.isRunning(.filter) || session.isRunning(.sort)
   }
 
-  /// Begins to fill a new list beside the one that is shown, if there is one of an older commit; false if there is none.
+  /// Begins to fill a new list beside the shown one, if that is of an older commit. Returns false if there is no such list.
   mutating func beginRenewal(_ answer: TableAnswer, in session: inout Session) -> Bool {
     guard let source, source.needsScan, renewal == nil, session.asOf == nil, let ranksAreFor,
       ranksAreFor.source == source, ranksAreFor.commit < answer.request.commit
@@ -105,13 +105,13 @@ extension TablePane {
     put(renewal.ranks, isWhole: true, in: &session)
   }
 
-  /// Another moment is to be shown: what is shown is no longer kept, and what is being filled is not waited for.
+  /// Prepares to show another commit: the shown list is not kept, and the list being filled is abandoned.
   mutating func forgetScan() {
     renewal = nil
     ranksAreFor = nil
   }
 
-  /// Shows what this browser has just written in the rows of the commit before, until those of the new one are there.
+  /// Shows this browser's newest changes in the rows of the previous commit, until the rows of the new one arrive.
   mutating func wrote(_ changes: ChangeSet) {
     guard source?.needsScan == true else { return }
     let edits = Dictionary(
@@ -123,7 +123,7 @@ extension TablePane {
     }
   }
 
-  // MARK: Answers
+  // MARK: Replies
 
   mutating func filtered(_ answer: FilterAnswer, in session: inout Session) {
     guard ranksAreFor != nil, answer.commit == renewal?.commit ?? commit(session) else { return }
@@ -168,15 +168,15 @@ extension TablePane {
     }
   }
 
-  /// Adds ranks, keeping them ascending (descending where the table is).
+  /// Adds ranks in ascending order (descending if the table is).
   private func merged(_ known: [Int], _ found: [Int]) -> [Int] {
     let isDescending = source?.isDescending == true
     let isInOrder = !isDescending && (known.last ?? -1) < (found.first ?? 0)
     return isInOrder ? known + found : (known + found).sorted(by: isDescending ? (>) : (<))
   }
 
-  /// Shows other rows. The cursor follows its record to its place among them; while that is not there it is on no row, and once all are
-  /// there, on the next one.
+  /// Shows other rows. The cursor follows its record to its new position. While that row is missing, the cursor is on no row; once all rows
+  /// are known, it moves to the next one.
   private mutating func put(_ ranks: [Int], isWhole: Bool, in session: inout Session) {
     let behind = list.selection - storedCount
     let staged = wanted?.staged ?? (wanted == nil && storedCount > 0 && behind >= 0 ? behind : nil)
@@ -193,11 +193,12 @@ extension TablePane {
       let next = ranks.firstIndex { isDescending ? $0 < wanted.rank : $0 > wanted.rank } ?? ranks.count - 1
       list.selection = max(0, source?.sort.isEmpty == false ? min(wanted.position, ranks.count - 1) : next)
       guard let entry = wanted.entry else { return }
-      session.say("\(entry.identifier) is not among these rows any more; the selection is on its successor")
+      let place = ranks.isEmpty ? "" : "; the selection is on its successor"
+      session.say("\(entry.identifier) is not among these rows any more\(place)")
     }
   }
 
-  /// A scan that was cancelled: the rows found so far stay.
+  /// Handles a cancelled scan: the rows found so far stay.
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { stopScan() }
 
   private mutating func stopScan() {

@@ -5,8 +5,8 @@ import TerminalKit
 
 /// Pane 2: the records of a datastore, in the order of an index, a window at a time.
 ///
-/// It keeps ranks and a window of rows, never all of them: the position of a row leads to its rank in the index (or, of
-/// a filter, into the list of ranks that it kept), and only what is near the screen is read.
+/// It keeps ranks and a window of rows, never all rows. The position of a row leads to its rank in the index (or, with a filter, into the
+/// list of matching ranks), and only rows near the screen are read.
 struct TablePane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
     .table, digit: 2, name: "Table",
@@ -24,37 +24,37 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var columnOffset = 0
   var columns = TableColumns()
 
-  /// The order that was chosen, where the commit that is shown has no such index; it comes back where there is one again.
+  /// The chosen order, if the shown commit has no such index; it comes back when a commit is shown that has one.
   var setAside: RowSource?
 
-  /// What the bounds belong to.
+  /// The request that the bounds belong to.
   var opened: TableRequest?
   var bounds = 0..<0
-  /// The ranks that a filter kept or a sort ordered; nil where the range itself is shown.
+  /// The ranks that a filter kept or a sort ordered; nil if the range itself is shown.
   var ranks: [Int]?
   var ranksAreFor: ScanKey?
   var scan: ScanState?
   var rows: [Int: Row] = [:]
   var pending: TableRequest?
   var pendingRows: RowsRequest?
-  /// The positions whose rows are kept: the screen, one before it and one behind.
+  /// The positions whose rows are kept: the screen, one screen before it and one after it.
   var window = 0..<0
-  /// Where the selection is to go once the table is open.
+  /// The place for the selection once the table is open.
   var anchor: TableRequest.Anchor?
-  /// The record that the cursor belongs to while its row is not among those that are shown; nil where it is on its row.
+  /// The record that the cursor belongs to while its row is not shown; nil if the cursor is on that row.
   var wanted: Wanted?
   var problem: String?
 
   struct Wanted: Sendable, Equatable {
     var rank: Int
-    /// What stood there; nil where the record that the cursor was on is gone.
+    /// The record's entry; nil if the record that the cursor was on no longer exists.
     var entry: IndexEntry?
-    /// As so-manieth staged new record, behind the stored ones.
+    /// The number of the staged new record, after the stored ones.
     var staged: Int?
     var identifier: StoredKey?
-    /// Where it stood before, from 0.
+    /// The position of the row before, from 0.
     var position = 0
-    /// Where the selection was put meanwhile: once a person moves it from there it is on its row.
+    /// The temporary selection. Once the user moves it, the cursor is on its row.
     var selection = 0
   }
 
@@ -62,19 +62,21 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var marks: [StoredKey] = []
   private var markSet: Set<StoredKey> = []
   var rangeStart: Int?
-  /// What other programs' commits changed, or differs from the commit that was shown before, until the next key.
+  /// The records that other programs' commits changed, or that differ from the previously shown commit, until the next key.
   var changed: [StoredKey: ChangeKind] = [:] { didSet { if changed.isEmpty { step = nil } } }
-  /// The step from another commit to this one that `changed` is of, with the cells as they were before.
+  /// The step from another commit to this one that `changed` describes, with the cells as they were before.
   var step: StepChangesReply?
   var searchText: String?
-  /// Where the selection was when the search that is being typed began; nil while none is.
+  /// The selection when the user began to type the search; nil if no search is being typed.
   var searchOrigin: Int?
-  /// The rows with the text that is searched for, in the order of the table.
+  /// The rows that contain the searched text, in the order of the table.
   var matches: MatchesRequest.Reply?
-  /// Where the selection goes once it is known whether an index has the order that was asked for.
+  /// The hit that was gone to last.
+  var hit: SearchAnswer?
+  /// The place for the selection once it is known whether an index has the requested order.
   var orderAnchor: TableRequest.Anchor?
 
-  /// The visible columns, and what they were made from.
+  /// The visible columns, with the inputs from which they were made.
   private var arranged: ArrangedColumns?
 
   private struct ArrangedColumns: Sendable, Equatable {
@@ -90,7 +92,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     var index: String?
   }
 
-  /// The list at a newer commit while it is filled; the rows of the commit before are shown until it is whole.
+  /// The list at a newer commit while it is filled; until it is complete, the rows of the previous commit are shown.
   var renewal: Renewal?
 
   struct Renewal: Sendable, Equatable {
@@ -104,19 +106,19 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   struct ScanState: Sendable, Hashable {
     var plan: String
-    /// How many rows it keeps, where ranks tell before they are read.
+    /// How many rows it keeps, if ranks give the count before the rows are read.
     var known: Int?
     var read: Int
     var total: Int?
     var isRunning: Bool
   }
 
-  // MARK: Where one is
+  // MARK: The cursor's row
 
-  /// The commit of the rows, which is older than the one that is shown while a new list is filled.
+  /// The commit of the rows, which is older than the shown one while a new list is filled.
   func commit(_ session: Session) -> CommitNumber { opened?.commit ?? session.shown }
 
-  /// The rows of the range or the list, without staged ones.
+  /// The number of rows of the range or the list, without staged ones.
   var storedCount: Int { ranks?.count ?? bounds.count }
 
   /// The ranks of the rows of a filter, once all of them are found.
@@ -140,7 +142,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   func row(at position: Int) -> Row? { rank(at: position).flatMap { rows[$0] } }
 
-  /// The row under the cursor; nil while the row that the cursor belongs to is looked for.
+  /// The row under the cursor; nil while the cursor's row is being found.
   var selectedRow: Row? { wanted == nil ? row(at: list.selection) : nil }
 
   /// The rank of the record under the cursor.
@@ -157,7 +159,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     return selectedRow?.entry.identifier
   }
 
-  /// The record under the cursor as of the commit that is shown, where it has been read with its row.
+  /// The record under the cursor as of the shown commit, if it was read with its row.
   func selectedRecord(_ session: Session) -> Record? {
     guard let source, opened?.commit == session.shown, opened?.source == source.unscanned else { return nil }
     return selectedRow?.record
@@ -180,7 +182,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
       datastore: session.datastore, index: source?.index)
   }
 
-  /// Keeps the visible columns, which are asked for several times with every key.
+  /// Keeps the visible columns, because they are needed several times with every key.
   mutating func arrangeColumns(_ session: Session) {
     let origin = arrangement(session)
     guard arranged?.origin != origin else { return }
@@ -224,14 +226,14 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   var range: ClosedRange<Int>? { rangeStart.map { min($0, list.selection)...max($0, list.selection) } }
 
-  /// What a command works on: the marked records, the range, or the row under the cursor.
+  /// The records that a command applies to: the marked records, the range, or the row under the cursor.
   func chosen(_ session: Session) -> GatherRequest.Which? {
     if !marks.isEmpty { return .identifiers(marks) }
     if let range { return .ranks(range.compactMap(rank(at:))) }
     return selectedIdentifier(session).map { .identifiers([$0]) }
   }
 
-  /// The marked records, or everything that is shown.
+  /// The marked records, or all shown ones.
   func everything(_ session: Session) -> GatherRequest.Which {
     if !marks.isEmpty { return .identifiers(marks) }
     if let range { return .ranks(range.compactMap(rank(at:))) }

@@ -126,7 +126,9 @@ try await withThrowingTaskGroup(of: [UUID].self) { group in
 require(try await board.value == 200, "the board")
 require(
   try await queue.jobs.load(prefix: .failed, from: \.next).collectInstances(upTo: .infinity).count == 20, "failed")
-require(try await queue.jobs.delete(prefix: .done, range: ..<5, from: \.next) == 100, "what is done and did not matter")
+require(
+  try await queue.jobs.load(prefix: .done, range: ..<5, from: \.next).delete() == 100, "what is done and did not matter"
+)
 require(try await queue.jobs.delete(...Optional(Date()), from: \.finished) == 100, "what is old")
 require(try await queue.jobs.count == 0, "nothing is left")
 try await persistence.close()

@@ -1,0 +1,70 @@
+import DatastoreModel
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+import StorageEngine
+
+/// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not.
+///
+/// Only calls that need the instance throw it. Counts, and reads of other instances and of indexes that are built already, succeed, and
+/// other instances can be written. An index that cannot be built because of it throws this error until a warm-up succeeds.
+public struct UnreadableInstanceError: LocalizedError, Sendable {
+  /// The datastore.
+  public var datastore: DatastoreKey
+  /// The identifier of the instance, as a person writes it.
+  public var identifier: String
+  /// The version under which it was written.
+  public var version: String
+  /// The place in the instance at which decoding failed, `.address.city`; empty if the decoder does not report it.
+  public var codingPath: String
+  /// The decoder's error.
+  public var underlying: DecodingError
+  /// Whether the version is the one that the program writes.
+  let isCurrent: Bool
+  let key: [UInt8]
+
+  /// One sentence for a person: the instance, the reason, and a way out.
+  public var errorDescription: String? {
+    let place = codingPath.isEmpty ? "" : " at \(codingPath)"
+    let advice =
+      isCurrent
+      ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
+      : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
+    return "The instance \(identifier) of \(datastore), written by version \(version), cannot be decoded\(place): "
+      + "\(DecodingPath.reason(of: underlying)) \(advice)"
+  }
+}
+
+extension DatastoreCore {
+  /// The instance of a record, converted if it is of an older version.
+  ///
+  /// - Throws: ``UnreadableInstanceError`` if it does not decode; any other error of a migration.
+  func instance(of record: Bytes, key: [UInt8]) async throws -> Instance {
+    do {
+      return try await coder.decode(record).instance
+    } catch let error as DecodingError {
+      throw unreadable(error, key: key, record: record)
+    }
+  }
+
+  /// The instance of a record of the current version that no closure of the app decodes; nil for any other record.
+  func instanceNow(of record: Bytes, key: [UInt8]) throws -> Instance? {
+    do {
+      return try coder.decodedNow(record)
+    } catch let error as DecodingError {
+      throw unreadable(error, key: key, record: record)
+    }
+  }
+
+  func unreadable(_ error: DecodingError, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
+    let version = coder.tag(of: record) ?? ""
+    return UnreadableInstanceError(
+      datastore: DatastoreKey(self.key), identifier: shown(key), version: version,
+      codingPath: DecodingPath.text(of: error), underlying: error, isCurrent: version == coder.tag, key: key)
+  }
+
+  /// An identifier as a person writes it.
+  func shown(_ key: [UInt8]) -> String { (try? identifiers.encoding.decode(key).description) ?? "\(key)" }
+}

@@ -1,0 +1,99 @@
+import DatastoreModel
+
+/// The order of the first tiers of an index whose values are not in byte order.
+struct TierOrder: Sendable {
+  /// How the values of each tier are kept by themselves.
+  let encodings: [KeyEncoding]
+  /// Compares stored values with some first tiers.
+  let comparison: @Sendable ([KeyValue]) throws -> KeyComparison
+
+  /// Nil for values of one tier.
+  init?<Value: Indexable>(_ coder: KeyCoder<Value>) {
+    guard let type = Value.self as? any TieredValue.Type else { return nil }
+    encodings = type.encodings
+    comparison = { tiers in
+      let place = try tierComparison(Value.self, to: tiers[...])
+      return KeyComparison { stored in
+        guard let value = coder.value(of: Array(stored)) else {
+          throw ModelError.unreadable(what: "a value of an index", where: "it is none of \(Value.self)")
+        }
+        return place(value)
+      }
+    }
+  }
+}
+
+/// A value of several parts.
+protocol TieredValue {
+  static var tiers: [(valueType: String, isDescending: Bool)] { get }
+  static var encodings: [KeyEncoding] { get }
+  /// Compares values with some first tiers: the result is negative for a value before them, 0 for a value that has them.
+  static func comparison(to tiers: ArraySlice<KeyValue>) throws -> (Self) -> Int
+}
+
+/// A type that turns another's order around.
+protocol DescendingValue {
+  static var valueTypeName: String { get }
+  static var encoding: KeyEncoding { get }
+  static func comparison(to key: KeyValue) throws -> (Self) -> Int
+}
+
+extension CompoundKey: TieredValue {
+  static var tiers: [(valueType: String, isDescending: Bool)] {
+    [CompoundTiers.tier(First.self)] + ((Rest.self as? any TieredValue.Type)?.tiers ?? [CompoundTiers.tier(Rest.self)])
+  }
+
+  static var encodings: [KeyEncoding] {
+    [tierEncoding(First.self)] + ((Rest.self as? any TieredValue.Type)?.encodings ?? [tierEncoding(Rest.self)])
+  }
+
+  static func comparison(to tiers: ArraySlice<KeyValue>) throws -> (Self) -> Int {
+    let firsts = try tierComparison(First.self, to: tiers.prefix(1))
+    guard tiers.count > 1 else { return { firsts($0.first) } }
+    let rests = try tierComparison(Rest.self, to: tiers.dropFirst())
+    return { value in
+      let place = firsts(value.first)
+      return place != 0 ? place : rests(value.rest)
+    }
+  }
+}
+
+extension Descending: DescendingValue {
+  static var valueTypeName: String { String(describing: Value.self) }
+  static var encoding: KeyEncoding { .descending(tierEncoding(Value.self)) }
+
+  static func comparison(to key: KeyValue) throws -> (Self) -> Int {
+    let values = try tierComparison(Value.self, to: [key])
+    return { -values($0.value) }
+  }
+}
+
+extension CompoundTiers {
+  static func tier<Value>(_ type: Value.Type) -> (valueType: String, isDescending: Bool) {
+    if let descending = type as? any DescendingValue.Type { return (descending.valueTypeName, true) }
+    return (String(describing: type), false)
+  }
+}
+
+private func tierEncoding<Value: Indexable>(_ type: Value.Type) -> KeyEncoding {
+  (type as? any DescendingValue.Type)?.encoding ?? KeyCoder<Value>.make().encoding
+}
+
+/// Compares values with one key or, if they have several tiers, with some first tiers.
+private func tierComparison<Value: Indexable>(
+  _ type: Value.Type, to tiers: ArraySlice<KeyValue>
+) throws -> (Value) -> Int {
+  func tiered<Tiered: TieredValue>(_ type: Tiered.Type) throws -> Any { try Tiered.comparison(to: tiers) }
+  func turned<Turned: DescendingValue>(_ type: Turned.Type, _ key: KeyValue) throws -> Any {
+    try Turned.comparison(to: key)
+  }
+  // The types are the same, and so are the functions' types.
+  if let type = type as? any TieredValue.Type, let known = try tiered(type) as? (Value) -> Int { return known }
+  guard let key = tiers.first else { return { _ in 0 } }
+  if let type = type as? any DescendingValue.Type, let known = try turned(type, key) as? (Value) -> Int { return known }
+  let coder = KeyCoder<Value>.make()
+  guard let sought = coder.value(of: try coder.encoding.encode(key)) else {
+    throw NotOrdered(description: "\(key) in a tier of the type \(Value.self)")
+  }
+  return { $0 == sought ? 0 : $0 < sought ? -1 : 1 }
+}

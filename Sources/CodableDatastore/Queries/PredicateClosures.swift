@@ -1,0 +1,167 @@
+import DatastoreModel
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// Closures over what an optional holds: `if let due = $0.due { due < now } else { false }`, which the compiler writes as
+// `$0.due.flatMap { due in due < now } ?? false`.
+
+/// The properties that the variables of closures stand for, without their optionals.
+struct UnwrappedVariables {
+  private var places: [PredicateExpressions.VariableID: PropertyPlace] = [:]
+
+  subscript(variable: any VariableNode) -> PropertyPlace? { places[variable.key] }
+
+  func binding(_ variable: PredicateExpressions.VariableID, to place: PropertyPlace) -> Self {
+    var copy = self
+    copy.places[variable] = place
+    return copy
+  }
+
+  /// The intervals of a node with those left out that nil is in, if the node is a part of what an optional holds; nil if the part
+  /// may be nil itself, which its key does not tell from the optional.
+  func intervals(of node: Any, _ keys: KeyMaking, _ intervals: [KeyInterval]?) -> [KeyInterval]? {
+    guard let intervals, isPart(node) else { return intervals }
+    guard case .optional = keys.encoding, !Self.isOptional(node) else { return nil }
+    return intervals.map { KeyInterval(lower: $0.lower == .open ? .excluding(.null) : $0.lower, upper: $0.upper) }
+  }
+
+  /// Whether a node is the variable of a closure, or a property of it.
+  private func isPart(_ node: Any) -> Bool {
+    if let variable = node as? any VariableNode { return self[variable] != nil }
+    return (node as? any PathNode).map { isPart($0.root) } ?? false
+  }
+
+  private static func isOptional(_ node: Any) -> Bool {
+    func output<Node: PredicateExpression>(_ node: Node) -> Any.Type { Node.Output.self }
+    return (node as? any PredicateExpression).map { output($0) is any AnyOptional.Type } ?? true
+  }
+}
+
+private protocol AnyOptional {}
+extension Optional: AnyOptional {}
+
+/// A property of another node.
+private protocol PathNode {
+  associatedtype Root
+  var root: Root { get }
+}
+
+extension PredicateExpressions.KeyPath: PathNode {}
+
+/// A closure over what an optional holds.
+private protocol ClosureNode {
+  func parts(_ reading: PredicateReading) -> ClosureParts?
+}
+
+private struct ClosureParts {
+  /// True if the optional holds something that the closure answers with true.
+  var condition: QueryCondition
+  /// Whether it holds something.
+  var presence: QueryCondition
+}
+
+extension PredicateExpressions.OptionalFlatMap: PropertyNode {
+  /// `$0.place?.city`.
+  func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? {
+    guard (wrapped as? any PropertyNode)?.place(unwrapped) != nil else { return nil }
+    return (transform as? any PropertyNode)?.place(binding(unwrapped))
+  }
+}
+
+/// A node that binds a variable to what an optional holds.
+protocol UnwrappingNode {
+  func binding(_ unwrapped: UnwrappedVariables) -> UnwrappedVariables
+}
+
+extension PredicateExpressions.OptionalFlatMap: UnwrappingNode {
+  func binding(_ unwrapped: UnwrappedVariables) -> UnwrappedVariables {
+    (wrapped as? any PropertyNode)?.place(unwrapped).map { unwrapped.binding(variable.key, to: $0) } ?? unwrapped
+  }
+}
+
+extension PredicateExpressions.OptionalFlatMap: ClosureNode {
+  fileprivate func parts(_ reading: PredicateReading) -> ClosureParts? {
+    guard RHS.Output.self == Bool.self, let place = reading.property(wrapped) else { return nil }
+    let presence = reading.presence(of: place)
+    var inner = reading
+    inner.unwrapped = binding(reading.unwrapped)
+    let condition = inner.condition(of: transform)
+    return ClosureParts(
+      condition: condition.implies(presenceOf: reading.properties.numbers(within: place))
+        ? condition : .all([condition, presence]), presence: presence)
+  }
+}
+
+extension PredicateExpressions.Variable: PropertyNode {
+  /// The property that the variable is bound to.
+  func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? { unwrapped[self] }
+}
+
+extension PredicateReading {
+  /// Whether a property that is an optional holds something.
+  fileprivate func presence(of place: PropertyPlace) -> QueryCondition {
+    let text = "\(properties.name(of: place)) != nil"
+    guard let (number, keys) = properties.property(at: place), case .optional = keys.encoding else {
+      return .test(text: text)
+    }
+    return .term(
+      IndexableTerm(
+        .property(number), .keys([KeyInterval(lower: .excluding(.null))], keys.encoding, isExact: true)), text: text)
+  }
+
+  /// `$0.due.flatMap { $0 < now } == true`.
+  func equality(ofClosure node: Any, _ other: Any) -> QueryCondition? {
+    guard let parts = (node as? any ClosureNode)?.parts(self),
+      let value = PredicateConstant.value(of: other) as? Bool
+    else { return nil }
+    return value ? parts.condition : .all([.not(parts.condition), parts.presence])
+  }
+}
+
+/// `if let due = $0.due { due < now } else { … }`, and a Boolean with another value instead of nil.
+extension PredicateExpressions.NilCoalesce: ConditionNode {
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    let absent = PredicateConstant.value(of: rhs) as? Bool
+    if let parts = (lhs as? any ClosureNode)?.parts(reading) {
+      switch absent {
+      case false?: return parts.condition
+      case true?: return .any([parts.condition, .not(parts.presence)])
+      case nil: return .any([parts.condition, .all([.not(parts.presence), reading.condition(of: rhs)])])
+      }
+    }
+    guard let absent else { return nil }
+    return reading.term(lhs, text: " ?? \(absent)") { keys in
+      try PredicateReading.intervals(keys, true, absent: absent, PredicateReading.one)
+    }
+  }
+}
+
+extension QueryCondition {
+  /// Whether the condition can hold only where one of these properties is not nil.
+  fileprivate func implies(presenceOf numbers: Set<Int>) -> Bool {
+    switch self {
+    case .all(let parts): parts.contains { $0.implies(presenceOf: numbers) }
+    case .any(let parts): parts.allSatisfy { $0.implies(presenceOf: numbers) }
+    case .not, .test: false
+    case .term(let term, _):
+      if case .property(let number) = term.subject, case .keys(let intervals, _, _) = term.test {
+        numbers.contains(number) && intervals.allSatisfy { $0.lower != .open && $0.lower != .including(.null) }
+      } else {
+        false
+      }
+    }
+  }
+}
+
+extension PropertyPlace {
+  /// As spelled from wherever it begins.
+  var name: String? {
+    switch self {
+    case .path(let path): KeyPathName.path(of: path, from: type(of: path).rootType)
+    case .chain(let chain): chain
+    }
+  }
+}

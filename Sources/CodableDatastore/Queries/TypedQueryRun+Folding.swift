@@ -1,0 +1,123 @@
+import DatastoreModel
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Locks
+import StorageEngine
+
+extension TypedQueryRun {
+  /// Takes in the rows of all instances that meet the condition, in whatever order takes least: of many on all processors.
+  ///
+  /// - Throws: ``DecodedOtherwise`` if a record's text told otherwise than its instance: then another call tells.
+  mutating func folded<Kind: _FigureKind>(
+    _ rows: Rows<Instance, Kind.Value>, into initial: Kind
+  ) async throws -> Kind {
+    var result = initial
+    if plan.way == .scan, let parts = RecordParts(planned) {
+      return try await withThrowingTaskGroup(of: Kind.self) { group in
+        for _ in 0..<RecordParts.workers {
+          group.addTask { [core, planned, predicates, unreadable] in
+            var run = TypedQueryRun(
+              core, planned, predicates: predicates, expectsMany: true, unreadable: unreadable)
+            return try await run.folded(rows, of: parts, into: initial)
+          }
+        }
+        for try await part in group { result.add(part) }
+        return result
+      }
+    }
+    var reading = RowReading(rows)
+    while let candidate = try nextCandidate() {
+      try Task.checkCancellation()
+      let (key, record) = (candidate.key.bytes, try record(of: candidate))
+      do {
+        guard let match = try await match(record, key: key) else { continue }
+        result.add(try await row(of: match, key: key, &reading), times: 1)
+      } catch let error as UnreadableInstanceError {
+        try leaveOut(error)
+      }
+    }
+    return result
+  }
+
+  /// The part of a scan that one processor does.
+  private mutating func folded<Kind: _FigureKind>(
+    _ rows: Rows<Instance, Kind.Value>, of parts: RecordParts, into initial: Kind
+  ) async throws -> Kind {
+    var (reading, result) = (RowReading(rows, expectsMany: true), initial)
+    while let part = parts.next() {
+      try Task.checkCancellation()
+      var cursor = parts.records.cursor()
+      for rank in part {
+        let record = try throwingStoreErrors { () throws(StorageError) -> Bytes in
+          if rank == part.lowerBound { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
+          guard let reference = cursor.currentPayload?.record else { return Bytes() }
+          return try parts.records.value(of: reference)
+        }
+        func key() -> [UInt8] { cursor.current?.key.array ?? [] }
+        do {
+          guard let match = try await match(record, key: key()) else { continue }
+          result.add(try await row(of: match, key: key(), &reading), times: 1)
+        } catch let error as UnreadableInstanceError {
+          try leaveOut(error)
+        }
+      }
+    }
+    return result
+  }
+}
+
+extension TypedQueryRun {
+  /// Takes in the rows of all instances that meet the condition along an index that has them. Reads no record.
+  ///
+  /// - Returns: nil if no index has the rows of just these instances.
+  func walked<Kind: _FigureKind>(_ rows: Rows<Instance, Kind.Value>, into initial: Kind) throws -> Kind? {
+    let properties = Set(rows.properties.compactMap { $0 as AnyKeyPath? })
+    guard !plan.isTested, properties.count == 1,
+      let declared = core.format.generateIndexRepresentations(assertIdentifiable: true).values.first(where: {
+        ($0.index as? any IndexValues).map { Set($0.keyPaths) == properties && !$0.kind.hasManyValues } ?? false
+      }), let entries = planned.trees[declared.indexName.rawValue],
+      let coder = core.indexes.first(where: { $0.name == declared.indexName.rawValue })?.coder as? any AnyKeyCoder,
+      try throwingEntryErrors({ try entries.count }) == plan.rows
+    else { return nil }
+    var ranges = [0..<plan.rows]
+    if plan.way != .scan {
+      guard case .index(let way) = plan.way, way.index == declared.indexName.rawValue else { return nil }
+      ranges = way.ranges
+    }
+    var (result, isWhole) = (initial, true)
+    for range in ranges {
+      try throwingEntryErrors {
+        try entries.forEachValue(in: range) { key, count in
+          let row = coder.anyValue(of: key).flatMap { try? rows.row(ColumnValues(.property($0))) }
+          if let row { result.add(row, times: count) } else { isWhole = false }
+          return isWhole
+        }
+      }
+    }
+    return isWhole ? result : nil
+  }
+}
+
+/// The records of a scan in parts, which workers take one after the other.
+private final class RecordParts: Sendable {
+  static let workers = min(ProcessInfo.processInfo.activeProcessorCount, 8)
+  private static let size = 4_096
+
+  let records: Tree
+  private let count: Int
+  private let taken = Atomic(0)
+
+  /// Nil if it is not worth the while.
+  init?(_ planned: PlannedQuery) {
+    guard planned.plan.rows > Self.size, !planned.records.isServed else { return nil }
+    (records, count) = (planned.records, planned.plan.rows)
+  }
+
+  func next() -> Range<Int>? {
+    let start = taken.add(Self.size, ordering: .relaxed).oldValue
+    return start < count ? start..<min(count, start + Self.size) : nil
+  }
+}

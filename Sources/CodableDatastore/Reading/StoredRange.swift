@@ -1,0 +1,202 @@
+import DatastoreModel
+import Locks
+import StorageEngine
+
+/// A range of the entries of an index, or of the records, in the order of these or in the exact reverse of it.
+///
+/// Iterated as it is, it shows the instances as they were when it was made, or on a server, outside of transactions, when it was first
+/// read. It may be read several times, by several tasks, or not at all; it holds up no writer.
+struct StoredRange<Format: DatastoreFormat>: Sendable {
+  private let core: DatastoreCore<Format>
+  /// The plan, made with the range; nil if the datastore must be warmed up first, and on a server.
+  private let prepared: Result<PlannedQuery?, any Error>?
+  /// The state that a transaction on a server had written when the range was made; the plan for it is made when it is read.
+  private let moment: ReadState?
+  let scope: TransactionScope?
+  /// On a server: the state that the first reading found.
+  private let shown: ShownState?
+  /// The request that a server gets first, if that is known before its state is.
+  private let firstPage: @Sendable () -> PageRequest?
+  /// The entries in a state; nil if there is no datastore yet.
+  let entries: @Sendable (ReadState) throws -> EntryRange?
+  /// If the range has all instances, each once: the sorts that have its order.
+  let whole: [QuerySortKey<Format.Instance>]?
+
+  private init(
+    _ core: DatastoreCore<Format>, whole: [QuerySortKey<Format.Instance>]?,
+    firstPage: @escaping @Sendable () -> PageRequest?, entries: @escaping @Sendable (ReadState) throws -> EntryRange?
+  ) {
+    (self.core, self.whole, self.firstPage, self.entries) = (core, whole, firstPage, entries)
+    scope = Transactions.scope(for: core.store)
+    shown = core.store.connection.isServed ? ShownState() : nil
+    var prepared: Result<PlannedQuery?, any Error>?
+    var moment: ReadState?
+    do {
+      if core.store.connection.isServed {
+        // A server would have to be asked, for which the caller is not suspended here.
+        moment =
+          Transactions.current == nil
+          ? nil : try core.readyNow()?.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
+      } else {
+        prepared = try core.readyNow().map { state in .success(try entries(state)?.planned()) }
+      }
+    } catch {
+      prepared = .failure(error)
+    }
+    (self.prepared, self.moment) = (prepared, moment)
+  }
+
+  /// The walk on a server, which is asked for the first page from here: mostly that is there before another thread was.
+  func runServed() async throws -> ServedRun<Format>? {
+    guard let asked = try askFirst() else {
+      return try await ServerThreads.run { try await run().map { ServedRun($0) } }
+    }
+    if asked.isAnswered { return try await run(foreseeing: .asked(asked)).map { ServedRun($0, isAnswered: true) } }
+    return try await ServerThreads.run { try await run(foreseeing: .asked(asked)).map { ServedRun($0) } }
+  }
+
+  /// Requests the newest state together with its first page, if the walk begins with that page.
+  private func askFirst() throws -> (any AskedServer)? {
+    guard scope == nil, moment == nil, prepared == nil, shown?.isKnown == false else { return nil }
+    return try firstPage().flatMap { try core.ask(.page($0)) }
+  }
+
+  /// A walk over the range; nil if there is no datastore yet.
+  ///
+  /// - Parameter foresight: what a server was asked for already.
+  func run(foreseeing foresight: Foresight? = nil) async throws -> TypedQueryRun<Format>? {
+    if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
+    let planned =
+      if let prepared {
+        try prepared.get()
+      } else if let moment {
+        try entries(moment)?.planned()
+      } else if let shown {
+        try entries(try await shown.state { try await core.ready(foreseeing: foresight ?? pageOfNewest) })?.planned()
+      } else {
+        try await core.reading(foreseeing: foresight ?? pageOfNewest) { try entries($0)?.planned() }
+      }
+    return planned.map { TypedQueryRun(core, $0) }
+  }
+
+  private var pageOfNewest: Foresight? { core.view == nil ? firstPage().map { .page($0) } : nil }
+}
+
+/// The state that a sequence shows which begins when it is first read: each later reading finds the same.
+private final class ShownState: Sendable {
+  private let known = Mutex<ReadState?>(nil)
+
+  var isKnown: Bool { known.withLock { $0 != nil } }
+
+  /// If several first readings run at once, the first that ends fixes the state.
+  func state(orBy newest: () async throws -> ReadState) async throws -> ReadState {
+    if let known = known.withLock({ $0 }) { return known }
+    let found = try await newest()
+    return known.withLock { known in
+      let first = known ?? found
+      known = first
+      return first
+    }
+  }
+}
+
+extension StoredRange {
+  /// A range of identifiers.
+  init(
+    _ core: DatastoreCore<Format>, isWhole: Bool, isDescending: Bool,
+    bounds: @escaping @Sendable (DatastoreCore<Format>) throws -> EntryBounds
+  ) {
+    let page: @Sendable (EntryBounds) -> PageRequest? = { bounds in
+      bounds.page(of: core.recordsTree, isDescending: isDescending, records: nil)
+    }
+    let sort = isDescending ? core.ownIdentifier.map { [QuerySortKey($0, isDescending: true, in: core.key)] } : []
+    self.init(core, whole: isWhole ? sort : nil, firstPage: { (try? bounds(core)).flatMap(page) }) { state in
+      guard let tree = try core.tree(core.recordsTree, of: state) else { return nil }
+      let entries = TypedEntries(tree: tree, order: nil, identifiers: core.identifiers.order)
+      let bounds = try bounds(core)
+      return EntryRange(
+        index: "", bounds: bounds, page: page(bounds), isDescending: isDescending, hasManyValues: false, records: tree,
+        entries: entries)
+    }
+  }
+
+  /// A range of an index.
+  init<Index: IndexRepresentation<Format.Instance>>(
+    _ core: DatastoreCore<Format>, indexAt path: KeyPath<Format, Index>, isWhole: Bool = false, isDescending: Bool,
+    bounds: @escaping @Sendable (DatastoreCore<Format>, IndexPlan<Format.Instance>) throws -> EntryBounds
+  ) {
+    let index = Result { try core.index(at: path) }
+    let page: @Sendable (EntryBounds, IndexPlan<Format.Instance>) -> PageRequest? = { bounds, index in
+      bounds.page(of: index.tree, isDescending: isDescending, records: core.recordsTree)
+    }
+    let sort =
+      isWhole
+      ? (core.format[keyPath: path] as? any IndexValues)?.sortKey(isDescending: isDescending, in: core.key) : nil
+    self.init(
+      core, whole: (sort as? QuerySortKey<Format.Instance>).map { [$0] },
+      firstPage: {
+        guard let index = try? index.get(), let bounds = try? bounds(core, index) else { return nil }
+        return page(bounds, index)
+      }
+    ) { state in
+      let index = try index.get()
+      let (records, tree) = try core.trees(of: index, in: state)
+      guard let records else { return nil }
+      guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
+      let entries = TypedEntries(
+        tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
+      let bounds = try bounds(core, index)
+      return EntryRange(
+        index: index.name, bounds: bounds, page: page(bounds, index), isDescending: isDescending,
+        hasManyValues: index.descriptor.kind.hasManyValues, records: records, entries: entries)
+    }
+  }
+}
+
+extension IndexValues {
+  /// The sort that has the order of the index, if each instance has the value of one property in it.
+  fileprivate func sortKey(isDescending: Bool, in datastore: String) -> Any? {
+    guard !kind.hasManyValues, keyPaths.count == 1, let path = keyPaths[0] as? KeyPath<Instance, Value> else {
+      return nil
+    }
+    // A key path between `Sendable` types is immutable and may be sent, see `Indexable.swift`.
+    return QuerySortKey(path as any KeyPath<Instance, Value> & Sendable, isDescending: isDescending, in: datastore)
+  }
+}
+
+/// A range of entries in one state.
+struct EntryRange {
+  /// The index; empty for the records themselves.
+  let index: String
+  let bounds: EntryBounds
+  /// The request for the first page, if a server has the entries.
+  let page: PageRequest?
+  let isDescending: Bool
+  let hasManyValues: Bool
+  let records: Tree
+  var entries: TypedEntries
+
+  /// The entries in their order or in the exact reverse of it. An instance with several values comes once for each.
+  ///
+  /// In a file they are counted, which costs two searches; a server is asked for pages of what lies between the bounds.
+  func planned() throws -> PlannedQuery {
+    var entries = entries
+    var ranks = 0..<Int.max
+    if entries.tree.isServed, let page { entries.page = page } else { ranks = try self.ranks() }
+    return PlannedQuery(
+      plan: .entries(of: index, at: ranks, isReversed: isDescending, rows: ranks.count), records: records,
+      trees: [index: entries])
+  }
+
+  /// The plan of a query of these entries, in which each instance comes once.
+  func lead() throws -> QueryPlan {
+    let ranks = try ranks()
+    return .entries(
+      of: index, at: ranks, isReversed: isDescending, rows: ranks.count, oncePerRecord: hasManyValues)
+  }
+
+  private func ranks() throws -> Range<Int> {
+    let ranks = try bounds.ranks(in: entries.tree)
+    return Int(clamping: ranks.lowerBound)..<Int(clamping: ranks.upperBound)
+  }
+}

@@ -1,0 +1,46 @@
+import DatastoreModel
+import Locks
+import StorageEngine
+
+// Reads and writes that go on although an instance does not decode, so that indexes cannot be built.
+
+extension DatastoreCore {
+  /// The error of the last warm-up, if the instance is still as it was. Saves reading all other records again.
+  func knownFailure(in records: Tree) throws -> UnreadableInstanceError? {
+    guard let (error, record) = unreadable.withLock({ $0 }) else { return nil }
+    if try records.record(at: identifiers.order.place(of: error.key)) == record { return error }
+    unreadable.withLock { $0 = nil }
+    return nil
+  }
+
+  /// Remembers the error that ended a warm-up.
+  func note(_ error: UnreadableInstanceError, in records: Tree?) {
+    guard let place = try? identifiers.order.place(of: error.key), let record = try? records?.record(at: place) else {
+      return
+    }
+    unreadable.withLock { $0 = (error, Bytes(record.array)) }
+  }
+
+  /// Marks in the store which indexes are not as the declaration says, so that a write can go on without them. They answer nothing
+  /// until a warm-up has built them. The caller must hold the scope's turn.
+  func leaveIndexesBehind(in scope: TransactionScope, because failure: UnreadableInstanceError) throws {
+    let behind = try scope.step { transaction -> Set<String> in
+      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      guard let tree else { return [] }
+      var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
+      let plan = try plan(for: descriptor, isEmpty: false)
+      // Where all identifiers change, nothing can be written before.
+      if plan.rekeys { throw failure }
+      let unfit = plan.rebuilt.union(plan.evaluated).union(plan.moved.keys)
+      let behind = Set(unfit.map { indexes[$0].name })
+      let kept = Set(indexes.map(\.name)).subtracting(behind)
+      for place in descriptor.indexes.indices where !kept.contains(descriptor.indexes[place].name) {
+        descriptor.indexes[place].isStale = true
+      }
+      let attributes = try descriptor.bytes
+      try throwingStoreErrors { () throws(StorageError) in try transaction.setAttributes(attributes, of: recordsTree) }
+      return behind
+    }
+    scope.work?.note(number) { $0.behind = behind }
+  }
+}

@@ -1,0 +1,89 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+
+/// A request of a pane to the rest of the browser, which is fulfilled after the message that caused it.
+struct Intent: Sendable {
+  let fulfil: @Sendable (inout Browser) -> Void
+
+  init(_ fulfil: @escaping @Sendable (inout Browser) -> Void) { self.fulfil = fulfil }
+}
+
+extension Intent {
+  static func openDatastore(_ key: String, index: String?) -> Self { Self { $0.openDatastore(key, index: index) } }
+  static func order(by index: String?) -> Self { changingRows { $0.order(by: index) } }
+  static func setRange(_ range: KeyInterval?) -> Self { changingRows { $0.setRange(range) } }
+  static func filter(_ filter: String?) -> Self { changingRows { $0.setFilter(filter) } }
+  /// Shows other rows in the table.
+  static func show(_ source: RowSource, anchor: TableRequest.Anchor) -> Self {
+    changingRows { $0.show(source, anchor: anchor) }
+  }
+  static func focus(_ pane: PaneID) -> Self { Self { $0.focusPane(pane) } }
+  static func open(_ kind: ViewKind) -> Self { Self { $0.open(kind) } }
+  /// Closes the view of a pane, where it is open.
+  static func closeView(_ pane: PaneID) -> Self { Self { $0.closeView(of: pane) } }
+  static func select(_ place: RecordPlace, note: String? = nil) -> Self {
+    Self { browser in
+      browser.select(place)
+      note.map { browser.session.say($0) }
+    }
+  }
+  static func showHistory(_ scope: HistoryScope) -> Self { Self { $0.showHistory(scope) } }
+  static func showDifference(_ old: CommitNumber?, _ new: CommitNumber) -> Self {
+    Self { $0.showDifference(old, new) }
+  }
+  static func travel(_ commit: CommitNumber?) -> Self { Self { $0.travel(to: commit) } }
+  /// Lays a pane over the others.
+  static func present(_ overlay: any Pane) -> Self { Self { $0.present(overlay) } }
+  /// Takes the topmost overlay away.
+  static let dismiss = Self { $0.dismiss() }
+  static func submit(_ prompt: Prompt) -> Self { Self { $0.submit(prompt) } }
+  static func promptChanged(_ prompt: Prompt) -> Self { Self { $0.noteTyping(prompt) } }
+  static func stageField(_ editor: ValueEditor, _ value: Document) -> Self {
+    Self { browser in
+      if browser.focus == .merge {
+        browser.with(MergePane.self) { $0.settle(value, from: editor, in: &$1) }
+      } else {
+        browser.stageField(editor, value)
+      }
+    }
+  }
+  static func leaveFieldOut(_ place: RecordPlace, _ path: DocumentPath) -> Self {
+    Self { $0.leaveFieldOut(place, path) }
+  }
+  static func stage(_ step: StagedStep) -> Self { Self { $0.stage(step) } }
+  /// Unstages a record whose change is in the store by now.
+  static func settle(_ place: RecordPlace) -> Self {
+    Self { browser in
+      browser.session.staged.add(.leavingOut(place, of: browser.session.staged))
+      browser.session.keepStaged()
+    }
+  }
+  static let clearMarks = Self { $0.table.clearMarks() }
+  /// Opens the review if anything is staged.
+  static let reviewStaged = Self { if !$0.session.staged.isEmpty { $0.openReview() } }
+  static func startMigration(mending edits: [RecordEdit]) -> Self {
+    Self { browser in browser.with(MigrationPane.self) { $0.start(mending: edits, in: &$1) } }
+  }
+  static func run(_ command: Command, argument: String?) -> Self { Self { $0.run(command, argument: argument) } }
+  static func ask(_ command: Command) -> Self { Self { $0.ask(for: command) } }
+  /// Looks for commits that are not seen yet. Names may have changed though the head has not.
+  static let look = Self { browser in
+    browser.session.start(.outline, OutlineRequest(commit: browser.session.shown))
+    browser.look()
+  }
+  static func follow(reference value: Document, field: String, to target: String?) -> Self {
+    Self { $0.follow(value, field: field, to: target) }
+  }
+  static let remember = Self { browser in
+    browser.session.start(.settings, SaveRememberedRequest(remembered: browser.session.remembered))
+  }
+
+  /// Shows other rows, so that `^o` goes back to those before.
+  private static func changingRows(_ change: @escaping @Sendable (inout TablePane) -> Void) -> Self {
+    Self { browser in
+      browser.noteJump()
+      change(&browser.table)
+    }
+  }
+}

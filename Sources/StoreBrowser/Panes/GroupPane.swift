@@ -1,0 +1,248 @@
+import DatastoreModel
+import Documents
+import Expressions
+import TerminalKit
+
+/// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
+struct GroupPane: ListPane, KeptPane {
+  static let entry = PaneEntry(
+    .group, name: "Groups", work: [.group, .groupExport],
+    footer: [.down, .open, .group, .sort, .sortReverse, .export, .copyValue, .help, .close],
+    commands: [
+      CommandTable.row(
+        .group, ["g b"], "group by this column", "group by", .table, argument: .init("KEY [FIELD]", isRequired: false),
+        verb: "records",
+        "Shows a line for each value of the column in the rows that the table shows: how many there are, and sum, mean, least and "
+          + "greatest of a field of numbers. Again in the groups it takes the next field. o and O sort by the column under the "
+          + "cursor, s saves the groups to a file, and Enter shows the records of a group.",
+        in: [.table, .group], unless: .withoutDatastore
+      ) { browser, argument in browser.openGroups(argument) }
+    ]
+  ) { GroupPane() }
+
+  private(set) var request: GroupRequest?
+  private(set) var reply: GroupRequest.Reply?
+  /// The fields that figures can be of, in the order in which they are stepped through.
+  private var fields: [DocumentPath] = []
+  private var progress: Progress?
+  private var problem: String?
+  private var column = 0
+  private var sorted: (column: Int, isDescending: Bool) = (0, false)
+  var list = ListWindow()
+
+  mutating func show(_ request: GroupRequest, fields: [DocumentPath], in session: inout Session) {
+    self = GroupPane()
+    self.request = request
+    self.fields = fields
+    session.start(.group, request, label: "groups of \(request.key)")
+  }
+
+  mutating func answered(_ answer: any Sendable, in session: inout Session) {
+    switch answer {
+    case let answer as GroupRequest.Reply where answer.request == request: reply = answer
+    case let answer as GroupExport.Reply: session.say(answer.sentence)
+    default: break
+    }
+  }
+
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    if slot == .group { self.progress = progress }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == .group { problem = error.description } else { session.complain(error) }
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    if slot == .group { session.intend(.closeView(id)) }
+  }
+
+  func headerRows(_ frame: PaneFrame) -> Int { 1 }
+  func lineCount(_ session: Session) -> Int { reply?.groups.count ?? 0 }
+
+  var selected: RecordGroup? {
+    guard let reply, reply.groups.indices.contains(list.selection) else { return nil }
+    return reply.groups[list.selection]
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    guard selected == nil, [.open, .copyValue, .sort, .sortReverse, .group].contains(command) else { return nil }
+    return reply == nil ? "the groups are being read" : "there are no groups"
+  }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open: "its records"
+    case .group: "next field"
+    default: nil
+    }
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard let reply, let request else {
+      if command == .export { session.warn("the groups are being read") }
+      return command == .export
+    }
+    switch command {
+    case .left, .right: column = max(0, min(reply.columns.count - 1, column + (command == .left ? -1 : 1)))
+    case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
+    case .group where argument == nil:
+      guard let next = nextField else { return false }
+      let fields = fields
+      var changed = request
+      changed.field = next
+      show(changed, fields: fields, in: &session)
+    case .open: selected.map { open($0, of: request, in: &session) }
+    case .copyValue: selected.map { session.copy(Self.text($0.cells[column]), what: reply.columns[column]) }
+    case .export: export(to: argument?.trimmed ?? "", in: &session)
+    default: return false
+    }
+    return true
+  }
+
+  private var nextField: DocumentPath? {
+    guard !fields.isEmpty else { return nil }
+    let position = request?.field.flatMap { fields.firstIndex(of: $0) } ?? -1
+    return fields[(position + 1) % fields.count]
+  }
+
+  /// By the column under the cursor, or by one that is named; again on the same column turns the order round.
+  private mutating func sort(by name: String?, isDescending: Bool, in session: inout Session) {
+    guard let named = name.map({ reply?.columns.firstIndex(of: $0) }) ?? column else {
+      return session.warn("groups are sorted by one of their columns: \(reply?.columns.joined(separator: ", ") ?? "")")
+    }
+    let turns = name == nil && !isDescending && sorted == (named, false)
+    sorted = (named, isDescending || turns)
+    reply?.groups.sort(by: named, isDescending: sorted.isDescending)
+    list = ListWindow()
+  }
+
+  /// Shows the records of a group: those of the table's rows that have its key.
+  private func open(_ group: RecordGroup, of request: GroupRequest, in session: inout Session) {
+    var filter = Filter.text(of: request.key, being: group.keys[0])
+    if let text = request.source.filter?.trimmed {
+      let isInverted = text.hasPrefix("!") && !text.hasPrefix("!=")
+      filter += isInverted ? " and not (\(text.dropFirst()))" : " and (\(text))"
+    }
+    session.intend(.closeView(id))
+    session.intend(.filter(filter))
+  }
+
+  private func export(to file: String, in session: inout Session) {
+    guard let reply, let format = TableWriter.Format(file: file) else {
+      return session.warn("a file ends in .jsonl, .json, .csv or .tsv")
+    }
+    session.start(
+      .groupExport, GroupExport(groups: reply.groups, columns: reply.columns, file: file, format: format),
+      label: "groups to \(file)")
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    let footer = reply.map { "\(NumberFormat.counted($0.groups.count, "group")) \(theme.dot) \($0.plan)" } ?? ""
+    let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
+    guard
+      grid.begin(
+        frame, title: "Groups by \(request?.key.shortText ?? "")\(figures)  \(request?.source.words ?? "")",
+        footer: footer,
+        problem: problem, note: reply == nil ? read : reply?.groups.isEmpty == true ? "no record is shown" : nil,
+        theme: theme), let reply
+    else { return }
+    let columns = layout(reply, width: frame.columns - 2, rows: visibleRows(frame), theme)
+    for (position, place) in columns.enumerated() {
+      let rect = Rect(column: frame.inside.left + 2 + place.left, row: frame.inside.top, columns: place.width, rows: 1)
+      grid.write(
+        title(position, reply, theme), at: rect.origin, width: place.width, style: theme.style(.header),
+        alignment: position == 0 ? .leading : .trailing)
+      if position == column { grid.restyle(rect) { $0.attributes.insert(.underline) } }
+    }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      for (place, value) in zip(columns, reply.groups[line].cells) {
+        let shown = ValueText(cell: value)
+        let text = shown.kind == .number ? fitted(value, place.width) : shown.text
+        grid.write(
+          text, at: rect.at(2 + place.left), width: place.width, style: theme.style(shown.cellRole),
+          alignment: place.left > 0 || shown.isTrailing ? .trailing : .leading)
+      }
+    }
+  }
+
+  private func fitted(_ value: Document, _ width: Int) -> String {
+    let text = Self.text(value)
+    return SafeText.width(text) <= width ? text : NumberFormat.fitting(ValueText(cell: value).text, in: width)
+  }
+
+  private static func text(_ value: Document) -> String { NumberFormat.exact(value) }
+
+  /// The field of the figures, which the title of the pane names once.
+  private var figures: String { request?.field.map { ", \($0.shortText)" } ?? "" }
+
+  private func title(_ column: Int, _ reply: GroupRequest.Reply, _ theme: Theme) -> String {
+    let name = column < 2 ? reply.columns[column] : String(reply.columns[column].prefix { $0 != "(" })
+    guard column == sorted.column else { return name }
+    return "\(name) \(theme.isASCII ? (sorted.isDescending ? "v" : "^") : sorted.isDescending ? "▼" : "▲")"
+  }
+
+  /// Columns are as wide as their texts on the screen. If that is too much, figures are scaled, and the key has the rest.
+  private func layout(
+    _ reply: GroupRequest.Reply, width: Int, rows: Int, _ theme: Theme
+  ) -> [(left: Int, width: Int)] {
+    var window = list
+    window.reveal(rows: rows, count: reply.groups.count)
+    let shown = reply.groups.dropFirst(window.top).prefix(rows)
+    var widths = reply.columns.indices.map { column in
+      shown.reduce(SafeText.width(title(column, reply, theme))) { max($0, SafeText.width(Self.text($1.cells[column]))) }
+    }
+    func total() -> Int { widths.reduce(0) { $0 + $1 + 2 } }
+    if total() > width {
+      let room = max(10, (width - 12) / max(1, widths.count - 1) - 2)
+      for column in widths.indices.dropFirst() { widths[column] = min(widths[column], room) }
+      widths[0] = max(8, widths[0] - max(0, total() - width))
+    }
+    var left = 0
+    return widths.map { width in
+      defer { left += width + 2 }
+      return (left, width)
+    }
+  }
+}
+
+extension Browser {
+  /// Groups the rows of the table by the column under the cursor, or by the field that is typed; figures are of the first field of
+  /// numbers, or of the second that is typed.
+  mutating func openGroups(_ argument: String?) {
+    guard let source = table.source, table.opened != nil else { return }
+    let words = argument?.split(separator: " ").map(String.init) ?? []
+    do throws(ModelError) {
+      guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }
+      let key = try WorkContext.path(text.hasPrefix(".") ? text : ".\(text)")
+      var fields: [DocumentPath] = []
+      for column in table.visibleColumns(session) where column.isTrailing {
+        if let path = try column.path.map({ text throws(ModelError) in try WorkContext.path(text) }) {
+          fields.append(path)
+        }
+      }
+      fields.removeAll { $0 == key }
+      let named = try words.dropFirst().first.map { text throws(ModelError) in try WorkContext.path(".\(text)") }
+      open(ViewKind(of: .group))
+      let request = GroupRequest(
+        source: source, commit: table.commit(session), key: key, field: named ?? fields.first)
+      with(GroupPane.self) { $0.show(request, fields: fields, in: &$1) }
+    } catch { session.complain(error) }
+  }
+}
+
+extension Command {
+  package static let group: Command = "group"
+}
+
+extension PaneID {
+  static let group: PaneID = "group"
+}
+
+extension WorkSlot {
+  static let group = WorkSlot("group", isLong: true)
+  static let groupExport = WorkSlot("group-export", isLong: true, isInCockpit: true)
+}

@@ -1,0 +1,93 @@
+import DatastoreModel
+import Documents
+import Expressions
+import StorageEngine
+import StoreBrowser
+
+// The letters that other programs have left for a store.
+
+extension VerbRun {
+  func inbox() throws -> Int32 {
+    let inbox = try inboxFolder()
+    if let name = arguments.value("--drop") {
+      try ownStore(editableStore()).dropLetter(letterName(name))
+      return 0
+    }
+    if let name = arguments.value("--again") {
+      let store = try ownStore(editableStore())
+      try store.sendAgain(letterName(name), by: LetterSender(inbox))
+      return try apply(to: store)
+    }
+    if arguments.has("--apply") { return try apply(to: ownStore(editableStore())) }
+    for letter in try inbox.notices() { try print(letter) }
+    return 0
+  }
+
+  /// Leaves changes for the owner of the store, instead of committing them.
+  func send(_ changes: ChangeSet, named action: String) throws -> Int32 {
+    let letter = Letter(
+      date: LocalTime.now, program: "strata", author: currentUser(), action: action,
+      changes: changes.changes.map { edit in
+        Letter.Change(
+          datastore: edit.datastore, identifier: edit.identifier.value.document,
+          kind: edit.new.map { .put($0, isNew: false) } ?? .delete)
+      })
+    guard !letter.changes.isEmpty else { throw ModelError.refused(reason: "all of it is stored already") }
+    let name = try LetterSender(inboxFolder()).send(letter)
+    try tell(["letter": .string(name.description)], or: name.description)
+    return 0
+  }
+
+  /// Applies what waits; ends with 1 if a letter was refused or still waits.
+  private func apply(to store: OwnStore) throws -> Int32 {
+    let outcomes = try store.applyLetters()
+    for outcome in outcomes {
+      switch outcome {
+      case .applied(let name, let commit):
+        try tell(["letter": .string(name.description), "commit": .commit(commit)], or: "\(commit)  \(name)")
+      case .refused(let name, let reason):
+        try tell(
+          ["letter": .string(name.description), "state": "refused", "reason": .string(reason)],
+          or: "\(name)  refused: \(reason)")
+      }
+    }
+    let left = try inboxFolder().waiting()
+    if let first = left.first { complain("\(counted(left.count, "letter")) still waiting, the first: \(first)") }
+    let isAnyRefused = outcomes.contains { if case .refused = $0 { true } else { false } }
+    return isAnyRefused || !left.isEmpty ? 1 : 0
+  }
+
+  private func print(_ letter: LetterNotice) throws {
+    let state = letter.isRefused ? "refused" : "waiting"
+    var members: [Document.Member] = [
+      .init("letter", .string(letter.name.description)), .init("state", .string(state)),
+      .init("date", .string(Clock.iso8601(letter.name.date))),
+    ]
+    if letter.changeCount > 0 {
+      members += [
+        .init("program", .string(letter.program)), .init("author", .string(letter.author)),
+        .init("action", .string(letter.action)), .init("changes", .count(letter.changeCount)),
+      ]
+    }
+    if let reason = letter.reason { members.append(.init("reason", .string(reason))) }
+    let contents =
+      letter.changeCount > 0 ? "  \(letter.program): \(letter.action), \(counted(letter.changeCount, "change"))" : ""
+    try tell(.object(members), or: "\(letter.name)  \(state)\(contents)\(letter.reason.map { ": \($0)" } ?? "")")
+  }
+
+  private func letterName(_ text: String) throws(ModelError) -> LetterName {
+    guard let name = LetterName(text) else {
+      throw .invalid(
+        text: text, column: nil, reason: "“\(text)” is not the name of a letter; strata inbox PATH prints them")
+    }
+    return name
+  }
+
+  private func inboxFolder() throws -> InboxFolder {
+    let path = try required(0)
+    guard !isServer(path) else {
+      throw ModelError.refused(reason: "a store on a server has no inbox: other programs write to it themselves")
+    }
+    return InboxFolder(ofStoreAt: path)
+  }
+}

@@ -1,0 +1,169 @@
+import CodableDatastore
+import Foundation
+import Locks
+import Testing
+
+/// A property whose type changed, while the version of the format did not.
+@Suite("Instances that no longer decode")
+struct ChangedTypeTests {
+  enum Version: Int, CaseIterable { case first = 1, second = 2 }
+
+  struct Part: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var name: String
+    var weight: Int
+  }
+  struct PartFormat: DatastoreFormat {
+    typealias Version = ChangedTypeTests.Version
+    typealias Instance = Part
+    static let defaultKey: DatastoreKey = "Parts"
+    static let currentVersion = Version.first
+    let name = Index(\.name)
+    let weight = Index(\.weight)
+  }
+
+  /// As later code has it.
+  struct NewPart: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var name: String
+    var weight: String
+  }
+  struct NewPartFormat: DatastoreFormat {
+    typealias Version = ChangedTypeTests.Version
+    typealias Instance = NewPart
+    static let defaultKey: DatastoreKey = "Parts"
+    static let currentVersion = Version.first
+    let name = Index(\.name)
+    let weight = Index(\.weight)
+  }
+  struct UnindexedPartFormat: DatastoreFormat {
+    typealias Version = ChangedTypeTests.Version
+    typealias Instance = NewPart
+    static let defaultKey: DatastoreKey = "Parts"
+    static let currentVersion = Version.first
+  }
+  struct MigratedPartFormat: DatastoreFormat {
+    typealias Version = ChangedTypeTests.Version
+    typealias Instance = NewPart
+    static let defaultKey: DatastoreKey = "Parts"
+    static let currentVersion = Version.second
+    let name = Index(\.name)
+    let weight = Index(\.weight)
+  }
+
+  let place = TemporaryPlace()
+
+  private func fill() async throws {
+    let parts = try DiskPersistence(readWriteURL: place.url).datastore(PartFormat.self)
+    for id in 1...5 { try await parts.persist(Part(id: id, name: "P\(id)", weight: id * 10)) }
+  }
+
+  private func isUnreadable(_ error: any Error, id: String) -> Bool {
+    guard let error = error as? UnreadableInstanceError else { return false }
+    return error.datastore == "Parts" && error.identifier == id && error.version == "1" && error.codingPath == ".weight"
+      && error.errorDescription?.contains("declare a new version") == true
+  }
+
+  @Test("a selection can leave them out, and reports each of them")
+  func leftOut() async throws {
+    try await fill()
+    let parts = try DiskPersistence(readWriteURL: place.url).datastore(UnindexedPartFormat.self)
+    let new = NewPart(id: 9, name: "P9", weight: "9 g")
+    try await parts.persist(new)
+    let reported = Mutex<Set<String>>([])
+    func left(_ selection: Selection<UnindexedPartFormat, ReadWrite>) -> Selection<UnindexedPartFormat, ReadWrite> {
+      reported.withLock { $0 = [] }
+      return selection.skippingUnreadable { error in reported.withLock { _ = $0.insert(error.identifier) } }
+    }
+    let all = Set((1...5).map(String.init))
+    #expect(try await left(parts.load(...)).all() == [new])
+    #expect(reported.withLock { $0 } == all)
+    #expect(try await left(parts.load(2...)).all() == [new])
+    #expect(reported.withLock { $0 } == all.subtracting(["1"]))
+    #expect(try await left(parts.load(...)).scanning().sorted(by: \.name, .descending).all() == [new])
+    #expect(reported.withLock { $0 } == all)
+    let groups = try await left(parts.load(...)).grouped(by: \.weight) { $0.count }
+    #expect(groups.map(\.key) == ["9 g"] && groups.map(\.figures) == [1])
+    #expect(reported.withLock { $0 } == all)
+    #expect(try await left(parts.load(...)).update { $0.weight = "8 g" } == 1)
+    #expect(try await left(parts.load(...)).select(\.weight).all() == ["8 g"])
+    #expect(try await left(parts.load(...)).live().firstInstance?.map(\.id) == [9])
+  }
+
+  @Test("without an index over it, only what needs such an instance throws, and says which and what to do")
+  func unindexed() async throws {
+    try await fill()
+    let parts = try DiskPersistence(readWriteURL: place.url).datastore(UnindexedPartFormat.self)
+    #expect(try await parts.count == 5)
+    try await parts.persist(NewPart(id: 9, name: "P9", weight: "9 g"))
+    #expect(try await parts.load(9)?.weight == "9 g")
+    await #expect { try await parts.load(2) } throws: { isUnreadable($0, id: "2") }
+    await #expect { try await parts.load(...).all() } throws: { isUnreadable($0, id: "1") }
+    await #expect { try await parts.load(where: #Predicate { $0.name == "P3" }).scanning().all() } throws: {
+      isUnreadable($0, id: "1")
+    }
+    let third = parts.load(where: #Predicate { $0.name == "P3" }).scanning()
+    await #expect { try await third.count } throws: { isUnreadable($0, id: "1") }
+    await #expect { try await third.sorted(by: \.name).all() } throws: { isUnreadable($0, id: "1") }
+    await #expect { try await parts.persist(NewPart(id: 2, name: "", weight: "")) } throws: {
+      isUnreadable($0, id: "2")
+    }
+  }
+
+  @Test("with an index over it, counts, readable instances and new ones go on, and the indexes answer once all decode")
+  func indexed() async throws {
+    try await fill()
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place.url)
+      let parts = persistence.datastore(NewPartFormat.self)
+      #expect(try await parts.count == 5)
+      for id in 8...9 { try await parts.persist(NewPart(id: id, name: "P\(id)", weight: "\(id) g")) }
+      #expect(try await parts.count == 7)
+      #expect(try await parts.load(9)?.weight == "9 g")
+      await #expect { try await parts.load(4) } throws: { isUnreadable($0, id: "4") }
+      await #expect { try await parts.load("9 g", from: \.weight).all() } throws: { isUnreadable($0, id: "1") }
+      await #expect { try await parts.load(where: #Predicate { $0.weight == "9 g" }).count } throws: {
+        isUnreadable($0, id: "1")
+      }
+      await #expect { try await parts.warm() } throws: { isUnreadable($0, id: "1") }
+      try await persistence.perform {
+        try await parts.persist(NewPart(id: 10, name: "P10", weight: "10 g"))
+        #expect(try await parts.load(10)?.name == "P10")
+      }
+      #expect(try await parts.load("P9", from: \.name).all().map(\.id) == [9])
+    }
+    // The old program finds an index that is behind, and what it cannot read.
+    do {
+      let old = try DiskPersistence(readWriteURL: place.url).datastore(PartFormat.self)
+      #expect(try await old.load(2)?.weight == 20)
+      await #expect(throws: UnreadableInstanceError.self) { try await old.load(20, from: \.weight).all() }
+    }
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let narrow = MigratedPartFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          let part = try decoder.decode(Part.self, from: data)
+          return NewPart(id: part.id, name: part.name, weight: "\(part.weight) g")
+        }, .second: { try $0.decode(NewPart.self, from: $1) },
+      ])
+    // Names the instance that was written under the old number.
+    await #expect { try await narrow.load(9) } throws: { error in
+      guard let error = error as? UnreadableInstanceError else { return false }
+      return error.identifier == "9" && error.version == "1" && error.codingPath == ".weight"
+        && error.errorDescription?.contains("migration of version 1 must decode it") == true
+    }
+    let wide = MigratedPartFormat.Datastore.JSONStore(
+      persistence: try DiskPersistence(readWriteURL: place.url),
+      migrations: [
+        .first: { decoder, data in
+          if let part = try? decoder.decode(NewPart.self, from: data) { return part }
+          let part = try decoder.decode(Part.self, from: data)
+          return NewPart(id: part.id, name: part.name, weight: "\(part.weight) g")
+        }, .second: { try $0.decode(NewPart.self, from: $1) },
+      ])
+    #expect(try await wide.load("20 g", from: \.weight).all().map(\.id) == [2])
+    #expect(try await wide.load(..., from: \.weight).all().count == 8)
+    #expect(try await wide.load(where: #Predicate { $0.name == "P10" }).count == 1)
+  }
+}

@@ -1,0 +1,118 @@
+import Documents
+import TerminalKit
+import Testing
+
+@testable import DatastoreModel
+@testable import StoreBrowser
+
+@Suite("The group view")
+struct GroupTests {
+  private struct Expected: Equatable {
+    var key: String
+    var count: Int
+    var sum: Int
+    var least: Int
+    var greatest: Int
+  }
+
+  /// What a loop over the records finds.
+  private func groups(_ store: OwnStore, where isKept: (Int) -> Bool = { _ in true }) throws -> [Expected] {
+    var found: [String: [Int]] = [:]
+    let datastore = try #require(try store.head.datastore("Item"))
+    for rank in 0..<(try datastore.count) {
+      guard let entry = try datastore.primary.entries(at: rank..<rank + 1).first,
+        let document = try datastore.record(entry.identifier)?.document(),
+        case .string(let group)? = document[DocumentPath([.member("group")])],
+        case .number(let number)? = document[DocumentPath([.member("value")])], let value = Int(number.text)
+      else { continue }
+      if isKept(value) { found[group, default: []].append(value) }
+    }
+    return found.map { key, values in
+      Expected(
+        key: key, count: values.count, sum: values.reduce(0, +), least: values.min() ?? 0, greatest: values.max() ?? 0)
+    }.sorted { $0.key < $1.key }
+  }
+
+  private func shown(_ driver: Driver) throws -> [Expected] {
+    let reply = try #require(driver.browser.panes[GroupPane.self].reply)
+    #expect(reply.columns == ["group", "count", "sum(value)", "mean(value)", "least(value)", "greatest(value)"])
+    return try reply.groups.map { group in
+      let numbers = try group.cells.dropFirst().map { cell -> Int in
+        guard case .number(let number) = cell else { throw ModelError.cancelled }
+        return Int(Double(number.text) ?? 0)
+      }
+      guard case .string(let key) = group.cells[0] else { throw ModelError.cancelled }
+      return Expected(key: key, count: numbers[0], sum: numbers[1], least: numbers[3], greatest: numbers[4])
+    }
+  }
+
+  private func driver(_ store: OwnStore, _ keys: String) throws -> Driver {
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    try driver.play(keys)
+    return driver
+  }
+
+  @Test(
+    "gb groups by the column, with count, sum, mean, least and greatest of a field, as a loop over the records finds them"
+  )
+  func figures() throws {
+    let store = try Sample.large(997)
+    let driver = try driver(store, ":group group value")
+    #expect(try shown(driver) == groups(store))
+    #expect(driver.shows("g0") && driver.shows("10 groups"), "\(driver.screen)")
+    #expect(driver.shows("Groups by group, value") && driver.shows("count     sum"), "\(driver.screen)")
+    #expect(!driver.shows("…"), "nothing is cut")
+    let other = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    let column = try #require(
+      other.browser.table.visibleColumns(other.browser.session).firstIndex { $0.path == ".group" })
+    for _ in 0..<column { other.press("l") }
+    other.press("gb")
+    #expect(try shown(other) == groups(store))
+  }
+
+  @Test("the view of the table counts: its filter and its range of an index")
+  func view() throws {
+    let store = try Sample.large(997)
+    let filtered = try driver(store, ":filter value < 300")
+    try filtered.play(":group group value")
+    #expect(try shown(filtered) == groups(store) { $0 < 300 })
+    let ranged = try driver(store, ":sort value")
+    ranged.browser.table.setRange(KeyInterval(lower: .including(.integer(100)), upper: .excluding(.integer(500))))
+    try ranged.play(":group group value")
+    #expect(try shown(ranged) == groups(store) { (100..<500).contains($0) })
+  }
+
+  @Test(
+    "groups are sorted by any column, turned round by the same key, and Enter shows the records of one within the filter"
+  )
+  func sorting() throws {
+    let store = try Sample.large(997)
+    let driver = try driver(store, ":filter value < 300")
+    try driver.play(":group group value")
+    driver.press("l l o")
+    #expect(try shown(driver).map(\.sum) == groups(store) { $0 < 300 }.map(\.sum).sorted())
+    driver.press("o")
+    let descending = try shown(driver)
+    #expect(try descending.map(\.sum) == groups(store) { $0 < 300 }.map(\.sum).sorted(by: >))
+    driver.press("j Enter")
+    #expect(driver.browser.view.kind == .main)
+    #expect(driver.browser.table.source?.filter == "group = \"\(descending[1].key)\" and (value < 300)")
+    #expect(driver.browser.table.storedCount == descending[1].count)
+  }
+
+  @Test("groups are saved in the order in which they are shown, and no file is replaced")
+  func export() throws {
+    let file = "/tmp/strata-groups-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    let store = try Sample.large(100)
+    let driver = try driver(store, ":group group value")
+    driver.press("O")
+    try driver.play(":export \(file)")
+    let lines = try TestFile.text(file).split(separator: "\n").map(String.init)
+    #expect(lines.first == "group,count,sum(value),mean(value),least(value),greatest(value)")
+    let expected = try groups(store).reversed().map { "\($0.key),\($0.count),\($0.sum)," }
+    #expect(lines.count == 11 && zip(lines.dropFirst(), expected).allSatisfy { $0.hasPrefix($1) }, "\(lines)")
+    try driver.play(":export \(file)")
+    #expect(driver.status.contains("is there already"), "\(driver.status)")
+  }
+}
