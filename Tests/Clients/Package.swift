@@ -7,7 +7,7 @@ import PackageDescription
 let package = Package(
   name: "Clients",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "Strata", path: "../..")],
+  dependencies: [.package(name: "Strata", path: "../.."), .package(path: "../../Examples/Library")],
   targets: [
     client("SixClient", mode: .v6, features: []),
     client("SixNonsendingClient", mode: .v6, features: ["NonisolatedNonsendingByDefault"]),
@@ -18,10 +18,9 @@ let package = Package(
     client("LedgerServer", mode: .v6, features: []),
     client("JobQueue", mode: .v6, features: ["NonisolatedNonsendingByDefault"]),
     // The model of the example app, with the process of its extension.
-    .target(name: "LibraryModel", dependencies: [.product(name: "CodableDatastore", package: "Strata")]),
     .executableTarget(
       name: "LibraryExample",
-      dependencies: ["LibraryModel", .product(name: "CodableDatastore", package: "Strata")]),
+      dependencies: [.product(name: "LibraryModel", package: "Library"), .product(name: "CodableDatastore", package: "Strata")]),
     // A script without a line that is async.
     client("Script", mode: .v6, features: []),
     // An app whose code is the main actor's unless it says otherwise, with the features that come with it.
