@@ -120,6 +120,26 @@ struct LostHintsTests {
     #expect(disk.image.contents(at: Self.data)?.array == bytes)
   }
 
+  @Test("a writer that was open before a killed one cuts no damaged last commit that the killed one had promised")
+  func openWriterBehindPromise() throws {
+    let (image, frames) = try store(isClosed: false)
+    let last = try #require(frames.last)
+    let disk = SimulatedDisk(damaging(nil, in: image))
+    let lock = try #require(image.contents(at: Self.path + "/lock")).array
+    try disk.unlink(Self.path + "/lock")
+    try disk.open(Self.data, .readWrite).zero(
+      UInt64(last.header.lowerBound)..<UInt64(image.contents(at: Self.data)?.array.count ?? 0))
+    let reader = try FileStore.open(at: Self.path, options: options, disk: disk)
+    #expect(reader.head.commit.number == 9)
+    let bytes = damaging(last, in: image).contents(at: Self.data)?.array ?? []
+    try disk.open(Self.data, .readWrite).write(bytes, at: 0)
+    try disk.open(Self.path + "/lock", .create).write(lock, at: 0)
+    #expect(throws: StorageError.damaged(what: "frame", offset: FileOffset(last.header.lowerBound))) {
+      try reader.beginBlocking()
+    }
+    #expect(disk.image.contents(at: Self.data)?.array == bytes)
+  }
+
   @Test("slots, session block and the first commits overwritten with zeros are damage", arguments: [true, false])
   func zeroedPages(hasLock: Bool) throws {
     let (image, frames) = try store()
