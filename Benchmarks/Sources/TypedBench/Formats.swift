@@ -28,6 +28,15 @@ struct ThreeIndexes: CityStore {
   let population = Index(\.population)
 }
 
+struct CoveringIndexes: CityStore {
+  typealias Instance = City
+  static let defaultKey: DatastoreKey = "City"
+  static let currentVersion = BenchVersion.only
+
+  let country = Index(\.countrycode)
+  let countryAndSize = Index(\.countrycode, including: \.population)
+}
+
 enum BenchVersion: Int, CaseIterable, Sendable { case only = 1 }
 
 protocol CityStore: DatastoreFormat where Version == BenchVersion, Instance == City, Identifier == Int {}

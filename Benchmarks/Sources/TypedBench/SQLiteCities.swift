@@ -50,5 +50,24 @@ final class SQLiteCities {
     return Int(sqlite3_column_int64(counting, 0))
   }
 
+  /// Makes an index.
+  func index(_ columns: String) throws {
+    guard sqlite3_exec(database, "CREATE INDEX IF NOT EXISTS \"\(columns)\" ON cities(\(columns))", nil, nil, nil) == SQLITE_OK
+    else { throw failure }
+  }
+
+  /// The rows of a statement: an optional text, then numbers.
+  func rows(_ statement: String, numbers: Int) throws -> [(text: String, numbers: [Int])] {
+    var prepared: OpaquePointer?
+    guard sqlite3_prepare_v2(database, statement, -1, &prepared, nil) == SQLITE_OK else { throw failure }
+    defer { sqlite3_finalize(prepared) }
+    var rows: [(String, [Int])] = []
+    while sqlite3_step(prepared) == SQLITE_ROW {
+      let text = sqlite3_column_text(prepared, 0).map { String(cString: $0) } ?? ""
+      rows.append((text, (1...numbers).map { Int(sqlite3_column_int64(prepared, Int32($0))) }))
+    }
+    return rows
+  }
+
   private var failure: BenchError { BenchError(description: String(cString: sqlite3_errmsg(database))) }
 }

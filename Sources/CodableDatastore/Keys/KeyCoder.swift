@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import Locks
 
 /// Converts values of one type to keys, and knows the order of those keys.
@@ -9,13 +10,19 @@ struct KeyCoder<Value: Indexable>: Sendable {
   /// Nil if byte order is the order of the values.
   let comparator: ComparatorOrder<Value>?
   private let encode: @Sendable (Value) throws -> [UInt8]
-  private let decode: @Sendable ([UInt8]) -> Value?
+  private let decode: @Sendable (KeyValue) -> Value?
 
   /// The key of a value. Throws `NotOrdered`, or any error of the value's encoding.
   func key(of value: Value) throws -> [UInt8] { try encode(value) }
 
   /// The value of a key, or nil if the key does not determine it.
-  func value(of key: [UInt8]) -> Value? { decode(key) }
+  func value(of key: [UInt8]) -> Value? {
+    if let comparator { return try? comparator.value(of: key) }
+    return (try? encoding.decode(key)).flatMap { decode($0) }
+  }
+
+  /// The value that a key stands for, or nil.
+  func value(of key: KeyValue) -> Value? { decode(key) }
 
   var order: KeyOrder { comparator.map { .comparator($0) } ?? .bytes }
 
@@ -26,7 +33,7 @@ struct KeyCoder<Value: Indexable>: Sendable {
     let comparator = ComparatorOrder<Value>()
     return Self(
       encoding: .comparator(String(describing: Value.self)), comparator: comparator,
-      encode: { try comparator.key(of: $0) }, decode: { try? comparator.value(of: $0) })
+      encode: { try comparator.key(of: $0) }, decode: { try? comparator.value(of: $0.document.canonicalBytes) })
   }
 
   private static func byteOrdered<Leaf: ByteOrderedKey>(_ leaf: Leaf.Type) -> Self? {
@@ -37,12 +44,9 @@ struct KeyCoder<Value: Indexable>: Sendable {
       return encoder.bytes
     }
     let encoding = Leaf.keyEncoding
-    let decode: @Sendable ([UInt8]) -> Leaf? = { key in
-      guard let value = try? encoding.decode(key) else { return nil }
-      return Leaf(value)
-    }
+    let decode: @Sendable (KeyValue) -> Leaf? = { Leaf($0) }
     guard let encode = encode as? @Sendable (Value) throws -> [UInt8],
-      let decode = decode as? @Sendable ([UInt8]) -> Value?
+      let decode = decode as? @Sendable (KeyValue) -> Value?
     else { return nil }
     return Self(encoding: encoding, comparator: nil, encode: encode, decode: decode)
   }
@@ -57,9 +61,9 @@ struct KeyCoder<Value: Indexable>: Sendable {
       try agreement.check(value, key)
       return key
     }
-    let decode: @Sendable ([UInt8]) -> Ordered? = { key in form.value(of: key).flatMap { Ordered(keyForm: $0) } }
+    let decode: @Sendable (KeyValue) -> Ordered? = { key in form.value(of: key).flatMap { Ordered(keyForm: $0) } }
     guard let encode = encode as? @Sendable (Value) throws -> [UInt8],
-      let decode = decode as? @Sendable ([UInt8]) -> Value?
+      let decode = decode as? @Sendable (KeyValue) -> Value?
     else { return nil }
     return Self(encoding: form.encoding, comparator: nil, encode: encode, decode: decode)
   }

@@ -11,8 +11,8 @@ struct Column<Instance: Sendable, Value>: @unchecked Sendable {
   /// The value of a member of a text; nil if only the instance has it.
   let read: (StoredMember) -> Value?
   let isEqual: (Value, Value) -> Bool
-  /// The value for a value of the property; nil if that has another type.
-  let converted: (Any) -> Value?
+  /// The value for a key of the property in an index; nil if the key does not determine it.
+  let keyed: (KeyValue) -> Value?
 }
 
 extension Column where Value: Sendable {
@@ -25,23 +25,23 @@ extension Column where Value: Sendable {
       property: property, value: { $0[keyPath: property] },
       // Without `==` nothing shows whether the texts give what the instances have.
       read: { member in isEqual == nil ? nil : key?(member) ?? other?(member) },
-      isEqual: isEqual ?? { _, _ in false }, converted: { $0 as? Value })
+      isEqual: isEqual ?? { _, _ in false }, keyed: Self.keyMeaning ?? { _ in nil })
   }
 
   init(constant: Value) {
     self.init(
       property: nil, value: { _ in constant }, read: { _ in constant }, isEqual: { _, _ in true },
-      converted: { _ in constant })
+      keyed: { _ in constant })
   }
 
   /// The results of a function for the values.
   func map<Result: Equatable & Sendable>(_ transform: @escaping @Sendable (Value) throws -> Result) -> Column<
     Instance, Result
   > {
-    let (value, read, converted) = (value, read, converted)
+    let (value, read, keyed) = (value, read, keyed)
     return Column<Instance, Result>(
       property: property, value: { try transform(value($0)) }, read: { read($0).flatMap { try? transform($0) } },
-      isEqual: { $0 == $1 }, converted: { converted($0).flatMap { try? transform($0) } })
+      isEqual: { $0 == $1 }, keyed: { keyed($0).flatMap { try? transform($0) } })
   }
 
   // The types of the inner functions are those that are cast to: they are called with the type itself.
@@ -64,6 +64,21 @@ extension Column where Value: Sendable {
       return read
     }
     return (Value.self as? any ByteOrderedKey.Type).flatMap { reader($0) as? (StoredMember) -> Value? }
+  }
+
+  /// Makes a value of its key in an index; nil of a type that no index has.
+  private static var keyMeaning: ((KeyValue) -> Value?)? {
+    func meaning<Key: Indexable>(_ type: Key.Type) -> Any {
+      let coder = KeyCoder<Key>.make()
+      let value: (KeyValue) -> Key? = { coder.value(of: $0) }
+      return value
+    }
+    let ofBoolean: (KeyValue) -> Bool? = { IndexedBool($0)?.value }
+    let ofOptionalBoolean: (KeyValue) -> Bool?? = { IndexedBool?($0).map { $0?.value } }
+    if let meaning = (ofBoolean as Any) as? (KeyValue) -> Value? ?? (ofOptionalBoolean as Any) as? (KeyValue) -> Value? {
+      return meaning
+    }
+    return (Value.self as? any Indexable.Type).flatMap { meaning($0) as? (KeyValue) -> Value? }
   }
 
   private static var decodingReader: ((StoredMember) -> Value?)? {

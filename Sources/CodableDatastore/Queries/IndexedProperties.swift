@@ -102,7 +102,8 @@ struct IndexedProperties {
     return numbers.first { Self.descending($0.key) == path }?.value
   }
 
-  private static func descending(_ path: AnyKeyPath) -> AnyKeyPath? {
+  /// The path of a tier that turns a property's order around.
+  static func descending(_ path: AnyKeyPath) -> AnyKeyPath? {
     func turned<Value: Indexable>(_ type: Value.Type) -> AnyKeyPath? { path.appending(path: \Value.descending) }
     guard let type = type(of: path).valueType as? any Indexable.Type else { return nil }
     return turned(type)
@@ -141,20 +142,9 @@ struct IndexedProperties {
 
 protocol AnyKeyCoder {
   var making: KeyMaking { get }
-  /// The value of a property whose key this is; nil if the type cannot make it of the key.
-  func anyValue(of key: [UInt8]) -> Any?
 }
 
 extension KeyCoder: AnyKeyCoder {
-  func anyValue(of key: [UInt8]) -> Any? {
-    guard let value = value(of: key) else { return nil }
-    return switch value {
-    case let boolean as IndexedBool: boolean.value
-    case let boolean as IndexedBool? where Value.self == IndexedBool?.self: boolean?.value as Any
-    default: value
-    }
-  }
-
   var making: KeyMaking {
     KeyMaking(encoding: encoding) { value in
       guard let value = value as? Value else { return nil }

@@ -1,3 +1,4 @@
+import DatastoreModel
 import Documents
 import Locks
 import StorageEngine
@@ -69,8 +70,8 @@ final class ColumnValues<Instance: Sendable> {
     case text(UnsafeRawBufferPointer)
     /// An instance, each of whose values is compared with that of the text that was read.
     case both(Instance, UnsafeRawBufferPointer)
-    /// The value of the one property of which all columns are made.
-    case property(Any)
+    /// The keys of an entry.
+    case keys
   }
 
   private struct Member {
@@ -87,16 +88,27 @@ final class ColumnValues<Instance: Sendable> {
   private var places = PartPlaces(DocumentSelection([]))
   /// The members of texts that columns are made of, one for each column; nil of a constant.
   private var members: [Member?] = []
+  /// The keys of an entry, and the place of each column's among them; nil of a constant.
+  var keys: [KeyValue] = []
+  private let keyPlaces: [Int?]
   /// A member of which a text had another value than its instance.
   private(set) var different: DocumentPath?
 
-  init(_ source: Source) { self.source = source }
+  init(_ source: Source) { (self.source, keyPlaces) = (source, []) }
+
+  /// Values of keys, which are set for one entry after the other.
+  init(keyPlaces: [Int?], count: Int) {
+    (source, self.keyPlaces) = (.keys, keyPlaces)
+    keys = Array(repeating: .null, count: count)
+  }
+
+  convenience init(ofConstants count: Int) { self.init(keyPlaces: Array(repeating: nil, count: count), count: 0) }
 
   /// - Returns: nil if the texts do not have all of the properties.
   init?(
     _ properties: [(any PartialKeyPath<Instance> & Sendable)?], in layout: StoredLayout, without off: Set<DocumentPath>
   ) {
-    source = .property(())
+    (source, keyPlaces) = (.keys, [])
     let paths = properties.map { property in property.flatMap { layout.path(of: $0) } }
     places = PartPlaces(DocumentSelection(paths.compactMap { $0 }))
     for (path, property) in zip(paths, properties) {
@@ -120,8 +132,8 @@ final class ColumnValues<Instance: Sendable> {
   func value<Value>(of column: Column<Instance, Value>, at place: Int) throws -> Value {
     switch source {
     case .instance(let instance): return try column.value(instance)
-    case .property(let property):
-      guard let value = column.converted(property) else { throw Untold() }
+    case .keys:
+      guard let value = column.keyed(keyPlaces[place].map { keys[$0] } ?? .null) else { throw Untold() }
       return value
     case .text(let text):
       guard let value = value(of: column, at: place, in: text) else { throw Untold() }
@@ -177,7 +189,7 @@ struct RowReading<Instance: Sendable, Row> {
   mutating func row<Format: DatastoreFormat>(
     of record: Bytes, in core: DatastoreCore<Format>
   ) -> Row? where Format.Instance == Instance {
-    if isConstant { return try? rows.row(ColumnValues(.property(()))) }
+    if isConstant { return try? rows.row(ColumnValues(ofConstants: rows.properties.count)) }
     if stored == nil {
       guard pace.begins() else { return nil }
       stored = core.stored(by: record, &pace.mayBegin) { ColumnValues(rows.properties, in: $0, without: $1) }

@@ -39,30 +39,39 @@ struct TypedEntries: QueryEntries {
   /// Goes through the distinct values of a run of entries, in order. A value of many entries costs a search, others a step for each.
   ///
   /// - Parameter body: Called with a value and the number of its entries; returns false to end the walk.
-  func forEachValue(in ranks: Range<Int>, _ body: ([UInt8], Int) -> Bool) throws(ModelError) {
+  func forEachValue(in ranks: Range<Int>, _ body: (UnsafeRawBufferPointer, Int) -> Bool) throws(ModelError) {
     guard let order else { return }
     var (cursor, isPlaced) = (tree.cursor(), false)
-    var (entry, value): ([UInt8], [UInt8]) = ([], [])
-    var (rank, start) = (ranks.lowerBound, ranks.lowerBound)
+    // Two buffers that change places, so that no entry takes memory of its own.
+    var (entry, last): ([UInt8], [UInt8]) = ([], [])
+    var (rank, start, length) = (ranks.lowerBound, ranks.lowerBound, 0)
     while rank < ranks.upperBound {
       try onStorage { () throws(StorageError) in
         if isPlaced { try cursor.next() } else { try cursor.seek(rank: UInt64(rank)) }
         try cursor.copyKey(into: &entry)
       }
       isPlaced = true
-      guard let identifier = entry.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
+      guard let value = entry.withUnsafeBytes({ EntryKey.identifierRange($0) })?.lowerBound else {
         throw .unreadable(what: "an entry of an index", where: "its key cannot be taken apart")
       }
-      if rank == start || entry[..<identifier.lowerBound] != value[...] {
-        if rank > start, !body(value, rank - start) { return }
-        (value, start) = (Array(entry[..<identifier.lowerBound]), rank)
+      if rank == start || !Self.areEqual(entry, value, last, length) {
+        if rank > start, !last.withUnsafeBytes({ body(.init(rebasing: $0[..<length]), rank - start) }) { return }
+        swap(&entry, &last)
+        (length, start) = (value, rank)
       }
       rank += 1
       guard rank - start == Self.steps, rank < ranks.upperBound else { continue }
-      let end = try place { try order.bound(of: value, after: true) }
+      let end = try place { try order.bound(of: Array(last[..<length]), after: true) }
       if end > rank { (rank, isPlaced) = (min(end, ranks.upperBound), false) }
     }
-    if rank > start { _ = body(value, rank - start) }
+    if rank > start { _ = last.withUnsafeBytes { body(.init(rebasing: $0[..<length]), rank - start) } }
+  }
+
+  private static func areEqual(_ left: [UInt8], _ leftCount: Int, _ right: [UInt8], _ rightCount: Int) -> Bool {
+    leftCount == rightCount
+      && left.withUnsafeBytes { left in
+        right.withUnsafeBytes { compareKeys(.init(rebasing: left[..<leftCount]), .init(rebasing: $0[..<rightCount])) }
+      } == 0
   }
 
   /// Entries of one value that are stepped over before its end is searched.

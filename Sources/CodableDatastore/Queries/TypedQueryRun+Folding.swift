@@ -74,25 +74,12 @@ extension TypedQueryRun {
   ///
   /// - Returns: nil if no index has the rows of just these instances.
   func walked<Kind: _FigureKind>(_ rows: Rows<Instance, Kind.Value>, into initial: Kind) throws -> Kind? {
-    let properties = Set(rows.properties.compactMap { $0 as AnyKeyPath? })
-    guard !plan.isTested, properties.count == 1,
-      let declared = core.format.generateIndexRepresentations(assertIdentifiable: true).values.first(where: {
-        ($0.index as? any IndexValues).map { Set($0.keyPaths) == properties && !$0.kind.hasManyValues } ?? false
-      }), let entries = planned.trees[declared.indexName.rawValue],
-      let coder = core.indexes.first(where: { $0.name == declared.indexName.rawValue })?.coder as? any AnyKeyCoder,
-      try throwingEntryErrors({ try entries.count }) == plan.rows
-    else { return nil }
-    var ranges = [0..<plan.rows]
-    if plan.way != .scan {
-      guard case .index(let way) = plan.way, way.index == declared.indexName.rawValue else { return nil }
-      ranges = way.ranges
-    }
+    guard let index = try CoveringIndex(rows, of: self) else { return nil }
     var (result, isWhole) = (initial, true)
-    for range in ranges {
+    for range in index.ranges {
       try throwingEntryErrors {
-        try entries.forEachValue(in: range) { key, count in
-          let row = coder.anyValue(of: key).flatMap { try? rows.row(ColumnValues(.property($0))) }
-          if let row { result.add(row, times: count) } else { isWhole = false }
+        try index.entries.forEachValue(in: range) { value, count in
+          if let row = index.row(of: value) { result.add(row, times: count) } else { isWhole = false }
           return isWhole
         }
       }

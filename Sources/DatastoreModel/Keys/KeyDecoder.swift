@@ -37,6 +37,29 @@ struct KeyDecoder {
     }
   }
 
+  /// Goes past the next value. Returns false if it is not one of this encoding, as far as that is seen without making it.
+  mutating func skip(_ encoding: KeyEncoding) -> Bool {
+    switch encoding {
+    case .string, .data:
+      let tag = take()
+      return (tag == KeyTag.string || tag == KeyTag.data) && skipEscaped()
+    case .optional(let inner):
+      guard peek() == KeyTag.null else { return skip(inner) }
+      at += 1
+      return true
+    default: return next(encoding) != nil
+    }
+  }
+
+  private mutating func skipEscaped() -> Bool {
+    while let byte = take() {
+      guard byte == 0 else { continue }
+      guard peek() == 0xFF else { return true }
+      at += 1
+    }
+    return false
+  }
+
   private mutating func scalar(_ encoding: KeyEncoding) -> KeyValue? {
     guard let tag = take() else { return nil }
     switch (encoding, tag) {

@@ -44,7 +44,8 @@ struct GroupingTests {
     let isOpen = Index(\.isOpen)
     let founded = Index(\.founded)
     let small = Index(\.small)
-    let both = Index(\.country, \.population)
+    let both = Index(\.country, \.population.descending)
+    let carrying = Index(\.region, including: \.founded, \.height)
   }
 
   private static let names = ["CH", "de", "É", "a\"b", "zz"]
@@ -165,11 +166,45 @@ struct GroupingTests {
     for values in [countries.values, regions.values, open.values] { #expect(values <= 4) }
     #expect(sum.values + mean.values + some.values <= 12)
     // Other figures need the records, each of them once. Two processors that count at once may lose a count.
-    let other = try await reads { try await everything.grouped(by: \.country) { $0.max(\.population) } }
+    let other = try await reads { try await everything.grouped(by: \.country) { $0.max(\.height) } }
     for (country, most) in other.value {
-      #expect(most == all.filter { $0.country == country }.map(\.population).max())
+      #expect(most == all.filter { $0.country == country }.map(\.height).max())
     }
     #expect((5_900...6_008).contains(other.values))
+  }
+
+  @Test("groups and figures of properties that the entries of an index carry read no record, whatever the tiers' order")
+  func carried() async throws {
+    let all = places(6_000)
+    let store = try await filled(all)
+    let everything = store.load(where: #Predicate { _ in true })
+    let sums = try await reads {
+      try await everything.grouped(by: \.country) {
+        $0.count; $0.sum(\.population); $0.max(\.population)
+      }
+    }
+    #expect(sums.value.map(\.key) == Self.names.sorted())
+    for (country, (count, sum, most)) in sums.value {
+      let kept = all.filter { $0.country == country }.map(\.population)
+      #expect(count == kept.count && sum == kept.reduce(0, +) && most == kept.max())
+    }
+    let wanted: String? = "r1"
+    let some = try await reads {
+      try await store.load(where: #Predicate { $0.region == wanted }).grouped(by: \.founded) {
+        $0.count; $0.sum(\.height)
+      }
+    }
+    let kept = all.filter { $0.region == wanted }
+    #expect(some.value.map(\.key) == Set(kept.map(\.founded)).sorted())
+    for (founded, (count, sum)) in some.value {
+      #expect(count == kept.count { $0.founded == founded })
+      #expect(sum == kept.reduce(0) { $0 + ($1.founded == founded ? $1.height : 0) })
+    }
+    let mean = try await reads { try await store.load(where: #Predicate { $0.region == wanted }).average(of: \.height) }
+    #expect(mean.value == kept.reduce(0) { $0 + $1.height } / Double(kept.count))
+    let total = try await reads { try await everything.sum(of: \.height) }
+    #expect(total.value == all.reduce(0) { $0 + $1.height })
+    for values in [sums.values, some.values, mean.values, total.values] { #expect(values <= 4) }
   }
 
   @Test("a sum beyond its type throws, in groups, along an index and of records alike; one that comes back does not")

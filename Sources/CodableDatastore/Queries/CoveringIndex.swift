@@ -1,0 +1,68 @@
+import DatastoreModel
+
+/// An index whose entries have the rows of all instances that a query is about, so that no record is read.
+struct CoveringIndex<Instance: Sendable, Row> {
+  let entries: TypedEntries
+  /// The ranks of the entries, in the order of the plan.
+  let ranges: [Range<Int>]
+  private let rows: Rows<Instance, Row>
+  private let tiers: KeyTiers
+  private let values: ColumnValues<Instance>
+
+  /// - Returns: nil if no index has the rows, or if the condition is tested on records.
+  init?<Format: DatastoreFormat>(
+    _ rows: Rows<Instance, Row>, of run: TypedQueryRun<Format>
+  ) throws where Format.Instance == Instance {
+    let plan = run.plan
+    let properties = rows.properties.map { $0 as AnyKeyPath? }
+    guard !plan.isTested, properties.contains(where: { $0 != nil }) else { return nil }
+    var chosen: (name: String, places: [Int?], tierCount: Int)?
+    for declared in run.core.format.generateIndexRepresentations(assertIdentifiable: true).values {
+      let name = declared.indexName.rawValue
+      guard let index = declared.index as? any IndexValues, !index.kind.hasManyValues, plan.mayWalk(along: name),
+        index.keyPaths.count < chosen?.tierCount ?? .max, let places = Self.places(of: properties, in: index.keyPaths)
+      else { continue }
+      chosen = (name, places, index.keyPaths.count)
+    }
+    guard let chosen, let entries = run.planned.trees[chosen.name],
+      let encoding = run.core.indexes.first(where: { $0.name == chosen.name })?.descriptor.encoding
+    else { return nil }
+    let read = Set(chosen.places.compactMap(\.self)).sorted()
+    guard let tiers = KeyTiers(encoding, tierCount: chosen.tierCount, reading: read),
+      try throwingEntryErrors({ try entries.count }) == plan.rows
+    else { return nil }
+    (self.entries, self.rows, self.tiers) = (entries, rows, tiers)
+    ranges = if case .index(let way) = plan.way { way.ranges } else { [0..<plan.rows] }
+    values = ColumnValues(keyPlaces: chosen.places.map { $0.flatMap { read.firstIndex(of: $0) } }, count: tiers.count)
+  }
+
+  /// The tiers of some properties; nil of a constant. Returns nil if the index lacks a property.
+  private static func places(of properties: [AnyKeyPath?], in tiers: [AnyKeyPath]) -> [Int?]? {
+    var places: [Int?] = []
+    for property in properties {
+      let place = property.flatMap { property in
+        tiers.firstIndex { $0 == property } ?? tiers.firstIndex { $0 == IndexedProperties.descending(property) }
+      }
+      guard property == nil || place != nil else { return nil }
+      places.append(place)
+    }
+    return places
+  }
+
+  /// The row of an entry's value; nil if the value does not determine it.
+  func row(of value: UnsafeRawBufferPointer) -> Row? {
+    guard tiers.read(value, into: &values.keys) else { return nil }
+    return try? rows.row(values)
+  }
+}
+
+extension QueryPlan {
+  /// Whether the instances that the plan leads to are those of some ranges of an index.
+  fileprivate func mayWalk(along name: String) -> Bool {
+    switch way {
+    case .scan: true
+    case .index(let way): way.index == name
+    case .union, .intersection: false
+    }
+  }
+}
