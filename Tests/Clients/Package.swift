@@ -20,7 +20,9 @@ let package = Package(
     // The model of the example app, with the process of its extension.
     .executableTarget(
       name: "LibraryExample",
-      dependencies: [.product(name: "LibraryModel", package: "Library"), .product(name: "CodableDatastore", package: "Strata")]),
+      dependencies: [
+        .product(name: "LibraryModel", package: "Library"), .product(name: "CodableDatastore", package: "Strata"),
+      ]),
     // A script without a line that is async.
     client("Script", mode: .v6, features: []),
     // An app whose code is the main actor's unless it says otherwise, with the features that come with it.

@@ -29,6 +29,18 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
     try Blocking.call(datastore.core.store, body)
   }
 
+  /// Makes any async calls of the datastore, and returns when they are done.
+  ///
+  /// ```swift
+  /// let countries = try cities.blocking { try await $0.load(...).grouped(by: \.country) { $0.count } }
+  /// ```
+  @available(*, noasync)
+  public func callAsFunction<Value>(
+    _ calls: (Datastore<Format, AccessMode>) async throws -> Value
+  ) throws -> Value {
+    try call { try await calls(datastore) }
+  }
+
   /// All elements that an async call of the datastore gives.
   ///
   /// ```swift

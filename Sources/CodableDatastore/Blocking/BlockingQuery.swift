@@ -18,6 +18,12 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
     try Blocking.call(query.core.store, body)
   }
 
+  /// Makes any async calls of the query, and returns when they are done: sums, groups, selected properties, deletions.
+  @available(*, noasync)
+  public func callAsFunction<Value>(_ calls: (Query<Format, AccessMode>) async throws -> Value) throws -> Value {
+    try call { try await calls(query) }
+  }
+
   /// Leaves only instances that also meet this condition.
   public func `where`(_ predicate: Predicate<Format.Instance>) -> Self { Self(query: query.where(predicate)) }
 

@@ -6,10 +6,10 @@ import DatastoreModel
   public import Foundation
 #endif
 
-// Stores whose instances are JSON. Each comes in four forms. The migrations return identifier and instance or, for `Identifiable`
-// instances, only the instance. The closures run on the caller's actor or (in dictionaries that a program built with closures of its own
-// module's default isolation) on none. If both kinds of closures fit, as in a dictionary of functions of either kind, the compiler takes
-// the first: it lacks the argument `onNoActor`, which exists only for that.
+// Stores whose instances are JSON. Each comes in four forms, two of them in `Datastore+DataFirstJSON.swift`. The migrations return
+// identifier and instance or, for `Identifiable` instances, only the instance. The closures run on the caller's actor or (in dictionaries
+// that a program built with closures of its own module's default isolation) on none. If both kinds of closures fit, as in a dictionary of
+// functions of either kind, the compiler takes the first: it lacks the argument `onNoActor`, which exists only for that.
 
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as JSON.
@@ -57,57 +57,6 @@ extension Datastore where AccessMode == ReadWrite {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
       decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
-  }
-
-  /// A datastore that keeps instances as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version that is written.
-  ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func JSONStore(
-    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: DataFirstMigration<JSONDecoder, Identified<Format>>],
-    configuration: Configuration = .init()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
-  }
-
-  /// A datastore that keeps instances as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version that is written.
-  ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func JSONStore<Failure: Error>(
-    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init(), onNoActor: Void = ()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 }
 
@@ -160,59 +109,6 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
       isIdentifiable: true)
   }
-
-  /// A datastore that keeps instances as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version that is written.
-  ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func JSONStore(
-    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: DataFirstMigration<JSONDecoder, InstanceType>],
-    configuration: Configuration = .init()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
-  }
-
-  /// A datastore that keeps instances as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version that is written.
-  ///   - encoder: Encodes instances; by default with sorted members.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func JSONStore<Failure: Error>(
-    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init(), onNoActor: Void = ()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
-  }
 }
 
 extension Datastore where AccessMode == ReadOnly {
@@ -259,55 +155,6 @@ extension Datastore where AccessMode == ReadOnly {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
       decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
-  }
-
-  /// A datastore that only reads instances kept as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version of the declaration.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func readOnlyJSONStore(
-    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: DataFirstMigration<JSONDecoder, Identified<Format>>],
-    configuration: Configuration = .init()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
-  }
-
-  /// A datastore that only reads instances kept as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version of the declaration.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func readOnlyJSONStore<Failure: Error>(
-    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init(), onNoActor: Void = ()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 }
 
@@ -356,57 +203,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
       decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
-      isIdentifiable: true)
-  }
-
-  /// A datastore that only reads instances kept as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version of the declaration.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func readOnlyJSONStore(
-    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: DataFirstMigration<JSONDecoder, InstanceType>],
-    configuration: Configuration = .init()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
-  }
-
-  /// A datastore that only reads instances kept as JSON.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store that keeps the instances.
-  ///   - format: The format that declares the datastore.
-  ///   - key: The name of the datastore in the store.
-  ///   - version: The version of the declaration.
-  ///   - decoder: The decoder that is passed to the migrations.
-  ///   - migrations: For each version, how an instance of it is decoded and converted.
-  ///   - configuration: How the datastore behaves.
-  ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
-  @_disfavoredOverload
-  public static func readOnlyJSONStore<Failure: Error>(
-    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    version: Version = Format.currentVersion,
-    decoder: JSONDecoder = StandardCoders.jsonDecoder,
-    migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init(), onNoActor: Void = ()
-  ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
       isIdentifiable: true)
   }
 }

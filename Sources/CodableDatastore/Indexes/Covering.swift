@@ -10,7 +10,7 @@ extension OneToManyIndexRepresentation {
   /// ```
   ///
   /// It is an index of tiers, `Index(\.country, \.population)`, and serves what that serves. An instance is refused if a carried number is
-  /// NaN; each change of a carried property writes an entry anew.
+  /// NaN; each change of a carried property writes an entry.
   public init<A: Indexable, B: Indexable>(_ property: KeyPath<Instance, A>, including carried: KeyPath<Instance, B>)
   where Value == CompoundKey<A, B> {
     self.init(property, carried)

@@ -75,7 +75,8 @@ extension Column where Value: Sendable {
     }
     let ofBoolean: (KeyValue) -> Bool? = { IndexedBool($0)?.value }
     let ofOptionalBoolean: (KeyValue) -> Bool?? = { IndexedBool?($0).map { $0?.value } }
-    if let meaning = (ofBoolean as Any) as? (KeyValue) -> Value? ?? (ofOptionalBoolean as Any) as? (KeyValue) -> Value? {
+    if let meaning = (ofBoolean as Any) as? (KeyValue) -> Value? ?? (ofOptionalBoolean as Any) as? (KeyValue) -> Value?
+    {
       return meaning
     }
     return (Value.self as? any Indexable.Type).flatMap { meaning($0) as? (KeyValue) -> Value? }

@@ -2,6 +2,7 @@ import DatastoreModel
 
 /// An index whose entries have the rows of all instances that a query is about, so that no record is read.
 struct CoveringIndex<Instance: Sendable, Row> {
+  let name: String
   let entries: TypedEntries
   /// The ranks of the entries, in the order of the plan.
   let ranges: [Range<Int>]
@@ -31,7 +32,7 @@ struct CoveringIndex<Instance: Sendable, Row> {
     guard let tiers = KeyTiers(encoding, tierCount: chosen.tierCount, reading: read),
       try throwingEntryErrors({ try entries.count }) == plan.rows
     else { return nil }
-    (self.entries, self.rows, self.tiers) = (entries, rows, tiers)
+    (name, self.entries, self.rows, self.tiers) = (chosen.name, entries, rows, tiers)
     ranges = if case .index(let way) = plan.way { way.ranges } else { [0..<plan.rows] }
     values = ColumnValues(keyPlaces: chosen.places.map { $0.flatMap { read.firstIndex(of: $0) } }, count: tiers.count)
   }

@@ -5,8 +5,8 @@ extension Query {
   /// for try await (name, population) in large.select(\.name, \.population) { print(name, population) }
   /// ```
   ///
-  /// If the texts of the records have the properties, only these members are decoded, and few whole instances. Each iteration shows the
-  /// state at its beginning.
+  /// If an index has the properties and serves the query, only its entries are read. Otherwise, if the texts of the records have the
+  /// properties, only these members are decoded, and few whole instances. Each iteration shows the state at its beginning.
   public func select<First: Sendable, Second: Sendable, each Value: Sendable>(
     _ first: KeyPath<Format.Instance, First>, _ second: KeyPath<Format.Instance, Second>,
     _ others: repeat KeyPath<Format.Instance, each Value>
@@ -34,11 +34,16 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
   /// Reads the values.
   public struct Iterator: AsyncIteratorProtocol {
     private let query: Query<Format, AccessMode>
+    private let rows: Rows<Format.Instance, Element>
     private var reading: RowReading<Format.Instance, Element>
     private var run: TypedQueryRun<Format>?
+    /// The rows, if an index has them.
+    private var covered: CoveredRows<Format.Instance, Element>?
     private var isOpened = false
 
-    init(_ selected: SelectedValues) { (query, reading) = (selected.query, RowReading(selected.rows)) }
+    init(_ selected: SelectedValues) {
+      (query, rows, reading) = (selected.query, selected.rows, RowReading(selected.rows))
+    }
 
     /// The values of the next instance. On the caller's own executor.
     ///
@@ -48,7 +53,9 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
       if !isOpened {
         isOpened = true
         run = try await query.run()
+        covered = try run.flatMap { try CoveredRows(rows, of: $0) }
       }
+      if covered != nil { return try covered?.next() }
       do {
         return try await run?.next(&reading)
       } catch {

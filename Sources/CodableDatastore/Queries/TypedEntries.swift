@@ -20,7 +20,11 @@ struct TypedEntries: QueryEntries {
 
   func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor {
     if let page { return ServedRangeCursor(tree, page) }
-    return TypedCursor(
+    return walk(at: ranks, isBackward: isBackward)
+  }
+
+  func walk(at ranks: Range<Int>, isBackward: Bool) -> TypedCursor {
+    TypedCursor(
       tree: tree, records: tree.isServed && order != nil ? records : nil, isIndex: order != nil, ranks: ranks,
       isBackward: isBackward)
   }
@@ -126,19 +130,20 @@ struct TypedEntries: QueryEntries {
 }
 
 /// Goes along the entries of a tree: one walk, which reads each node once.
-private struct TypedCursor: EntryCursor {
+struct TypedCursor: EntryCursor {
   private let isIndex: Bool
   private let isBackward: Bool
   private let ranks: Range<Int>
   private var cursor: Cursor
   private var passed = 0
-  private var entry: [UInt8] = []
+  /// The key of the entry that was read last.
+  private(set) var entry: [UInt8] = []
   /// Where entries bring their records along.
   private let records: Tree?
   /// Those that were asked for together, by identifier.
   private var fetched: [[UInt8]: RecordReference] = [:]
 
-  init(tree: Tree, records: Tree?, isIndex: Bool, ranks: Range<Int>, isBackward: Bool) {
+  fileprivate init(tree: Tree, records: Tree?, isIndex: Bool, ranks: Range<Int>, isBackward: Bool) {
     self.isIndex = isIndex
     self.ranks = ranks
     self.isBackward = isBackward
@@ -161,8 +166,9 @@ private struct TypedCursor: EntryCursor {
     return fetched[identifier]
   }
 
-  mutating func next() throws(ModelError) -> QueryCandidate? {
-    guard passed < ranks.count else { return nil }
+  /// Reads the key of the next entry; false after the last one.
+  mutating func advance() throws(ModelError) -> Bool {
+    guard passed < ranks.count else { return false }
     try onStorage { () throws(StorageError) in
       if passed == 0 {
         try cursor.seek(rank: UInt64(isBackward ? ranks.upperBound - 1 : ranks.lowerBound))
@@ -174,6 +180,11 @@ private struct TypedCursor: EntryCursor {
       try cursor.copyKey(into: &entry)
     }
     passed += 1
+    return true
+  }
+
+  mutating func next() throws(ModelError) -> QueryCandidate? {
+    guard try advance() else { return nil }
     guard let payload = cursor.currentPayload else {
       throw .unreadable(what: "an index", where: "it is shorter than it says")
     }

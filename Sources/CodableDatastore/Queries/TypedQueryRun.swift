@@ -35,7 +35,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   let planned: PlannedQuery
   let predicates: [Predicate<Instance>]
   private let order: QueryOrder<Instance>
-  private let page: Page
+  let page: Page
   /// Called with the error of each instance that is left out because it does not decode; nil if such an instance is an error.
   let unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
   private let slices: TimeSlices

@@ -396,8 +396,3 @@ extension DatastoreWriter {
     }
   }
 }
-
-extension KeyEncoding {
-  /// Whether a tree of these keys orders itself.
-  package var treeOrder: TreeOrder { isByteOrdered ? .bytes : .caller }
-}

@@ -174,3 +174,8 @@ extension [UInt8] {
     withUnsafeBytes { left in other.withUnsafeBytes { compareKeys(left, $0) } } < 0
   }
 }
+
+extension KeyEncoding {
+  /// Whether a tree of these keys orders itself.
+  package var treeOrder: TreeOrder { isByteOrdered ? .bytes : .caller }
+}

@@ -27,7 +27,8 @@ package struct KeyTiers: Sendable {
     for tier in tiers {
       if let place = tier.place {
         // Values that only the app orders stand alone.
-        let read = if case .comparator = tier.encoding { tier.encoding.decode(value) } else { decoder.next(tier.encoding) }
+        let read =
+          if case .comparator = tier.encoding { tier.encoding.decode(value) } else { decoder.next(tier.encoding) }
         guard let read else { return false }
         values[place] = read
       } else if !decoder.skip(tier.encoding) {

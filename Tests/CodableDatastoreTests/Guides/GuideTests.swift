@@ -364,9 +364,11 @@ struct GuideTests {
     let plants = try DiskPersistence(readOnlyURL: url).blocking.datastore(PlantFormat.self)
     for plant in try plants.load(10..., from: \.height) { print(plant.name) }
 
+    let tall = try plants { try await $0.load(10..., from: \.height).count }
     let walk = try plants.walk { $0.load(10..., order: .descending, from: \.height) }
     while let plant = try walk.next() { print(plant.name) }
     #expect(try plants.count == 1)
+    #expect(tall == 1)
   }
 
   @MainActor

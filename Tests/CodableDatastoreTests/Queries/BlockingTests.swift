@@ -50,6 +50,21 @@ struct BlockingTests {
     }
   }
 
+  @Test("a closure makes calls of a datastore and of a query that have no blocking form")
+  func closures() async throws {
+    let books = try BookFormat.datastore(DiskPersistence(readWriteURL: place.url))
+    try await books.persist(contentsOf: Book.numbered(1...20))
+    let pages = try await onThread {
+      try books.blocking { try await $0.load(...).sum(of: \.pages) }
+    }
+    let selected = try await onThread {
+      let long = books.blocking.load(where: #Predicate { $0.pages > 0 })
+      return try long { try await $0.sum(of: \.pages) }
+    }
+    let total = Book.numbered(1...20).reduce(0) { $0 + $1.pages }
+    #expect(pages == total && selected == total)
+  }
+
   @Test("a script of five lines reads a store")
   func script() async throws {
     let url = place.url

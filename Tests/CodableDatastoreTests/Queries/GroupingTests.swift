@@ -207,6 +207,31 @@ struct GroupingTests {
     for values in [sums.values, some.values, mean.values, total.values] { #expect(values <= 4) }
   }
 
+  @Test("selected properties that the entries of an index carry come in the order of the answer, and no record is read")
+  func selectedAlongIndex() async throws {
+    let all = places(6_000)
+    let store = try await filled(all)
+    func expect(_ query: Query<PlaceFormat, ReadWrite>, _ expected: some Sequence<Place>, _ what: String) async throws {
+      let found = try await reads { try await query.select(\.region, \.height).collectInstances(upTo: .infinity) }
+      let (regions, heights) = (found.value.map(\.0), found.value.map(\.1))
+      #expect(regions == expected.map(\.region) && heights == expected.map(\.height), "\(what)")
+      #expect(found.values <= 2, "\(what)")
+    }
+    let region: String? = "r1"
+    let one = all.filter { $0.region == region }
+    let query = store.load(where: #Predicate { $0.region == region })
+    try await expect(query, one, "in the order of the identifiers")
+    try await expect(query.limit(7, offset: 11), one.dropFirst(11).prefix(7), "a page")
+    try await expect(query.limit(7, offset: 100_000), [], "behind the end")
+    func rank(_ place: Place) -> (Int, Double, Int) { (place.founded ?? -1, place.height, place.id) }
+    let ordered = one.sorted { rank($0) < rank($1) }
+    let sorted = query.sorted(by: \.founded).sorted(by: \.height)
+    try await expect(sorted, ordered, "along the tiers")
+    try await expect(sorted.limit(9, offset: 3), ordered.dropFirst(3).prefix(9), "a page along the tiers")
+    let none: String? = "none"
+    try await expect(store.load(where: #Predicate { $0.region == none }), [], "nothing")
+  }
+
   @Test("a sum beyond its type throws, in groups, along an index and of records alike; one that comes back does not")
   func overflow() async throws {
     let store = try await filled(places(300))
