@@ -50,6 +50,15 @@ struct CoveringIndex<Instance: Sendable, Row> {
     return places
   }
 
+  /// Whether the entries of an index have some properties; false of none.
+  static func covers(
+    _ properties: [(any PartialKeyPath<Instance> & Sendable)?], _ index: any IndexRepresentation<Instance>
+  ) -> Bool {
+    guard properties.contains(where: { $0 != nil }), let index = index as? any IndexValues, !index.kind.hasManyValues
+    else { return false }
+    return places(of: properties.map { $0 as AnyKeyPath? }, in: index.keyPaths) != nil
+  }
+
   /// The row of an entry's value; nil if the value does not determine it.
   func row(of value: UnsafeRawBufferPointer) -> Row? {
     guard tiers.read(value, into: &values.keys) else { return nil }

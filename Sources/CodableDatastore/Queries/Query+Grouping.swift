@@ -59,7 +59,7 @@ extension Query {
     _ rows: Rows<Format.Instance, Kind.Value>, into initial: Kind
   ) async throws -> Kind {
     try await whole {
-      guard var run = try await everything.run() else { return initial }
+      guard var run = try await everything.reading(rows.properties).run() else { return initial }
       return if let known = try run.walked(rows, into: initial) { known } else {
         try await run.folded(rows, into: initial)
       }

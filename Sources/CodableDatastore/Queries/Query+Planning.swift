@@ -38,6 +38,13 @@ extension Query {
     return query
   }
 
+  /// The same answer, of which some properties are read.
+  func reading(_ properties: [(any PartialKeyPath<Format.Instance> & Sendable)?]) -> Self {
+    var query = self
+    query.properties = properties
+    return query
+  }
+
   /// Computes a result of the whole answer, once more for each property of which an `init(from:)` is found to change stored values.
   func whole<Result>(_ body: () async throws -> Result) async throws -> Result {
     while true { do { return try await body() } catch is DecodedOtherwise {} }
@@ -87,10 +94,12 @@ extension Query {
       guard encodings.count == subjects.count else { continue }
       trees[index.name] = entries
       let encoding = index.descriptor.encoding
+      let hasAll = CoveringIndex<Format.Instance, Void>.covers(self.properties, representation)
       known.append(
         QueryIndex(
           name: index.name, subjects: subjects, encodings: encodings, isCompound: subjects.count > 1,
-          hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: try entries?.count ?? 0,
+          hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, isCovering: hasAll,
+          count: try entries?.count ?? 0,
           rank: { bound throws(ModelError) in
             try entries?.rank(of: bound, encoding: encoding, tiers: index.tiers) ?? 0
           }))

@@ -52,7 +52,7 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
       try Task.checkCancellation()
       if !isOpened {
         isOpened = true
-        run = try await query.run()
+        run = try await query.reading(rows.properties).run()
         covered = try run.flatMap { try CoveredRows(rows, of: $0) }
       }
       if covered != nil { return try covered?.next() }

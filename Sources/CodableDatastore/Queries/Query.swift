@@ -34,6 +34,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   var unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
   /// Whether of instances that are equal in the sort any may come first.
   var takesAnyTie = false
+  /// The properties that are read of each instance; empty if instances are. Of indexes that serve alike, one that has them is chosen.
+  var properties: [(any PartialKeyPath<Format.Instance> & Sendable)?] = []
 
   /// Only instances that meet this condition too. Say it again rather than write one long predicate, which the compiler
   /// may give up on.

@@ -12,13 +12,15 @@ package struct QueryIndex: Sendable {
   package var hasManyValues: Bool
   /// Whether a value's rank can be found in the app's own order, as the typed library can; in byte order it always can be found.
   package var takesComparators: Bool
+  /// Whether its entries have all that is wanted of a record.
+  package var isCovering: Bool
   package var count: Int
   /// Returns the number of entries before a bound: O(log n).
   package var rank: @Sendable (KeyBound) throws(ModelError) -> Int
 
   package init(
     name: String, subjects: [QuerySubject], encodings: [KeyEncoding], isCompound: Bool = false,
-    hasManyValues: Bool = false, takesComparators: Bool = false, count: Int,
+    hasManyValues: Bool = false, takesComparators: Bool = false, isCovering: Bool = false, count: Int,
     rank: @escaping @Sendable (KeyBound) throws(ModelError) -> Int
   ) {
     self.name = name
@@ -27,6 +29,7 @@ package struct QueryIndex: Sendable {
     self.isCompound = isCompound
     self.hasManyValues = hasManyValues
     self.takesComparators = takesComparators
+    self.isCovering = isCovering
     self.count = count
     self.rank = rank
   }

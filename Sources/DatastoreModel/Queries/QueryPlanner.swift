@@ -135,6 +135,8 @@ package struct QueryPlanner {
     /// The terms that need no test any more.
     var settles: Set<Int>
     var covers: Set<Int>
+    /// Whether its entries have all that is wanted of a record.
+    var isCovering = false
   }
 
   private func choice(for condition: QueryCondition) throws(ModelError) -> Choice? {
@@ -179,7 +181,8 @@ package struct QueryPlanner {
 
   private static func best(_ candidates: [Candidate], of terms: Int, rows: Int) -> Choice? {
     let sorted = candidates.sorted {
-      ($0.way.count(rows), -$0.settles.count, $0.name) < ($1.way.count(rows), -$1.settles.count, $1.name)
+      ($0.way.count(rows), -$0.settles.count, $0.isCovering ? 0 : 1, $0.name)
+        < ($1.way.count(rows), -$1.settles.count, $1.isCovering ? 0 : 1, $1.name)
     }
     guard let first = sorted.first else { return nil }
     let single = Choice(way: first.way, isExact: first.settles.count == terms)
@@ -234,7 +237,7 @@ package struct QueryPlanner {
         IndexRanges(
           index: index.name, ranges: found.ranges, shown: found.shown.joined(separator: ", "),
           hasManyValues: index.hasManyValues, fixedTiers: found.fixedTiers)),
-      name: index.name, settles: found.settles, covers: covers)
+      name: index.name, settles: found.settles, covers: covers, isCovering: index.isCovering)
   }
 
   /// The part of the terms that an index with one value a record answers: equal tiers, then the terms of the next tier.

@@ -40,7 +40,7 @@ struct GroupingTests {
     static let defaultKey: DatastoreKey = "Places"
     static let currentVersion = Version.one
     let country = Index(\.country)
-    let region = Index(\.region)
+    let aRegion = Index(\.region)
     let isOpen = Index(\.isOpen)
     let founded = Index(\.founded)
     let small = Index(\.small)
