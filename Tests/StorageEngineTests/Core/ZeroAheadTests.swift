@@ -360,4 +360,28 @@ struct ZeroAheadTests {
     await run.add(workload, seed: 1, recoveryStride: .max)
     #expect(run.failures.isEmpty, "\(run.failures.count) failures, the first: \(run.failures.prefix(5))")
   }
+
+  @Test("what a cancelled transaction had written is zeroed by the next one, if the disk had no room for that at first")
+  func zeroedLater() throws {
+    let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 5)
+    let store = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    let transaction = try store.beginBlocking()
+    for number in 0..<40 {
+      try transaction.put(key(number), [UInt8](repeating: 7, count: 100_000), in: people)
+    }
+    disk.plant(DiskFault(call: .zero, number: 1, code: ENOSPC, isLasting: true))
+    transaction.cancel()
+    #expect(try behindEnd(store, disk) > 0)
+    #expect(throws: (any Error).self) { try store.beginBlocking() }
+    disk.plant(nil)
+    try store.change { try $0.put(key(1), [1], in: people) }
+    #expect(try behindEnd(store, disk) == 0)
+  }
+
+  /// The number of bytes behind the newest commit that are not zero.
+  private func behindEnd(_ store: FileStore, _ disk: SimulatedDisk) throws -> Int {
+    let contents = try #require(disk.image.contents(at: RecordedWorkload.path + "/data")).array
+    return contents.dropFirst(Int(store.dataBytes)).count { $0 != 0 }
+  }
 }

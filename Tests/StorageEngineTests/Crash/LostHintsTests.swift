@@ -120,9 +120,11 @@ struct LostHintsTests {
     #expect(disk.image.contents(at: Self.data)?.array == bytes)
   }
 
-  @Test("a writer that was open before a killed one cuts no damaged last commit that the killed one had promised")
-  func openWriterBehindPromise() throws {
-    let (image, frames) = try store(isClosed: false)
+  @Test(
+    "a writer that was open before another cuts no damaged last commit that the other, killed or not, had promised",
+    arguments: [true, false])
+  func openWriterBehindPromise(isClosed: Bool) throws {
+    let (image, frames) = try store(isClosed: isClosed)
     let last = try #require(frames.last)
     let disk = SimulatedDisk(damaging(nil, in: image))
     let lock = try #require(image.contents(at: Self.path + "/lock")).array
