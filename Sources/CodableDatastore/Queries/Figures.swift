@@ -115,6 +115,11 @@ public enum FigureBuilder<Instance: Sendable> {
   ) -> FigureList<Instance, repeat each Kind> {
     FigureList(figures: (repeat each figures))
   }
+
+  /// The one figure of the closure: its type stays plain.
+  public static func buildBlock<Kind: _FigureKind>(_ figure: Figure<Instance, Kind>) -> Figure<Instance, Kind> {
+    figure
+  }
 }
 
 // MARK: - Kinds

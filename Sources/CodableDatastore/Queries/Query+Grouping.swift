@@ -34,6 +34,23 @@ extension Query {
     return groups
   }
 
+  /// Groups the instances that meet the condition by a property, and computes one figure over each group; see ``grouped(by:_:)``.
+  ///
+  /// ```swift
+  /// let counts = try await cities.load(...).grouped(by: \.country) { $0.count }.map { "\($0.key): \($0.figures)" }
+  /// ```
+  public func grouped<Key: Hashable & Sendable, Kind: _FigureKind>(
+    by property: KeyPath<Format.Instance, Key>,
+    @FigureBuilder<Format.Instance> _ figure: (Figures<Format.Instance>) -> Figure<Format.Instance, Kind>
+  ) async throws -> [(key: Key, figures: Kind.Output)] {
+    let tally = try await tally(by: Column(property), figure(Figures()))
+    var groups: [(key: Key, figures: Kind.Output)] = []
+    for (key, figures) in tally.output { groups.append((key, try figures.kinds.output)) }
+    let isBefore = Self.order(of: Key.self)
+    groups.sort { isBefore($0.key, $1.key) }
+    return groups
+  }
+
   /// The order of a type; that of its values' descriptions if it has none.
   private static func order<Key>(of type: Key.Type) -> (Key, Key) -> Bool {
     func order<Own: Comparable>(_ type: Own.Type) -> Any {

@@ -136,6 +136,8 @@ struct GroupingTests {
     let everything = store.load(where: #Predicate { _ in true })
     let countries = try await reads { try await everything.grouped(by: \.country) { $0.count } }
     #expect(countries.value.map(\.key) == Self.names.sorted())
+    #expect(
+      countries.value.map { [$0.figures] } == Self.names.sorted().map { name in [all.count { $0.country == name }] })
     #expect(countries.value.map(\.figures) == Self.names.sorted().map { name in all.count { $0.country == name } })
     let regions = try await reads {
       try await everything.grouped(by: \.region) {
