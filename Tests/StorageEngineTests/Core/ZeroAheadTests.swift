@@ -361,8 +361,10 @@ struct ZeroAheadTests {
     #expect(run.failures.isEmpty, "\(run.failures.count) failures, the first: \(run.failures.prefix(5))")
   }
 
-  @Test("what a cancelled transaction had written is zeroed by the next one, if the disk had no room for that at first")
-  func zeroedLater() throws {
+  @Test(
+    "what a cancelled transaction had written is zeroed by the next one, if the disk had no room for that at first",
+    arguments: [false, true])
+  func zeroedLater(isReleased: Bool) throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 5)
     let store = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
@@ -374,9 +376,15 @@ struct ZeroAheadTests {
     transaction.cancel()
     #expect(try behindEnd(store, disk) > 0)
     #expect(throws: (any Error).self) { try store.beginBlocking() }
+    if isReleased { store.releaseLock() }
     disk.plant(nil)
-    try store.change { try $0.put(key(1), [1], in: people) }
-    #expect(try behindEnd(store, disk) == 0)
+    for number in 1...2 {
+      try store.change { try $0.put(key(number), [UInt8(number)], in: people) }
+      #expect(try behindEnd(store, disk) == 0)
+    }
+    try store.close()
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    #expect(try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk).head.commit.number == 3)
   }
 
   /// The number of bytes behind the newest commit that are not zero.

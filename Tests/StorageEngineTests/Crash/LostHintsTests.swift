@@ -121,9 +121,9 @@ struct LostHintsTests {
   }
 
   @Test(
-    "a writer that was open before another cuts no damaged last commit that the other, killed or not, had promised",
-    arguments: [true, false])
-  func openWriterBehindPromise(isClosed: Bool) throws {
+    "a writer that was open before another cuts no damaged last commit that the other had promised, by its lock or by a slot",
+    arguments: [(true, true), (false, true), (true, false)])
+  func openWriterBehindPromise(isClosed: Bool, losesSlots: Bool) throws {
     let (image, frames) = try store(isClosed: isClosed)
     let last = try #require(frames.last)
     let disk = SimulatedDisk(damaging(nil, in: image))
@@ -133,7 +133,7 @@ struct LostHintsTests {
       UInt64(last.header.lowerBound)..<UInt64(image.contents(at: Self.data)?.array.count ?? 0))
     let reader = try FileStore.open(at: Self.path, options: options, disk: disk)
     #expect(reader.head.commit.number == 9)
-    let bytes = damaging(last, in: image).contents(at: Self.data)?.array ?? []
+    let bytes = damaging(last, in: image, losesSlots: losesSlots).contents(at: Self.data)?.array ?? []
     try disk.open(Self.data, .readWrite).write(bytes, at: 0)
     try disk.open(Self.path + "/lock", .create).write(lock, at: 0)
     #expect(throws: StorageError.damaged(what: "frame", offset: FileOffset(last.header.lowerBound))) {
