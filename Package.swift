@@ -3,7 +3,7 @@ import PackageDescription
 
 // The arrows of the house. A module may import what its line names and nothing else:
 //
-//   Locks, CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Entities ← Atlas
+//   Locks, CHash, CBlock ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Entities ← Atlas
 //   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
@@ -46,10 +46,11 @@ let package = Package(
   ],
   targets: [
     .target(name: "CHash"),
+    .target(name: "CBlock"),
     .target(name: "CLibPQ"),
     .target(name: "Locks", swiftSettings: everyTarget),
     .target(
-      name: "StorageEngine", dependencies: ["Locks", "CHash"], exclude: ["FORMAT.md"],
+      name: "StorageEngine", dependencies: ["Locks", "CHash", "CBlock"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget),
     .target(
       name: "PostgresStore", dependencies: ["Locks", "StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
@@ -109,7 +110,7 @@ let package = Package(
       dependencies: programDependencies,
       swiftSettings: everyTarget),
     .testTarget(
-      name: "StorageEngineTests", dependencies: ["Locks", "StorageEngine", "CHash", "DiskSimulation"],
+      name: "StorageEngineTests", dependencies: ["Locks", "StorageEngine", "CHash", "CBlock", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
       name: "PostgresStoreTests", dependencies: ["Locks", "PostgresStore", "StorageEngine", linuxCalls],

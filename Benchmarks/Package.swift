@@ -16,9 +16,10 @@ let package = Package(
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLibPQ", providers: [.apt(["libpq-dev"])]),
     .target(name: "CHash"),
+    .target(name: "CBlock"),
     .target(name: "Locks", swiftSettings: everyTarget),
     .target(
-      name: "StorageEngine", dependencies: ["Locks", "CHash"], exclude: ["FORMAT.md"],
+      name: "StorageEngine", dependencies: ["Locks", "CHash", "CBlock"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget),
     .target(name: "Documents", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
     .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),

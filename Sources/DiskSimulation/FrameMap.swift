@@ -28,7 +28,9 @@ package struct FrameMap: Sendable {
     func number(_ place: Int, _ count: Int) -> Int {
       bytes[place..<(place + count)].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
-    var place = 16_384
+    // Compressed values (bit 0 of the required features) have dictionaries before the first frame.
+    let hasDictionaries = bytes.count > 112 && bytes[16] & 1 == 1
+    var place = hasDictionaries ? number(104, 8) : 16_384
     while place + 64 <= bytes.count, bytes[place..<(place + 4)].elementsEqual("Fram".utf8) {
       let end = place + number(place + 16, 8)
       let changes = place + 64

@@ -6,7 +6,7 @@ import Testing
 struct PlatformTests {
   /// The modules that an app links.
   private static let library = [
-    "Locks", "CHash", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "FolderStore",
+    "Locks", "CHash", "CBlock", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "FolderStore",
     "CodableDatastore", "Exchange", "Entities",
   ]
 

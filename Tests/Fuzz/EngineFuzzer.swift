@@ -13,7 +13,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case "File": FuzzTarget.file(input)
   case "Node": FuzzTarget.node(input)
   case "Part": FuzzTarget.parts(input)
-  default: fatalError("STRATA_FUZZ is File, Node or Part")
+  case "Block": FuzzTarget.block(input)
+  default: fatalError("STRATA_FUZZ is File, Node, Part or Block")
   }
   return 0
 }

@@ -7,7 +7,9 @@ extension FileTransaction {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: UInt64(value.count))
-    return try put(key, in: name, probe: probe) { head throws(StorageError) in try draft.append(head, value) }
+    return try put(key, in: name, probe: probe) { head throws(StorageError) in
+      try draft.append(head, value, by: file.dictionaries?[name])
+    }
   }
 
   @discardableResult
@@ -42,7 +44,7 @@ extension FileTransaction {
       return try set(key, treeIndex, probe) { old throws(StorageError) in
         if let old { return old }
         let new = try appendPut(key, treeIndex, probe, over: nil) { head throws(StorageError) in
-          try draft.append(head, value)
+          try draft.append(head, value, by: file.dictionaries?[name])
         }
         return .entry(new)
       }

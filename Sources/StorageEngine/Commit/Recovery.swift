@@ -38,7 +38,7 @@ extension Writer {
     report.adoptedCommits = adopted
     // The page cache may show bytes that the disk never got, so all bytes that neither slot nor promise covers are written again.
     let promised = promise.flatMap { $0.isOwn ? $0.end : nil } ?? 0
-    let vouched = max(slot?.durableEnd ?? 0, promised, FileLayout.firstFrame)
+    let vouched = max(slot?.durableEnd ?? 0, promised, file.header.firstFrame)
     if chain.end > vouched {
       try rewrite(vouched..<chain.end, of: file)
       try engineCall { () throws(DiskError) in try file.file.sync() }

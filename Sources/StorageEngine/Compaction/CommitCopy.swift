@@ -68,7 +68,7 @@ struct CommitCopy {
     }
     var count = ChangeCounts(tree: name, inserted: 0, updated: 0, deleted: 0, identifier: entry.identifier)
     if entry.kind == .records {
-      try copyRecords(entry, before, &count, &bytes)
+      try copyRecords(name, entry, before, &count, &bytes)
     } else {
       try copyOrphans(entry.root)
     }
@@ -83,8 +83,10 @@ struct CommitCopy {
   }
 
   private mutating func copyRecords(
-    _ entry: CatalogEntry, _ before: CatalogEntry?, _ count: inout ChangeCounts, _ bytes: inout LiveBytes
+    _ name: TreeName, _ entry: CatalogEntry, _ before: CatalogEntry?, _ count: inout ChangeCounts,
+    _ bytes: inout LiveBytes
   ) throws(StorageError) {
+    let dictionary = copy.target.dictionaries?[name]
     // Deletes that came or went, by key. Without a state before there are only new ones, and none need be remembered.
     var deletes: [Bytes: Difference] = [:]
     if before != nil {
@@ -117,7 +119,7 @@ struct CommitCopy {
       let gone = deletes[found.key]?.old?.payload.entry.flatMap { copy.copiedEntry($0) }
       let new = try copy.copyEntry(
         reference, tree: entry.identifier, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil,
-        into: draft)
+        into: draft, by: dictionary)
       bytes.add(new)
     }
     if before != nil {

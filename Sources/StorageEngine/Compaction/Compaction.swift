@@ -150,7 +150,8 @@ extension FileStore {
       let copy = try GenerationCopy(
         from: start.file, to: draft, options: options, generation: start.file.header.identity.generation &+ 1,
         firstNumber: kept.first?.number ?? start.newest.number &+ 1, features: features,
-        plan: CompactionPlan(of: start, retention, date: now), counters: counters)
+        dictionaries: dictionaries(for: start), plan: CompactionPlan(of: start, retention, date: now),
+        counters: counters)
       return (copy, start, kept)
     } catch {
       draft.discard()
@@ -168,6 +169,7 @@ extension FileStore {
           of: current, at: compactionPath, retention, features: features, disk: disk, options: options,
           counters: counters)
       else { return nil }
+      guard try copy.target.dictionaries == dictionaries(for: start) else { return nil }
       let kept = try kept(of: start, retention, now: plan.date)
       if !keepsMore {
         // Up to the newest commit of that time, the rule must keep the same commits now.
@@ -283,7 +285,7 @@ extension FileStore {
     return try creation.inDraft { draft throws(StorageError) in
       let copy = try GenerationCopy(
         from: current.file, to: draft, options: options, generation: current.file.header.identity.generation,
-        firstNumber: kept.first?.number ?? 1, counters: Counters())
+        firstNumber: kept.first?.number ?? 1, dictionaries: dictionaries(for: current), counters: Counters())
       try writing.zeros.besideOthers { () throws(StorageError) in
         try copy.run(kept, names: try current.names().filter { numbers.contains($0.commit) }) { step in
           letZerosBeWritten()

@@ -2,17 +2,22 @@
 extension GenerationCopy {
   /// Copies an entry into the frame that is being written, as one that replaces what is given.
   ///
-  /// - Parameter tree: the number of its tree in this commit; nil: as it was. A merge may have taken it over from a branch with another one.
+  /// - Parameters:
+  ///   - tree: The number of its tree in this commit; nil: as it was. A merge may have taken it over from a branch with another one.
+  ///   - dictionary: Compresses its value.
   func copyEntry(
-    _ reference: EntryReference, tree: UInt32?, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft
+    _ reference: EntryReference, tree: UInt32?, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft,
+    by dictionary: ValueDictionary? = nil
   ) throws(StorageError) -> EntryReference {
     let (entry, bytes) = try source.entry(reference)
+    let value = try source.rawValue(of: entry, bytes, at: reference.offset)
     let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
       let key = UnsafeRawBufferPointer(rebasing: bytes[entry.keyRange])
-      let value = UnsafeRawBufferPointer(rebasing: bytes[entry.valueRange])
       let head = ChangeEntry.Head(
         kind: entry.kind, tree: tree ?? entry.tree, key: key, replaced: replaced, replacesDelete: replacesDelete)
-      return try draft.append(head, value)
+      return try value.withUnsafeBytes { value throws(StorageError) in
+        try draft.append(head, value, by: dictionary, .strong)
+      }
     }
     try remember(reference, as: new)
     try step(draft)

@@ -11,7 +11,8 @@ extension GenerationCopy {
   ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
     // Locked before anything of it is believed: until then it may belong to another process, and be the store's data a moment later.
     guard let draft = try DraftFile.taking(path, on: disk), let (header, plan) = try unfinished(draft, of: current),
-      header.requiredFeatures == features, let start = try plan.start(in: current, retention, now: disk.now())
+      (header.requiredFeatures ^ features) & ~StoreFeature.compressedValues.rawValue == 0,
+      let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
     let file = draft.file
     let target = try DataFile(
@@ -38,7 +39,7 @@ extension GenerationCopy {
     }
     guard header.identity == identity, count == StoredBlock.size,
       let plan = CompactionPlan(UnsafeRawBufferPointer(block.bytes), seed: header.seed),
-      plan.syncedEnd > FileLayout.firstFrame, plan.syncedEnd <= end
+      plan.syncedEnd > header.firstFrame, plan.syncedEnd <= end
     else { return nil }
     return (header, plan)
   }

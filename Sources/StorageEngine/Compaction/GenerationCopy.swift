@@ -34,20 +34,22 @@ final class GenerationCopy {
   /// A copy that begins with an empty file. `features`: the required ones; nil: those of the source.
   convenience init(
     from source: DataFile, to draft: DraftFile, options: StoreOptions, generation: UInt64, firstNumber: UInt64,
-    features: UInt64? = nil, plan: CompactionPlan? = nil, counters: Counters
+    features: UInt64? = nil, dictionaries: ValueDictionaries? = nil, plan: CompactionPlan? = nil, counters: Counters
   ) throws(StorageError) {
     var identity = source.header.identity
     identity.generation = generation
     var header = FileHeader(identity: identity, seed: draft.disk.randomNumber(), firstNumber: firstNumber)
     header.requiredFeatures = features ?? source.header.requiredFeatures
     header.optionalFeatures = source.header.optionalFeatures
+    let dictionaryPages = header.take(dictionaries)
     try engineCall { () throws(DiskError) in
       try draft.file.write(header.encoded(), at: 0)
       try draft.file.zero(FileOffset(FileHeader.size)..<FileLayout.firstFrame)
+      if !dictionaryPages.isEmpty { try draft.file.write(dictionaryPages, at: FileLayout.firstFrame) }
     }
     let target = try DataFile(
       file: draft.file, header: header, readsMapped: options.readsMapped, counters: counters)
-    target.extend(to: FileLayout.firstFrame)
+    target.extend(to: header.firstFrame)
     self.init(from: source, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
   }
 
@@ -61,8 +63,8 @@ final class GenerationCopy {
     self.draft = draft
     self.plan = plan
     plannedEnd = plan?.syncedEnd ?? 0
-    writtenBackEnd = max(plannedEnd, FileLayout.firstFrame)
-    chain = .start(firstNumber: target.header.firstNumber)
+    writtenBackEnd = max(plannedEnd, target.header.firstFrame)
+    chain = .start(of: target.header)
     newest = .beginning(of: target.header)
     progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end.bytes)
   }
@@ -121,7 +123,7 @@ final class GenerationCopy {
   /// Syncs the written bytes, which reach to `end`, if there are enough to be worth it, and records their end for a copy that goes on from
   /// there.
   private func sync(_ end: FileOffset, distance: UInt64) throws(StorageError) {
-    guard var plan, end >= max(plan.syncedEnd, FileLayout.firstFrame) &+ distance else { return }
+    guard var plan, end >= max(plan.syncedEnd, target.header.firstFrame) &+ distance else { return }
     let written = target.file
     try engineCall { () throws(DiskError) in try written.sync() }
     target.counters.syncs.add(1)

@@ -26,6 +26,8 @@ struct ChangeEntry {
   var valueLength: UInt64
   var valueStart: Int
   var isLarge: Bool
+  /// Whether the value is stored compressed; `valueLength` is the stored one.
+  var isCompressed: Bool
 
   /// The checks of a large value's pieces, and the whole entry's length.
   var checksLength: Int { isLarge ? 4 * Int((valueLength - 1) / UInt64(ChangeEntry.largeValue) + 1) : 0 }
@@ -53,9 +55,10 @@ struct ChangeEntry {
   init(_ bytes: UnsafeRawBufferPointer, offset: FileOffset) throws(StorageError) {
     var reader = ByteReader(bytes, what: "change entry", offset: offset)
     let tag = try reader.byte()
-    guard tag & 0xE0 == 0, let kind = Kind(rawValue: tag & 3) else { throw reader.damage }
+    guard tag & 0xC0 == 0, let kind = Kind(rawValue: tag & 3) else { throw reader.damage }
     self.kind = kind
     isLarge = tag & 16 != 0
+    isCompressed = tag & 32 != 0
     replacesDelete = tag & 8 != 0
     distance = try reader.varint()
     guard let tree = UInt32(exactly: try reader.varint()) else { throw reader.damage }
@@ -63,7 +66,8 @@ struct ChangeEntry {
     let keyLength = try reader.varint()
     valueLength = try reader.varint()
     guard keyLength <= UInt64(Limits.key), valueLength <= Limits.value,
-      isLarge == (valueLength > UInt64(ChangeEntry.largeValue)), distance <= offset.bytes
+      isLarge == (valueLength > UInt64(ChangeEntry.largeValue)), distance <= offset.bytes,
+      !isCompressed || (kind == .put && !isLarge)
     else { throw reader.damage }
     replaced = tag & 4 != 0 ? try reader.reference() : nil
     let keyStart = reader.position
@@ -79,12 +83,14 @@ struct ChangeEntry {
     var key: UnsafeRawBufferPointer
     var replaced: EntryReference?
     var replacesDelete = false
+    var isCompressed = false
 
     func append(to buffer: ByteBuffer, distance: UInt64, valueLength: UInt64) {
       var tag = kind.rawValue
       if replaced != nil { tag |= 4 }
       if replacesDelete { tag |= 8 }
       if valueLength > UInt64(ChangeEntry.largeValue) { tag |= 16 }
+      if isCompressed { tag |= 32 }
       buffer.append(byte: tag)
       buffer.append(varint: distance)
       buffer.append(varint: UInt64(tree))

@@ -100,6 +100,7 @@ extension DataFile {
   /// - Parameter isCopied: as in `part`.
   func value(_ reference: EntryReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
     counters.valueReads.addLoosely(1)
+    if header.has(.compressedValues) { return try unpackedValue(reference, isCopied: isCopied) }
     return try part(
       at: reference.offset, count: Int(reference.length), what: "change entry", isCopied: isCopied
     ) { bytes throws(StorageError) in
@@ -112,7 +113,7 @@ extension DataFile {
 
   @inline(__always)
   private func valueRange(_ entry: ChangeEntry, _ reference: EntryReference) throws(StorageError) -> Range<Int> {
-    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+    guard entry.kind != .delete, !entry.isCompressed else { throw .damaged(what: "record", offset: reference.offset) }
     return entry.valueRange
   }
 }

@@ -6,6 +6,8 @@ import Locks
 final class DataFile: Sendable {
   let file: any DiskFile
   let header: FileHeader
+  /// The dictionaries of compressed values. Nil if the file has none, or if they are damaged.
+  let dictionaries: ValueDictionaries?
   /// The identity of the file; another file may have the store's name by now.
   let identity: FileIdentity
   let counters: Counters
@@ -31,6 +33,7 @@ final class DataFile: Sendable {
     self.file = file
     self.header = header
     self.counters = counters
+    dictionaries = try ValueDictionaries(of: header, in: file)
     let status = try engineCall { () throws(DiskError) in try file.status }
     identity = status.identity
     var mapping: (any DiskMapping)?
@@ -57,6 +60,7 @@ final class DataFile: Sendable {
   private init() {
     file = AbsentFile()
     header = FileHeader(identity: StoreIdentity(high: 0, low: 0, generation: 0, created: 0), seed: 0)
+    dictionaries = nil
     counters = Counters()
     identity = FileIdentity(device: 0, inode: 0)
     isMapped = false

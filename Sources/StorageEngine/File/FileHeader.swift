@@ -10,8 +10,9 @@ enum FileLayout {
 
 /// The features that a program must know to read a store: bits of page 0.
 package enum StoreFeature: UInt64, Sendable, CaseIterable {
-  /// Reserved for later programs, so that this one can say what it lacks.
+  /// The values of some trees are compressed with dictionaries, which lie before the first frame (`DictionaryArea`).
   case compressedValues = 1
+  /// Reserved for later programs, so that this one can say what it lacks.
   case encryptedFrames = 2
   case nodeDeltas = 4
   /// Commits that were made in other stores, with the part of their descent that their links do not record (`Pedigree`).
@@ -40,7 +41,7 @@ struct FileHeader: Hashable, Sendable {
   static let magic: [UInt8] = [0x53, 0x74, 0x72, 0x61, 0x74, 0x61, 0x0D, 0x0A]
   static let currentVersion: UInt32 = 1
   /// Features that this program knows and can read.
-  static let knownFeatures = StoreFeature.commitsOfOthers.rawValue
+  static let knownFeatures = StoreFeature.commitsOfOthers.rawValue | StoreFeature.compressedValues.rawValue
 
   var requiredFeatures: UInt64 = 0
   var optionalFeatures: UInt64 = 0
@@ -50,6 +51,8 @@ struct FileHeader: Hashable, Sendable {
   /// The other half of the eight bytes that are reserved for the seed.
   var seedReserve: UInt32 = 0
   var firstNumber: UInt64 = 1
+  /// Set if and only if the file has compressed values.
+  var dictionaryArea: DictionaryArea?
 
   func encoded() -> [UInt8] {
     StoredBlock.encoded(FileHeader.magic, seed: 0) { buffer in
@@ -64,6 +67,7 @@ struct FileHeader: Hashable, Sendable {
       buffer.append(seed)
       buffer.append(seedReserve)
       buffer.append(firstNumber)
+      dictionaryArea?.append(to: buffer)
     }
   }
 
@@ -101,6 +105,7 @@ struct FileHeader: Hashable, Sendable {
     seedReserve = try reader.fixed()
     firstNumber = try reader.fixed()
     guard firstNumber > 0 else { throw .damaged(what: "identity page", offset: 0) }
+    if has(.compressedValues) { dictionaryArea = try DictionaryArea(&reader) }
   }
 
   /// Reads the header of the data in a folder. If nothing of it is left, and the files beside it show that there was a store, the page is

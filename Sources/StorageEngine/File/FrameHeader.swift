@@ -78,7 +78,7 @@ struct ChainEnd: Hashable, Sendable {
   var end: FileOffset
 
   /// Before the first frame of a file.
-  static func start(firstNumber: UInt64) -> ChainEnd {
-    ChainEnd(offset: 0, number: firstNumber &- 1, hash: 0, end: FileLayout.firstFrame)
+  static func start(of header: FileHeader) -> ChainEnd {
+    ChainEnd(offset: 0, number: header.firstNumber &- 1, hash: 0, end: header.firstFrame)
   }
 }

@@ -42,10 +42,11 @@ struct LooseChanges {
       }
       // The check of a large entry is that of its own checks.
       if isProven, !isWhole { isProven = (try? file.entry(reference)) != nil }
+      let value = try? file.rawValue(of: entry, bytes, at: reference.offset)
       found.append(
         Found(
           tree: entry.tree, kind: entry.kind, key: bytes[entry.keyRange].array,
-          value: bytes[entry.valueRange], isProven: isProven))
+          value: value ?? Bytes(), isProven: isProven && value != nil))
     }
   }
 

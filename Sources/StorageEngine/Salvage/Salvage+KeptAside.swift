@@ -6,7 +6,7 @@ extension Salvage {
     guard let last = frames.last else { return }
     let isFirst = aside.number == source.header.firstNumber &- 1
     guard seed == source.header.seed,
-      let start = isFirst ? FileLayout.firstFrame : survey.frame(number: aside.number)?.end
+      let start = isFirst ? source.header.firstFrame : survey.frame(number: aside.number)?.end
     else {
       lose(.keptAside(aside.name, count: frames.count), commit: aside.number &+ 1)
       return

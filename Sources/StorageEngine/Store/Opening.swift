@@ -22,7 +22,7 @@ struct Opening {
     let slots = try readSlots()
     // Creation makes the first pages durable before the store has its name.
     var damage: StorageError? =
-      file.end < FileLayout.firstFrame ? .damaged(what: "end of the file", offset: file.end) : nil
+      file.end < file.header.firstFrame ? .damaged(what: "end of the file", offset: file.end) : nil
     for slot in slots {
       guard let chain = try chain(of: slot) else {
         damage = damage ?? .damaged(what: "newest frame", offset: slot.frameOffset)
@@ -30,7 +30,7 @@ struct Opening {
       }
       return try follow(from: chain, best: slots.first, slot: slot, damage: damage)
     }
-    return try follow(from: .start(firstNumber: file.header.firstNumber), best: slots.first, slot: nil, damage: damage)
+    return try follow(from: .start(of: file.header), best: slots.first, slot: nil, damage: damage)
   }
 
   /// The whole slots, the newest first.
@@ -50,8 +50,8 @@ struct Opening {
 
   /// The chain up to a slot's frame. Returns nil if the frame does not match the slot.
   private func chain(of slot: Slot) throws(StorageError) -> ChainEnd? {
-    guard slot.number > 0 else { return .start(firstNumber: file.header.firstNumber) }
-    guard slot.frameOffset >= FileLayout.firstFrame, slot.frameOffset < slot.durableEnd, slot.durableEnd <= file.end
+    guard slot.number > 0 else { return .start(of: file.header) }
+    guard slot.frameOffset >= file.header.firstFrame, slot.frameOffset < slot.durableEnd, slot.durableEnd <= file.end
     else { return nil }
     let chain = ChainEnd(offset: slot.frameOffset, number: slot.number, hash: slot.frameHash, end: slot.durableEnd)
     return try FrameScanner(file: file).holds(chain) ? chain : nil
@@ -81,7 +81,7 @@ struct Opening {
     }
     // Only a copy begins with another number than 1, and a copy has its commits before it has the store's name.
     if chain.offset == 0, file.header.firstNumber > 1 {
-      damage = damage ?? .damaged(what: "first frame", offset: FileLayout.firstFrame)
+      damage = damage ?? .damaged(what: "first frame", offset: file.header.firstFrame)
     }
     var isPromiseBroken = false
     if let promise = DurablePromise(left, for: file, hasSlot: best != nil), !hasUnknownFrames {
@@ -90,7 +90,7 @@ struct Opening {
     if isPromiseBroken { damage = damage ?? .damaged(what: "frame", offset: chain.end) }
     let newest = try newest(of: &chain, &damage)
     return Result(
-      chain: chain, newest: newest, adoptedCommits: adopted, damage: damage,
+      chain: chain, newest: newest, adoptedCommits: adopted, damage: damage ?? file.dictionaryDamage,
       isPromiseBroken: isPromiseBroken, hasUnknownFrames: hasUnknownFrames)
   }
 
@@ -125,7 +125,7 @@ struct Opening {
   private func frameBefore(_ chain: ChainEnd) throws(StorageError) -> ChainEnd {
     guard let header = try? file.frameHeader(at: chain.offset), header.previousOffset > 0,
       header.previousOffset < chain.offset, let before = try? file.frameHeader(at: header.previousOffset)
-    else { return .start(firstNumber: file.header.firstNumber) }
+    else { return .start(of: file.header) }
     return ChainEnd(
       offset: header.previousOffset, number: before.number, hash: header.previousHash, end: chain.offset)
   }

@@ -67,7 +67,7 @@ extension CommitRecord {
     let own = CommitLink(number: 0, offset: 0, depth: 0, date: header.identity.created)
     return CommitRecord(
       number: 0, origin: 0, originNumber: 0, date: own.date,
-      links: CommitLinks(own: own, frameEnd: FileLayout.firstFrame))
+      links: CommitLinks(own: own, frameEnd: header.firstFrame))
   }
 
   /// The commit that was `head` after this one.

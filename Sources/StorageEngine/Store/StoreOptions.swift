@@ -26,6 +26,11 @@ package struct StoreOptions: Sendable {
   var compactionSyncDistance: UInt64 = 16 << 20
   /// The commits to keep after idleness, and when a written store is closed, if more of it is dead than alive; all if nil.
   package var retention: Retention?
+  /// Whether a compaction compresses the values of a tree of records, by its name and its attributes. If there is no answer, those that are
+  /// compressed stay so, and the others stay raw.
+  package var compresses: (@Sendable (TreeName, Bytes) -> Bool?)?
+  /// The bytes of records from which compressing a tree is worth a dictionary.
+  var leastCompressedBytes: UInt64 = 256 << 10
 
   package init(
     isReadOnly: Bool = false, lockPatience: Double = 2, program: String = "", author: String = "",

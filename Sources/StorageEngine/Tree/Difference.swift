@@ -269,6 +269,8 @@ extension DataFile {
   ) throws(StorageError) -> Bool {
     let (left, leftBytes) = try entry(record)
     let (right, rightBytes) = try file.entry(other)
-    return left.kind == right.kind && leftBytes[left.valueRange] == rightBytes[right.valueRange]
+    guard left.kind == right.kind else { return false }
+    let value = try rawValue(of: left, leftBytes, at: record.offset)
+    return try value == file.rawValue(of: right, rightBytes, at: other.offset)
   }
 }

@@ -137,7 +137,7 @@ struct RecordSource: Sendable {
     if draft == nil { return try file.value(reference, isCopied: isCopied) }
     let (entry, bytes) = try entry(reference)
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
-    return bytes[entry.valueRange]
+    return try file.rawValue(of: entry, bytes, at: reference.offset)
   }
 
   func change(_ reference: EntryReference) throws(StorageError) -> Change {

@@ -42,11 +42,11 @@ struct FrameSurvey: Sendable {
   /// frames, behind `promised` and behind the durable end that whole frames record, were about to be written: the survey ends there.
   /// `progress` gets the number of bytes done, and ends the survey by returning false.
   init(
-    of file: DataFile, from start: FileOffset = FileLayout.firstFrame, limit: FileOffset,
+    of file: DataFile, from start: FileOffset? = nil, limit: FileOffset,
     promised: FileOffset = .unreachable,
     progress: (UInt64) -> Bool
   ) throws(StorageError) {
-    self.init(of: file, from: start, limit: limit)
+    self.init(of: file, from: start ?? file.header.firstFrame, limit: limit)
     var promised = promised
     while let found = try frame(near: end) {
       if end >= promised && !follows(found) {

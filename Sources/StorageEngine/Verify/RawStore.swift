@@ -77,25 +77,39 @@ struct HeaderRecovery {
 
   func header() throws(StorageError) -> FileHeader? {
     let page = try read(at: 0, count: FileHeader.size)
+    // Dictionaries may lie before the first frame, which then begins with a page.
+    let end = min(size, DictionaryArea.farthestFrame)
+    for place in stride(from: FileLayout.firstFrame.bytes, to: end, by: FileLayout.pageSize) {
+      if let found = try header(FileOffset(place), page) { return found }
+    }
+    return nil
+  }
+
+  /// The header of a file whose first frame lies at an offset. Returns nil if it does not.
+  private func header(_ place: FileOffset, _ page: [UInt8]) throws(StorageError) -> FileHeader? {
+    let first = try read(at: place, count: FrameHeader.size)
+    guard first.starts(with: FrameHeader.magic) || place == FileLayout.firstFrame else { return nil }
     var candidates: [UInt32] = []
     if page.count >= 68 {
       candidates.append(page.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 64) })
     }
-    let first = try read(at: FileLayout.firstFrame, count: FrameHeader.size)
     if first.count == FrameHeader.size {
       let check = first.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 60) }
       candidates.append(HeaderRecovery.seed(before: Array(first[..<60]), givingCheck: check))
     }
-    for seed in candidates where try isRight(seed, first) { return FileHeader(recovered: page, seed: seed) }
+    for seed in candidates where try isRight(seed, first, place) {
+      let header = FileHeader(recovered: page, seed: seed)
+      return place == FileLayout.firstFrame ? header : try header.with(DictionaryArea(page, of: file, place, seed))
+    }
     return nil
   }
 
-  private func isRight(_ seed: UInt32, _ first: [UInt8]) throws(StorageError) -> Bool {
+  private func isRight(_ seed: UInt32, _ first: [UInt8], _ place: FileOffset) throws(StorageError) -> Bool {
     let header = first.withUnsafeBytes { FrameHeader($0, seed: seed) }
     guard let header, header.recordOffset < size, UInt64(header.recordLength) <= size - header.recordOffset else {
       return false
     }
-    let record = try read(at: FileLayout.firstFrame + header.recordOffset, count: Int(header.recordLength))
+    let record = try read(at: place &+ header.recordOffset, count: Int(header.recordLength))
     return record.withUnsafeBytes { checksum(seed, $0) } == header.recordCheck
   }
 

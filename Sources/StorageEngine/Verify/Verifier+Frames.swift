@@ -24,9 +24,10 @@ extension Verifier {
       }
       for unused in [1024..<4096, 4608..<8192, 8704..<12800, 13312..<16384]
       where written(unused.lowerBound, unused.count) != nil {
-        note("page", FileOffset(unused.lowerBound), "bytes that should be zero are not; nothing reads them")
+        noteUnusedBytes(FileOffset(unused.lowerBound))
       }
     }
+    try checkDictionaries()
     checkDurableEnd(store)
   }
 
@@ -88,7 +89,7 @@ extension Verifier {
   private mutating func checkFrame(_ frame: FrameSurvey.Frame, after before: FrameSurvey.Frame?) throws(StorageError) {
     let number = frame.header.number
     // A gap before the frame is reported already, and the chain cannot be checked across it.
-    if frame.offset == before?.end ?? FileLayout.firstFrame {
+    if frame.offset == before?.end ?? file.header.firstFrame {
       let previousHash = before.map { $0.hash } ?? 0
       if frame.header.previousOffset != before?.offset ?? 0
         || previousHash.map({ $0 != frame.header.previousHash }) ?? false
@@ -135,6 +136,7 @@ extension Verifier {
       let fact = ChangeFact(entry, bytes, reference)
       report.changes += 1
       changes[position] = fact
+      if frame.isWhole { checkValue(entry, reference, commit: frame.header.number) }
       // In a damaged frame the contents of an entry are proven only by the references to it.
       if frame.isWhole { checkReplaced(entry, fact, at: position, commit: frame.header.number) }
       if !((try? superseded?.contains(position - frame.offset)) ?? false) {

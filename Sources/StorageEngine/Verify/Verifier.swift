@@ -63,6 +63,10 @@ struct Verifier {
   mutating func note(_ what: String, _ offset: FileOffset, _ problem: String) {
     report.add(VerifyFinding(severity: .note, what: what, offset: offset, problem: problem))
   }
+
+  mutating func noteUnusedBytes(_ offset: FileOffset) {
+    note("page", offset, "bytes that should be zero are not; nothing reads them")
+  }
 }
 
 extension FileStore {

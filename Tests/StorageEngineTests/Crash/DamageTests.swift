@@ -35,8 +35,10 @@ struct DamagedStore: Sendable {
     .compact(.last(2)), .commit([.put(tree: 0, key: 1, size: 12)], info: Step.Info(setsName: "pin0")), .reopen,
   ]
 
-  static func make(_ steps: [Step] = DamagedStore.steps) throws -> DamagedStore {
-    let workload = try RecordedWorkload.run("damaged", steps, seed: 9)
+  static func make(
+    _ steps: [Step] = DamagedStore.steps, options: StoreOptions = StoreOptions()
+  ) throws -> DamagedStore {
+    let workload = try RecordedWorkload.run("damaged", steps, seed: 9, options: options)
     let bytes = workload.finish.contents(at: data)?.array ?? []
     return DamagedStore(
       image: workload.finish, model: workload.model, end: FrameMap(bytes).frames.last?.trailer.upperBound ?? 0)

@@ -21,12 +21,13 @@ struct RecordedWorkload: Sendable {
 
   /// Runs `steps` on a fresh store; to test the tests, with all syncs left out, or one.
   static func run(
-    _ name: String, _ steps: [Step], seed: UInt64, liesAboutSync: Bool = false, omittingSync: Int? = nil
+    _ name: String, _ steps: [Step], seed: UInt64, options: StoreOptions = StoreOptions(), liesAboutSync: Bool = false,
+    omittingSync: Int? = nil
   ) throws -> RecordedWorkload {
     let disk = SimulatedDisk(emptyLibrary, seed: seed)
     disk.setLiesAboutSync(liesAboutSync)
     disk.omitSync(omittingSync)
-    var runner = try ScriptRunner(creating: path, on: disk)
+    var runner = try ScriptRunner(creating: path, on: disk, options: options)
     runner.promised = { disk.note($0) }
     try runner.run(steps)
     let model = runner.model

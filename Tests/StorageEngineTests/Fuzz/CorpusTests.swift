@@ -40,6 +40,13 @@ struct CorpusTests {
     for input in inputs { FuzzTarget.parts(input.bytes) }
   }
 
+  @Test("blocks", .disabled(if: getenv("STRATA_WRITE_CORPUS") != nil))
+  func blocks() throws {
+    let inputs = try inputs("Block")
+    #expect(inputs.count >= 2)
+    for input in inputs { FuzzTarget.block(input.bytes) }
+  }
+
   @Test("mended checks let a changed file through to what lies behind them")
   func mending() throws {
     let store = try DamagedStore.make()
@@ -61,6 +68,8 @@ struct CorpusTests {
     let store = try DamagedStore.make()
     let data = Array(store.bytes[..<store.end])
     for flags: UInt8 in [0, 1] { try save([flags] + data, "File/store-\(flags)") }
+    try save([4, 2, 0x14, 7, 2, 0, 0x50, 1, 2, 3, 4, 5], "Block/match")
+    try save([40, 20] + Array("{\"name\":\"a\"}{\"name\":\"b\"}{\"name\":\"c\"}".utf8), "Block/records")
     for frame in FrameMap(data).frames {
       try save(Array(data[frame.nodes].prefix(1_024)), "Node/frame-\(frame.number)")
       try save(Array(data[frame.record]), "Part/record-\(frame.number)")

@@ -194,6 +194,29 @@ enum FuzzTarget {
     }
   }
 
+  /// Bytes as a block, with a dictionary and a length that its first two bytes give, and as the bytes that a block is made of.
+  static func block(_ input: [UInt8]) {
+    guard input.count >= 2 else { return }
+    let block = Array(input.dropFirst(2))
+    let dictionary = [UInt8](block.prefix(Int(input[0])))
+    let target = MemoryBlock(count: Int(input[1]) * 16)
+    block.withUnsafeBytes { _ = decompress($0, with: dictionary, into: target.bytes) }
+    let made = ValueDictionary(1, of: TreeName([1]), dictionary)
+    for effort in [ValueDictionary.Effort.fast, .strong] {
+      let isSame = try? block.withBytes { value throws(StorageError) in
+        try made.withCompressed(value, effort) { stored in
+          guard let stored else { return true }
+          // Behind the dictionary's number and the length.
+          let start = value.count < 128 ? 2 : value.count < 16_384 ? 3 : 4
+          let back = MemoryBlock(count: value.count)
+          return decompress(UnsafeRawBufferPointer(rebasing: stored[start...]), with: dictionary, into: back.bytes)
+            && compareBytes(UnsafeRawBufferPointer(back.bytes), value) == 0
+        }
+      }
+      precondition(isSame == true, "what was compressed does not come back")
+    }
+  }
+
   /// Bytes as a commit's record, a change entry, a catalog entry and a lock.
   static func parts(_ input: [UInt8]) {
     input.withUnsafeBytes { bytes in

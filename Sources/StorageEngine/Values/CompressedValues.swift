@@ -1,0 +1,53 @@
+// A compressed value is the number of its dictionary, its raw length, and a block. Nothing outside of the engine sees it.
+
+extension DataFile {
+  /// The value of an entry as it was put. `bytes`: those of the entry, which lies at `offset`.
+  func rawValue(of entry: ChangeEntry, _ bytes: Bytes, at offset: FileOffset) throws(StorageError) -> Bytes {
+    let stored = bytes[entry.valueRange]
+    guard entry.isCompressed else { return stored }
+    return try stored.withUnsafeBytes { stored throws(StorageError) in
+      try decompressed(stored, at: offset &+ UInt64(entry.valueStart))
+    }
+  }
+
+  private func decompressed(_ stored: UnsafeRawBufferPointer, at offset: FileOffset) throws(StorageError) -> Bytes {
+    if let damage = dictionaryDamage { throw damage }
+    var reader = ByteReader(stored, what: "compressed value", offset: offset)
+    let number = try reader.byte()
+    let count = try reader.varint()
+    guard number == 0 || dictionaries?[number] != nil, count <= UInt64(ChangeEntry.largeValue) else {
+      throw reader.damage
+    }
+    let value = MemoryBlock(count: Int(count))
+    let block = try reader.take(reader.remaining)
+    guard decompress(block, with: dictionaries?[number]?.bytes ?? [], into: value.bytes) else {
+      throw .damaged(what: "compressed value", offset: offset)
+    }
+    return Bytes(owner: value, bytes: UnsafeRawBufferPointer(value.bytes))
+  }
+
+  /// As `value`, in a file with compressed values.
+  func unpackedValue(_ reference: EntryReference, isCopied: Bool) throws(StorageError) -> Bytes {
+    let bytes = try part(
+      at: reference.offset, count: Int(reference.length), what: "change entry", isCopied: isCopied
+    ) { 0..<$0.count }
+    let entry = try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }
+    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+    return try rawValue(of: entry, bytes, at: reference.offset)
+  }
+}
+
+extension FrameDraft {
+  /// Appends a put, with its value compressed if its tree has a dictionary and that saves enough.
+  func append(
+    _ head: ChangeEntry.Head, _ value: UnsafeRawBufferPointer, by dictionary: ValueDictionary?,
+    _ effort: ValueDictionary.Effort = .fast
+  ) throws(StorageError) -> EntryReference {
+    guard let dictionary else { return try append(head, value) }
+    return try dictionary.withCompressed(value, effort) { stored throws(StorageError) in
+      var head = head
+      head.isCompressed = stored != nil
+      return try append(head, stored ?? value)
+    }
+  }
+}
