@@ -1,14 +1,16 @@
-/// Searches for a text in the leaves of JSON texts, without regard to case. Names of members do not count.
+/// Searches for a text in the leaves of JSON texts. Names of members do not count.
 package struct LeafSearch: Sendable {
-  /// In lower case.
+  /// In lower case if case does not count.
   package let needle: String
+  private let ignoresCase: Bool
   private let bytes: [UInt8]
   private let isASCII: Bool
   /// Whether `\u` is the only escape that can produce one of its characters.
   private let isUnescaped: Bool
 
-  package init(_ text: String) {
-    needle = text.lowercased()
+  package init(_ text: String, ignoresCase: Bool = true) {
+    needle = ignoresCase ? text.lowercased() : text
+    self.ignoresCase = ignoresCase
     bytes = Array(NormalForm.composed(needle).utf8)
     isASCII = bytes.allSatisfy { $0 < 0x80 }
     isUnescaped = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x2F && $0 != 0x5C }
@@ -39,9 +41,9 @@ package struct LeafSearch: Sendable {
     guard let first = bytes.first else { return true }
     var at = 0
     while at &+ bytes.count <= leaf.count {
-      if Self.lowercased(leaf[at]) == first {
+      if folded(leaf[at]) == first {
         var length = 1
-        while length < bytes.count, Self.lowercased(leaf[at &+ length]) == bytes[length] { length &+= 1 }
+        while length < bytes.count, folded(leaf[at &+ length]) == bytes[length] { length &+= 1 }
         if length == bytes.count { return true }
       }
       at &+= 1
@@ -50,7 +52,7 @@ package struct LeafSearch: Sendable {
   }
 
   @inline(__always)
-  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+  private func folded(_ byte: UInt8) -> UInt8 { ignoresCase && byte &- 0x41 < 26 ? byte | 0x20 : byte }
 
   /// A text with escapes or characters beyond ASCII. It is made a string only if its bytes do not rule the needle out.
   private func occurs(inRare token: JSONToken, of tape: borrowing JSONTape) -> Bool {
@@ -60,7 +62,7 @@ package struct LeafSearch: Sendable {
     guard case .string(let text)? = try? JSONParser.parse(UnsafeRawBufferPointer(rebasing: quoted)) else {
       return false
     }
-    return text.lowercased().contains(needle)
+    return (ignoresCase ? text.lowercased() : text).contains(needle)
   }
 
   /// Whether an escape, or a character whose lower case begins with an ASCII letter (K and İ), may produce a part of the needle.

@@ -34,6 +34,20 @@ package struct Pattern: Sendable {
     return machine.occurs(in: text)
   }
 
+  /// The places of all occurrences that are not empty, in Unicode scalars.
+  package func places(in text: String) -> [Range<Int>] {
+    var machine = PatternMachine(program, captures: true)
+    machine.stepLimit = 1_000_000
+    let scalars = Array(text.unicodeScalars)
+    var places: [Range<Int>] = []
+    var at = 0
+    while at <= scalars.count, let found = machine.firstMatch(in: scalars, from: at) {
+      if found[0] < found[1] { places.append(found[0]..<found[1]) }
+      at = found[0] < found[1] ? found[1] : found[1] + 1
+    }
+    return places
+  }
+
   /// The text with every occurrence replaced; in the template `$0` stands for the match, `$1`…`$9` for its groups and `$$` for a dollar
   /// sign. Returns nil if that would take more than `stepLimit` steps, as only patterns made for it do.
   package func replacing(in text: String, with template: String, stepLimit: Int = 50_000_000) -> String? {

@@ -3,8 +3,10 @@ import Testing
 
 @Suite("Searching the leaves of JSON texts")
 struct LeafSearchTests {
-  @Test("a text is found exactly if a leaf of the document has it, in either case")
-  func equalsDocument() throws {
+  @Test(
+    "a text is found exactly if a leaf of the document has it, with and without regard to case",
+    arguments: [true, false])
+  func equalsDocument(ignoresCase: Bool) throws {
     var random = SystemRandomNumberGenerator()
     let texts = [
       "Bern", "bern\\u0065", "ZÜRICH", "zu\u{308}rich", "\u{212A}ey", "\u{130}x", "a\\/b", "a\\nb", "\\\"q\\\"", "",
@@ -21,14 +23,14 @@ struct LeafSearchTests {
     var (found, told) = (0, 0)
     for _ in 0..<4_000 {
       let text = "{\"name\":\(leaf()),\"list\":[\(leaf()),{\"e\":\(leaf())}]}"
-      let search = LeafSearch(needles.randomElement(using: &random) ?? "")
+      let search = LeafSearch(needles.randomElement(using: &random) ?? "", ignoresCase: ignoresCase)
       var tape = JSONTape()
       let occurs = Array(text.utf8).withUnsafeBytes { search.occurs(in: $0, &tape) }
       guard let occurs else { continue }
       let isThere = try JSONParser.parse(Array(text.utf8)).fields.contains { field in
         switch field.value {
-        case .string(let text): text.lowercased().contains(search.needle)
-        case .number(let number): number.text.lowercased().contains(search.needle)
+        case .string(let text): (ignoresCase ? text.lowercased() : text).contains(search.needle)
+        case .number(let number): (ignoresCase ? number.text.lowercased() : number.text).contains(search.needle)
         case .bool(let flag): (flag ? "true" : "false").contains(search.needle)
         case .null: "null".contains(search.needle)
         default: false

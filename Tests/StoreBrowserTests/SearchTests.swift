@@ -42,6 +42,72 @@ struct SearchTests {
     #expect(driver.browser.record.list.selection > 300)
   }
 
+  @Test(
+    "in a table a capital makes case count, quotes mean a whole value and slashes a pattern: a loop over the records finds the same"
+  )
+  func forms() throws {
+    let store = try Sample.store()
+    let forms: [(typed: String, isHit: (String) -> Bool)] = [
+      ("bern", { $0.lowercased().contains("bern") }), ("Bern", { $0.contains("Bern") }), ("BERN", { $0 == "BERN" }),
+      ("\"Bern\"", { $0 == "Bern" }), ("\"Ber", { $0.contains("Ber") }), ("ō", { $0.lowercased().contains("ō") }),
+      ("/^[BK].*[io]$/", { "BK".contains($0.prefix(1)) && !$0.isEmpty && "io".contains($0.suffix(1)) }),
+      ("/^b/i", { $0.lowercased().hasPrefix("b") }), ("/s/t/", { $0.contains("s/t") }), ("164", { $0.contains("164") }),
+    ]
+    for form in forms {
+      let expected = try Sample.cityList(of: store).filter { city in
+        city.1.fields.contains { form.isHit($0.value.searchText) }
+      }.map(\.0)
+      let driver = Driver(store, start: .init(datastore: "City"))
+      search(form.typed, in: driver)
+      for step in 0...expected.count where !expected.isEmpty {
+        #expect(driver.selectedIdentifier == expected[step % expected.count], "\(form.typed)")
+        driver.press("n")
+      }
+      let words = expected.isEmpty ? "no match for “\(form.typed)” in 10 rows" : "of \(expected.count)"
+      #expect(driver.status.contains(words), "\(form.typed): \(driver.status)")
+    }
+  }
+
+  @Test("a pattern that is none keeps the prompt open and says where it is wrong")
+  func wrongPattern() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    search("/San(/", in: driver)
+    #expect(driver.browser.overlays.last is Prompt && driver.keys.contains("✗"), "\(driver.keys)")
+    driver.press("Esc")
+    #expect(driver.selectedIdentifier == "611717")
+  }
+
+  @Test("g/ looks in the column under the cursor alone, marks there alone, and n stays in it")
+  func column() throws {
+    let store = try Sample.store()
+    let expected = try Sample.cityList(of: store).filter { city in
+      city.1[DocumentPath([.member("alternatenames")])]?.fields.contains { $0.value.searchText.contains("i") } == true
+    }.map(\.0)
+    let driver = Driver(store, size: Size(columns: 140, rows: 30), start: .init(datastore: "City"))
+    while driver.browser.table.selectedPath(driver.browser.session) != ".alternatenames" { driver.press("l") }
+    driver.press("g/")
+    #expect(driver.keys.contains("in alternatenames"), "\(driver.keys)")
+    driver.type("i")
+    driver.press("Enter")
+    #expect(!expected.isEmpty && expected.count < 10)
+    for step in 0...expected.count {
+      #expect(driver.selectedIdentifier == expected[step % expected.count])
+      #expect(driver.browser.table.selectedPath(driver.browser.session) == ".alternatenames")
+      driver.press("n")
+    }
+    #expect(driver.status.contains("of \(expected.count)"), "\(driver.status)")
+  }
+
+  @Test("if no value has the text, the cursor goes to the column of that name; a hidden one is named")
+  func names() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    search("timez", in: driver)
+    #expect(driver.browser.table.selectedPath(driver.browser.session) == ".timezone")
+    #expect(driver.status.contains("the column timezone has the name"), "\(driver.status)")
+    driver.press("- gg n")
+    #expect(driver.status.contains("no match for “timez” in 10 rows; the hidden column .timezone"), "\(driver.status)")
+  }
+
   @Test("in the history it reads older commits until one has the text, and says where none has")
   func history() throws {
     let store = try Sample.store()

@@ -16,6 +16,9 @@ package struct Command: RawRepresentable, ExpressibleByStringLiteral, CaseIterab
 }
 
 extension Command {
+  /// Whether its argument is searched for while it is typed.
+  var isSearch: Bool { self == .search || self == .searchColumn }
+
   // Moving
   package static let down: Command = "down"
   package static let up: Command = "up"
@@ -55,6 +58,7 @@ extension Command {
   package static let mark: Command = "mark"
   package static let range: Command = "range"
   package static let search: Command = "search"
+  package static let searchColumn: Command = "search-column"
   package static let searchNext: Command = "search-next"
   package static let searchPrevious: Command = "search-previous"
   package static let filter: Command = "filter"

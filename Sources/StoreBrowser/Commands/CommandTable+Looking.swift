@@ -103,9 +103,14 @@ extension CommandTable {
     row(
       .search, ["/"], "search; on an indexed field a seek", "find", .table, argument: .init("TEXT"),
       "Searches from the selection on. In a table ordered by a text index, `/Sai` seeks to the first key that begins so; "
-        + "otherwise the records are scanned, which Esc cancels. `/` and `N` is the search backwards.",
+        + "otherwise the records are scanned, which Esc cancels. A capital letter in TEXT makes case count, `\"Bern\"` finds "
+        + "whole values and `/^San/` is a pattern, `/^san/i` in either case. If no value has TEXT, the cursor goes to the "
+        + "column of that name. `/` and `N` is the search backwards.",
       in: [.table, .index, .history, .record]
     ) { browser, argument in browser.run(.search, on: .table, argument) },
+    row(
+      .searchColumn, ["g /"], "search this column only", "find here", .table, argument: .init("TEXT"),
+      "Searches as `/` does, but only the values of the column under the cursor; `n` and `N` too.", in: [.table]),
     row(
       .searchNext, ["n"], "next match", "next", .table, "Goes to the next match; in a merge to the next open conflict.",
       in: [.table, .history, .record, .merge]),

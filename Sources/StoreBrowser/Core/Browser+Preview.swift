@@ -41,7 +41,7 @@ extension Browser {
 
   /// Requests the data of the table that a prompt shows: the plan of a filter at once, the rows after a pause.
   mutating func noteTyping(_ prompt: Prompt) {
-    if prompt.kind == .argument(.search), focus == .table {
+    if prompt.isSearch, focus == .table {
       session.start(.typing, TypingPause())
       return
     }
@@ -61,7 +61,7 @@ extension Browser {
   /// Shows the rows of the typed filter, after the pause.
   mutating func showTyped() {
     guard let prompt = overlays.lazy.compactMap({ $0 as? Prompt }).last else { return }
-    if prompt.kind == .argument(.search) {
+    if prompt.isSearch {
       with(TablePane.self) { $0.search(typed: prompt.field.text, in: &$1) }
     } else if prompt.kind == .argument(.filter), let filter = previewedFilter(prompt) {
       if filter.isEmpty { unfilter() } else if filter != table.source?.filter { table.setFilter(filter) }

@@ -12,9 +12,10 @@ extension Browser {
     // Existing text is selected: the next character replaces it. A prefix is not, because typing continues it.
     var isSelected = true
     switch command {
-    case .search where focus == .table:
-      table.beginSearch()
-      text = ""
+    case .search, .searchColumn:
+      if focus == .table { with(TablePane.self) { $0.beginSearch(command, $1) } }
+      (text, hint) = ("", SearchText.forms)
+      if command == .searchColumn { hint = "in \(table.selectedColumn(session)?.title ?? "") · \(hint)" }
     case .filter:
       beginPreview()
       let range = focus == .index ? table.source?.range : nil
@@ -40,7 +41,7 @@ extension Browser {
     }
     let history =
       switch command {
-      case .search: session.remembered.searches
+      case .search, .searchColumn: session.remembered.searches
       case .filter: session.remembered.knownFilters
       default: session.remembered.arguments?[command.rawValue] ?? []
       }
@@ -89,7 +90,7 @@ extension Browser {
         return
       }
       overlays.removeLast()
-      if command == .search {
+      if command.isSearch {
         remember(search: text)
         session.cancel(.typing)
         table.endSearch(isTaken: true)
@@ -149,6 +150,7 @@ extension Browser {
       case .filter where Self.isRange(text): _ = try session.range(typed: text)
       case .sort, .sortReverse, .sortFurther: _ = try RecordQuery.order(parsing: text)
       case .filter where !text.trimmed.isEmpty: _ = try RowTest(text)
+      case .search, .searchColumn: _ = try SearchText(text)
       case .export: return exportProblem(with: text)
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)

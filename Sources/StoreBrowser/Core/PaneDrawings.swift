@@ -73,7 +73,7 @@ struct PaneDrawings: Sendable {
     var remembered: Remembered
     var readsAsLines: Bool
     var canWarmUp: Bool
-    var markedText: String?
+    var markedText: SearchText?
 
     init(_ session: Session) {
       theme = session.theme

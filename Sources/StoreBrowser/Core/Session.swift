@@ -47,7 +47,7 @@ struct Session: Sendable {
 
   var notice: Notice?
   /// The text that was searched for last, which panes mark wherever they show it. Esc ends that.
-  var markedText: String?
+  var markedText: SearchText?
   var isMouseOn: Bool
   var latency: Latency?
 

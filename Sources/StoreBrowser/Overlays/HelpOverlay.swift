@@ -73,7 +73,7 @@ struct HelpOverlay: ListPane {
   }
 
   private mutating func search() {
-    lines = field.text.isEmpty ? all : FuzzySearch.sorted(all, by: field.text, entry: \.entry)
+    lines = field.text.isEmpty ? all : FuzzySearch.sorted(all, by: field.text) { .init($0.entry) }
     list = ListWindow()
   }
 

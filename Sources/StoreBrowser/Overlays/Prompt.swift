@@ -20,6 +20,7 @@ struct Prompt: Pane {
   }
 
   var kind: Kind
+  var isSearch: Bool { if case .argument(let command) = kind { command.isSearch } else { false } }
   var field: TextField
   var problem: String?
   /// The column of the problem in the text, from 1.
@@ -238,7 +239,7 @@ struct Prompt: Pane {
 
   /// The state of the filter that is being typed: its plan and its count.
   private func standing(_ session: Session) -> String? {
-    if kind == .argument(.search), let standing = session.looking.searchStanding { return standing }
+    if isSearch, let standing = session.looking.searchStanding { return standing }
     if kind == .argument(.filter), Browser.isRange(field.text), let reading = session.reading(ofRange: field.text) {
       return reading
     }

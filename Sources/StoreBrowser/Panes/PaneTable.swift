@@ -52,7 +52,7 @@ enum PaneTable {
   /// Panes that lie over the others and have the keys.
   static let overlays: [PaneEntry] = [
     Prompt.entry, HelpOverlay.entry, ReviewOverlay.entry, ValueEditor.entry, MenuOverlay.entry, TextOverlay.entry,
-    BulkOverlay.entry, CompactOverlay.entry, ImportOverlay.entry,
+    BulkOverlay.entry, CompactOverlay.entry, ImportOverlay.entry, FinderOverlay.entry,
   ]
 
   static let all = panes + overlays

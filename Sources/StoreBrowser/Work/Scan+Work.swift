@@ -7,7 +7,9 @@ import StorageEngine
 package struct SearchRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
-  package var text: String
+  var text: SearchText
+  /// The column to search; nil for all fields.
+  var column: TableColumn.Source?
   package var isBackward: Bool
   /// Ranks to look at, in this order, beyond the bounds where a filter made a list; nil is the whole range.
   package var ranks: [Int]?
@@ -20,11 +22,11 @@ package struct SearchRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> SearchAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
+    let search = try RecordSearch(text, in: column)
     if ranks == nil, let position = try context.seek(self, in: index) {
-      return try context.answer(self, at: position, wasSeek: true, rowsRead: 1, in: datastore, index)
+      return try context.answer(self, search, at: position, wasSeek: true, rowsRead: 1, in: datastore, index)
     }
     let count = ranks?.count ?? bounds.count
-    let search = LeafSearch(text)
     var (read, size) = (0, WorkContext.chunk)
     let step = isBackward ? -1 : 1
     var position = includesPosition ? self.position : self.position + step
@@ -37,7 +39,7 @@ package struct SearchRequest: Question, Hashable {
       let hits = try context.hits(of: search, for: self, at: first..<first + length, in: datastore, index)
       if let hit = isBackward ? hits.last : hits.first {
         let rows = read + abs(hit - position) + 1
-        return try context.answer(self, at: hit, wasSeek: false, rowsRead: rows, in: datastore, index)
+        return try context.answer(self, search, at: hit, wasSeek: false, rowsRead: rows, in: datastore, index)
       }
       read += length
       position += length * step
@@ -140,14 +142,16 @@ extension WorkContext {
 
   /// The first entry at or after a key that begins so (text) or is so (anything else), by one search of the index.
   fileprivate func seek(_ request: SearchRequest, in index: any ReadableIndex) throws(ModelError) -> Int? {
-    guard request.includesPosition, !request.source.isDescending else { return nil }
+    guard request.includesPosition, !request.source.isDescending, request.column == nil,
+      let prefix = request.text.prefix
+    else { return nil }
     let isText = index.descriptor.encoding.isText
-    let literal = isText ? KeyValue.string(request.text) : try? index.value(parsing: request.text)
+    let literal = isText ? KeyValue.string(prefix) : try? index.value(parsing: prefix)
     guard let value = literal else { return nil }
     let rank = try index.rank(of: .before(value))
     guard request.bounds.contains(rank), let entry = try index.entries(at: rank..<rank + 1).first else { return nil }
     switch entry.value {
-    case .string(let text) where isText: guard text.hasPrefix(request.text) else { return nil }
+    case .string(let text) where isText: guard text.hasPrefix(prefix), request.text.occurs(in: text) else { return nil }
     default: guard entry.value == value else { return nil }
     }
     return rank - request.bounds.lowerBound
@@ -158,21 +162,20 @@ extension WorkContext {
 
   /// The answer for a hit, which names the field that contains the text.
   fileprivate func answer(
-    _ request: SearchRequest, at position: Int, wasSeek: Bool, rowsRead: Int, in datastore: any ReadableDatastore,
-    _ index: any ReadableIndex
+    _ request: SearchRequest, _ search: RecordSearch, at position: Int, wasSeek: Bool, rowsRead: Int,
+    in datastore: any ReadableDatastore, _ index: any ReadableIndex
   ) throws(ModelError) -> SearchAnswer {
     var answer = SearchAnswer(request: request, position: position, wasSeek: wasSeek, rowsRead: rowsRead)
     guard let row = try entries(at: [request.rank(at: position)], of: index).first,
       let record = try datastore.record(row.entry.identifier), let document = try? record.document()
     else { return answer }
-    let needle = request.text.lowercased()
-    answer.path = document.fields.first { $0.value.searchText.lowercased().contains(needle) }?.path.description
+    answer.path = search.place(in: document)?.description
     return answer
   }
 
   /// The positions of some rows that show a text, ascending: their records are read as they lie, a part on each processor.
   fileprivate func hits(
-    of search: LeafSearch, for request: SearchRequest, at positions: Range<Int>, in datastore: any ReadableDatastore,
+    of search: RecordSearch, for request: SearchRequest, at positions: Range<Int>, in datastore: any ReadableDatastore,
     _ index: any ReadableIndex
   ) throws(ModelError) -> [Int] {
     let isPrimary = request.source.index == nil && request.ranks == nil && !(datastore is ReadableRest)
@@ -186,37 +189,28 @@ extension WorkContext {
         while try records.next() {
           var isHit = false
           if let record = try records.rawRecord() {
-            isHit = record.bytes.withUnsafeBytes { Self.occurs(search, in: $0, record.coding, &tape) }
+            isHit = record.bytes.withUnsafeBytes { search.occurs(in: $0, record.coding, &tape) }
           }
-          if !isHit { isHit = Self.shows(try records.identifier.value, search.needle) }
+          if !isHit { isHit = search.occurs(in: try records.identifier.value, of: .identifier) }
           if isHit { found.append(positions.lowerBound + abs(rank - ends[0])) }
           rank += 1
         }
         return request.source.isDescending ? found.reversed() : found
       }
+      let keySource: TableColumn.Source = request.source.index == nil ? .identifier : .key
       for (offset, row) in try entries(at: positions.map { request.rank(at: $0) }, of: index).enumerated() {
-        var isHit = Self.shows(row.entry.value, search.needle)
+        var isHit = search.occurs(in: row.entry.value, of: keySource)
+        if search.column == .identifier, keySource == .key {
+          isHit = search.occurs(in: row.entry.identifier.value, of: .identifier)
+        }
         if !isHit, let record = try datastore.record(row.entry.identifier) {
-          isHit = record.content.withUnsafeBytes { Self.occurs(search, in: $0, record.coding, &tape) }
+          isHit = record.content.withUnsafeBytes { search.occurs(in: $0, record.coding, &tape) }
         }
         if isHit { found.append(positions.lowerBound + offset) }
       }
       return found
     }
     return parts.flatMap { $0 }
-  }
-
-  /// Whether a field of a record has a text.
-  private static func occurs(
-    _ search: LeafSearch, in bytes: UnsafeRawBufferPointer, _ coding: RecordCoding, _ tape: inout JSONTape
-  ) -> Bool {
-    if coding == .json, let occurs = search.occurs(in: bytes, &tape) { return occurs }
-    guard let document = try? coding.document(of: bytes, at: .all) else { return false }
-    return document.fields.contains { $0.value.searchText.lowercased().contains(search.needle) }
-  }
-
-  private static func shows(_ key: KeyValue, _ needle: String) -> Bool {
-    ValueText(key: key).text.lowercased().contains(needle)
   }
 
   // MARK: Filter
@@ -304,7 +298,7 @@ extension WorkContext {
   ) throws(ModelError) -> (positions: [Int], count: Int) {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
-    let search = LeafSearch(request.text)
+    let search = try RecordSearch(request.text, in: request.column)
     let total = request.ranks?.count ?? request.bounds.count
     var positions: [Int] = []
     var count = 0

@@ -33,7 +33,7 @@ extension HistoryPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       guard let row = row(line) else { return }
       draw(row, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid, session: session)
-      if let text = session.markedText { grid.mark(text, in: rect) }
+      if let text = session.markedText { grid.mark(in: rect, text.places) }
     }
   }
 
@@ -48,7 +48,7 @@ extension HistoryPane {
 
   private var footer: String {
     guard count > 0 else { return "" }
-    let more = seeks.map { "+ · looking for “\($0)”" } ?? (isAtEnd ? "" : "+")
+    let more = seeks.map { "+ · looking for “\($0.typed)”" } ?? (isAtEnd ? "" : "+")
     return "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
       + (base.map { " · base \($0)" } ?? "")
   }

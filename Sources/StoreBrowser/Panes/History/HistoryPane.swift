@@ -27,9 +27,9 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   private var wanted: CommitNumber?
   private var goesToEnd = false
   /// The text to find in commits that are not read yet.
-  var seeks: String?
+  var seeks: SearchText?
   private(set) var problem: String?
-  private var searchText: String?
+  private var searchText: SearchText?
   var strip = HistoryStrip()
   /// The commit that the user went to and that was followed last.
   var followed: CommitNumber?
@@ -166,19 +166,19 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   /// Looks for a text in the names of the commits, and continues in older ones until another key.
   private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
-    if let text, !text.isEmpty { searchText = text }
+    if let text, !text.isEmpty { searchText = try? SearchText(text) }
     session.markedText = searchText
-    guard let needle = searchText?.lowercased() else { return }
+    guard let searchText else { return }
     let step = command == .searchPrevious ? -1 : 1
     var line = command == .search ? list.selection : list.selection + step
     while line >= 0, line < count {
-      if let commit = row(line)?.commit, Self.has(needle, commit) {
+      if let commit = row(line)?.commit, Self.has(searchText, commit) {
         list.selection = line
         return
       }
       line += step
     }
-    if step > 0, !isAtEnd { seeks = needle } else { missNone(in: &session) }
+    if step > 0, !isAtEnd { seeks = searchText } else { missNone(in: &session) }
   }
 
   /// Continues a search in older commits that have just been read.
@@ -194,13 +194,11 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   }
 
   private func missNone(in session: inout Session) {
-    session.warn("no commit with “\(searchText ?? "")” among \(NumberFormat.count(count))")
+    session.warn("no commit with “\(searchText?.typed ?? "")” among \(NumberFormat.count(count))")
   }
 
-  private static func has(_ needle: String, _ commit: Commit) -> Bool {
-    [commit.action, commit.author, commit.program, commit.number.description].contains {
-      $0.lowercased().contains(needle)
-    }
+  private static func has(_ text: SearchText, _ commit: Commit) -> Bool {
+    [commit.action, commit.author, commit.program, commit.number.description].contains(where: text.occurs)
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {

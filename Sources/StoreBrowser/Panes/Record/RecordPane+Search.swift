@@ -5,19 +5,19 @@ import DatastoreModel
 extension RecordPane {
   /// Goes to the next place with a text, from the one after the selection on and round to it.
   mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
-    if let text, !text.isEmpty { searchText = text }
+    if let text, !text.isEmpty { searchText = try? SearchText(text) }
     session.markedText = searchText
     guard let searchText, count > 0 else { return }
     let isFound: Bool
     switch form {
-    case .tree: isFound = searchTree(searchText.lowercased(), command)
-    case .json: isFound = searchLines(searchText.lowercased(), command)
-    case .hex: isFound = searchBytes(Array(searchText.utf8), command)
+    case .tree: isFound = searchTree(searchText, command)
+    case .json: isFound = searchLines(searchText, command)
+    case .hex: isFound = searchBytes(Array(searchText.needle.utf8), command)
     }
-    if !isFound { session.warn("no field with “\(searchText)”") }
+    if !isFound { session.warn("no field with “\(searchText.typed)”") }
   }
 
-  private mutating func searchTree(_ needle: String, _ command: Command) -> Bool {
+  private mutating func searchTree(_ needle: SearchText, _ command: Command) -> Bool {
     guard let document else { return false }
     var search = DocumentSearch(needle: needle, from: selectedLine?.path)
     search.look(at: document, name: "")
@@ -26,12 +26,12 @@ extension RecordPane {
     return true
   }
 
-  private mutating func searchLines(_ needle: String, _ command: Command) -> Bool {
+  private mutating func searchLines(_ needle: SearchText, _ command: Command) -> Bool {
     let step = command == .searchPrevious ? -1 : 1
     for offset in 0..<count {
       let line = list.selection + (command == .search ? offset : (offset + 1) * step)
       let wrapped = (line % count + count) % count
-      guard text[wrapped].lowercased().contains(needle) else { continue }
+      guard needle.occurs(in: text[wrapped]) else { continue }
       list.selection = wrapped
       return true
     }
@@ -57,7 +57,7 @@ extension RecordPane {
 
 /// The places of a document whose name or value has a text, in its order.
 private struct DocumentSearch {
-  let needle: String
+  let needle: SearchText
   let start: [DocumentPath.Component]?
   private var here: [DocumentPath.Component] = []
   private var startIsPassed = false
@@ -65,7 +65,7 @@ private struct DocumentSearch {
   private var at: DocumentPath?
   private var after: [DocumentPath] = []
 
-  init(needle: String, from path: DocumentPath?) {
+  init(needle: SearchText, from path: DocumentPath?) {
     self.needle = needle
     start = path?.components
   }
@@ -91,8 +91,8 @@ private struct DocumentSearch {
   }
 
   private func has(_ value: Document, name: String) -> Bool {
-    if !name.isEmpty, name.lowercased().contains(needle) { return true }
-    return value.isLeaf && value.searchText.lowercased().contains(needle)
+    if !name.isEmpty, needle.occurs(in: name) { return true }
+    return value.isLeaf && needle.occurs(in: value.searchText)
   }
 
   func hit(for command: Command) -> DocumentPath? {

@@ -47,7 +47,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   private(set) var differences: [DocumentPath: Document?] = [:]
   /// The inputs from which `document` was made, so that it is not made or compared again with every key.
   private var arranged: Arranged?
-  var searchText: String?
+  var searchText: SearchText?
   private(set) var blame: BlameAnswer?
   var showsBlame = false
   /// The commit from which blame is requested; nil stands for the shown commit.

@@ -36,7 +36,7 @@ extension TablePane {
     case .range: rangeStart = rangeStart == nil ? list.selection : nil
     case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
     case .sortFurther: sortFurther(by: argument, in: &session)
-    case .search: search(argument, in: &session)
+    case .search, .searchColumn: search(command, argument, in: &session)
     case .searchNext: search(again: false, in: &session)
     case .searchPrevious: search(again: true, in: &session)
     case .filterLike: filterLike(in: &session)

@@ -212,9 +212,9 @@ extension TablePane {
       grid.write(
         text, at: rect.at(TableGeometry.signs + slot.x), width: slot.width, style: style,
         alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
-      if let text = session.markedText {
+      if let marked = session.markedText, searchColumn == nil || searchColumn == column.source {
         let left = rect.left + TableGeometry.signs + slot.x
-        grid.mark(text, in: Rect(column: left, row: rect.top, columns: slot.width, rows: 1))
+        grid.mark(in: Rect(column: left, row: rect.top, columns: slot.width, rows: 1), marked.places)
       }
     }
     if let problem = look.problem, let slot = slots.dropFirst().first {

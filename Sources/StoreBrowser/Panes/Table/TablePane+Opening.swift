@@ -148,7 +148,7 @@ extension TablePane {
       changed = reply.changed
       step = reply
     case let reply as OrderRequest.Reply: adoptOrder(reply, in: &session)
-    case let reply as MatchesRequest.Reply where reply.request.search.text == searchText:
+    case let reply as MatchesRequest.Reply where isCurrent(reply.request.search):
       matches = reply
       if searchOrigin == nil, let hit, hit.position == list.selection { session.say(sentence(on: hit, session)) }
     default: break

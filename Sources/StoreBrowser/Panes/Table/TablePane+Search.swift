@@ -4,7 +4,8 @@ import TerminalKit
 
 /// The search for a text in the rows, also while the user types it.
 extension TablePane {
-  mutating func beginSearch() {
+  mutating func beginSearch(_ command: Command, _ session: Session) {
+    searchColumn = command == .searchColumn ? selectedColumn(session)?.source : nil
     searchOrigin = list.selection
     matches = nil
     hit = nil
@@ -12,17 +13,15 @@ extension TablePane {
 
   /// Selects the first row with the text, from the start of the search on, and counts all of them.
   mutating func search(typed text: String, in session: inout Session) {
-    guard let source, let searchOrigin, text != searchText || matches == nil else { return }
-    searchText = text.isEmpty ? nil : text
+    guard let source, let searchOrigin, text != searchText?.typed || matches == nil else { return }
+    searchText = text.isEmpty ? nil : try? SearchText(text)
     session.markedText = searchText
     matches = nil
     list.selection = searchOrigin
     session.cancel(.search)
     session.cancel(.matches)
-    guard !text.isEmpty else { return }
-    let request = SearchRequest(
-      source: source, commit: commit(session), text: text, isBackward: false, ranks: ranks, bounds: bounds,
-      position: min(searchOrigin, max(0, storedCount - 1)), includesPosition: true)
+    guard let searchText else { return }
+    let request = request(searchText, from: searchOrigin, in: source, session)
     session.start(.search, request)
     session.start(.matches, MatchesRequest(search: request))
   }
@@ -42,9 +41,18 @@ extension TablePane {
     return "\(NumberFormat.count(index + 1)) of \(total)"
   }
 
-  mutating func search(_ text: String?, in session: inout Session) {
+  private func request(
+    _ text: SearchText, from position: Int, in source: RowSource, _ session: Session
+  ) -> SearchRequest {
+    SearchRequest(
+      source: source, commit: commit(session), text: text, column: searchColumn, isBackward: false, ranks: ranks,
+      bounds: bounds, position: min(position, max(0, storedCount - 1)), includesPosition: true)
+  }
+
+  mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     guard let text, !text.isEmpty else { return }
-    searchText = text
+    searchText = try? SearchText(text)
+    searchColumn = command == .searchColumn ? selectedColumn(session)?.source : nil
     startSearch(isBackward: false, includesPosition: true, in: &session)
   }
 
@@ -55,24 +63,24 @@ extension TablePane {
   private mutating func startSearch(isBackward: Bool, includesPosition: Bool, in session: inout Session) {
     guard let source, let searchText else { return }
     session.markedText = searchText
-    let request = SearchRequest(
-      source: source, commit: commit(session), text: searchText, isBackward: isBackward, ranks: ranks, bounds: bounds,
-      position: min(list.selection, max(0, storedCount - 1)), includesPosition: includesPosition)
-    session.start(.search, request, label: "search “\(searchText)”")
+    var request = request(searchText, from: list.selection, in: source, session)
+    (request.isBackward, request.includesPosition) = (isBackward, includesPosition)
+    session.start(.search, request, label: "search “\(searchText.typed)”")
     if matches?.request.search.finds(theSameAs: request) != true {
       matches = nil
       session.start(.matches, MatchesRequest(search: request))
     }
   }
 
+  /// Whether a search is the one whose hits are shown.
+  func isCurrent(_ search: SearchRequest) -> Bool { search.text == searchText && search.column == searchColumn }
+
   /// Goes to a hit, unless there is none, and says where it is.
   mutating func found(_ answer: SearchAnswer, in session: inout Session) {
     let isTyped = searchOrigin != nil
     guard let position = answer.position else {
       // While the user types, the prompt says so.
-      if !isTyped {
-        session.warn("no match for “\(answer.request.text)” in \(NumberFormat.count(answer.rowsRead)) rows")
-      }
+      if !isTyped { session.warn(missing(answer, session)) }
       return
     }
     (list.selection, wanted) = (position, nil)
@@ -82,11 +90,34 @@ extension TablePane {
     session.say(sentence(on: answer, session))
   }
 
-  /// Moves the cursor to the first column that shows the text, unless it stands on one already.
+  /// Says that no value has the text. If the name of a column has it, the cursor goes there.
+  private mutating func missing(_ answer: SearchAnswer, _ session: Session) -> String {
+    let text = answer.request.text
+    let words = "no match for “\(text.typed)” in \(NumberFormat.count(answer.rowsRead)) rows"
+    let names = visibleColumns(session).map(\.title)
+    // From the column after the cursor on and round to it.
+    let places = names.indices.filter { $0 > column } + names.indices.filter { $0 <= column }
+    if let place = places.first(where: { text.occurs(in: names[$0]) }) {
+      column = place
+      return "\(words); the column \(names[place]) has the name"
+    }
+    guard let hidden = session.columnChoice(answer.request.source.datastore).hidden.first(where: text.occurs) else {
+      return words
+    }
+    return "\(words); the hidden column \(hidden) has the name (= shows it)"
+  }
+
+  /// Moves the cursor to the first column that shows the text or its beginning, unless it stands on one already.
   mutating func showColumn(ofHitIn row: Row, _ session: Session) {
-    guard let needle = searchText?.lowercased() else { return }
+    guard let searchText else { return }
     let columns = visibleColumns(session)
-    func shows(_ place: Int) -> Bool { row.text(of: columns[place]).lowercased().contains(needle) }
+    let path = hit?.path.flatMap { try? DocumentPath(parsing: $0) }
+    func shows(_ place: Int) -> Bool {
+      if let searchColumn { return columns[place].source == searchColumn }
+      if searchText.occurs(in: row.text(of: columns[place])) { return true }
+      guard let path, let shown = columns[place].path.flatMap({ try? DocumentPath(parsing: $0) }) else { return false }
+      return shown.contains(path)
+    }
     if columns.indices.contains(column), shows(column) { return }
     if let first = columns.indices.first(where: shows) { column = first }
   }
@@ -116,7 +147,8 @@ extension TablePane {
 extension SearchRequest {
   /// Whether both look for the same text in the same rows.
   fileprivate func finds(theSameAs other: SearchRequest) -> Bool {
-    text == other.text && source == other.source && commit == other.commit && bounds == other.bounds
+    text == other.text && column == other.column && source == other.source && commit == other.commit
+      && bounds == other.bounds
       && ranks == other.ranks
   }
 }

@@ -66,7 +66,9 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var changed: [StoredKey: ChangeKind] = [:] { didSet { if changed.isEmpty { step = nil } } }
   /// The step from another commit to this one that `changed` describes, with the cells as they were before.
   var step: StepChangesReply?
-  var searchText: String?
+  var searchText: SearchText?
+  /// The column to which the search is limited.
+  var searchColumn: TableColumn.Source?
   /// The selection when the user began to type the search; nil if no search is being typed.
   var searchOrigin: Int?
   /// The rows that contain the searched text, in the order of the table.

@@ -1,0 +1,107 @@
+import DatastoreModel
+import Documents
+
+/// Finds records by the beginning of their identifier or of an indexed text, and commits by name: searches in trees, no scan of records.
+struct FindRequest: Question, Hashable {
+  var text: String
+  var commit: CommitNumber
+  var head: CommitNumber
+  var naming = Naming()
+
+  struct Record: Sendable {
+    var place: RecordPlace
+    var label: String?
+    /// Whether the identifier is the typed text.
+    var isExact: Bool
+    /// The index that has the text, with its key; nil if the identifier begins so.
+    var key: (index: String, text: String)?
+    /// The first fields.
+    var lines: [String]
+  }
+
+  struct Reply: Sendable {
+    var request: FindRequest
+    var records: [Record]
+    var commits: [Commit]
+  }
+
+  /// The records of one index that are shown, and the commits that are looked at.
+  private static let recordLimit = 8
+  private static let commitLimit = 500
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    var reply = Reply(request: self, records: [], commits: [])
+    for datastore in try context.view(commit).datastores {
+      try context.goOn()
+      var known: Set<StoredKey> = []
+      for index in [datastore.primary] + datastore.indexes
+      where !index.descriptor.isStale && (index.descriptor.kind == .primary || index.descriptor.encoding.isText) {
+        for entry in try index.entries(beginningWith: text, limit: Self.recordLimit)
+        where known.insert(entry.identifier).inserted {
+          reply.records.append(try found(entry, in: datastore, index))
+        }
+      }
+    }
+    if head.rawValue > 0 {
+      reply.commits = try context.store.commits(from: head, limit: Self.commitLimit, folded: true)
+    }
+    return reply
+  }
+
+  private func found(
+    _ entry: IndexEntry, in datastore: any ReadableDatastore, _ index: any ReadableIndex
+  ) throws(ModelError) -> Record {
+    let key = datastore.descriptor.key
+    let document = try datastore.record(entry.identifier).flatMap { try? $0.document() }
+    let identifier = ValueText(key: entry.identifier.value).text
+    return Record(
+      place: RecordPlace(datastore: key, identifier: entry.identifier),
+      label: document.flatMap { naming.label(of: $0, in: key) }, isExact: identifier == text,
+      key: index.descriptor.kind == .primary ? nil : (index.descriptor.name, ValueText(key: entry.value).text),
+      lines: (document.map(WorkContext.cells) ?? []).prefix(8).map { "\($0.path.drop { $0 == "." }): \($0.value.text)" }
+    )
+  }
+}
+
+extension ReadableIndex {
+  /// Returns the first entries whose keys are written with a text at the beginning. It searches the tree once for texts and UUIDs, and for
+  /// numbers once for each possible number of digits.
+  func entries(beginningWith text: String, limit: Int) throws(ModelError) -> [IndexEntry] {
+    var entries: [IndexEntry] = []
+    for (lower, upper) in Self.keys(beginningWith: text, of: descriptor.encoding) where entries.count < limit {
+      let first = try rank(of: .before(lower))
+      let end = min(try rank(of: .after(upper)), first + limit - entries.count)
+      if first < end { entries += try self.entries(at: first..<end) }
+    }
+    return entries
+  }
+
+  private static func keys(
+    beginningWith text: String, of encoding: KeyEncoding
+  ) -> [(lower: KeyValue, upper: KeyValue)] {
+    switch encoding {
+    case .optional(let inner): return keys(beginningWith: text, of: inner)
+    case .string: return [(.string(text), .string(text + "\u{10FFFF}"))]
+    case .uuid:
+      let digits = text.filter { $0 != "-" }
+      guard digits.count <= 32, digits.allSatisfy(\.isHexDigit) else { return [] }
+      func bytes(_ filler: String) -> UUIDBytes {
+        let all = digits + String(repeating: filler, count: 32 - digits.count)
+        return UUIDBytes(high: UInt64(all.prefix(16), radix: 16) ?? 0, low: UInt64(all.suffix(16), radix: 16) ?? 0)
+      }
+      return [(.uuid(bytes("0")), .uuid(bytes("f")))]
+    case .integer, .unsigned:
+      guard let number = Int64(text), number >= 0, text.first != "+" else { return [] }
+      var keys: [(lower: KeyValue, upper: KeyValue)] = []
+      var (lower, count) = (number, Int64(1))
+      while true {
+        let (upper, isTooLarge) = lower.addingReportingOverflow(count - 1)
+        keys.append((.integer(lower), .integer(isTooLarge ? .max : upper)))
+        let (next, overflows) = lower.multipliedReportingOverflow(by: 10)
+        guard number > 0, !overflows, !isTooLarge else { return keys }
+        (lower, count) = (next, count * 10)
+      }
+    default: return []
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Documents
+import TerminalKit
+import Testing
+
+@testable import DatastoreModel
+@testable import StoreBrowser
+
+@Suite("The finder")
+struct FinderTests {
+  private func driver(_ store: OwnStore, _ typed: String, in datastore: String = "City") -> Driver {
+    let driver = Driver(store, start: .init(datastore: datastore))
+    driver.press("^p")
+    driver.type(typed)
+    return driver
+  }
+
+  private func found(_ driver: Driver, _ kind: String) throws -> [String] {
+    try #require(driver.browser.overlays.last as? FinderOverlay).items.filter { $0.kind == kind }.map(\.words.name)
+  }
+
+  @Test(
+    "a few letters find a datastore, an index of another datastore, a field, a view, a pin, a bookmark and a command")
+  func kinds() throws {
+    let store = try Sample.store()
+    let datastore = driver(store, "count")
+    #expect(datastore.shows("Country"))
+    datastore.press("Enter")
+    #expect(datastore.browser.session.datastore == "Country")
+    let index = driver(store, "contin")
+    #expect(index.shows("index of Country") && index.shows("Country in the order of continent"))
+    index.press("Enter")
+    #expect(index.browser.table.source?.index == "continent" && index.browser.session.datastore == "Country")
+    let field = driver(store, "tzn")
+    field.press("^u")
+    field.type("timez")
+    field.press("Enter")
+    #expect(field.browser.table.selectedPath(field.browser.session) == ".timezone")
+    let command = driver(store, "freq")
+    command.press("Enter")
+    #expect(command.shows("Frequency") || command.shows("nulls 0"), "\(command.screen)")
+
+    let kept = Driver(store, start: .init(datastore: "City"))
+    for step in [":filter countrycode = \"GE\"", ":view georgian", ":bookmark x", ":pin golden"] {
+      try kept.play(step)
+    }
+    kept.press("Esc")
+    #expect(kept.browser.table.source?.filter == nil)
+    for (typed, kind) in [("georg", "view of City"), ("golden", "pin"), ("x", "bookmark")] {
+      kept.press("^p")
+      kept.type(typed)
+      #expect(try found(kept, kind).count == 1, "\(kept.screen)")
+      kept.press("Esc")
+    }
+    kept.press("^p")
+    kept.type("georg")
+    kept.press("Enter")
+    #expect(kept.browser.table.source?.filter == "countrycode = \"GE\"")
+  }
+
+  @Test("identifiers are found by their beginning, as a loop over the records finds them, through the tree alone")
+  func identifiers() throws {
+    let store = try Sample.large(20_000)
+    let datastore = try #require(try store.head.datastore("Item"))
+    let all = try datastore.primary.entries(at: 0..<datastore.count)
+    for text in ["0", "7", "12", "199", "1999", "19999", "20000", "-1", "x"] {
+      let expected = all.map(\.identifier.value.description).filter { $0.hasPrefix(text) }
+      let entries = try datastore.primary.entries(beginningWith: text, limit: .max / 2)
+      #expect(entries.map(\.identifier.value.description).sorted() == expected.sorted(), "\(text)")
+      #expect(try datastore.primary.entries(beginningWith: text, limit: 8).count == min(8, expected.count))
+    }
+    let driver = Driver(store, start: .init(datastore: "Item"))
+    driver.press("^p")
+    driver.type("1999")
+    #expect(try found(driver, "Item").prefix(3) == ["1999 Record 1999", "19990 Record 19990", "19991 Record 19991"])
+    #expect(driver.shows("name: Record 1999"), "the preview")
+    driver.press("Down Enter")
+    #expect(driver.selectedIdentifier == "19990")
+  }
+
+  @Test("records are found by an indexed text, commits by number and name")
+  func textsAndCommits() throws {
+    let store = try Sample.store()
+    let byName = driver(store, "Jap", in: "City")
+    #expect(try found(byName, "Country") == ["JP Japan"])
+    byName.press("Enter")
+    #expect(byName.selectedIdentifier == "JP" && byName.browser.session.datastore == "Country")
+    let byCommit = driver(store, "import GE")
+    #expect(try found(byCommit, "commit") == ["#3 import GE: 2 cities"])
+    byCommit.press("Enter")
+    #expect(byCommit.browser.session.asOf == CommitNumber(3))
+    let nothing = driver(store, "qqqqq")
+    #expect(nothing.shows("nothing has these letters"))
+    nothing.press("Enter Esc")
+    #expect(nothing.browser.overlays.isEmpty)
+  }
+
+  @Test("in a prompt and in the help ^p keeps its meaning")
+  func prompts() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(":filter population > 5")
+    driver.press(": ^p")
+    #expect(driver.browser.overlays.last is Prompt && driver.keys.count > 0)
+    driver.press("Esc Esc ? ? ^n ^p")
+    #expect(driver.browser.overlays.last is HelpOverlay)
+  }
+}
