@@ -31,7 +31,7 @@ struct EngineBench {
   }
 
   private enum Section: String, CaseIterable {
-    case bulk, contenders, writers, compaction, growth, scale
+    case bulk, contenders, writers, compaction, growth, deltas, scale
 
     func run(count: Int, folder: String, results: inout Results) throws {
       switch self {
@@ -40,6 +40,7 @@ struct EngineBench {
       case .writers: try ManyWriters(count: count, folder: folder).run(&results)
       case .compaction: try CommitsWhileCompacting(count: count, folder: folder).run(&results)
       case .growth: try Growth(folder: folder).run(&results)
+      case .deltas: try Deltas(count: count, folder: folder).run(&results)
       case .scale: try Scale(folder: folder).run(&results)
       }
     }

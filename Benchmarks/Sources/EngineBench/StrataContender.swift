@@ -14,9 +14,13 @@ final class StrataContender: Contender, Sendable {
   /// The tree of records as of the newest commit, as LMDB keeps a handle of its database.
   private let newestRecords = Mutex<(commit: UInt64, tree: Tree)?>(nil)
 
-  init(folder: String) throws {
+  convenience init(folder: String) throws { try self.init(folder: folder, writesDeltas: true) }
+
+  init(folder: String, writesDeltas: Bool) throws {
     path = folder + "/bench.strata"
-    store = try FileStore.create(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
+    var options = StoreOptions(program: "bench")
+    options.writesDeltas = writesDeltas
+    store = try FileStore.create(at: path, options: options, disk: SystemDisk())
     let transaction = try store.beginBlocking()
     try transaction.createTree(Self.records, kind: .records, attributes: [])
     try transaction.createTree(Self.authors, kind: .entries, attributes: [])

@@ -16,6 +16,8 @@ package struct ByteReader {
 
   package var remaining: Int { bytes.count - position }
 
+  var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[position...]) }
+
   package var damage: StorageError { .damaged(what: what, offset: offset &+ UInt64(position)) }
 
   @inline(__always)

@@ -14,10 +14,10 @@ extension FileTransaction {
       var written: UInt64 = 0
       func write(_ node: FreshNode, _ count: UInt64, _ length: Int) throws(StorageError) -> NodePointer {
         try draft.beginNodes(of: identifier, count: length)
-        var writer = NodeWriter(draft: draft)
+        var writer = NodeWriter(draft: draft, isSettling: true)
         let pointer = try writer.write(TreeRoot(pointer: .fresh(count: count), fresh: node))
-        guard writer.nodeBytes == UInt64(length) else { throw .damaged(what: "tree node", offset: draft.position) }
-        written += writer.nodeBytes
+        guard writer.writtenBytes == UInt64(length) else { throw .damaged(what: "tree node", offset: draft.position) }
+        written += writer.writtenBytes
         return pointer
       }
       try state.pointee.trees[treeIndex].primary.settle(limit: ChangeEntry.largeValue, in: file, write: write)

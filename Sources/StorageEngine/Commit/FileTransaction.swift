@@ -33,7 +33,8 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     self.keepsTurn = keepsTurn
     self.origin = origin
     file = beginning.file
-    draft = FrameDraft(start: beginning.chain.end, file: beginning.file, over: store.writing.zeros)
+    draft = FrameDraft(
+      start: beginning.chain.end, file: beginning.file, over: store.writing.zeros, deltaLimit: store.options.deltaLimit)
     state = UnsafeMutablePointer.allocate(capacity: 1)
     state.initialize(
       to: TransactionState(

@@ -22,7 +22,7 @@ extension FileTransaction {
     let entryBytes = changesEnd - own - UInt64(FrameHeader.size)
     var writer = NodeWriter(draft: draft)
     let (catalog, liveBytes) = try writer.write(&state.pointee)
-    let stateBytes = entryBytes + writer.nodeBytes
+    let stateBytes = entryBytes + writer.writtenBytes
     let namesRoot = try writer.write(names, to: beginning.newest.links.names) { target throws(StorageError) in
       target == number ? own : try find(target).links.own.offset
     }
@@ -126,6 +126,8 @@ final class FrameDraft: @unchecked Sendable {
   @exclusivity(unchecked) private var state: State
 
   private let spillSize: Int
+  /// The most bytes of patches that are written instead of a whole node; with 0 all nodes are whole.
+  private let deltaLimit: Int
 
   /// A large transaction waits each time this many bytes are written: about a millisecond.
   static let usualSpillSize = 512 << 10
@@ -144,9 +146,10 @@ final class FrameDraft: @unchecked Sendable {
 
   init(
     start: FileOffset, file: DataFile, over zeros: ZeroAhead? = nil, keeping keptEnd: FileOffset = 0,
-    spillSize: Int = FrameDraft.usualSpillSize
+    spillSize: Int = FrameDraft.usualSpillSize, deltaLimit: Int = NodeDelta.mostBytes
   ) {
     self.spillSize = spillSize
+    self.deltaLimit = deltaLimit
     self.start = start
     self.file = file
     self.zeros = zeros
@@ -206,17 +209,35 @@ final class FrameDraft: @unchecked Sendable {
     return EntryReference(offset: offset, length: UInt32(end - offset), check: check)
   }
 
-  /// Appends a node with pointers to its `children` put in, counted from its first byte, which they must lie in. Returns its place and its
-  /// check.
-  func appendNode(
-    _ bytes: UnsafeRawBufferPointer, children: ArraySlice<(place: Int, pointer: NodePointer)> = []
-  ) throws(StorageError) -> (offset: FileOffset, check: UInt32) {
+  /// Appends a node: as patches of a whole node of an earlier frame if the file may have such nodes and they are short, otherwise whole.
+  /// Returns its pointer, and the bytes that are live because of it.
+  func append(
+    _ node: NodeView, count: UInt64, insteadOf base: NodePointer
+  ) throws(StorageError) -> (pointer: NodePointer, liveBytes: UInt64) {
+    var bytes = UnsafeRawBufferPointer(start: node.base, count: node.length)
+    var liveBytes = UInt64(node.length)
+    let delta = ByteBuffer(capacity: base.isNone ? 1 : 256)
+    if !base.isNone, deltaLimit > 0, base.offset < start, file.header.has(.nodeDeltas) {
+      var block: MemoryBlock?
+      let whole = try file.view(at: base, keeping: &block)
+      if try NodeDelta.write(node, from: whole, at: base, limit: deltaLimit, into: delta) {
+        bytes = delta.bytes
+        liveBytes = UInt64(bytes.count) + UInt64(base.length)
+      }
+      withExtendedLifetime(block) {}
+    }
+    defer { withExtendedLifetime(delta) {} }
+    guard let length = UInt16(exactly: bytes.count) else { throw .damaged(what: "tree node", offset: position) }
+    let (offset, check) = try appendNode(bytes)
+    return (NodePointer(offset: offset, length: length, check: check, count: count), liveBytes)
+  }
+
+  /// Appends the bytes of a node. Returns their place and their check.
+  func appendNode(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> (offset: FileOffset, check: UInt32) {
     try withRoom { state in
       let offset = state.position
-      let start = state.buffer.reserve(bytes.count)
       state.buffer.append(bytes)
-      for (place, pointer) in children { pointer.store(into: start + place) }
-      return (offset, file.header.nodeCheck(UnsafeRawBufferPointer(start: start, count: bytes.count), at: offset))
+      return (offset, file.header.nodeCheck(bytes, at: offset))
     }
   }
 

@@ -1,12 +1,19 @@
 /// Writes a tree's fresh nodes into a frame, children before parents.
 struct NodeWriter {
   private let draft: FrameDraft
+  /// Whether the nodes belong to a transaction that is not committed yet: they are written whole.
+  private let isSettling: Bool
   private var file: DataFile { draft.file }
-  private(set) var nodeBytes: UInt64 = 0
+  private(set) var writtenBytes: UInt64 = 0
+  /// The bytes that are live because of the nodes: those of their bases, too.
+  private(set) var liveBytes: UInt64 = 0
   private var nodes = 0
   private var pointers: [(place: Int, pointer: NodePointer)] = []
 
-  init(draft: FrameDraft) { self.draft = draft }
+  init(draft: FrameDraft, isSettling: Bool = false) {
+    self.draft = draft
+    self.isSettling = isSettling
+  }
 
   /// Writes a tree's fresh nodes. Returns its stored root. Fresh nodes stay as they are: snapshots may hold them.
   mutating func write(_ root: TreeRoot) throws(StorageError) -> NodePointer {
@@ -24,16 +31,23 @@ struct NodeWriter {
       pointers.append((place, try write(child, count: try view.childCount(index))))
       next = index + 1
     }
-    guard let length = UInt16(exactly: view.length) else { throw .damaged(what: "tree node", offset: draft.position) }
-    let (offset, check) = try draft.appendNode(node.bytes, children: pointers[first...])
+    let base = isSettling ? .none : node.base
+    let (pointer, live) = try withUnsafeTemporaryAllocation(byteCount: view.length, alignment: 8) {
+      copy throws(StorageError) in
+      // Snapshots may hold the node, so its children's places are put into a copy.
+      copy.copyMemory(from: node.bytes)
+      for (place, pointer) in pointers[first...] { copy.baseAddress.map { pointer.store(into: $0 + place) } }
+      let view = try NodeView(UnsafeRawBufferPointer(copy), offset: 0)
+      return try draft.append(view, count: count, insteadOf: base)
+    }
     pointers.removeSubrange(first...)
-    nodeBytes += UInt64(length)
+    writtenBytes += UInt64(pointer.length)
+    liveBytes += live
     nodes &+= 1
     // A commit of many changes takes tens of milliseconds.
     if nodes % 64 == 0 { letOthersRun() }
     file.counters.nodesWritten.add(1)
-    file.counters.nodeBytesWritten.add(UInt64(length))
-    let pointer = NodePointer(offset: offset, length: length, check: check, count: count)
+    file.counters.nodeBytesWritten.add(UInt64(pointer.length))
     file.trust(pointer)
     return pointer
   }
@@ -45,7 +59,7 @@ struct NodeWriter {
     var live = LiveBytes(state.liveBytes)
     for treeIndex in state.trees.indices where state.trees[treeIndex].isChanged {
       let tree = state.trees[treeIndex]
-      let before = nodeBytes
+      let before = self.liveBytes
       if tree.isDropped {
         // A new tree of the name comes after it, and is set then.
         if !tree.isNew {
@@ -58,7 +72,7 @@ struct NodeWriter {
       entry.root = try write(tree.primary.root)
       entry.gone = try write(tree.gone.root)
       let nodeChange =
-        Int64(nodeBytes - before) + Int64(tree.settledBytes) - Int64(tree.primary.replacedNodeBytes)
+        Int64(self.liveBytes - before) + Int64(tree.settledBytes) - Int64(tree.primary.replacedNodeBytes)
         - Int64(tree.gone.replacedNodeBytes)
       entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
       entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
@@ -66,9 +80,9 @@ struct NodeWriter {
       state.trees[treeIndex].entry = entry
       try state.catalog.change(tree.name.bytes, to: .bytes(entry.encoded()), in: file)
     }
-    let before = nodeBytes
+    let before = self.liveBytes
     let root = try write(state.catalog.root)
-    live.change(by: Int64(nodeBytes - before) - Int64(state.catalog.replacedNodeBytes))
+    live.change(by: Int64(self.liveBytes - before) - Int64(state.catalog.replacedNodeBytes))
     return (root, live.count)
   }
 

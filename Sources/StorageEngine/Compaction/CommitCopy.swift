@@ -171,8 +171,12 @@ struct CommitCopy {
     var catalog = TreeEditor(root: TreeRoot(pointer: base.commit.links.catalog), order: .bytes, isReferences: false)
     for tree in trees {
       var entry = tree.entry
-      entry.root = try copy.copyNode(entry.root, into: draft, bytes: &nodeBytes)
-      entry.gone = try copy.copyNode(entry.gone, into: draft, bytes: &nodeBytes)
+      let before = try old.catalogEntry(tree.name)
+      let root = try copy.copyNode(
+        entry.root, insteadOf: before?.root ?? .none, into: draft, bytes: &nodeBytes)
+      let gone = try copy.copyNode(
+        entry.gone, insteadOf: before?.gone ?? .none, into: draft, bytes: &nodeBytes)
+      (entry.root, entry.gone, entry.nodeBytes) = (root.pointer, gone.pointer, root.liveBytes &+ gone.liveBytes)
       entry.attributes = entry.attributes == .none ? .none : copy.copiedEntry(entry.attributes) ?? .none
       live.add(entry.liveBytes)
       live.subtract(try base.catalogEntry(tree.name)?.liveBytes ?? 0)
@@ -184,8 +188,8 @@ struct CommitCopy {
     }
     var writer = NodeWriter(draft: draft)
     let root = try writer.write(catalog.root)
-    live.change(by: Int64(writer.nodeBytes) - Int64(catalog.replacedNodeBytes))
-    nodeBytes += writer.nodeBytes
+    live.change(by: Int64(writer.liveBytes) - Int64(catalog.replacedNodeBytes))
+    nodeBytes += writer.writtenBytes
     liveBytes = live.count
     return root
   }

@@ -42,12 +42,12 @@ extension FileStore {
   /// Blocks the thread for as long as the copying takes; memory grows with the records and the tree nodes that are kept (25 to 65 bytes for
   /// each, by the layout of `PlaceTable`).
   package func compact(
-    _ retention: Retention, keepsMore: Bool = false, switchingOn feature: StoreFeature? = nil,
+    _ retention: Retention, keepsMore: Bool = false, switching feature: (StoreFeature, isOn: Bool)? = nil,
     progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
     // One at a time in this process; the lock keeps out other processes.
     try compactions.withLock { _ throws(StorageError) in
-      try compactInTurn(retention, keepsMore: keepsMore, switchingOn: feature, progress: progress)
+      try compactInTurn(retention, keepsMore: keepsMore, switching: feature, progress: progress)
     }
   }
 
@@ -59,7 +59,7 @@ extension FileStore {
 
   /// As `compact`; the caller must hold the lock `compactions`.
   func compactInTurn(
-    _ retention: Retention, keepsMore: Bool, switchingOn feature: StoreFeature? = nil,
+    _ retention: Retention, keepsMore: Bool, switching feature: (StoreFeature, isOn: Bool)? = nil,
     progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport {
     if isEndingCompactions { throw .cancelled }
@@ -114,10 +114,14 @@ extension FileStore {
 
   /// Returns nil if a commit that is not kept was given a name meanwhile.
   private func compactOnce(
-    _ retention: Retention, _ keepsMore: Bool, _ feature: StoreFeature?, _ progress: (CompactionProgress) -> Bool
+    _ retention: Retention, _ keepsMore: Bool, _ feature: (StoreFeature, isOn: Bool)?,
+    _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport? {
     let current = publication.current
-    let features = current.file.header.requiredFeatures | (feature?.rawValue ?? 0)
+    var features = current.file.header.requiredFeatures
+    if let (feature, isOn) = feature {
+      features = isOn ? features | feature.rawValue : features & ~feature.rawValue
+    }
     var work = try interrupted(current, retention, features, keepsMore)
     if work == nil { work = try begun(current, retention, features) }
     guard let (copy, start, kept) = work else { return nil }
@@ -282,6 +286,9 @@ extension FileStore {
     let choice = KeptCommits(state: current, now: disk.now())
     let kept = try commit == nil ? choice.select(.all, named: []) : choice.ancestry(of: self.commit(commit ?? 0))
     let numbers = Set(kept.map(\.number))
+    var options = options
+    // A copy up to a commit is for reading: its nodes are whole.
+    if commit != nil { options.deltaLimit = 0 }
     return try creation.inDraft { draft throws(StorageError) in
       let copy = try GenerationCopy(
         from: current.file, to: draft, options: options, generation: current.file.header.identity.generation,

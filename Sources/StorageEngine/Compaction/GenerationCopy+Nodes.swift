@@ -42,24 +42,31 @@ extension GenerationCopy {
     }
   }
 
-  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`. `level`: as above.
+  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`. `level`: as above; `previous`: the node
+  /// at this position in the kept commit before.
   func copyNode(
-    _ pointer: NodePointer, below level: UInt8? = nil, into draft: FrameDraft, bytes: inout UInt64
-  ) throws(StorageError) -> NodePointer {
+    _ pointer: NodePointer, below level: UInt8? = nil, insteadOf previous: NodePointer, into draft: FrameDraft,
+    bytes: inout UInt64
+  ) throws(StorageError) -> CopiedNode {
     if pointer.isNone { return .none }
     if let known = copiedNode(pointer) { return known }
     let node = try source.node(at: pointer, below: level)
     let view = node.view
     let copy = MemoryBlock(count: view.length)
     copy.bytes.copyMemory(from: UnsafeRawBufferPointer(start: view.base, count: view.length))
+    let before = try view.form == .inner && !previous.isNone ? source.node(at: previous) : nil
+    var liveBytes: UInt64 = 0
     for index in 0..<view.count {
       let position = view.heap + (index == 0 ? 0 : view.end(index - 1))
       let fixed = try view.fixed(index)
       switch view.form {
       case .bare: break
       case .inner:
-        let child = try copyNode(try view.pointer(index), below: view.level, into: draft, bytes: &bytes)
-        if let base = copy.bytes.baseAddress { child.store(into: base + position) }
+        let child = try copyNode(
+          try view.pointer(index), below: view.level, insteadOf: try before?.pointer(index, of: view) ?? .none,
+          into: draft, bytes: &bytes)
+        if let base = copy.bytes.baseAddress { child.pointer.store(into: base + position) }
+        liveBytes &+= child.liveBytes
       case .references, .mixed:
         let skipped = view.form == .mixed ? 1 : 0
         guard let old = try view.payload(index).entry else { continue }
@@ -69,11 +76,42 @@ extension GenerationCopy {
         if let base = copy.bytes.baseAddress { new.store(into: base + position + skipped) }
       }
     }
-    let (offset, check) = try draft.appendNode(UnsafeRawBufferPointer(copy.bytes))
-    bytes += UInt64(view.length)
-    let new = NodePointer(offset: offset, length: pointer.length, check: check, count: pointer.count)
-    remember(pointer, as: new)
+    let (new, live) = try draft.append(
+      try NodeView(UnsafeRawBufferPointer(copy.bytes), offset: pointer.offset), count: pointer.count,
+      insteadOf: try copiedBase(of: pointer, insteadOf: previous, before: draft.start))
+    bytes += UInt64(new.length)
+    let copied = CopiedNode(pointer: new, liveBytes: liveBytes &+ live)
+    remember(pointer, as: copied)
     try step(draft)
-    return new
+    return copied
+  }
+
+  /// The whole node in the copy of which a node's copy may be patches: the copy of its base. If that was not copied, or if the source has
+  /// whole nodes only, the node that it replaces. A node that the source's writer wrote whole stays whole, so that later patches are as
+  /// short as there.
+  private func copiedBase(
+    of pointer: NodePointer, insteadOf previous: NodePointer, before start: FileOffset
+  ) throws(StorageError) -> NodePointer {
+    let base = try source.base(of: pointer)
+    guard base != nil || !source.header.has(.nodeDeltas),
+      let known = base.flatMap({ copiedNode($0) }) ?? copiedNode(previous), known.pointer.offset < start
+    else { return .none }
+    return try target.base(of: known.pointer) ?? known.pointer
+  }
+}
+
+/// A node in the copy.
+struct CopiedNode: Hashable, Sendable {
+  var pointer: NodePointer
+  /// Bytes that are live in the copy because of it and the nodes below it.
+  var liveBytes: UInt64
+
+  static let none = CopiedNode(pointer: .none, liveBytes: 0)
+}
+
+extension Node {
+  /// The child at the index of another inner node's child; nil if the two nodes have not as many children.
+  fileprivate func pointer(_ index: Int, of other: NodeView) throws(StorageError) -> NodePointer? {
+    view.form == .inner && view.count == other.count ? try view.pointer(index) : nil
   }
 }

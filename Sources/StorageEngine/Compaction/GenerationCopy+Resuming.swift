@@ -18,7 +18,7 @@ extension GenerationCopy {
     let target = try DataFile(
       file: file, header: header, readsMapped: options.readsMapped, counters: counters)
     let copy = GenerationCopy(
-      from: current.file, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
+      from: current.file, to: target, in: draft, plan: plan, options: options)
     // The bytes beyond the synced end are written again.
     try engineCall { () throws(DiskError) in try file.clear(plan.syncedEnd..<(try file.status.end)) }
     target.extend(to: plan.syncedEnd)
@@ -87,22 +87,24 @@ extension GenerationCopy {
     _ pointer: NodePointer, _ copied: NodePointer, below level: UInt8? = nil
   ) throws(StorageError) -> Bool {
     if pointer.isNone || copied.isNone { return pointer.isNone == copied.isNone }
-    if let known = copiedNode(pointer) { return known == copied }
+    if let known = copiedNode(pointer) { return known.pointer == copied }
     let (node, copy) = (try source.node(at: pointer, below: level), try target.node(at: copied))
     guard node.view.form == copy.view.form, node.view.level == copy.view.level, node.view.count == copy.view.count
     else {
       return false
     }
+    var liveBytes = try target.liveBytes(of: copied)
     for index in 0..<node.view.count {
       if node.view.form == .inner {
         let (child, other) = (try node.view.pointer(index), try copy.view.pointer(index))
         guard try learn(child, other, below: node.view.level) else { return false }
+        liveBytes &+= copiedNode(child)?.liveBytes ?? 0
       } else if let reference = try node.view.payload(index).entry {
         guard let other = try copy.view.payload(index).entry else { return false }
         try remember(reference, as: other)
       }
     }
-    remember(pointer, as: copied)
+    remember(pointer, as: CopiedNode(pointer: copied, liveBytes: liveBytes))
     return true
   }
 }

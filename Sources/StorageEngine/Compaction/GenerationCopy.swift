@@ -8,7 +8,7 @@ final class GenerationCopy {
   /// The target as a file with a name, locked as long as it is written.
   let draft: DraftFile
   /// The places in the target of each node and each entry of the source.
-  private var nodes = PlaceTable<NodePointer>()
+  private var nodes = PlaceTable<CopiedNode>()
   private var entries = PlaceTable<EntryReference>()
   private(set) var copied = CopiedCommits()
   /// The newest commit of the source when the copy began.
@@ -27,6 +27,7 @@ final class GenerationCopy {
 
   /// The number of bytes written between two syncs.
   private let syncDistance: UInt64
+  private let deltaLimit: Int
   /// Up to here the target was brought to the disk, a little at a time, so that no commit waits long for it there.
   private var writtenBackEnd: FileOffset
   private static let writeBackDistance: UInt64 = 32 << 10
@@ -50,14 +51,15 @@ final class GenerationCopy {
     let target = try DataFile(
       file: draft.file, header: header, readsMapped: options.readsMapped, counters: counters)
     target.extend(to: header.firstFrame)
-    self.init(from: source, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
+    self.init(from: source, to: target, in: draft, plan: plan, options: options)
   }
 
   /// A copy into a file that already has its header.
   init(
-    from source: DataFile, to target: DataFile, in draft: DraftFile, plan: CompactionPlan?, syncDistance: UInt64
+    from source: DataFile, to target: DataFile, in draft: DraftFile, plan: CompactionPlan?, options: StoreOptions
   ) {
-    self.syncDistance = syncDistance
+    syncDistance = options.compactionSyncDistance
+    deltaLimit = options.deltaLimit
     self.source = source
     self.target = target
     self.draft = draft
@@ -144,7 +146,7 @@ final class GenerationCopy {
   func nextFrame() -> FrameDraft {
     FrameDraft(
       start: chain.end, file: target, keeping: plannedEnd,
-      spillSize: Int(clamping: min(syncDistance, GenerationCopy.writeBackDistance)))
+      spillSize: Int(clamping: min(syncDistance, GenerationCopy.writeBackDistance)), deltaLimit: deltaLimit)
   }
 
   /// The source's knowledge of the commits that existed when the copy began.
@@ -159,7 +161,7 @@ final class GenerationCopy {
 
   func copiedEntry(_ reference: EntryReference) -> EntryReference? { entries[reference.offset] }
 
-  func copiedNode(_ pointer: NodePointer) -> NodePointer? { nodes[pointer.offset] }
+  func copiedNode(_ pointer: NodePointer) -> CopiedNode? { nodes[pointer.offset] }
 
   /// Records an entry's copy. Its offset is checked, because not every such entry was read: the copy may have an equal one already.
   func remember(_ reference: EntryReference, as new: EntryReference) throws(StorageError) {
@@ -167,7 +169,7 @@ final class GenerationCopy {
     entries[reference.offset] = new
   }
 
-  func remember(_ pointer: NodePointer, as new: NodePointer) { nodes[pointer.offset] = new }
+  func remember(_ pointer: NodePointer, as new: CopiedNode) { nodes[pointer.offset] = new }
 
   /// Adds a frame that is in the target.
   func take(_ record: CommitRecord, chain newChain: ChainEnd) {

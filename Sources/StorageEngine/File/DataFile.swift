@@ -20,6 +20,7 @@ final class DataFile: Sendable {
   private let mappings: Mutex<Mappings>
   private let readableEnd: Atomic<UInt64>
   private let verified = VerifiedNodes()
+  private let patchedNodes: NodeCache
 
   /// The mappings of one file. Each lives as long as the file, because the bytes that were read lie in it.
   private struct Mappings {
@@ -28,8 +29,10 @@ final class DataFile: Sendable {
   }
 
   init(
-    file: any DiskFile, header: FileHeader, readsMapped: Bool, counters: Counters, sizes: MappingSizes = .platform
+    file: any DiskFile, header: FileHeader, readsMapped: Bool, counters: Counters, sizes: MappingSizes = .platform,
+    nodeCacheSize: Int = NodeCache.usualSize
   ) throws(StorageError) {
+    patchedNodes = NodeCache(size: header.has(.nodeDeltas) ? nodeCacheSize : 0)
     self.file = file
     self.header = header
     self.counters = counters
@@ -58,6 +61,7 @@ final class DataFile: Sendable {
   static let none = DataFile()
 
   private init() {
+    patchedNodes = NodeCache(size: 0)
     file = AbsentFile()
     header = FileHeader(identity: StoreIdentity(high: 0, low: 0, generation: 0, created: 0), seed: 0)
     dictionaries = nil
@@ -168,12 +172,60 @@ final class DataFile: Sendable {
     var block: MemoryBlock?
     let view = try view(at: pointer, keeping: &block)
     defer { withExtendedLifetime(block) {} }
-    return try FreshNode(copyingStored: view)
+    let fresh = try FreshNode(copyingStored: view)
+    fresh.base = try base(of: pointer) ?? pointer
+    return fresh
   }
 
-  /// A node, with its check verified, without counting the read. The view is valid as long as the file, or the block if there is one.
+  /// The whole node of which a stored one is patches. Returns nil if the node is whole itself.
+  func base(of pointer: NodePointer) throws(StorageError) -> NodePointer? {
+    var block: MemoryBlock?
+    let bytes = try storedBytes(of: pointer, keeping: &block)
+    defer { withExtendedLifetime(block) {} }
+    return NodeDelta.isOne(bytes) ? try NodeDelta(bytes, offset: pointer.offset).base : nil
+  }
+
+  /// The bytes that are live because of a node: its own, and those of its base.
+  func liveBytes(of pointer: NodePointer) throws(StorageError) -> UInt64 {
+    UInt64(pointer.length) + UInt64(try base(of: pointer)?.length ?? 0)
+  }
+
+  /// A whole node, with its check verified, without counting the read. The view is valid as long as the file, or the block if there is one.
   @inline(__always)
   func view(at pointer: NodePointer, keeping block: inout MemoryBlock?) throws(StorageError) -> NodeView {
+    // Most nodes that are this short are deltas. Those that are known need not be looked at.
+    if pointer.length <= NodeDelta.usualLength, let known = patchedNodes[pointer] {
+      block = known
+      return try NodeView(UnsafeRawBufferPointer(known.bytes), offset: pointer.offset)
+    }
+    let bytes = try storedBytes(of: pointer, keeping: &block)
+    if NodeDelta.isOne(bytes) { return try patched(bytes, pointer, keeping: &block) }
+    return try NodeView(bytes, offset: pointer.offset)
+  }
+
+  /// The node that a stored delta stands for. No other place applies patches.
+  ///
+  /// A transaction that is not committed has whole nodes only, so the cache has none of its nodes.
+  @inline(never)
+  private func patched(
+    _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?
+  ) throws(StorageError) -> NodeView {
+    let delta = try NodeDelta(bytes, offset: pointer.offset)
+    var baseBlock: MemoryBlock?
+    let base = try storedBytes(of: delta.base, keeping: &baseBlock)
+    let whole = try delta.applied(to: try NodeView(base, offset: delta.base.offset))
+    withExtendedLifetime(baseBlock) {}
+    counters.nodesPatched.addLoosely(1)
+    if pointer.length <= NodeDelta.usualLength { patchedNodes.insert(whole, at: pointer) }
+    block = whole
+    return try NodeView(UnsafeRawBufferPointer(whole.bytes), offset: pointer.offset)
+  }
+
+  /// The bytes of a node as they are stored, with their check verified.
+  @inline(__always)
+  private func storedBytes(
+    of pointer: NodePointer, keeping block: inout MemoryBlock?
+  ) throws(StorageError) -> UnsafeRawBufferPointer {
     let offset = pointer.offset
     let count = Int(pointer.length)
     let limit = end
@@ -183,7 +235,7 @@ final class DataFile: Sendable {
     let bytes: UnsafeRawBufferPointer
     if let start = mapped(offset, count) {
       bytes = UnsafeRawBufferPointer(start: start, count: count)
-      if verified.contains(pointer) { return try NodeView(bytes, offset: offset) }
+      if verified.contains(pointer) { return bytes }
     } else {
       let read = try read(at: offset, count: count, what: "tree node")
       block = read
@@ -193,7 +245,7 @@ final class DataFile: Sendable {
       throw .damaged(what: "tree node", offset: offset)
     }
     if isMapped { verified.insert(pointer) }
-    return try NodeView(bytes, offset: offset)
+    return bytes
   }
 }
 
@@ -257,6 +309,7 @@ final class Counters: Sendable {
   let commits = Counter()
   let nodesWritten = Counter()
   let nodeBytesWritten = Counter()
+  let nodesPatched = Counter()
 
   var counts: WorkCounts {
     var counts = WorkCounts()
@@ -269,6 +322,7 @@ final class Counters: Sendable {
     counts.commits = commits.value
     counts.nodesWritten = nodesWritten.value
     counts.nodeBytesWritten = nodeBytesWritten.value
+    counts.nodesPatched = nodesPatched.value
     return counts
   }
 }

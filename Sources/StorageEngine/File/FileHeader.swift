@@ -14,6 +14,7 @@ package enum StoreFeature: UInt64, Sendable, CaseIterable {
   case compressedValues = 1
   /// Reserved for later programs, so that this one can say what it lacks.
   case encryptedFrames = 2
+  /// Nodes that are patches of the nodes that they replace (`NodeDelta`).
   case nodeDeltas = 4
   /// Commits that were made in other stores, with the part of their descent that their links do not record (`Pedigree`).
   case commitsOfOthers = 8
@@ -41,7 +42,7 @@ struct FileHeader: Hashable, Sendable {
   static let magic: [UInt8] = [0x53, 0x74, 0x72, 0x61, 0x74, 0x61, 0x0D, 0x0A]
   static let currentVersion: UInt32 = 1
   /// Features that this program knows and can read.
-  static let knownFeatures = StoreFeature.commitsOfOthers.rawValue | StoreFeature.compressedValues.rawValue
+  static let knownFeatures = [StoreFeature.compressedValues, .nodeDeltas, .commitsOfOthers].reduce(0) { $0 | $1.rawValue }
 
   var requiredFeatures: UInt64 = 0
   var optionalFeatures: UInt64 = 0

@@ -179,6 +179,6 @@ extension FileStore {
     if has(.commitsOfOthers) { return }
     try refresh()
     if has(.commitsOfOthers) { return }
-    _ = try compact(.all, switchingOn: .commitsOfOthers)
+    _ = try compact(.all, switching: (.commitsOfOthers, isOn: true))
   }
 }

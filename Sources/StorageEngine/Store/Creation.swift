@@ -7,10 +7,12 @@ struct Creation {
 
   private static let firstZeros: UInt64 = 48 << 10
 
-  func run() throws(StorageError) {
+  func run(writesDeltas: Bool) throws(StorageError) {
     let identity = StoreIdentity(
       high: disk.randomNumber(), low: disk.randomNumber(), generation: 1, created: disk.now())
-    let page = FileHeader(identity: identity, seed: disk.randomNumber()).encoded()
+    var header = FileHeader(identity: identity, seed: disk.randomNumber())
+    if writesDeltas { header.requiredFeatures = StoreFeature.nodeDeltas.rawValue }
+    let page = header.encoded()
     try inDraft { draft throws(StorageError) in
       try engineCall { () throws(DiskError) in
         try draft.file.write(page, at: 0)

@@ -50,7 +50,7 @@ package final class FileStore: Engine {
   package static func create(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
-    try Creation(disk: disk, folder: path).run()
+    try Creation(disk: disk, folder: path).run(writesDeltas: options.writesDeltas)
     return try open(at: path, options: options, disk: disk)
   }
 
@@ -60,7 +60,7 @@ package final class FileStore: Engine {
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
     do {
-      try Creation(disk: disk, folder: path, patience: options.lockPatience).run()
+      try Creation(disk: disk, folder: path, patience: options.lockPatience).run(writesDeltas: options.writesDeltas)
     } catch .alreadyExists where exists(at: path, disk: disk) {
     }
     return try open(at: path, options: options, disk: disk)
@@ -133,6 +133,9 @@ package final class FileStore: Engine {
 
   /// The end of the newest commit known here: the bytes of data without the zeros ahead.
   package var dataBytes: UInt64 { publication.current.chain.end.bytes }
+
+  /// The bytes of data that the newest commit does not need.
+  package var historyBytes: UInt64 { dataBytes.subtractingClamped(FileLayout.firstFrame.bytes + head.commit.liveBytes) }
 
   // MARK: Ending
 

@@ -36,7 +36,8 @@ struct Reading: Sendable {
     let header = try FileHeader(reading: handle, of: folder, on: disk)
     if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
     let file = try DataFile(
-      file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
+      file: handle, header: header, readsMapped: options.readsMapped, counters: counters,
+      nodeCacheSize: options.nodeCacheSize)
     let end = try engineCall { () throws(DiskError) in try handle.status.end }
     file.extend(to: end)
     let result = try Opening(file: file, limit: min(limit ?? end, end), left: left).run()

@@ -24,6 +24,12 @@ package struct StoreOptions: Sendable {
   /// How many bytes a compaction writes between two syncs, from which it goes on after a crash. Commits wait for these syncs. So there are
   /// few of them, and most of their bytes were brought to the disk before.
   var compactionSyncDistance: UInt64 = 16 << 20
+  /// Whether a store that is made writes nodes as patches of the nodes that they replace. Programs from before that refuse it.
+  package var writesDeltas = true
+  /// The number of bytes up to which the patches of a node are written instead of the whole node.
+  var deltaLimit = NodeDelta.mostBytes
+  /// The number of bytes that the nodes made whole from patches may take in memory, for each open file.
+  package var nodeCacheSize = NodeCache.usualSize
   /// The commits to keep after idleness, and when a written store is closed, if more of it is dead than alive; all if nil.
   package var retention: Retention?
   /// Whether a compaction compresses the values of a tree of records, by its name and its attributes. If there is no answer, those that are
@@ -162,6 +168,8 @@ package struct WorkCounts: Sendable, Hashable {
   package var commits: UInt64 = 0
   package var nodesWritten: UInt64 = 0
   package var nodeBytesWritten: UInt64 = 0
+  /// How often a node was made whole from patches, instead of taken from the cache.
+  package var nodesPatched: UInt64 = 0
   /// How often a caller waited for a server.
   package var roundTrips: UInt64 = 0
 

@@ -12,6 +12,8 @@ final class FreshNode: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var capacity: Int
   @exclusivity(unchecked) private(set) var length: Int
   @exclusivity(unchecked) var children: FreshChildren
+  /// The whole stored node of which this one may be written as patches; none if there is none.
+  @exclusivity(unchecked) var base = NodePointer.none
 
   private init(capacity: Int, length: Int, children: FreshChildren = FreshChildren()) {
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
@@ -33,6 +35,7 @@ final class FreshNode: @unchecked Sendable {
   convenience init(copying node: FreshNode) {
     self.init(capacity: max(node.length + 160, FreshNode.usualCapacity), length: node.length, children: node.children)
     memory.copyMemory(from: node.memory, byteCount: node.length)
+    base = node.base
   }
 
   /// A node without cells; it must get one before it is read.

@@ -20,7 +20,7 @@ struct TreeEditor: Sendable {
       let new = try payload(nil)
       let leaf = FreshNode(form: form(for: new), level: 0)
       try insert(new, key, into: leaf, at: 0)
-      dropStoredRoot()
+      try dropStoredRoot(in: file)
       root = TreeRoot(pointer: .fresh(count: 1), fresh: leaf)
       return true
     }
@@ -264,6 +264,7 @@ struct TreeEditor: Sendable {
       left.children = node.children.part(0..<cut)
     }
     node.take(left)
+    node.base = .none
     freshBytes += FreshNode.usualCapacity / 2
     return Split(key: key, right: right, count: count)
   }
@@ -320,9 +321,10 @@ struct TreeEditor: Sendable {
     guard leftLength + rightView.view.length <= NodeView.targetSize * 3 / 4 else { return }
     let key = try view.key(left + 1)
     let count = try view.childCount(left) + (try view.childCount(left + 1))
-    if node.children[left + 1] == nil { replacedNodeBytes += try UInt64(view.pointer(left + 1).length) }
+    if node.children[left + 1] == nil { replacedNodeBytes += try file.liveBytes(of: view.pointer(left + 1)) }
     let target = try ownChild(left, of: .passUnretained(node), file: file).takeUnretainedValue()
     try target.append(rightView, firstKey: key)
+    target.base = .none
     try node.removeCell(at: left + 1)
     node.setChildCount(at: left, count)
   }
@@ -346,15 +348,15 @@ struct TreeEditor: Sendable {
     if root.fresh == nil {
       root.fresh = try file.freshNode(at: root.pointer)
       freshBytes += FreshNode.usualCapacity
-      dropStoredRoot()
+      try dropStoredRoot(in: file)
     } else if !isKnownUniquelyReferenced(&root.fresh) {
       root.fresh = root.fresh.map { FreshNode(copying: $0) }
     }
   }
 
-  private mutating func dropStoredRoot() {
+  private mutating func dropStoredRoot(in file: DataFile) throws(StorageError) {
     guard !root.pointer.isNone else { return }
-    replacedNodeBytes += UInt64(root.pointer.length)
+    replacedNodeBytes += try file.liveBytes(of: root.pointer)
     root.pointer = .fresh(count: root.pointer.count)
   }
 
@@ -374,7 +376,7 @@ struct TreeEditor: Sendable {
     let copy = try file.freshNode(at: pointer)
     // Levels fall by one, so that no damage makes a walk endless.
     guard Int(try copy.view.level) + 1 == Int(view.level) else { throw view.damage }
-    replacedNodeBytes += UInt64(pointer.length)
+    replacedNodeBytes += try file.liveBytes(of: pointer)
     freshBytes += copy.capacity
     node.setChild(copy, .fresh(count: pointer.count), at: index)
     return copy

@@ -84,12 +84,13 @@ extension Verifier {
     do {
       let node = try file.node(at: pointer)
       fact.level = node.view.level
+      fact.nodeBytes = try file.liveBytes(of: pointer)
       if let level, node.view.level != level { throw node.view.damage }
       try walk(node.view, pointer, from: first, to: last, tree, &fact)
     } catch {
       fact.isDamaged = true
       let range = "\(pointer.count) entries from \(key(first)) to \(key(last))"
-      tell(pointer, tree, "it is not what was written", saved: tree.role.whatIsSaved(range))
+      tell(pointer, tree, problem(of: pointer), saved: tree.role.whatIsSaved(range))
     }
     nodes[pointer.offset] = fact
     return fact
@@ -142,6 +143,14 @@ extension Verifier {
 
   private mutating func tell(_ pointer: NodePointer, _ tree: WalkedTree, _ problem: String, saved: String = "") {
     damage("tree node", pointer.offset, commit: tree.commit, tree: tree.name, problem, saved: saved)
+  }
+
+  /// Why a node cannot be read: because of its own bytes, or because of those of its base.
+  private func problem(of pointer: NodePointer) -> String {
+    guard let base = try? file.base(of: pointer), (try? file.node(at: base)) == nil else {
+      return "it is not what was written"
+    }
+    return "it has patches of the tree node at byte \(base.offset), which is not what was written"
   }
 
   private func key(_ key: [UInt8]?) -> String {

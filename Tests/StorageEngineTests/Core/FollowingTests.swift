@@ -275,10 +275,10 @@ struct FollowingTests {
     try store.close()
     #expect(throws: StorageError.closed) { try store.beginBlocking() }
     var header = try FileHeader(reading: SystemDisk().open(folder.store() + "/data", .read), path: "")
-    header.requiredFeatures = 6
+    header.requiredFeatures = 1 << 20 | 6
     let file = try SystemDisk().open(folder.store() + "/data", .readWrite)
     try header.encoded().withUnsafeBytes { try file.write($0, at: 0) }
-    #expect(throws: StorageError.newerFormat(version: 1, requiredFeatures: 6)) {
+    #expect(throws: StorageError.newerFormat(version: 1, requiredFeatures: 1 << 20 | 2)) {
       try FileStore.open(at: folder.store(), options: StoreOptions())
     }
   }

@@ -301,7 +301,10 @@ struct LiveBytes {
   private func nodes(_ pointer: NodePointer) throws -> UInt64 {
     if pointer.isNone { return 0 }
     let node = try view.file.node(at: pointer)
+    // A node that is stored as patches keeps the node alive of which it is.
+    let stored = try view.file.bytes(at: pointer.offset, count: Int(pointer.length), what: "")
     var sum = UInt64(pointer.length)
+    if stored[0] == 5 { sum += UInt64(stored[10]) + UInt64(stored[11]) << 8 }
     if node.view.form == .inner {
       for index in 0..<node.view.count { sum += try nodes(node.view.pointer(index)) }
     }

@@ -98,6 +98,7 @@ extension View {
   private func collect(_ pointer: NodePointer, _ pieces: inout [FileOffset: UInt64]) throws {
     if pointer.isNone { return }
     pieces[pointer.offset] = UInt64(pointer.length)
+    if let base = try file.base(of: pointer) { pieces[base.offset] = UInt64(base.length) }
     let node = try file.node(at: pointer)
     guard node.view.form == .inner else { return }
     for index in 0..<node.view.count { try collect(node.view.pointer(index), &pieces) }

@@ -1,0 +1,218 @@
+/// A stored node that consists of its differences from another node, its base. The base is whole, and lies before it in the file.
+///
+/// ```
+/// 0     1      2                  4                                   16
+/// 5     level  number of patches  base: offset 6, length 2, check 4   patches …
+/// ```
+///
+/// A patch begins with a varint: four times the index of one of the base's cells, plus the operation. A replacement has the cell's new
+/// fixed part. An insertion, before that cell, has a length and that number of bytes of a cell. A removal has nothing. Indexes ascend;
+/// only an insertion is followed by a patch of the same index.
+///
+/// Nothing in the bytes is trusted: whatever does not fit throws `damaged`.
+struct NodeDelta {
+  static let form: UInt8 = 5
+  static let headerSize = 16
+  /// The number of bytes of patches up to which a node is written as a delta. At 64 a commit into two indexes of 100,000 entries would take
+  /// a third more bytes, because more nodes are written whole; at 512 a quarter more, because patches are written again and again.
+  static let mostBytes = 128
+  /// The longest delta that a writer makes. A reader takes longer ones, too, and does not keep their nodes.
+  static let usualLength = headerSize + mostBytes
+
+  enum Operation: UInt64 { case replace, insert, remove }
+
+  /// The base, without a count.
+  let base: NodePointer
+  private let bytes: UnsafeRawBufferPointer
+  private let offset: FileOffset
+
+  @inline(__always)
+  static func isOne(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.first == form }
+
+  /// `bytes` must outlive the delta.
+  init(_ bytes: UnsafeRawBufferPointer, offset: FileOffset) throws(StorageError) {
+    guard NodeDelta.isOne(bytes), bytes.count >= NodeDelta.headerSize else {
+      throw .damaged(what: "tree node", offset: offset)
+    }
+    base = NodePointer(
+      offset: FileOffset(take: bytes, at: 4), length: loadInteger(UInt16.self, bytes, at: 10),
+      check: loadInteger(UInt32.self, bytes, at: 12), count: 0)
+    self.bytes = bytes
+    self.offset = offset
+    guard !base.isNone, base.offset + UInt64(base.length) <= offset else {
+      throw .damaged(what: "tree node", offset: offset)
+    }
+  }
+
+  // MARK: Reading
+
+  /// Applies the patches. Returns the whole node.
+  func applied(to base: NodeView) throws(StorageError) -> MemoryBlock {
+    try base.checkCells()
+    var (count, size) = (base.count, base.end(base.count - 1))
+    var patches = try patches(of: base)
+    while let patch = try patches.next() {
+      switch patch.operation {
+      case .replace: size += patch.bytes.count - (try base.fixed(patch.index).count)
+      case .insert: (count, size) = (count + 1, size + patch.bytes.count)
+      case .remove: (count, size) = (count - 1, size - (try base.cell(patch.index).count))
+      }
+    }
+    let heap = NodeView.headerSize + 2 * count + base.prefixLength
+    guard count > 0, heap + size <= UInt16.max else { throw .damaged(what: "tree node", offset: offset) }
+    let block = MemoryBlock(count: heap + size)
+    var copy = CellCopy(from: base, into: block.bytes, count: count)
+    patches = try self.patches(of: base)
+    while let patch = try patches.next() {
+      copy.take(upTo: patch.index)
+      switch patch.operation {
+      case .replace: copy.put(patch.bytes, try base.suffix(patch.index), insteadOf: 1)
+      case .insert: copy.put(patch.bytes, .none, insteadOf: 0)
+      case .remove: copy.skip()
+      }
+    }
+    copy.take(upTo: base.count)
+    return block
+  }
+
+  private func patches(of base: NodeView) throws(StorageError) -> Patches {
+    guard base.level == bytes[1] else { throw .damaged(what: "tree node", offset: offset) }
+    var reader = ByteReader(bytes, what: "tree node", offset: offset)
+    try reader.skip(NodeDelta.headerSize)
+    return Patches(base: base, reader: reader, left: Int(loadInteger(UInt16.self, bytes, at: 2)))
+  }
+
+  private struct Patches {
+    let base: NodeView
+    var reader: ByteReader
+    var left: Int
+    /// The lowest index that the next patch may have.
+    var least = 0
+
+    /// The next patch, with its new fixed part or its new cell. Returns nil at the end.
+    mutating func next() throws(StorageError) -> (operation: Operation, index: Int, bytes: UnsafeRawBufferPointer)? {
+      guard left > 0 else {
+        if reader.remaining > 0 { throw reader.damage }
+        return nil
+      }
+      left -= 1
+      let head = try reader.varint()
+      guard let operation = Operation(rawValue: head & 3), head >> 2 <= UInt64(base.count) else { throw reader.damage }
+      let index = Int(head >> 2)
+      guard index >= least, operation == .insert || index < base.count else { throw reader.damage }
+      least = operation == .insert ? index : index + 1
+      switch operation {
+      case .replace: return (operation, index, try reader.take(try base.fixedSize(of: reader.rest)))
+      case .insert:
+        let cell = try reader.take(try reader.varint())
+        _ = try base.fixedSize(of: cell)
+        return (operation, index, cell)
+      case .remove: return (operation, index, .none)
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  /// Appends a node to an empty buffer as a delta. Returns false, with something in the buffer, if the nodes differ in form, level or
+  /// prefix, if the patches take more than `limit` bytes, or if the delta takes more than two fifths of the node.
+  static func write(
+    _ node: NodeView, from base: NodeView, at pointer: NodePointer, limit: Int, into buffer: ByteBuffer
+  ) throws(StorageError) -> Bool {
+    let most = min(headerSize + limit, node.length * 2 / 5)
+    guard node.form == base.form, node.level == base.level, compareBytes(node.prefix, base.prefix) == 0 else {
+      return false
+    }
+    buffer.append(byte: form)
+    buffer.append(byte: node.level)
+    buffer.append(UInt16(0))
+    buffer.append(pointer)
+    buffer.removeLast(to: headerSize)
+    var (old, new, patches) = (0, 0, 0)
+    func begin(_ operation: Operation) {
+      buffer.append(varint: UInt64(old) << 2 | operation.rawValue)
+      patches += 1
+    }
+    while buffer.count <= most, old < base.count || new < node.count {
+      if old < base.count, new < node.count, compareBytes(try base.suffix(old), try node.suffix(new)) == 0 {
+        let fixed = try node.fixed(new)
+        if compareBytes(fixed, try base.fixed(old)) != 0 {
+          begin(.replace)
+          buffer.append(fixed)
+        }
+        (old, new) = (old + 1, new + 1)
+      } else if old < base.count, try !node.hasSuffix(try base.suffix(old), from: new) {
+        begin(.remove)
+        old += 1
+      } else {
+        let cell = try node.cell(new)
+        begin(.insert)
+        buffer.append(varint: UInt64(cell.count))
+        buffer.append(cell)
+        new += 1
+      }
+    }
+    guard buffer.count <= most else { return false }
+    buffer.mutableBytes.storeBytes(of: UInt16(patches).littleEndian, toByteOffset: 2, as: UInt16.self)
+    return true
+  }
+}
+
+extension NodeView {
+  fileprivate func hasSuffix(_ suffix: UnsafeRawBufferPointer, from first: Int) throws(StorageError) -> Bool {
+    for index in first..<count where try compareBytes(self.suffix(index), suffix) == 0 { return true }
+    return false
+  }
+}
+
+/// Cells of a node on their way into a new one behind the same prefix. The caller has checked the cells, and that all have room.
+private struct CellCopy {
+  private let source: NodeView
+  private let ends: UnsafeMutableRawBufferPointer
+  private let heap: UnsafeMutableRawBufferPointer
+  /// The next cell of the source.
+  private var next = 0
+  private var count = 0
+  private var size = 0
+
+  init(from source: NodeView, into node: UnsafeMutableRawBufferPointer, count: Int) {
+    self.source = source
+    let cells = NodeView.headerSize + 2 * count
+    ends = UnsafeMutableRawBufferPointer(rebasing: node[NodeView.headerSize..<cells])
+    heap = UnsafeMutableRawBufferPointer(rebasing: node[(cells + source.prefixLength)...])
+    node.copyMemory(from: UnsafeRawBufferPointer(start: source.base, count: NodeView.headerSize))
+    node.storeBytes(of: UInt16(count).littleEndian, toByteOffset: 2, as: UInt16.self)
+    UnsafeMutableRawBufferPointer(rebasing: node[cells...]).copyMemory(from: source.prefix)
+  }
+
+  private func start(of cell: Int) -> Int { cell == 0 ? 0 : source.end(cell - 1) }
+
+  /// Copies the source's cells before an index that were not copied or left out.
+  mutating func take(upTo index: Int) {
+    let start = start(of: next)
+    let bytes = UnsafeRawBufferPointer(start: source.base + source.heap + start, count: self.start(of: index) - start)
+    for cell in next..<index { setEnd(source.end(cell) - start + size) }
+    append(bytes)
+    next = index
+  }
+
+  /// Adds a cell of two parts, and leaves out the source's next `cells`.
+  mutating func put(_ fixed: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, insteadOf cells: Int) {
+    append(fixed)
+    append(rest)
+    setEnd(size)
+    next += cells
+  }
+
+  mutating func skip() { next += 1 }
+
+  private mutating func setEnd(_ end: Int) {
+    ends.storeBytes(of: UInt16(end).littleEndian, toByteOffset: 2 * count, as: UInt16.self)
+    count += 1
+  }
+
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    UnsafeMutableRawBufferPointer(rebasing: heap[size...]).copyMemory(from: bytes)
+    size += bytes.count
+  }
+}
