@@ -71,9 +71,9 @@ struct CompressedValueTests {
   func onAndOff() throws {
     let disk = try library()
     let store = try filled(disk)
-    #expect(try header(disk).requiredFeatures == 0)
+    #expect(try !header(disk).has(.compressedValues))
     let before = try store.compact(.last(1)).bytesAfter
-    #expect(try header(disk).requiredFeatures == 1)
+    #expect(try header(disk).has(.compressedValues))
     let tree = try #require(try store.head.tree(Self.cities))
     #expect(try #require(try tree.compressedShare()) < 0.4)
     try expectCities(store)
@@ -88,7 +88,7 @@ struct CompressedValueTests {
     let plain = try FileStore.open(at: Self.path, options: .plain, disk: disk)
     let after = try plain.compact(.last(1)).bytesAfter
     #expect(after > before)
-    #expect(try header(disk).requiredFeatures == 0)
+    #expect(try !header(disk).has(.compressedValues))
     #expect(try header(disk).firstFrame == FileLayout.firstFrame)
     #expect(try plain.head.tree(Self.cities)?.compressedShare() == nil)
     try expectCities(plain)
@@ -110,7 +110,8 @@ struct CompressedValueTests {
     try store.compact(.last(1))
     #expect(try header(disk).has(.compressedValues) == isCompressed)
     try store.admitCommitsOfOthers()
-    #expect(try header(disk).requiredFeatures == (isCompressed ? 9 : 8))
+    let both = StoreFeature.commitsOfOthers.rawValue | StoreFeature.nodeDeltas.rawValue
+    #expect(try header(disk).requiredFeatures == both | (isCompressed ? StoreFeature.compressedValues.rawValue : 0))
     try expectCities(store)
     try store.copy(to: "/library/copy.strata")
     let copy = try FileStore.open(at: "/library/copy.strata", options: StoreOptions(), disk: disk)
@@ -128,7 +129,7 @@ struct CompressedValueTests {
     let store = try filled(disk, options)
     try store.compact(.all)
     let bytes = try #require(disk.image.contents(at: Self.path + "/data")?.array)
-    #expect(bytes[16..<32].allSatisfy { $0 == 0 } && bytes[80..<508].allSatisfy { $0 == 0 })
+    #expect(bytes[16] & 1 == 0 && bytes[80..<508].allSatisfy { $0 == 0 })
     #expect(bytes[16_384..<16_388].elementsEqual("Fram".utf8))
     #expect(FrameMap(bytes).frames.count == 1)
   }
@@ -195,7 +196,8 @@ struct CompressedValueTests {
     let open = StoreComparison(store: runner.store, model: runner.model)
     #expect(try open.checkAll(promised: newest) == newest)
     try open.checkBytes()
-    if seed < 60 { for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) } }
+    // Trees that are dropped and made again have pasts that the model does not know.
+    if seed % 2 == 1, seed < 60 { for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) } }
     try runner.store.close()
     let again = try FileStore.open(at: "/model.strata", options: StoreOptions(readsMapped: false), disk: disk)
     #expect(again.publication.current.file.dictionaries != nil)
