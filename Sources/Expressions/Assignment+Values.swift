@@ -13,6 +13,9 @@ extension Assignment.Expression {
     case .upper(let inner): return try Self.changeText(inner.value(in: document)) { $0.uppercased() }
     case .trim(let inner): return try Self.changeText(inner.value(in: document)) { $0.trimmingSpaces }
     case .length(let inner): return try Self.length(of: inner.value(in: document))
+    case .date(let inner): return try Self.date(of: inner.value(in: document))
+    case .choice(let condition, let first, let second):
+      return try (condition.holds(for: document) ? first : second).value(in: document)
     case .replace(let inner, let pattern, let template):
       return try Self.changeText(inner.value(in: document)) { pattern.replacing(in: $0, with: template) }
     }
@@ -26,6 +29,8 @@ extension Assignment.Expression {
     case (.string(let left), .string(let right)) where symbol == .plus: return .string(left + right)
     case (.date(let date), .number(let seconds)) where symbol == .plus: return .date(date + seconds.double)
     case (.date(let date), .number(let seconds)) where symbol == .minus: return .date(date - seconds.double)
+    case (.date(let left), .date(let right)) where symbol == .minus:
+      return .number(try compute(NumberText(left), .minus, NumberText(right)))
     case (.number(let left), .number(let right)): return .number(try compute(left, symbol, right))
     default:
       let wrong = if case .number = left { right } else { left }
@@ -66,6 +71,16 @@ extension Assignment.Expression {
       return .string(changed)
     default: throw .refused(reason: "\(value.compactText(limit: 20)) is not a text")
     }
+  }
+
+  private static func date(of value: Document) throws(DocumentError) -> Document {
+    switch value {
+    case .null, .date: return value
+    case .number(let seconds): return .date(seconds.double - Double(DateText.referenceSeconds))
+    case .string(let text): if let date = DateText.parse(text) { return .date(date) }
+    default: break
+    }
+    throw .refused(reason: "\(value.compactText(limit: 20)) is not a date")
   }
 
   private static func length(of value: Document) throws(DocumentError) -> Document {

@@ -1,10 +1,11 @@
 package import Documents
 
-/// A change of one field, as it is typed: `price = price * 1.1`.
+/// A change of one field, or a field that is computed, as it is typed: `price = price * 1.1`.
 ///
 /// * Paths and literals as in filters; `null`.
 /// * `+ - * /` and brackets, exact in decimal digits; an endless quotient is rounded to 34 digits. `+` also joins texts.
 /// * `lower(X) upper(X) trim(X) length(X) replace(X, /RE/, "TEXT")` with `$1`…`$9` for groups.
+/// * `date(X)` of a text or of seconds since 1970; a date minus a date is seconds. `if(CONDITION, X, Y)` with a condition of filters.
 ///
 /// A result computed from null is null. A field of an integer stays one: a result with a fraction is an error.
 package struct Assignment: Hashable, Sendable {
@@ -32,7 +33,9 @@ package struct Assignment: Hashable, Sendable {
     case upper(Expression)
     case trim(Expression)
     case length(Expression)
+    case date(Expression)
     case replace(Expression, Pattern, with: String)
+    case choice(Filter.Condition, Expression, Expression)
   }
 
   enum Operator: Hashable, Sendable { case plus, minus, times, divided }
@@ -141,6 +144,7 @@ private struct AssignmentParser {
   private mutating func function() throws(ExpressionError) -> Assignment.Expression? {
     let names: [(String, (Assignment.Expression) -> Assignment.Expression)] = [
       ("lower", { .lower($0) }), ("upper", { .upper($0) }), ("trim", { .trim($0) }), ("length", { .length($0) }),
+      ("date", { .date($0) }),
     ]
     let before = scanner
     for (name, make) in names where scanner.take(word: name) {
@@ -149,6 +153,7 @@ private struct AssignmentParser {
       guard scanner.take(")") else { throw scanner.expected("“)”") }
       return make(argument)
     }
+    scanner = before
     if scanner.take(word: "replace"), scanner.take("(") {
       let argument = try sum()
       try comma()
@@ -157,6 +162,18 @@ private struct AssignmentParser {
       guard let template = try scanner.string() else { throw scanner.expected("a text in quotes") }
       guard scanner.take(")") else { throw scanner.expected("“)”") }
       return .replace(argument, pattern, with: template)
+    }
+    scanner = before
+    if scanner.take(word: "if"), scanner.take("(") {
+      var conditions = FilterParser(scanner)
+      let condition = try conditions.alternatives()
+      scanner = conditions.scanner
+      try comma()
+      let first = try sum()
+      try comma()
+      let second = try sum()
+      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      return .choice(condition, first, second)
     }
     // A field may have the name of a function.
     scanner = before

@@ -5,12 +5,15 @@ struct FilterParser {
   /// The depth to which brackets and `not` may be nested.
   private static let depthLimit = 200
 
-  private var scanner: ExpressionScanner
+  private(set) var scanner: ExpressionScanner
   private var depth = 0
   /// Texts and numbers at places where only a field is possible.
   private(set) var namesInQuotes: [DocumentPath] = []
 
   init(_ text: String) { scanner = ExpressionScanner(text) }
+
+  /// Reads a condition within another expression.
+  init(_ scanner: ExpressionScanner) { self.scanner = scanner }
 
   mutating func filter() throws(ExpressionError) -> Filter.Condition {
     let condition = try alternatives()
@@ -21,7 +24,7 @@ struct FilterParser {
     return condition
   }
 
-  private mutating func alternatives() throws(ExpressionError) -> Filter.Condition {
+  mutating func alternatives() throws(ExpressionError) -> Filter.Condition {
     var parts = [try conjunction()]
     while scanner.take(word: "or") || scanner.take("||") { parts.append(try conjunction()) }
     return parts.count == 1 ? parts[0] : .any(parts)

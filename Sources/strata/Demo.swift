@@ -30,12 +30,12 @@ extension Program {
     }
     if !exists || arguments.has("--again") { try await writeSample(to: url, citiesFile: arguments.value("--cities")) }
 
-    return try await showSample(path, arguments) { try DiskPersistence(readWriteURL: url) }
+    return try await showSample(path, arguments, isNew: !exists) { try DiskPersistence(readWriteURL: url) }
   }
 
   /// Opens the browser on the sample with the app's types; it is warmed up from the start if requested.
   @MainActor static func showSample<Store: Persistence<ReadWrite>>(
-    _ path: String, _ arguments: VerbArguments, in open: @escaping @Sendable () throws -> Store
+    _ path: String, _ arguments: VerbArguments, isNew: Bool = false, in open: @escaping @Sendable () throws -> Store
   ) async throws -> Int32 {
     let shown = shownLocation(path)
     var configuration = BrowserConfiguration(storePath: shown, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
@@ -47,7 +47,9 @@ extension Program {
       var configuration = configuration
       configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
       configuration.startsAtMigration = false
-      configuration.greeting = "Cities of the world: j k move · 5 histogram · gp map · gH history · ? keys"
+      configuration.greeting =
+        "Cities of the world: "
+        + (isNew ? ":tour shows six steps · ? keys" : "j k move · 5 histogram · gp map · gH history · ? keys")
       return .init(
         store: browsable.store, configuration: configuration, files: stateFiles(shown), warmUp: browsable.warmUp)
     }

@@ -27,6 +27,10 @@ struct AssignmentTests {
       ("dims.w = dims.w / 3", "dims", "{\"w\":0.6666666666666666666666666666666667}"),
       ("tags[0] = \"x\"", "tags", "[\"x\",\"b\"]"), ("title = \"it\\'s\"", "title", "\"it's\""),
       ("title = 'x'", "title", "\"x\""), ("lower = lower + 1", "lower", "4"), ("price = 1e3 / 8", "price", "125.0"),
+      ("x = if(stock > 5 and title contains \"Sol\", \"much\", 0)", "x", "\"much\""),
+      ("x = if(none is null, if(stock = 7, 1, 2), 3) + 1", "x", "2"), ("if = stock + 1", "if", "8"),
+      ("x = date(\"2026-11-17\") - date(\"2026-11-16\")", "x", "86400"), ("none = date(none)", "none", "null"),
+      ("x = date(86400) - date(0)", "x", "86400"), ("date = length(tags)", "date", "2"),
       ("stock = 1.5k + 2M", "stock", "2001500"), ("price = 2k / 8", "price", "250.0"),
     ])
   func computes(text: String, field: String, result: String) throws {
@@ -38,7 +42,8 @@ struct AssignmentTests {
     "what cannot be computed is a failure with its reason",
     arguments: [
       "stock = stock * 1.1", "stock = stock / 2", "stock = 1 / 0", "stock = title + 1", "price = \"a\" * 2",
-      "big = big * big", "title = lower(5)", "stock = length(5)", "title.x = 5", "price = 1e900 + 1e-900",
+      "big = big * big", "title = lower(5)", "stock = length(5)",
+      "x = date(title)", "title.x = 5", "price = 1e900 + 1e-900",
     ])
   func failures(text: String) throws {
     let assignment = try Assignment(parsing: text)
@@ -63,7 +68,7 @@ struct AssignmentTests {
     arguments: [
       ("", 1), ("price", 6), ("price = ", 9), ("price = 5 5", 11), ("= 5", 1), ("price = (1", 11),
       ("price = lower(1", 16), ("price = replace(a, 5, \"\")", 20), ("price = replace(a, /(/, \"\")", 21),
-      ("price = 1 +", 12), (". = 5", 3),
+      ("price = 1 +", 12), (". = 5", 3), ("x = if(stock >, 1, 2)", 15), ("x = if(stock > 1, 1)", 20),
     ])
   func refused(text: String, column: Int) {
     #expect { try Assignment(parsing: text) } throws: { error in

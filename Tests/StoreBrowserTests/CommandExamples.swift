@@ -141,6 +141,7 @@ enum CommandExamples {
     .explain: example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
     .frequency: example(.seen("nulls 0"), before: "keys l l"),
     .group: example(.seen("Groups by population"), before: "keys l l l"),
+    .pivot: example(.seen("countrycode × population"), before: "keys l l"),
     .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),
     .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys yp"),
     .narrowColumn: example(
@@ -152,6 +153,9 @@ enum CommandExamples {
     .columnRight: example(.copied(".countrycode"), before: "keys l", after: "keys h yp"),
     .nameView: example(
       .seen("view georgian: countrycode"), before: ": filter countrycode = \"GE\"", argument: "georgian"),
+    .takeViewBack: example(.gone("by population"), before: ": sort population"),
+    .computedColumn: example(
+      .holds { $0.browser.table.row(at: 0)?.cells[".share"]?.text == "0.5" }, argument: "share = population / 2098996"),
     .forgetView: example(
       .holds { $0.browser.session.remembered.views.isEmpty }, before: ": filter countrycode = \"GE\"",
       ": view georgian", argument: "georgian"),
@@ -160,6 +164,7 @@ enum CommandExamples {
   private static let record: [Command: CommandExample] = [
     .reference: example(.seen("Country Georgia"), before: "resize 100x30", argument: "countrycode Country"),
     .label: example(.seen("611717 Asia/Tbilisi"), before: "keys 3", argument: "timezone"),
+    .transpose: example(.seen("Side by side"), before: "keys Space Space"),
     .form: example(.seen("· JSON"), before: "keys 3"),
     .copyValue: example(.copied("თბილისი"), before: "keys l"),
     .copyPath: example(.copied(".geonameid")),
@@ -234,6 +239,7 @@ enum CommandExamples {
   ]
 
   private static let program: [Command: CommandExample] = [
+    .tour: example(.seen("Tour 1 of 6: Look")),
     .warmUp: example(.seen("┏━ 6 Migration")),
     .retry: example(.seen("complete: commit #5")),
     .log: example(.seen("Log of what ran here"), before: "keys M a"),

@@ -80,12 +80,12 @@ struct FeelTests {
     try Sample.change(store, "City", "611717", ".population", to: 7)
     let driver = try driver(160, 40, store: store)
     driver.press(",")
-    #expect(driver.lines.contains { $0.contains("611717") && $0.contains("7→1049498") }, "\(driver.screen)")
+    #expect(driver.lines.contains { $0.contains("611717") && $0.contains("7→1 049 498") }, "\(driver.screen)")
     #expect(driver.status.contains("as of #4"))
     driver.press("j k")
-    #expect(!driver.shows("7→1049498"))
+    #expect(!driver.shows("7→1 049 498"))
     driver.press(".")
-    #expect(driver.shows("1049498→7"))
+    #expect(driver.shows("1 049 498→7"))
   }
 
   @Test("the history beside the table stands at the commit that the table shows, and its changes are those")

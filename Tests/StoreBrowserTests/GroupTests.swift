@@ -100,6 +100,46 @@ struct GroupTests {
     #expect(driver.browser.table.storedCount == descending[1].count)
   }
 
+  @Test(
+    ":pivot counts by two fields as a loop over the records does, steps through figures, and Enter shows a cell's records"
+  )
+  func pivot() throws {
+    let store = try Sample.store()
+    var counts: [[String]: [Double]] = [:]
+    for city in try Sample.cityList(of: store) where city.1[member: "timezone"]?.searchText != "Asia/Tbilisi" {
+      let key = ["countrycode", "timezone"].map { city.1[member: $0]?.searchText ?? "" }
+      counts[key, default: []].append(Double(city.1[member: "population"]?.searchText ?? "") ?? 0)
+    }
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":filter timezone != \"Asia/Tbilisi\"")
+    try driver.play(":pivot countrycode timezone population")
+    func shown() -> [[String]: Double] {
+      let pane = driver.browser.panes[PivotPane.self]
+      var shown: [[String]: Double] = [:]
+      for (row, first) in pane.rows.enumerated() {
+        for (column, second) in pane.columns.enumerated() {
+          guard let value = pane.value(row, column) else { continue }
+          shown[[first.searchText, second.searchText]] = Double(value.searchText)
+        }
+      }
+      return shown
+    }
+    #expect(shown() == counts.mapValues { Double($0.count) } && driver.shows("countrycode × timezone  count"))
+    driver.press("gP")
+    #expect(shown() == counts.mapValues { $0.reduce(0, +) } && driver.shows("sum(population)"))
+    driver.press("gP")
+    for (key, mean) in shown() {
+      #expect(abs(mean - (counts[key] ?? []).reduce(0, +) / Double(counts[key]?.count ?? 1)) < 1e-3)
+    }
+    driver.press("Enter")
+    #expect(driver.status.contains("no record is in this cell"), "\(driver.status)")
+    driver.press("l Enter")
+    #expect(
+      driver.browser.table.source?.filter?.hasPrefix("countrycode = \"CH\" and timezone = \"Europe/Zurich\" and (")
+        == true)
+    #expect(driver.browser.table.storedCount == 4)
+  }
+
   @Test("groups are saved in the order in which they are shown, and no file is replaced")
   func export() throws {
     let file = "/tmp/strata-groups-\(UInt64.random(in: 0 ... .max)).csv"

@@ -249,6 +249,14 @@ import Testing
     #expect(text(.duration, "3723") == "1:02:03")
     #expect(text(.hex, "255") == "0xff")
     #expect(text(.check, "true", .bool) == "✓")
+    let there = TimeText { _ in 3_600 }
+    func moment(_ format: ValueFormat, _ text: String) -> String {
+      format.text(ValueText(text: text, kind: .date), isASCII: false, time: there, now: Sample.now).text
+    }
+    #expect(moment(.local, "2026-11-20T16:00:00Z") == "2026-11-20 17:00")
+    #expect(moment(.relative, "2026-11-17T15:59:00Z") == "3 d ago")
+    #expect(moment(.relative, "2026-11-20T18:00:00Z") == "in 2 h")
+    #expect(moment(.relative, "2026-11-20T15:59:30Z") == "just now" && moment(.relative, "2024-11-19") == "2 y ago")
     for format in ValueFormat.allCases { #expect(text(format, "nonsense", .string) == "nonsense") }
     for odd in ["1e400", "-1", "nan", "99999999999999999999"] {
       for format in ValueFormat.allCases { #expect(!text(format, odd).isEmpty) }

@@ -179,7 +179,7 @@ struct StagingTests {
     try Sample.change(store, "City", "2661552", ".population", to: 777_777)
     driver.tell(.storeStirred)
     let rows = driver.lines.filter { $0.contains("2661552") && $0.contains("Bärn") }
-    #expect(rows.contains { $0.contains("777777") }, "\(driver.screen)")
+    #expect(rows.contains { $0.contains("777 777") }, "\(driver.screen)")
     driver.press("3")
     let field = try #require(driver.lines.first { $0.contains("population") && $0.contains("777777") })
     #expect(!field.contains("121631"), "\(field)")

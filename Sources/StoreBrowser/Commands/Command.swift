@@ -76,6 +76,7 @@ extension Command {
   package static let freezeColumn: Command = "freeze-column"
   package static let columnLeft: Command = "column-left"
   package static let columnRight: Command = "column-right"
+  package static let takeViewBack: Command = "undo-view"
   package static let nameView: Command = "view"
   package static let forgetView: Command = "forget-view"
 

@@ -91,6 +91,9 @@ extension CommandTable {
     ) { browser, _ in browser.findReferrers() },
   ]
 
+  /// The panes whose lines are rows of values.
+  private static let lists: [PaneID] = [.difference, .frequency, .pickaxe, .describe, .group, .pivot, .transpose]
+
   static let table: [CommandEntry] = [
     row(
       .mark, ["Space"], "mark or unmark", "mark", .table,
@@ -106,18 +109,18 @@ extension CommandTable {
         + "otherwise the records are scanned, which Esc cancels. A capital letter in TEXT makes case count, `\"Bern\"` finds "
         + "whole values and `/^San/` is a pattern, `/^san/i` in either case. If no value has TEXT, the cursor goes to the "
         + "column of that name. `/` and `N` is the search backwards.",
-      in: [.table, .index, .history, .record]
+      in: [.table, .index, .history, .record] + lists
     ) { browser, argument in browser.run(.search, on: .table, argument) },
     row(
       .searchColumn, ["g /"], "search this column only", "find here", .table, argument: .init("TEXT"),
       "Searches as `/` does, but only the values of the column under the cursor; `n` and `N` too.", in: [.table]),
     row(
       .searchNext, ["n"], "next match", "next", .table, "Goes to the next match; in a merge to the next open conflict.",
-      in: [.table, .history, .record, .merge]),
+      in: [.table, .history, .record, .merge] + lists),
     row(
       .searchPrevious, ["N"], "previous match", "previous", .table,
       "Goes to the previous match; in a merge to the open conflict before.",
-      in: [.table, .history, .record, .merge]),
+      in: [.table, .history, .record, .merge] + lists),
     row(
       .filter, ["f"], "filter; = for an index range, ! to invert", "filter", .table, argument: .init("EXPR"),
       verb: "records",
@@ -172,6 +175,11 @@ extension CommandTable {
       .columnRight, ["g >"], "move the column right", "column right", .table,
       "Moves the column one place to the right.", in: [.table]),
     row(
+      .takeViewBack, ["U"], "take the last change of the view back", "view back", .table,
+      "Takes back the last change of the filter, the order, the range, or the arrangement, form and computation of columns; "
+        + "again the change before. No record is changed.", in: [.table]
+    ) { browser, _ in browser.takeViewBack() },
+    row(
       .nameView, [], "name the filter and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
       "Keeps the filter of the table under a name; it stands under VIEWS from then on.", in: [.table]
     ) { browser, argument in browser.nameView(argument ?? "") },
@@ -199,11 +207,14 @@ extension CommandTable {
     row(
       .copyValue, ["y y"], "copy the value", "copy", .record,
       "Copies the value to the clipboard by way of the terminal (OSC 52).",
-      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe, .describe, .group]
+      in: [
+        .table, .record, .index, .history, .difference, .frequency, .pickaxe, .describe, .group,
+        .pivot, .transpose,
+      ]
     ) { browser, _ in browser.copyFromRecord(.copyValue) },
     row(
       .copyPath, ["y p"], "copy the path", "copy path", .record, "Copies the path of the field: `.authors[0]`.",
-      in: [.table, .record, .difference]
+      in: [.table, .record, .difference, .transpose]
     ) { browser, _ in browser.copyFromRecord(.copyPath) },
     row(
       .copyKey, ["y k"], "copy the key", "copy key", .record,
@@ -220,7 +231,8 @@ extension CommandTable {
     row(
       .export, ["s"], "save what is shown to a file", "export", .record, argument: .init("FILE", isRequired: false),
       verb: "export",
-      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json`, `.csv` or `.tsv` by its ending.",
+      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json`, `.csv` or `.tsv` by its ending. "
+        + "In other lists it writes their lines.",
       unless: .withoutDatastore.or(.running(.export))
     ) { browser, argument in browser.export(argument ?? "") },
   ]

@@ -72,14 +72,14 @@ package enum CommandTable {
     switch group {
     case .move: moving
     case .places: places
-    case .table: table + formats
+    case .table: table + formats + computedColumns
     case .record: record + references
     case .index: index
     case .history: history
     case .write: writing
     case .exchange: []
     case .migration: migration
-    case .program: program + charts
+    case .program: program + charts + tours
     }
   }
 

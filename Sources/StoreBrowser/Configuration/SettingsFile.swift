@@ -155,8 +155,11 @@ package struct SettingsFile: Sendable {
     for (from, to) in settings.aliases.sorted(by: { $0.key.description < $1.key.description }) {
       line("alias \(from)", to.description)
     }
+    let keymap = Keymap(bindings: settings.bindings)
     for entry in CommandTable.all {
       let keys = settings.bindings[entry.command] ?? entry.keys
+      // A command that has lost a key to another one is left as it is.
+      guard keymap.keys(for: entry.command).count == keys.count else { continue }
       line("bind \(entry.name)", keys.map { $0.replacing(" ", with: "") }.joined(separator: " "))
     }
     return lines.joined(separator: "\n") + "\n"

@@ -100,6 +100,7 @@ extension Browser {
               }),
           ]))
     case let answer as ExportAnswer: session.say(answer.sentence)
+    case let reply as ListExport.Reply: session.say(reply.sentence)
     case let kept as KeptStaged: haveRead(kept.staged, problem: kept.problem)
     case is SaveStagedRequest.Reply: session.keeping.problem = nil
     case let remembered as Remembered: session.remembered = remembered

@@ -41,7 +41,10 @@ extension Browser {
     let frame = frame(of: id, in: layout)
     let isDone = with(id) { pane, session in
       if pane.run(command, argument: argument, frame: frame, in: &session) { return true }
-      guard pane.move(command, argument: argument, frame: frame, in: &session) else { return false }
+      guard
+        pane.move(command, argument: argument, frame: frame, in: &session)
+          || pane.runOnRows(command, argument: argument, in: &session)
+      else { return false }
       pane.reveal(frame, session)
       return true
     }

@@ -19,7 +19,7 @@ extension Browser {
   }
 
   private func draw(size: Size, _ drawings: inout PaneDrawings) -> CellGrid {
-    let layout = Layout(size: size, view: view.kind, focus: focus, mode: mode)
+    let layout = layout(of: size)
     guard !layout.isTooSmall else {
       var grid = CellGrid(size: size)
       grid.write(tooSmallText(size), at: .zero, width: size.columns)
@@ -34,6 +34,7 @@ extension Browser {
     drawings.draw(placed, size: size, session: session)
     drawings.draw(lines, layout)
     var grid = drawings.grid
+    tour?.draw(on: &grid, in: body, theme: session.theme)
     for overlay in overlays {
       let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
       overlay.draw(on: &grid, frame: frame, session: session)

@@ -85,20 +85,12 @@ extension Browser {
 
   mutating func differ(_ argument: String?) {
     guard let argument else {
-      if focus == .table, table.marks.count == 2 { differTwoRecords() }
+      if focus == .table, table.marks.count == 2 { openTransposed(differences: true) }
       return
     }
     let names = argument.split(separator: " ").map(String.init)
     guard let first = names.first else { return }
     session.start(.resolve, ResolveRequest(name: first, purpose: .differenceBase(to: names.dropFirst().first)))
-  }
-
-  private mutating func differTwoRecords() {
-    guard let source = table.source else { return }
-    session.start(
-      .gather,
-      GatherRequest(commit: session.shown, source: source, which: .identifiers(table.marks), purpose: .compare),
-      label: "reading")
   }
 
   mutating func showDifference(_ old: CommitNumber?, _ new: CommitNumber) {

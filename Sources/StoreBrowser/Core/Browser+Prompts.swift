@@ -28,6 +28,10 @@ extension Browser {
     case .set:
       isSelected = false
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
+    case .computedColumn:
+      isSelected = false
+      text = table.selectedComputed(session)?.text ?? ""
+      hint = "NAME = EXPR · + - * / ( ) length lower upper trim replace date if · NAME alone takes it away"
     case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
     case .commitMerge:
       (text, hint) = (
@@ -152,6 +156,7 @@ extension Browser {
       case .filter where !text.trimmed.isEmpty: _ = try RowTest(text)
       case .search, .searchColumn: _ = try SearchText(text)
       case .export: return exportProblem(with: text)
+      case .computedColumn where text.contains("="): _ = try WorkContext.computed(text)
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)
       case .compact: _ = try HistoryRetention(parsing: text.trimmed)

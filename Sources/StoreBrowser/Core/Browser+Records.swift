@@ -71,7 +71,8 @@ extension Browser {
   }
 
   mutating func copyFromRecord(_ command: Command) {
-    guard let document = record.document else { return }
+    guard let stored = record.document else { return }
+    let document = table.source?.adding(to: stored) ?? stored
     switch command {
     case .copyValue:
       let path = table.selectedPath(session).flatMap { try? DocumentPath(parsing: $0) }
@@ -82,7 +83,7 @@ extension Browser {
       } else {
         session.copy(value.compactJSON, what: "value")
       }
-    default: session.copy(document.compactJSON, what: "record")
+    default: session.copy(stored.compactJSON, what: "record")
     }
   }
 
@@ -120,7 +121,6 @@ extension Browser {
       copied.records = answer.records
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
       session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")
-    case .compare: compare(answer.records)
     case .delete:
       if let staged = answer.staged, answer.request.stagedRevision == session.stagedRevision {
         adopt(staged)
@@ -169,20 +169,6 @@ extension Browser {
     } catch {
       session.complain("\(error); \(session.theme.enterKey) shows its bytes")
     }
-  }
-
-  private mutating func compare(_ records: [Record]) {
-    guard records.count == 2, let left = try? records[0].document(), let right = try? records[1].document() else {
-      return
-    }
-    let lines = Document.difference(left, right).map { change in
-      let (old, new) = (change.old.map { ValueText(literal: $0).text }, change.new.map { ValueText(literal: $0).text })
-      return "\(change.path.shortText)   - \(old ?? "(none)")   + \(new ?? "(none)")"
-    }
-    present(
-      TextOverlay(
-        title: "\(records[0].identifier) → \(records[1].identifier)",
-        lines: lines.isEmpty ? ["no field differs"] : lines))
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {

@@ -25,6 +25,9 @@ package struct Browser: Sendable {
   /// A command that waits for the letter of a bookmark.
   var awaitsLetter: Command?
   var jumps = JumpList()
+  var viewChanges = ViewChanges()
+  /// The tour, while it is taken.
+  var tour: Tour?
   var macro = Macro()
   var typeAhead = TypeAhead()
   var copied = Copied()
@@ -91,6 +94,7 @@ package struct Browser: Sendable {
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     settle()
+    followTour()
     handOnTypeAhead()
     setClock()
     return session.drainEffects()
@@ -139,7 +143,12 @@ package struct Browser: Sendable {
     return "\(width < 60 ? "one" : width < 100 ? "narrow" : width < 140 ? "wide" : "everything")/\(focus.rawValue)"
   }
 
-  var layout: Layout { Layout(size: session.size, view: view.kind, focus: focus, mode: mode) }
+  var layout: Layout { layout(of: session.size) }
+
+  func layout(of size: Size) -> Layout {
+    let isWithoutDifference = panes[.difference]?.leavesRoom == true
+    return Layout(size: size, view: view.kind, focus: focus, mode: mode, isWithoutDifference: isWithoutDifference)
+  }
 
   func frame(of pane: PaneID, in layout: Layout) -> PaneFrame {
     if let overlay = overlays.last(where: { $0.id == pane }) {
@@ -177,6 +186,7 @@ package struct Browser: Sendable {
         intent.fulfil(&self)
       }
       synchronize()
+      noteView()
       demand()
       if !hadIntent { return }
     }

@@ -45,6 +45,8 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   package var frozen = 0
   /// How values are written, by path; nil in files of before there were formats.
   package var formats: [String: String]?
+  /// The computed columns as they were typed, `density = population / area`; nil in files of before there were some.
+  package var computed: [String]?
 
   package init() {}
 

@@ -1,4 +1,6 @@
 package import DatastoreModel
+import Documents
+import Expressions
 
 /// The rows of a table, and their order.
 package struct RowSource: Hashable, Sendable {
@@ -11,6 +13,8 @@ package struct RowSource: Hashable, Sendable {
   package var filter: String?
   /// An order that no index has, the most significant field first; empty for the order of the index.
   package var sort: [SortOrder] = []
+  /// The columns that are computed from the fields of each record, in the order in which they were added.
+  var computed: [Assignment] = []
 
   package init(datastore: String, index: String? = nil) {
     self.datastore = datastore

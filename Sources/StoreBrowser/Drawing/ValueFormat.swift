@@ -3,11 +3,11 @@ import Documents
 
 /// How the values of a column are written, if the user chose a format; remembered per datastore and field.
 enum ValueFormat: String, CaseIterable, Sendable, Hashable {
-  case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check, label
+  case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check, local, relative, label
 
   var title: String {
     switch self {
-    case .plain: "as it is stored"
+    case .plain: "as it is stored, without separators"
     case .thousands: "1 525 152"
     case .bytes: "1.5 MB"
     case .dateFromSeconds: "date, from seconds since 1970"
@@ -15,13 +15,24 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     case .duration: "duration, from seconds"
     case .hex: "hexadecimal"
     case .check: "✓ and ✗, of true, false, 1, 0"
+    case .local: "a date here: 2026-11-20 17:00"
+    case .relative: "how long ago a date is: 3 d ago"
     case .label: "with the name of the record that it leads to"
     }
   }
 
   /// Returns a value in this format. A value that it cannot write stays unchanged.
-  func text(_ value: ValueText, isASCII: Bool) -> ValueText {
+  ///
+  /// - Parameters:
+  ///   - time: The time zone of `local`.
+  ///   - now: The present, for `relative`, in nanoseconds since 1970.
+  func text(_ value: ValueText, isASCII: Bool, time: TimeText = .utc, now: Int64 = 0) -> ValueText {
     var result = value
+    if self == .local || self == .relative {
+      guard let moment = Self.moment(value) else { return value }
+      result.text = self == .local ? time.dayAndClock(moment) : TimeText.relative(moment, now: now)
+      return result
+    }
     if self == .check {
       guard let flag = Self.flag(value) else { return value }
       result.text = flag ? (isASCII ? "v" : "✓") : (isASCII ? "x" : "✗")
@@ -34,6 +45,13 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     return result
   }
 
+  /// The nanoseconds since 1970 of a date, or of a text that is one.
+  private static func moment(_ value: ValueText) -> Int64? {
+    guard value.kind == .date || value.kind == .string, let seconds = DateText.parse(value.text) else { return nil }
+    let since1970 = seconds + Double(DateText.referenceSeconds)
+    return abs(since1970) < 9e9 ? Int64(since1970 * 1e9) : nil
+  }
+
   private static func flag(_ value: ValueText) -> Bool? {
     switch (value.kind, value.text) {
     case (.bool, "true"), (.number, "1"): true
@@ -44,7 +62,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
 
   private func number(_ text: String) -> String? {
     switch self {
-    case .plain, .check, .label: return nil
+    case .plain, .check, .local, .relative, .label: return nil
     case .thousands:
       guard let point = text.firstIndex(of: ".") else { return Int64(text).map { NumberFormat.count($0) } }
       return Int64(text[..<point]).map { NumberFormat.count($0) + text[point...] }

@@ -3,7 +3,7 @@ import DatastoreModel
 
 /// A value as one line of a table or tree: cut to a visible length, with its kind.
 struct ValueText: Sendable, Hashable {
-  enum Kind: Sendable, Hashable { case missing, null, bool, number, string, date, data, list, object }
+  enum Kind: Sendable, Hashable { case missing, null, bool, number, string, date, data, list, object, problem }
 
   var text: String
   var kind: Kind
@@ -28,6 +28,7 @@ struct ValueText: Sendable, Hashable {
     case .date: .date
     case .data: .blob
     case .list, .object: .text
+    case .problem: .problem
     }
   }
 }

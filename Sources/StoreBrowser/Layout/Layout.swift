@@ -25,14 +25,16 @@ package struct Layout: Sendable, Hashable {
 
   package func rect(of pane: PaneID) -> Rect? { panes.first { $0.pane == pane }?.rect }
 
-  package init(size: Size, view: ViewKind, focus: PaneID, mode: ScreenMode) {
+  /// - Parameter isWithoutDifference: Whether the pane of differences has nothing to show, and leaves its room to the history.
+  package init(size: Size, view: ViewKind, focus: PaneID, mode: ScreenMode, isWithoutDifference: Bool = false) {
     self.size = size
     isTooSmall = size.columns < Self.smallest.columns || size.rows < Self.smallest.rows
     panes = []
     guard !isTooSmall else { return }
     let body = Area(x: 0, y: 1, width: size.columns, height: size.rows - 3)
     let focus = view.panes.contains(focus) || (view == .main && Self.isWideExtra(focus)) ? focus : view.panes[0]
-    var placed = Self.arrange(view, in: body, focus: focus)
+    let history = isWithoutDifference && focus != .difference ? Share.whole : .part
+    var placed = Self.arrange(view, in: body, focus: focus, history)
     if !placed.contains(where: { $0.pane == focus }) { placed = [(focus, body)] }
     switch mode {
     case .normal: break
@@ -47,11 +49,20 @@ package struct Layout: Sendable, Hashable {
 
   private typealias Arranged = [(pane: PaneID, area: Area)]
 
-  private static func arrange(_ view: ViewKind, in body: Area, focus: PaneID) -> Arranged {
+  /// The part of the shared room that the history takes from the differences.
+  private enum Share {
+    case part, whole
+
+    func columns(of width: Int, percent: Int) -> Int { self == .part ? width * percent / 100 : width - 22 }
+  }
+
+  private static func arrange(_ view: ViewKind, in body: Area, focus: PaneID, _ history: Share) -> Arranged {
     switch view {
-    case .main: main(in: body, focus: focus)
+    case .main: main(in: body, focus: focus, history)
     case .history where body.width >= 60:
-      split(.history, .difference, in: body, first: body.width >= 100 ? body.width * 55 / 100 : body.width * 60 / 100)
+      split(
+        .history, .difference, in: body,
+        first: history.columns(of: body.width, percent: body.width >= 100 ? 55 : 60))
     case .history: [(focus, body)]
     default: [(view.panes[0], body)]
     }
@@ -62,10 +73,10 @@ package struct Layout: Sendable, Hashable {
     return [(left, a), (right, b)]
   }
 
-  private static func main(in body: Area, focus: PaneID) -> Arranged {
+  private static func main(in body: Area, focus: PaneID, _ history: Share) -> Arranged {
     if body.width < 60 { return [(focus, body)] }
     if body.width < 100 { return narrow(in: body) }
-    if body.width >= 140, body.height >= 36 { return everything(in: body, focus: focus) }
+    if body.width >= 140, body.height >= 36 { return everything(in: body, focus: focus, history) }
     return columns(in: body, focus: focus)
   }
 
@@ -89,14 +100,14 @@ package struct Layout: Sendable, Hashable {
   }
 
   /// From 140×39 on: also history, difference and index.
-  private static func everything(in body: Area, focus: PaneID) -> Arranged {
+  private static func everything(in body: Area, focus: PaneID, _ history: Share) -> Arranged {
     // As high as its histogram needs, and with the keys as high as that and its keys.
     let indexHeight = focus == .index ? max(14, min(18, body.height / 3)) : max(9, min(12, body.height / 5))
     let historyHeight = max(8, body.height / 5)
     let (upper, rest) = body.rows(body.height - indexHeight - historyHeight)
     let (middle, lower) = rest.rows(historyHeight)
     var result = columns(in: upper, focus: focus)
-    result += split(.history, .difference, in: middle, first: body.width * 60 / 100)
+    result += split(.history, .difference, in: middle, first: history.columns(of: body.width, percent: 60))
     result.append((.index, lower))
     return result
   }

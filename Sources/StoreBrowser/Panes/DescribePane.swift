@@ -64,6 +64,16 @@ struct DescribePane: ListPane, KeptPane {
   }
 
   func lineCount(_ session: Session) -> Int { description?.fields.count ?? 0 }
+  var rowColumns: [String] { ["field", "types", "values", "nulls", "distinct", "least", "greatest"] }
+
+  func row(_ line: Int) -> [Document] {
+    guard let field = description?.fields[line] else { return [] }
+    return [
+      .string(field.name), .string(field.kinds.map(\.kind.rawValue).joined(separator: ", ")),
+      .number(NumberText(field.count)), .number(NumberText(field.nulls)), .number(NumberText(field.distinct)),
+      field.least ?? .null, field.greatest ?? .null,
+    ]
+  }
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 16 ? 6 : 0 }
 

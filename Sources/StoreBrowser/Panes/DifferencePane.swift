@@ -25,6 +25,8 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
   private var old: CommitNumber?
   private var new: CommitNumber?
   private(set) var isAtEnd = false
+  /// Whether the last difference that was read had no record: while the next one is read, the layout stays.
+  private(set) var leavesRoom = false
   private var isReading = false
   private var pendingFields: RecordPlace?
   var list = ListWindow()
@@ -51,7 +53,9 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
   /// Shows another difference; the same one is left unchanged.
   private mutating func show(_ source: DifferenceSource, scope: HistoryScope) {
     guard source != self.source || scope != self.scope else { return }
+    let wasEmpty = leavesRoom
     self = DifferencePane()
+    leavesRoom = wasEmpty
     self.source = source
     self.scope = scope
   }
@@ -91,6 +95,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
       // A single change is unfolded at once.
       if isFirst, isAtEnd, rows.count == 1 { unfolded.insert(rows[0].place) }
       rebuild()
+      leavesRoom = isAtEnd && rows.isEmpty
     case let answer as FieldsAnswer where answer.request.source == source && answer.request.place == pendingFields:
       pendingFields = nil
       fields[answer.request.place] = answer.fields
@@ -196,6 +201,21 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
   func short(_ command: Command) -> String? { command == .expandAll && unfoldsAll ? "fold all" : nil }
 
   func lineCount(_ session: Session) -> Int { lines.count }
+  var rowColumns: [String] { ["datastore", "identifier", "label", "change", "field", "old", "new"] }
+
+  func row(_ line: Int) -> [Document] {
+    func text(_ text: String?) -> Document { text.map { .string($0) } ?? .null }
+    switch lines[line] {
+    case .record(let position), .field(let position, _, _):
+      let row = rows[position]
+      var field = row.onlyField
+      if case .field(_, let place, _) = lines[line] { field = fields[row.place]?[place] }
+      return [
+        .string(row.place.datastore), row.place.identifier.value.document, text(row.label), text("\(row.kind)"),
+        text(field?.path), text(field?.old?.text), text(field?.new?.text),
+      ]
+    }
+  }
 
   // MARK: Drawing
 

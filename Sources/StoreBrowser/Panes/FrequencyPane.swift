@@ -37,6 +37,12 @@ struct FrequencyPane: ListPane, KeptPane {
 
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
   func lineCount(_ session: Session) -> Int { answer?.values.count ?? 0 }
+  var rowColumns: [String] { ["value", "count"] }
+
+  func row(_ line: Int) -> [Document] {
+    guard let value = answer?.values[line] else { return [] }
+    return [(try? JSONParser.parse(value.literal)) ?? .string(value.value.text), .number(NumberText(value.count))]
+  }
 
   var selected: ValueCount? {
     guard let answer, answer.values.indices.contains(list.selection) else { return nil }

@@ -6,7 +6,7 @@ import TerminalKit
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
 struct GroupPane: ListPane, KeptPane {
   static let entry = PaneEntry(
-    .group, name: "Groups", work: [.group, .groupExport],
+    .group, name: "Groups", work: [.group],
     footer: [.down, .open, .group, .sort, .sortReverse, .export, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
@@ -34,15 +34,11 @@ struct GroupPane: ListPane, KeptPane {
     self = GroupPane()
     self.request = request
     self.fields = fields
-    session.start(.group, request, label: "groups of \(request.key)")
+    session.start(.group, request, label: "groups of \(request.keys[0])")
   }
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
-    switch answer {
-    case let answer as GroupRequest.Reply where answer.request == request: reply = answer
-    case let answer as GroupExport.Reply: session.say(answer.sentence)
-    default: break
-    }
+    if let answer = answer as? GroupRequest.Reply, answer.request == request { reply = answer }
   }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
@@ -59,6 +55,8 @@ struct GroupPane: ListPane, KeptPane {
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { reply?.groups.count ?? 0 }
+  var rowColumns: [String] { reply?.columns ?? [] }
+  func row(_ line: Int) -> [Document] { reply?.groups[line].cells ?? [] }
 
   var selected: RecordGroup? {
     guard let reply, reply.groups.indices.contains(list.selection) else { return nil }
@@ -66,7 +64,9 @@ struct GroupPane: ListPane, KeptPane {
   }
 
   func refusal(of command: Command, in session: Session) -> String? {
-    guard selected == nil, [.open, .copyValue, .sort, .sortReverse, .group].contains(command) else { return nil }
+    guard selected == nil, [.open, .copyValue, .sort, .sortReverse, .group, .export].contains(command) else {
+      return nil
+    }
     return reply == nil ? "the groups are being read" : "there are no groups"
   }
 
@@ -79,10 +79,7 @@ struct GroupPane: ListPane, KeptPane {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    guard let reply, let request else {
-      if command == .export { session.warn("the groups are being read") }
-      return command == .export
-    }
+    guard let reply, let request else { return false }
     switch command {
     case .left, .right: column = max(0, min(reply.columns.count - 1, column + (command == .left ? -1 : 1)))
     case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
@@ -94,7 +91,6 @@ struct GroupPane: ListPane, KeptPane {
       show(changed, fields: fields, in: &session)
     case .open: selected.map { open($0, of: request, in: &session) }
     case .copyValue: selected.map { session.copy(Self.text($0.cells[column]), what: reply.columns[column]) }
-    case .export: export(to: argument?.trimmed ?? "", in: &session)
     default: return false
     }
     return true
@@ -119,22 +115,8 @@ struct GroupPane: ListPane, KeptPane {
 
   /// Shows the records of a group: those of the table's rows that have its key.
   private func open(_ group: RecordGroup, of request: GroupRequest, in session: inout Session) {
-    var filter = Filter.text(of: request.key, being: group.keys[0])
-    if let text = request.source.filter?.trimmed {
-      let isInverted = text.hasPrefix("!") && !text.hasPrefix("!=")
-      filter += isInverted ? " and not (\(text.dropFirst()))" : " and (\(text))"
-    }
     session.intend(.closeView(id))
-    session.intend(.filter(filter))
-  }
-
-  private func export(to file: String, in session: inout Session) {
-    guard let reply, let format = TableWriter.Format(file: file) else {
-      return session.warn("a file ends in .jsonl, .json, .csv or .tsv")
-    }
-    session.start(
-      .groupExport, GroupExport(groups: reply.groups, columns: reply.columns, file: file, format: format),
-      label: "groups to \(file)")
+    session.intend(.filter(request.filter(of: group)))
   }
 
   // MARK: Drawing
@@ -145,7 +127,7 @@ struct GroupPane: ListPane, KeptPane {
     let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
     guard
       grid.begin(
-        frame, title: "Groups by \(request?.key.shortText ?? "")\(figures)  \(request?.source.words ?? "")",
+        frame, title: "Groups by \(request?.keys[0].shortText ?? "")\(figures)  \(request?.source.words ?? "")",
         footer: footer,
         problem: problem, note: reply == nil ? read : reply?.groups.isEmpty == true ? "no record is shown" : nil,
         theme: theme), let reply
@@ -228,7 +210,7 @@ extension Browser {
       let named = try words.dropFirst().first.map { text throws(ModelError) in try WorkContext.path(".\(text)") }
       open(ViewKind(of: .group))
       let request = GroupRequest(
-        source: source, commit: table.commit(session), key: key, field: named ?? fields.first)
+        source: source, commit: table.commit(session), keys: [key], field: named ?? fields.first)
       with(GroupPane.self) { $0.show(request, fields: fields, in: &$1) }
     } catch { session.complain(error) }
   }
@@ -244,5 +226,4 @@ extension PaneID {
 
 extension WorkSlot {
   static let group = WorkSlot("group", isLong: true)
-  static let groupExport = WorkSlot("group-export", isLong: true, isInCockpit: true)
 }

@@ -1,3 +1,5 @@
+import DatastoreModel
+import Documents
 import TerminalKit
 
 /// A pane that is a list of lines with one selected: what all lists do, once. Moving, clicking, scrolling and the look of
@@ -9,11 +11,20 @@ protocol ListPane: Pane {
   func headerRows(_ frame: PaneFrame) -> Int
   /// Rows of the inside below the lines.
   func footerRows(_ frame: PaneFrame) -> Int
+  /// The names of its columns, if its lines are rows of values, which are found and saved; otherwise empty.
+  var rowColumns: [String] { get }
+  /// The values of a line, one for each column.
+  func row(_ line: Int) -> [Document]
+  /// Whether the text that is searched for is marked in its lines.
+  var marksHits: Bool { get }
 }
 
 extension ListPane {
   func headerRows(_ frame: PaneFrame) -> Int { 0 }
   func footerRows(_ frame: PaneFrame) -> Int { 0 }
+  var rowColumns: [String] { [] }
+  func row(_ line: Int) -> [Document] { [] }
+  var marksHits: Bool { Self.entry.make != nil }
 
   /// The rows in which lines stand.
   func visibleRows(_ frame: PaneFrame) -> Int { max(1, frame.rows - headerRows(frame) - footerRows(frame)) }
@@ -48,9 +59,52 @@ extension ListPane {
       let rect = Rect(
         column: inside.left, row: inside.top + headerRows(frame) + row, columns: inside.columns, rows: 1)
       draw(&grid, window.top + row, rect)
+      if marksHits, let text = session.markedText { grid.mark(in: rect, text.places) }
       guard window.top + row == window.selection else { continue }
       if hasSign { grid.write(session.theme.cursor, at: rect.origin, width: 1) }
       grid.select(rect, frame: frame, theme: session.theme)
     }
+  }
+}
+
+// MARK: The keys of all lists of values
+
+extension ListPane {
+  mutating func runOnRows(_ command: Command, argument: String?, in session: inout Session) -> Bool {
+    guard !rowColumns.isEmpty else { return false }
+    switch command {
+    case .search:
+      if let argument, !argument.isEmpty { session.markedText = try? SearchText(argument) }
+      find(command, in: &session)
+    case .searchNext, .searchPrevious: find(command, in: &session)
+    case .export:
+      guard let file = argument?.trimmed, let format = TableWriter.Format(file: file) else {
+        session.warn("a file ends in .jsonl, .json, .csv or .tsv")
+        return true
+      }
+      // A change of two lines is one row.
+      var rows: [[Document]] = []
+      for row in (0..<lineCount(session)).map(row) where rows.last != row { rows.append(row) }
+      session.start(
+        .listExport, ListExport(columns: rowColumns, rows: rows, file: file, format: format), label: "lines to \(file)")
+    default: return false
+    }
+    return true
+  }
+
+  /// Goes to the next line with the text, round to the selected one.
+  private mutating func find(_ command: Command, in session: inout Session) {
+    guard let text = session.markedText else { return session.warn("nothing was searched for yet (/)") }
+    let count = lineCount(session)
+    let step = command == .searchPrevious ? -1 : 1
+    for distance in 0..<count {
+      let line = list.selection + (command == .search ? distance : (distance + 1) * step)
+      let place = (line % count + count) % count
+      guard row(place).contains(where: { text.occurs(in: $0.searchText) }) else { continue }
+      if place != line { session.say(step > 0 ? "from the top again" : "from the end again") }
+      list.selection = place
+      return
+    }
+    session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count))")
   }
 }

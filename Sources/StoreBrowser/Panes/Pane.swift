@@ -18,6 +18,8 @@ protocol Pane: Sendable {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
   /// Moves the selection as a command asks, if the pane is a list. Returns false for any other command.
   mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
+  /// Runs a command that all lists of values have: find, save. Returns false for any other command.
+  mutating func runOnRows(_ command: Command, argument: String?, in session: inout Session) -> Bool
   /// Scrolls, if the pane is a list, so that the selection is visible.
   mutating func reveal(_ frame: PaneFrame, _ session: Session)
   /// Takes a key as text, if text is typed here. Returns false if the key is for the keymap.
@@ -48,6 +50,8 @@ protocol Pane: Sendable {
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool
   /// Whether its picture is the same as another state's, with the same session and rectangle.
   func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool
+  /// Whether it has nothing to show, so that a pane beside it may take most of its room.
+  var leavesRoom: Bool { get }
   /// The parts of the session that only this pane's picture shows; see `PaneDrawings`.
   func further(_ session: Session) -> String
   /// The rectangle of an overlay, between title and status.
@@ -68,6 +72,7 @@ extension Pane {
   mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     false
   }
+  mutating func runOnRows(_ command: Command, argument: String?, in session: inout Session) -> Bool { false }
   mutating func reveal(_ frame: PaneFrame, _ session: Session) {}
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool { false }
   mutating func paste(_ text: String, in session: inout Session) -> Bool { false }
@@ -79,6 +84,7 @@ extension Pane {
     session.complain(error)
   }
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {}
+  var leavesRoom: Bool { false }
   func rect(in body: Rect, session: Session) -> Rect { body }
   func footer(_ session: Session) -> [Command] { Self.entry.footer }
   func short(_ command: Command) -> String? { nil }

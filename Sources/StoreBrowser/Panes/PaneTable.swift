@@ -46,7 +46,8 @@ enum PaneTable {
   static let panes: [PaneEntry] = [
     StoresPane.entry, TablePane.entry, RecordPane.entry, HistoryPane.entry, IndexPane.entry, MigrationPane.entry,
     RemotesPane.entry, DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry, DescribePane.entry, PlotPane.entry,
-    MergePane.entry, GroupPane.entry,
+    MergePane.entry, GroupPane.entry, TransposePane.entry,
+    PivotPane.entry,
   ]
 
   /// Panes that lie over the others and have the keys.

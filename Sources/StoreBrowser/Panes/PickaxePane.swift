@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import TerminalKit
 
 /// The commits in which a text came or went.
@@ -45,6 +46,16 @@ struct PickaxePane: ListPane, KeptPane {
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isDone = true }
 
   func lineCount(_ session: Session) -> Int { hits.count }
+  var rowColumns: [String] { ["commit", "action", "datastore", "identifier", "field", "old", "new"] }
+
+  func row(_ line: Int) -> [Document] {
+    let hit = hits[line]
+    return [
+      .number(NumberText(hit.commit.number.rawValue)), .string(hit.commit.action), .string(hit.place.datastore),
+      hit.place.identifier.value.document, .string(hit.path), hit.old.map { .string($0.text) } ?? .null,
+      hit.new.map { .string($0.text) } ?? .null,
+    ]
+  }
 
   private var selected: PickaxeHit? { hits.indices.contains(list.selection) ? hits[list.selection] : nil }
 

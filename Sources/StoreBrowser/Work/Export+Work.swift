@@ -69,7 +69,7 @@ extension WorkContext {
       try goOn()
       for identifier in try identifiers(chunk, of: request.source, at: request.commit) {
         guard let document = try datastore.record(identifier)?.document() else { continue }
-        try write(writer.row(document))
+        try write(writer.row(request.source.adding(to: document)))
         answer.records += 1
       }
       report(Progress(done: answer.records, total: request.which.count))

@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import Expressions
 
 /// Finds out whether an index has the rows in a given order.
 struct OrderRequest: Question, Hashable {
@@ -18,6 +19,9 @@ struct OrderRequest: Question, Hashable {
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
     let query = RecordQuery(sort: try source.sort.paths)
+    if source.computes(query.sort.map(\.path)) {
+      return Reply(request: self, index: nil, isDescending: false)
+    }
     guard case .along(let index, let isDescending) = try query.plan(in: datastore).order else {
       return Reply(
         request: self, index: nil, isDescending: false, unknown: try query.unknownNames(in: datastore))
@@ -46,7 +50,17 @@ struct ExplainRequest: Question, Hashable {
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
     let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
-    let plan = try RecordQuery(filter: filter, sort: source.sort.paths).plan(in: datastore)
+    let sort = try source.sort.paths
+    guard !source.computes((filter?.paths ?? []) + sort.map(\.path)) else {
+      // No index has a computed column: every record is read.
+      var plan = try RecordQuery().plan(in: datastore)
+      (plan.isTested, plan.condition) = (filter != nil, filter?.text ?? "")
+      if !sort.isEmpty {
+        (plan.order, plan.sort) = (.sort, sort.map(\.path.shortText).joined(separator: ", "))
+      }
+      return Reply(request: self, plan: plan, count: nil)
+    }
+    let plan = try RecordQuery(filter: filter, sort: sort).plan(in: datastore)
     return Reply(request: self, plan: plan, count: try context.rowCount(of: plan, in: source, of: datastore))
   }
 }

@@ -2,7 +2,7 @@ import DatastoreModel
 import Documents
 import Expressions
 
-/// The rows of a table, for work that reads all of them: each record once.
+/// The rows of a table with their computed columns, for work that reads all of them: each record once.
 struct RowReader {
   let context: WorkContext
   let source: RowSource
@@ -11,13 +11,19 @@ struct RowReader {
   let datastore: any ReadableDatastore
   let index: any ReadableIndex
   let bounds: Range<Int>
+  private let repeats: Bool
   /// The filter of rows whose ranks are not known yet.
   private let test: RowTest?
 
-  init(_ source: RowSource, ranks: [Int]?, at commit: CommitNumber, in context: WorkContext) throws(ModelError) {
+  /// - Parameter repeats: Whether a record is passed once for each of its entries, as a table shows it.
+  init(
+    _ source: RowSource, ranks: [Int]?, at commit: CommitNumber, repeats: Bool = false,
+    in context: WorkContext
+  ) throws(ModelError) {
     self.context = context
     self.source = source
     self.ranks = ranks
+    self.repeats = repeats
     datastore = try context.datastore(source.datastore, at: commit)
     index = try datastore.index(source.index)
     bounds = try WorkContext.bounds(of: source.range, in: index)
@@ -41,12 +47,13 @@ struct RowReader {
     _ body: (Int, Document?) throws(ModelError) -> Void
   ) throws(ModelError) {
     let total = min(self.total, limit)
-    let selection = DocumentSelection(test == nil ? paths : [.root])
+    let selection = DocumentSelection(test == nil && source.computed.isEmpty ? paths : [.root])
     func step(_ read: Int) throws(ModelError) {
       try context.goOn()
       if let report { try report(read) } else { context.report(Progress(done: read, total: total)) }
     }
-    func show(_ rank: Int, _ document: Document?) throws(ModelError) {
+    func show(_ rank: Int, _ stored: Document?) throws(ModelError) {
+      let document = stored.map(source.adding)
       if let test {
         guard let document, test.filter.matches(document) else { return }
       }
@@ -63,7 +70,7 @@ struct RowReader {
       }
       return try step(read)
     }
-    var seen: Set<StoredKey>? = index.descriptor.kind.hasManyValues ? [] : nil
+    var seen: Set<StoredKey>? = index.descriptor.kind.hasManyValues && !repeats ? [] : nil
     for start in stride(from: 0, to: total, by: 256) {
       let places = start..<min(total, start + 256)
       let known = ranks.map { Array($0[places]) } ?? places.map { bounds.lowerBound + $0 }

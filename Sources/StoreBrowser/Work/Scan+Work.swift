@@ -70,6 +70,7 @@ package struct FilterRequest: Question, Hashable {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     let test = try RowTest(source.filter ?? "")
+    if source.computes(test.filter.paths) { return try context.filterComputed(self) }
     let query = RecordQuery(filter: test.filter)
     let plan = try query.plan(in: datastore)
     let count = try context.rowCount(of: plan, in: source, of: datastore)
@@ -89,7 +90,7 @@ package struct SortRequest: Question, Hashable {
 
   package func reply(in context: WorkContext) throws(ModelError) -> SortAnswer {
     let query = RecordQuery(sort: try source.sort.paths)
-    let selection = DocumentSelection(query.sort.map(\.path))
+    let selection = source.computed.isEmpty ? DocumentSelection(query.sort.map(\.path)) : .all
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     let ranks = ranks ?? Array(bounds)
@@ -98,7 +99,9 @@ package struct SortRequest: Question, Hashable {
       try context.goOn()
       let chunk = Array(ranks[start..<min(ranks.count, start + WorkContext.chunk)])
       for (offset, (rank, entry)) in try context.entries(at: chunk, of: index).enumerated() {
-        let document = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
+        let document = try datastore.record(entry.identifier).flatMap {
+          (try? $0.document(at: selection)).map(source.adding)
+        }
         // Rows that are equal in it stay in the order in which they stand.
         let tail = [start + offset, rank].flatMap { number in
           (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
@@ -239,6 +242,22 @@ extension WorkContext {
     }
     tell()
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: read, plan: "SCAN")
+  }
+
+  /// Reads all rows, because no index has a computed column.
+  fileprivate func filterComputed(_ request: FilterRequest) throws(ModelError) -> FilterAnswer {
+    let rows = try RowReader(
+      request.source, ranks: nil, at: request.commit, repeats: true, in: self)
+    report(Progress(done: 0, total: rows.total, found: .plan("SCAN", count: nil)))
+    var ranks: [Int] = []
+    try rows.forEach { read throws(ModelError) in
+      report(Progress(done: read, total: rows.total, found: .ranks(ranks)))
+      ranks = []
+    } _: { rank, _ in
+      ranks.append(rank)
+    }
+    return FilterAnswer(
+      source: request.source, commit: request.commit, rowsRead: rows.total, plan: "SCAN")
   }
 
   /// Reads only what the plan's indexes lead to, and finds each record's place in the order of the table.

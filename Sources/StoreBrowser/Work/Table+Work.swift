@@ -135,7 +135,10 @@ extension WorkContext {
     let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
     for (rank, entry) in try entries(at: request.ranks, of: index) {
       try goOn()
-      rows.append(row(rank: rank, entry: entry, in: datastore, columns: &columns, named: named, labels))
+      rows.append(
+        row(
+          rank: rank, entry: entry, of: request.source, in: datastore, columns: &columns,
+          named: named, labels))
     }
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
   }
@@ -162,15 +165,15 @@ extension WorkContext {
   }
 
   fileprivate func row(
-    rank: Int, entry: IndexEntry, in datastore: any ReadableDatastore, columns: inout ColumnScan, named: NamedCells,
-    _ labels: LabelReader
+    rank: Int, entry: IndexEntry, of source: RowSource, in datastore: any ReadableDatastore,
+    columns: inout ColumnScan, named: NamedCells, _ labels: LabelReader
   ) -> Row {
     do throws(ModelError) {
       guard let record = try datastore.record(entry.identifier) else {
         return Row(rank: rank, entry: entry, version: "", cells: [:], problem: "the index has no such record")
       }
       let document = try record.document()
-      let cells = Self.cells(of: document)
+      let cells = source.cells(of: document)
       let targets = try named.targets(in: document, labels)
       columns.add(cells, targets)
       return Row(
@@ -254,7 +257,9 @@ struct ColumnScan {
       if let index = indexes[cell.path] {
         seen[index].width = max(seen[index].width, width)
         if label != nil { seen[index].isNamed = true }
-        if seen[index].kind == .null || seen[index].kind == .missing { seen[index].kind = cell.value.kind }
+        if [.null, .missing, .problem].contains(seen[index].kind) {
+          seen[index].kind = cell.value.kind
+        }
       } else {
         indexes[cell.path] = seen.count
         seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width, isNamed: label != nil))

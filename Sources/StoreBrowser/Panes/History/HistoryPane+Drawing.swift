@@ -33,7 +33,6 @@ extension HistoryPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       guard let row = row(line) else { return }
       draw(row, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid, session: session)
-      if let text = session.markedText { grid.mark(in: rect, text.places) }
     }
   }
 

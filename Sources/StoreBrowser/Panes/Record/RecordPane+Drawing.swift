@@ -30,7 +30,6 @@ extension RecordPane {
       case .json: grid.write(text[line], at: rect.origin, width: rect.columns)
       case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
       }
-      if form != .hex, let text = session.markedText { grid.mark(in: rect, text.places) }
     }
     if form == .tree { drawFacts(in: inside, isFocused: frame.isFocused, on: &grid, session: session) }
   }

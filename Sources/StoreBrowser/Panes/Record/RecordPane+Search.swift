@@ -3,6 +3,8 @@ import DatastoreModel
 
 /// `/` in a record: in all of it, folded branches and the hidden ends of long values too.
 extension RecordPane {
+  var marksHits: Bool { form != .hex }
+
   /// Goes to the next place with a text, from the one after the selection on and round to it.
   mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     if let text, !text.isEmpty { searchText = try? SearchText(text) }

@@ -15,6 +15,8 @@ struct TableColumn: Sendable, Hashable {
   var title: String
   var width: Int
   var isTrailing: Bool
+  /// Whether large integers are shown with separators: not those of identifiers, references and dates.
+  var isSeparated = false
 
   var path: String? {
     if case .field(let path) = source { return path }
@@ -36,8 +38,10 @@ struct TableColumns: Sendable, Hashable {
   /// columns do not move while the user reads.
   mutating func widen(for columns: [ColumnSeen], rows: [Row]) {
     for column in columns where !seen.contains(where: { $0.path == column.path }) { seen.append(column) }
-    for position in seen.indices where seen[position].kind == .null {
-      if let column = columns.first(where: { $0.path == seen[position].path }), column.kind != .null {
+    for position in seen.indices where [.null, .problem].contains(seen[position].kind) {
+      if let column = columns.first(where: { $0.path == seen[position].path }),
+        ![.null, .problem].contains(column.kind)
+      {
         seen[position] = column
       }
     }
@@ -65,6 +69,9 @@ struct TableColumns: Sendable, Hashable {
   /// Whether the values of a field are booleans, as far as they were seen.
   func isTruth(at path: String) -> Bool { seen.contains { $0.path == path && $0.kind == .bool } }
 
+  /// Forgets columns that no record has any more.
+  mutating func forget(_ paths: [String]) { seen.removeAll { paths.contains($0.path) } }
+
   mutating func forgetKeyWidth() { keyWidth = 0 }
 
   /// The field whose value is the identifier in every row.
@@ -76,16 +83,24 @@ struct TableColumns: Sendable, Hashable {
   }
 
   /// The visible columns in their order.
-  func visible(choice: ColumnChoice, datastore: Outline.Datastore?, index: String?) -> [TableColumn] {
+  ///
+  /// - Parameter isName: Whether a field holds identifiers or dates, which have no separators.
+  func visible(
+    choice: ColumnChoice, datastore: Outline.Datastore?, index: String?, isName: (String) -> Bool
+  ) -> [TableColumn] {
     var columns = [identifierColumn(choice)]
-    if let index { columns.append(keyColumn(index, choice)) }
     let indexPath = datastore?.index(index)?.descriptor.documentPath?.description
+    func isSeparated(_ path: String?) -> Bool {
+      path.map { $0 != identifierPath && choice.formats?[$0] == nil && !isName($0) } ?? false
+    }
+    if let index { columns.append(keyColumn(index, choice, isSeparated: isSeparated(indexPath))) }
     let indexed = Set(datastore?.descriptor.indexes.compactMap { $0.documentPath?.description } ?? [])
     let fields = seen.filter { $0.path != identifierPath && $0.path != indexPath && !choice.hidden.contains($0.path) }
     let isOfEntities = seen.contains { Document.entityProperty(at: $0.path) != nil }
     let ranks = fields.map { Self.rank($0, choice: choice, indexed: indexed, isOfEntities: isOfEntities) }
     let order = fields.indices.sorted { (ranks[$0], $0) < (ranks[$1], $1) }
-    return columns + order.map { Self.column(fields[$0], choice) }
+    return columns
+      + order.map { Self.column(fields[$0], choice, isSeparated: isSeparated(fields[$0].path)) }
   }
 
   private func identifierColumn(_ choice: ColumnChoice) -> TableColumn {
@@ -95,21 +110,33 @@ struct TableColumns: Sendable, Hashable {
       source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing)
   }
 
-  private func keyColumn(_ index: String, _ choice: ColumnChoice) -> TableColumn {
-    let natural = max(4, min(40, max(keyWidth, index.count + 2)))
-    return TableColumn(source: .key, title: index, width: choice.widths["key"] ?? natural, isTrailing: keyIsTrailing)
+  private func keyColumn(_ index: String, _ choice: ColumnChoice, isSeparated: Bool) -> TableColumn {
+    let isSeparated = isSeparated && keyIsTrailing
+    let natural = max(
+      4, min(40, max(keyWidth + Self.separators(isSeparated, keyWidth), index.count + 2)))
+    return TableColumn(
+      source: .key, title: index, width: choice.widths["key"] ?? natural, isTrailing: keyIsTrailing,
+      isSeparated: isSeparated)
   }
 
-  private static func column(_ seen: ColumnSeen, _ choice: ColumnChoice) -> TableColumn {
+  /// The cells that separators take in numbers of a width.
+  private static func separators(_ isSeparated: Bool, _ width: Int) -> Int {
+    isSeparated ? max(0, width - 1) / 3 : 0
+  }
+
+  private static func column(_ seen: ColumnSeen, _ choice: ColumnChoice, isSeparated: Bool)
+    -> TableColumn
+  {
+    let isSeparated = isSeparated && seen.kind == .number
     let title =
       seen.path == "." ? "value" : Document.entityProperty(at: seen.path) ?? String(seen.path.dropFirst())
     let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
     // Numbers further down may have a sign and one more digit, and a cut number says little.
-    let room = seen.kind == .number ? 2 : 0
+    let room = seen.kind == .number ? 2 + separators(isSeparated, seen.width) : 0
     let natural = max(min(12, SafeText.width(title)), min(widest, seen.width + room), 3)
     return TableColumn(
       source: .field(seen.path), title: title, width: choice.widths[seen.path] ?? natural,
-      isTrailing: seen.kind == .number)
+      isTrailing: seen.kind == .number, isSeparated: isSeparated)
   }
 
   /// First the columns that the user put first; then names, indexed fields, single values, lists.

@@ -63,6 +63,22 @@ enum TableGeometry {
     slots[slots.count - 1].width += given
   }
 
+  /// Returns the columns of some widths that fit, with one of them wholly among them and as many before it as there is room for.
+  static func slots(of widths: [Int], around selected: Int, width: Int) -> [Slot] {
+    guard widths.indices.contains(selected), width > 0 else { return [] }
+    var (first, room) = (selected, width - widths[selected])
+    while first > 0, room >= widths[first - 1] + 2 {
+      first -= 1
+      room -= widths[first] + 2
+    }
+    var (slots, x) = ([Slot](), 0)
+    for column in first..<widths.count where x + min(widths[column], 8) <= width || column == selected {
+      slots.append(Slot(column: column, x: x, width: min(widths[column], width - x)))
+      x += widths[column] + 2
+    }
+    return slots
+  }
+
   /// The offset, nearest to the previous one, at which a column is wholly visible.
   static func offset(of column: Int, in columns: [TableColumn], frozen: Int, width: Int, from before: Int) -> Int {
     guard column >= frozen else { return min(before, max(frozen, columns.count - 1)) }

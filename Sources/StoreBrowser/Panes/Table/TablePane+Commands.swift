@@ -1,16 +1,22 @@
 import Documents
 import DatastoreModel
+import Expressions
 import TerminalKit
 
 extension TablePane {
   func refusal(of command: Command, in session: Session) -> String? {
     guard source != nil else { return "no datastore is open" }
     switch command {
-    case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .copyValue, .copyKey, .copyRecord,
+    case .editExternally, .duplicate, .deleteRecord, .copyValue, .copyKey, .copyRecord,
       .mark,
       .history, .blame, .referrers, .open, .scalars, .filterLike:
       // The ends of a range are known before the rows are read.
       if selectedIdentifier(session) == nil, marks.isEmpty, range == nil { return "no record is selected" }
+    case .edit, .valueMenu:
+      if let column = selectedComputed(session) {
+        return "it is computed: \(column.text) (g= changes it)"
+      }
+      if selectedIdentifier(session) == nil { return "no record is selected" }
     case .restoreRecord:
       if session.asOf == nil { return "travel to a commit first (T), or choose one in the history (H)" }
     case .difference:
@@ -256,7 +262,7 @@ extension ValueText {
     case .number, .bool: text
     case .string: JSONWriter.literal(text)
     case .null: "null"
-    case .missing, .date, .data, .list, .object: nil
+    case .missing, .date, .data, .list, .object, .problem: nil
     }
   }
 }

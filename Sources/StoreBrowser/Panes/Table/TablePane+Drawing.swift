@@ -106,9 +106,9 @@ extension TablePane {
   private func title(_ session: Session, room: Int) -> String {
     guard let source else { return "Records" }
     let separator = " \(session.theme.dot) "
-    var order = source.index.map { "by \($0)" } ?? "primary"
+    var order = source.index.map { "by \($0)" }
     if session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true {
-      order += " \(session.theme.warningSign) stale"
+      order? += " \(session.theme.warningSign) stale"
     }
     let age = areAllOlder(session) ? "an older version\(session.rewriteHint)" : nil
     let range = source.range.map { "range \($0)" }
@@ -116,11 +116,12 @@ extension TablePane {
     let orders = source.sort.map { "\($0.path.dropFirst())\($0.isDescending ? " ▼" : " ▲")" }
     let sort = orders.isEmpty ? nil : "sorted by \(orders.joined(separator: ", "))"
     func text(_ order: String?, _ age: String?, _ filter: String?) -> String {
-      [source.datastore, order, age, range, filter, standing, sort].compactMap(\.self).joined(separator: separator)
+      let name = order.map { "\(source.datastore) \($0)" } ?? source.datastore
+      return [name, age, range, filter, standing, sort].compactMap(\.self).joined(separator: separator)
     }
     let whole = text(order, age, source.filter.map { "filter \($0)" })
     guard SafeText.width(whole) > room, source.filter != nil || range != nil else { return whole }
-    let short = text(source.index == nil ? nil : order, nil, source.filter.map { "filter \($0)" })
+    let short = text(order, nil, source.filter.map { "filter \($0)" })
     guard let filter = source.filter, SafeText.width(short) > room else { return short }
     let left = room - SafeText.width(text(nil, nil, ""))
     return text(nil, nil, SafeText.cutInTheMiddle(filter, to: max(Self.leastOfFilter, left)))
@@ -214,7 +215,12 @@ extension TablePane {
         alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
       if let marked = session.markedText, searchColumn == nil || searchColumn == column.source {
         let left = rect.left + TableGeometry.signs + slot.x
-        grid.mark(in: Rect(column: left, row: rect.top, columns: slot.width, rows: 1), marked.places)
+        let (shown, stored) = (value.text, look.value(column).text)
+        // A hit in digits that are shown with separators or in another form marks the whole value.
+        grid.mark(in: Rect(column: left, row: rect.top, columns: slot.width, rows: 1)) { line in
+          shown == stored
+            ? marked.places(in: line) : marked.occurs(in: stored) ? [line.indices] : []
+        }
       }
     }
     if let problem = look.problem, let slot = slots.dropFirst().first {
@@ -267,7 +273,8 @@ extension TablePane {
     if position >= storedCount {
       let edit = insertions(session)[position - storedCount]
       return Look(
-        sign: "+", signRole: .inserted, isDeleted: false, entry: nil, cells: Self.cells(of: edit.new, session),
+        sign: "+", signRole: .inserted, isDeleted: false, entry: nil,
+        cells: cells(of: edit.new, session),
         identifier: edit.identifier, problem: nil)
     }
     guard let row = row(at: position) else {
@@ -284,7 +291,7 @@ extension TablePane {
       look.isDeleted = edit.kind == .delete
       if edit.kind == .update {
         // The changed cells, over the cells that are stored now.
-        let (old, new) = (Self.cells(of: edit.old, session), Self.cells(of: edit.new, session))
+        let (old, new) = (cells(of: edit.old, session), cells(of: edit.new, session))
         for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }
         look.targets = look.targets.filter { look.cells[$0.key] == row.cells[$0.key] }
       }
@@ -312,6 +319,7 @@ extension TablePane {
   func signMeaning(_ session: Session) -> String? {
     guard let row = selectedRow else { return nil }
     let look = look(at: list.selection, session)
+    if let cell = selectedColumn(session).map(look.value), cell.kind == .problem { return cell.text }
     switch look.sign {
     case "°":
       return
@@ -328,11 +336,11 @@ extension TablePane {
     }
   }
 
-  private static func cells(of content: RecordContent?, _ session: Session) -> [String: ValueText] {
+  private func cells(of content: RecordContent?, _ session: Session) -> [String: ValueText] {
     guard let content, let coding = session.current?.descriptor.coding,
-      let document = try? coding.document(of: content.bytes)
+      let document = try? coding.document(of: content.bytes), let source
     else { return [:] }
-    return Dictionary(WorkContext.cells(of: document), uniquingKeysWith: { first, _ in first })
+    return Dictionary(source.cells(of: document), uniquingKeysWith: { first, _ in first })
   }
 
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {

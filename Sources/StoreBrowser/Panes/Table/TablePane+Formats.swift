@@ -4,6 +4,12 @@ import TerminalKit
 
 /// The formats of columns.
 extension TablePane {
+  /// The minute, if a column shows how long ago its dates are.
+  func further(_ session: Session) -> String {
+    let formats = source.flatMap { session.remembered.columns[$0.datastore]?.formats }
+    return formats?.values.contains(ValueFormat.relative.rawValue) == true ? session.time.clock(session.now) : ""
+  }
+
   /// Returns a value in the format chosen for its column. A number that is too wide in that format is written unchanged.
   func formatted(
     _ value: ValueText, of column: TableColumn, width: Int, leadingTo target: ReferenceTarget?, _ session: Session
@@ -11,8 +17,8 @@ extension TablePane {
     if let target { return Self.text(value, leadingTo: target, session) }
     guard let datastore = source?.datastore, let formats = session.remembered.columns[datastore]?.formats,
       let path = path(of: column, session), let format = formats[path].flatMap(ValueFormat.init(rawValue:))
-    else { return value }
-    let text = format.text(value, isASCII: session.theme.isASCII)
+    else { return column.isSeparated ? value.separated(in: width) : value }
+    let text = format.text(value, isASCII: session.theme.isASCII, time: session.time, now: session.now)
     return text.kind == .number && SafeText.width(text.text) > width ? value : text
   }
 
@@ -70,10 +76,19 @@ extension Browser {
     guard let datastore = table.source?.datastore else { return }
     var choice = session.columnChoice(datastore)
     choice.formats = (choice.formats ?? [:]).merging([path: format.rawValue]) { $1 }
-    if format == .plain { choice.formats?[path] = nil }
     session.remembered.columns[datastore] = choice
     session.intend(.remember)
     session.say("\(path): \(format.title)")
+  }
+}
+
+extension ValueText {
+  /// An integer from 10,000 on in groups of three digits, if there is room.
+  fileprivate func separated(in width: Int) -> ValueText {
+    guard kind == .number, let number = Int64(text), number.magnitude >= 10_000 else { return self }
+    var result = self
+    result.text = NumberFormat.count(number)
+    return SafeText.width(result.text) <= width ? result : self
   }
 }
 
@@ -83,7 +98,8 @@ extension CommandTable {
       .format, ["g f"], "how the column's values are written", "format", .table,
       argument: .init("FORMAT", isRequired: false),
       "Chooses how the values of the column are written: plain, thousands, bytes, dateFromSeconds, "
-        + "dateFromMilliseconds, duration, hex, check; `label` where the field leads to another record: `JP → Japan`. "
+        + "dateFromMilliseconds, duration, hex, check; dates as local or relative; `label` where the field leads to another record: `JP → Japan`. "
+        + "Integers from 10,000 on have separators unless `plain` is chosen or the field holds identifiers, references or dates. "
         + "Remembered per store.", in: [.table]
     ) { browser, argument in browser.chooseFormat(argument) }
   ]

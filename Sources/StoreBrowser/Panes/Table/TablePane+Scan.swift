@@ -10,7 +10,7 @@ extension TablePane {
     let (rank, row) = (selectedRank, selectedRow)
     source?.filter = filter
     wanted = nil
-    if let rank, let row, let source, source.needsScan, Self.isKept(row, by: filter) {
+    if let rank, let row, let source, source.needsScan, Self.isKept(row, of: source) {
       wanted = Wanted(at: rank, row.entry, position: list.selection)
     }
     ranks = nil
@@ -24,10 +24,10 @@ extension TablePane {
   }
 
   /// Whether a filter keeps a row. Returns false if its record was not read as a whole.
-  private static func isKept(_ row: Row, by filter: String?) -> Bool {
-    guard let filter else { return true }
+  private static func isKept(_ row: Row, of source: RowSource) -> Bool {
+    guard let filter = source.filter else { return true }
     guard let test = try? RowTest(filter), let document = try? row.record?.document() else { return false }
-    return test.filter.matches(document)
+    return test.filter.matches(source.adding(to: document))
   }
 
   /// Requests another order: from an index that has it, otherwise by gathering and sorting keys.

@@ -92,6 +92,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     var commit: CommitNumber?
     var datastore: String?
     var index: String?
+    var references: [String: String]?
   }
 
   /// The list at a newer commit while it is filled; until it is complete, the rows of the previous commit are shown.
@@ -174,14 +175,33 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   func visibleColumns(_ session: Session) -> [TableColumn] {
     if let arranged, arranged.origin == arrangement(session) { return arranged.columns }
+    let names = session.current.map { session.naming.fields(of: $0.descriptor) }
     return columns.visible(
-      choice: session.columnChoice(source?.datastore ?? ""), datastore: session.current, index: source?.index)
+      choice: session.columnChoice(source?.datastore ?? ""), datastore: session.current,
+      index: source?.index
+    ) { path in
+      guard let path = try? DocumentPath(parsing: path),
+        case .member(let name)? = path.components.last
+      else {
+        return false
+      }
+      return names?.target(of: path) != nil || Self.isNameOrDate(name)
+    }
+  }
+
+  /// Whether a field's name says that its numbers are identifiers or dates: `id`, `parentId`, `order_id`, `year`, `createdAt`.
+  private static func isNameOrDate(_ name: String) -> Bool {
+    let lower = name.lowercased()
+    return ["id", "key", "year", "zip", "postcode"].contains(lower)
+      || ["Id", "ID", "_id", "-id", "At", "_at"].contains(where: name.hasSuffix)
+      || ["date", "time", "timestamp"].contains(where: lower.hasSuffix)
   }
 
   private func arrangement(_ session: Session) -> Arrangement {
     Arrangement(
       columns: columns, choice: session.columnChoice(source?.datastore ?? ""), commit: session.outline?.commit.number,
-      datastore: session.datastore, index: source?.index)
+      datastore: session.datastore, index: source?.index,
+      references: session.remembered.references?[session.datastore ?? ""])
   }
 
   /// Keeps the visible columns, because they are needed several times with every key.

@@ -1,0 +1,117 @@
+import DatastoreModel
+import TerminalKit
+
+/// A tour of the browser in steps, shown in a box over the panes: each says what to press, and the next comes when that is done.
+struct Tour: Sendable {
+  private(set) var step = 0
+  /// The newest commit when the step began.
+  private var head: CommitNumber
+
+  init(head: CommitNumber) { self.head = head }
+
+  struct Step: Sendable {
+    let title: String
+    let text: String
+    /// Whether the user has done it, with the newest commit when it began.
+    let isDone: @Sendable (Browser, CommitNumber) -> Bool
+  }
+
+  static let steps: [Step] = [
+    Step(
+      title: "Look", text: "j and k move, / finds, f filters. Press Enter: the record under the cursor gets the keys."
+    ) { browser, _ in browser.focus == .record },
+    Step(
+      title: "Range",
+      text:
+        "Press 2, then o in the column population: an index orders the table. ( and ) cut a range out; 5 shows it as a "
+        + "histogram. Press ( on some row."
+    ) { browser, _ in browser.table.source?.range != nil },
+    Step(
+      title: "Edit and review",
+      text:
+        "e edits the value under the cursor and Enter stages it: nothing is written yet. w reviews all that is staged, and "
+        + "Enter commits it."
+    ) { browser, head in browser.session.head > head },
+    Step(
+      title: "History and undo",
+      text:
+        "gH shows every commit; Enter its changes, T the whole store as it was, Esc comes back. Press u and commit: a new "
+        + "commit takes the last one back."
+    ) { browser, head in browser.session.head > head },
+    Step(
+      title: "Reindex",
+      text: "Type :rebuild-index name. Pane 6 shows the build, which can run while you look at other panes."
+    ) { browser, head in browser.session.head > head },
+    Step(
+      title: "Leave",
+      text: "q closes a view, and on the main screen the browser. What is staged stays on the disk for the next time. "
+        + ":tour ends the tour."
+    ) { _, _ in false },
+  ]
+
+  /// The present step; nil at the end.
+  var present: Step? { Self.steps.indices.contains(step) ? Self.steps[step] : nil }
+
+  mutating func goOn(head: CommitNumber) { (step, self.head) = (step + 1, head) }
+
+  func isDone(_ browser: Browser) -> Bool { present?.isDone(browser, head) ?? true }
+
+  // MARK: Drawing
+
+  /// Draws the box in the lower right corner.
+  func draw(on grid: inout CellGrid, in body: Rect, theme: Theme) {
+    guard let present else { return }
+    let width = min(50, body.columns)
+    let lines = present.text.wrapped(to: width - 4)
+    let height = min(body.rows, lines.count + 2)
+    let cursor = grid.cursor
+    let frame = PaneFrame(
+      rect: Rect(column: body.right - width, row: body.bottom - height, columns: width, rows: height), isFocused: false)
+    grid.fill(frame.rect)
+    grid.border(
+      frame, digit: nil, title: "Tour \(step + 1) of \(Self.steps.count): \(present.title)",
+      footer: ":tour next \(theme.dot) :tour ends it", theme: theme)
+    for (row, line) in lines.enumerated() where row < frame.rows {
+      grid.write(line, at: frame.inside.at(1, row), width: frame.columns - 2, style: theme.style(.title))
+    }
+    grid.cursor = cursor
+  }
+}
+
+extension Browser {
+  /// `:tour` begins or ends the tour, `:tour next` leaves a step out.
+  mutating func toggleTour(_ argument: String?) {
+    if argument?.trimmed == "next", tour != nil {
+      tour?.goOn(head: session.head)
+    } else if tour == nil {
+      // The keys go to the table, where the tour begins.
+      returnToMain(focus: .table)
+      tour = Tour(head: session.head)
+    } else {
+      tour = nil
+    }
+    if tour == nil || tour?.present == nil {
+      tour = nil
+      session.say("the tour is over: ? lists all keys, :tour begins it again")
+    }
+  }
+
+  /// Goes on to the next step when the present one is done.
+  mutating func followTour() {
+    if tour?.isDone(self) == true { tour?.goOn(head: session.head) }
+  }
+}
+
+extension CommandTable {
+  static let tours: [CommandEntry] = [
+    row(
+      .tour, [], "a tour in six steps", "tour", .program, argument: .init("next", isRequired: false),
+      "Leads through the browser in six steps: look, range, edit and review, history and undo, reindex, leave. Each step "
+        + "ends when it is done; `:tour next` leaves it out, and `:tour` ends the tour."
+    ) { browser, argument in browser.toggleTour(argument) }
+  ]
+}
+
+extension Command {
+  package static let tour: Command = "tour"
+}

@@ -1,0 +1,194 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+
+/// The rows of the table counted by two fields: a line for each value of one, a column for each value of the other; Enter shows the
+/// records of a cell.
+struct PivotPane: ListPane, KeptPane {
+  static let entry = PaneEntry(
+    .pivot, name: "Pivot", work: [.pivot],
+    footer: [.down, .right, .open, .pivot, .search, .export, .copyValue, .help, .close],
+    commands: [
+      CommandTable.row(
+        .pivot, ["g P"], "count by two fields", "pivot", .table,
+        argument: .init("ROWS COLUMNS [FIELD]", isRequired: false), verb: "records",
+        "Counts the rows of the table by two fields, `:pivot continent government`, with a figure over a third: `:pivot "
+          + "countrycode timezone population`. Without names the column under the cursor gives the lines, and the one to its right "
+          + "the columns. Again it shows the next figure: count, sum, mean, least, greatest. Enter shows the records of a cell.",
+        in: [.table, .pivot], unless: .withoutDatastore
+      ) { browser, argument in browser.openPivot(argument) }
+    ]
+  ) { PivotPane() }
+
+  private(set) var request: GroupRequest?
+  private(set) var groups: [RecordGroup]?
+  /// The values that give the lines and the columns, in their order.
+  private(set) var rows: [Document] = []
+  private(set) var columns: [Document] = []
+  private var cells: [[Document]: RecordGroup] = [:]
+  private var figures: [String] = []
+  private(set) var figure = 0
+  private var progress: Progress?
+  private var problem: String?
+  private(set) var column = 0
+  var list = ListWindow()
+
+  mutating func show(_ request: GroupRequest, in session: inout Session) {
+    self = PivotPane()
+    self.request = request
+    session.start(.pivot, request, label: "pivot of \(request.keys[0])")
+  }
+
+  mutating func answered(_ answer: any Sendable, in session: inout Session) {
+    guard let answer = answer as? GroupRequest.Reply, answer.request == request else { return }
+    groups = answer.groups
+    figures = Array(answer.columns.dropFirst(2))
+    cells = Dictionary(answer.groups.map { ($0.keys, $0) }, uniquingKeysWith: { first, _ in first })
+    rows = Self.values(of: 0, in: answer.groups)
+    columns = Self.values(of: 1, in: answer.groups)
+  }
+
+  private static func values(of key: Int, in groups: [RecordGroup]) -> [Document] {
+    var groups = groups
+    groups.sort(by: key, isDescending: false)
+    return groups.map { $0.keys[key] }.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+  }
+
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    self.progress = progress
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { session.intend(.closeView(id)) }
+
+  func headerRows(_ frame: PaneFrame) -> Int { 1 }
+  func lineCount(_ session: Session) -> Int { rows.count }
+
+  private func cell(_ row: Int, _ column: Int) -> RecordGroup? {
+    rows.indices.contains(row) && columns.indices.contains(column) ? cells[[rows[row], columns[column]]] : nil
+  }
+
+  /// The figure of a cell; nil if no record is in it.
+  func value(_ row: Int, _ column: Int) -> Document? { cell(row, column)?.figures[figure] }
+
+  var rowColumns: [String] { [request?.keys[0].shortText ?? ""] + columns.map { ValueText(cell: $0).text } }
+  func row(_ line: Int) -> [Document] { [rows[line]] + columns.indices.map { value(line, $0) ?? .null } }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    guard [.open, .copyValue].contains(command), cell(list.selection, column) == nil else { return nil }
+    return groups == nil ? "the records are being read" : "no record is in this cell"
+  }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open: "its records"
+    case .pivot: "next figure"
+    default: nil
+    }
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard let request, groups != nil else { return false }
+    switch command {
+    case .left, .right: column = max(0, min(columns.count - 1, column + (command == .left ? -1 : 1)))
+    case .pivot where argument == nil: figure = (figure + 1) % max(1, figures.count)
+    case .copyValue: session.copy(value(list.selection, column).map { ValueText(cell: $0).text } ?? "", what: "value")
+    case .open:
+      guard let group = cell(list.selection, column) else { return false }
+      session.intend(.closeView(id))
+      session.intend(.filter(request.filter(of: group)))
+    default: return false
+    }
+    return true
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    let names = request.map { $0.keys.map(\.shortText).joined(separator: " × ") } ?? ""
+    let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
+    let footer = groups == nil ? "" : "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
+    guard
+      grid.begin(
+        frame, title: "Pivot  \(names)  \(figures.isEmpty ? "" : figures[figure])  \(request?.source.words ?? "")",
+        footer: footer, problem: problem, note: groups == nil ? read : rows.isEmpty ? "no record is shown" : nil,
+        theme: theme)
+    else { return }
+    let texts = rows.map { NumberFormat.exact($0) }
+    let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
+    let titles = columns.map { NumberFormat.exact($0) }
+    let slots = TableGeometry.slots(of: widths(titles, frame), around: column, width: frame.columns - left)
+    for slot in slots {
+      var style = theme.style(.header)
+      if slot.column == column { style = style.with(.underline) }
+      grid.write(
+        titles[slot.column], at: frame.inside.at(left + slot.x), width: slot.width, style: style, alignment: .trailing)
+    }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      grid.write(texts[line], at: rect.at(2), width: left - 4, style: theme.style(.key))
+      for slot in slots {
+        guard let value = value(line, slot.column) else { continue }
+        let text = NumberFormat.exact(value)
+        grid.write(
+          SafeText.width(text) <= slot.width ? text : NumberFormat.fitting(ValueText(cell: value).text, in: slot.width),
+          at: rect.at(left + slot.x), width: slot.width, alignment: .trailing)
+        if line == list.selection, slot.column == column {
+          grid.restyle(Rect(column: rect.left + left + slot.x, row: rect.top, columns: slot.width, rows: 1)) {
+            $0.attributes.formUnion([.bold, .underline])
+          }
+        }
+      }
+    }
+  }
+
+  /// Columns are as wide as their values on the screen.
+  private func widths(_ titles: [String], _ frame: PaneFrame) -> [Int] {
+    var window = list
+    window.reveal(rows: visibleRows(frame), count: rows.count)
+    let shown = (window.top..<window.top + visibleRows(frame)).clamped(to: rows.indices)
+    return titles.indices.map { column in
+      shown.reduce(min(20, SafeText.width(titles[column]))) { width, row in
+        max(width, value(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
+      }
+    }
+  }
+}
+
+extension Browser {
+  /// `:pivot ROWS COLUMNS [FIELD]`; without names, by the column under the cursor and the next one.
+  mutating func openPivot(_ argument: String?) {
+    guard let source = table.source, table.opened != nil else { return }
+    var names = argument?.split(separator: " ").map(String.init) ?? []
+    let shown = table.visibleColumns(session)
+    if names.isEmpty {
+      let next = shown.indices.contains(table.column + 1) ? shown[table.column + 1].path : nil
+      names = [table.selectedPath(session), next].compactMap(\.self)
+    }
+    guard names.count >= 2 else { return session.warn("a pivot is of two fields: :pivot ROWS COLUMNS [FIELD]") }
+    do throws(ModelError) {
+      let paths = try names.prefix(3).map { name throws(ModelError) in
+        try WorkContext.path(name.hasPrefix(".") ? name : ".\(name)")
+      }
+      open(ViewKind(of: .pivot))
+      let request = GroupRequest(
+        source: source, commit: table.commit(session), keys: Array(paths.prefix(2)), field: paths.dropFirst(2).first)
+      with(PivotPane.self) { $0.show(request, in: &$1) }
+    } catch { session.complain(error) }
+  }
+}
+
+extension Command {
+  package static let pivot: Command = "pivot"
+}
+
+extension PaneID {
+  static let pivot: PaneID = "pivot"
+}
+
+extension WorkSlot {
+  static let pivot = WorkSlot("pivot", isLong: true)
+}

@@ -1,0 +1,124 @@
+import DatastoreModel
+import Documents
+import Expressions
+
+/// Columns that are computed: how they are added, changed and taken away. `RowSource` computes them.
+extension TablePane {
+  /// The computed column under the cursor.
+  func selectedComputed(_ session: Session) -> Assignment? {
+    guard let path = selectedColumn(session)?.path else { return nil }
+    return source?.computed.first { $0.path.description == path }
+  }
+
+  /// Takes the remembered computed columns of the datastore into the rows.
+  mutating func adoptComputed(_ session: Session) {
+    guard let source else { return }
+    let texts = session.columnChoice(source.datastore).computed ?? []
+    guard texts != source.computed.map(\.text) else { return }
+    let computed = texts.compactMap { try? WorkContext.computed($0) }
+    guard computed != source.computed else { return }
+    let gone = source.computed.map(\.path.description).filter { path in
+      !computed.contains { $0.path.description == path }
+    }
+    columns.forget(gone)
+    self.source?.computed = computed
+  }
+}
+
+extension WorkContext {
+  /// Reads `density = population / area`.
+  static func computed(_ text: String) throws(ModelError) -> Assignment {
+    let column = try onDocument(Assignment(parsing: text))
+    guard case .member? = column.path.components.first, column.path.components.count == 1 else {
+      throw .invalid(
+        text: text, column: 1,
+        reason: "the name of a column is one word, or in quotes: .\"per head\"")
+    }
+    return column
+  }
+}
+
+extension Browser {
+  /// `NAME = EXPR` adds or changes a column, `NAME` takes it away, with the filter and the orders that need it.
+  mutating func computeColumn(_ text: String) {
+    guard let source = table.source else { return }
+    let text = text.trimmed
+    var choice = session.columnChoice(source.datastore)
+    var columns = source.computed
+    do throws(ModelError) {
+      guard text.contains("=") else {
+        let path = try WorkContext.path(text.hasPrefix(".") ? text : ".\(text)")
+        guard let place = columns.firstIndex(where: { $0.path == path }) else {
+          let names = columns.map(\.path.shortText).joined(separator: ", ")
+          return session.warn(
+            "no column \(text) is computed\(names.isEmpty ? "" : "; there are \(names)")")
+        }
+        columns.remove(at: place)
+        choice.forget(path.description)
+        keep(columns, choice, in: source.datastore)
+        return session.say("the column \(path.shortText) is gone\(goneWith(path))")
+      }
+      let column = try WorkContext.computed(text)
+      let place = columns.firstIndex { $0.path == column.path }
+      if place == nil, table.columns.seen.contains(where: { $0.path == column.path.description }) {
+        return session.warn(
+          "the records have a field \(column.path.shortText); give the column another name")
+      }
+      if let place { columns[place] = column } else { columns.append(column) }
+      keep(columns, choice, in: source.datastore)
+      session.say("computed: \(column.text)")
+    } catch { session.complain(error) }
+  }
+
+  private mutating func keep(_ columns: [Assignment], _ choice: ColumnChoice, in datastore: String) {
+    var choice = choice
+    choice.computed = columns.isEmpty ? nil : columns.map(\.text)
+    session.remembered.columns[datastore] = choice.isDefault ? nil : choice
+    session.intend(.remember)
+  }
+
+  /// Takes away the filter and the orders that need a column that is gone, and says so.
+  private mutating func goneWith(_ path: DocumentPath) -> String {
+    guard let source = table.source else { return "" }
+    var (kept, gone) = (source, [String]())
+    if let filter = source.filter, let test = try? RowTest(filter),
+      test.filter.paths.contains(where: path.contains)
+    {
+      kept.filter = nil
+      gone.append("the filter \(filter)")
+    }
+    kept.sort.removeAll { $0.path == path.description }
+    if kept.sort != source.sort { gone.append("the order by \(path.shortText)") }
+    guard !gone.isEmpty else { return "" }
+    session.intend(.show(kept, anchor: table.keepingIdentifier()))
+    return ", and with it \(gone.joined(separator: " and "))"
+  }
+}
+
+extension ColumnChoice {
+  /// Forgets how a column was arranged.
+  fileprivate mutating func forget(_ path: String) {
+    order.removeAll { $0 == path }
+    hidden.removeAll { $0 == path }
+    widths[path] = nil
+    formats?[path] = nil
+  }
+}
+
+extension CommandTable {
+  static let computedColumns: [CommandEntry] = [
+    row(
+      .computedColumn, ["g ="], "compute a column", "compute", .table,
+      argument: .init("NAME = EXPR"),
+      "Adds a column that is computed from each record: `density = population / area`, `full = first + \" \" + last`, "
+        + "`size = if(population > 1M, \"large\", \"small\")`; with lower, upper, trim, length, replace and date. It can be "
+        + "sorted, filtered and grouped by, which reads all records, and is exported. A value from null is null; a cell that "
+        + "cannot be computed says why. On a computed column the key changes it; NAME alone takes it away.",
+      in: [.table], unless: .withoutDatastore
+    ) { browser, argument in browser.computeColumn(argument ?? "") }
+  ]
+}
+
+extension Command {
+  package static let computedColumn: Command = "column"
+}

@@ -1,0 +1,255 @@
+import DatastoreModel
+import Documents
+import Expressions
+import TerminalKit
+
+/// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.
+struct TransposePane: ListPane, KeptPane, Equatable {
+  static let entry = PaneEntry(
+    .transpose, name: "Side by side", work: [.transpose],
+    footer: [.down, .right, .transpose, .open, .copyValue, .copyPath, .help, .close],
+    commands: [
+      CommandTable.row(
+        .transpose, ["g t"], "fields as lines, records side by side", "side by side", .record,
+        "Shows the record, or the marked records side by side, with a line for each field and a sign where they differ. In the "
+          + "history of a record it compares the selected commit with the base set by v, or with its parent. Again it shows the "
+          + "fields that differ alone, or all.",
+        in: [.table, .record, .history, .transpose], unless: .withoutDatastore
+      ) { browser, _ in browser.openTransposed() }
+    ]
+  ) { TransposePane() }
+
+  private(set) var request: TransposeRequest?
+  private(set) var reply: TransposeRequest.Reply?
+  private(set) var showsDifferences = false
+  private var problem: String?
+  private var column = 0
+  var list = ListWindow()
+
+  mutating func show(_ request: TransposeRequest, differences: Bool, in session: inout Session) {
+    self = TransposePane()
+    self.request = request
+    showsDifferences = differences
+    session.start(
+      .transpose, request, label: "reading \(NumberFormat.counted(request.columns.count, "record"))"
+    )
+  }
+
+  mutating func answered(_ answer: any Sendable, in session: inout Session) {
+    if let answer = answer as? TransposeRequest.Reply, answer.request == request { reply = answer }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    session.intend(.closeView(id))
+  }
+
+  /// The lines that are shown.
+  var lines: [TransposeRequest.Line] {
+    reply.map { showsDifferences ? $0.lines.filter(\.differs) : $0.lines } ?? []
+  }
+
+  func headerRows(_ frame: PaneFrame) -> Int { 1 }
+  func lineCount(_ session: Session) -> Int { lines.count }
+  var rowColumns: [String] { reply.map { ["field"] + $0.titles } ?? [] }
+
+  func row(_ line: Int) -> [Document] {
+    [.string(lines[line].name)] + lines[line].values.map { $0.map { .string($0.text) } ?? .null }
+  }
+
+  private var selected: TransposeRequest.Line? {
+    let lines = lines
+    return lines.indices.contains(list.selection) ? lines[list.selection] : nil
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    switch command {
+    case .transpose:
+      (reply?.titles.count ?? 0) < 2 ? "there is one record, which differs from nothing" : nil
+    case .copyValue, .copyPath: selected == nil ? "no field is selected" : nil
+    default: nil
+    }
+  }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .transpose: showsDifferences ? "all fields" : "differences"
+    case .open: "the record"
+    case .right: "next record"
+    default: nil
+    }
+  }
+
+  mutating func run(
+    _ command: Command, argument: String?, frame: PaneFrame, in session: inout Session
+  ) -> Bool {
+    guard let request else { return false }
+    switch command {
+    case .left, .right:
+      column = max(0, min(request.columns.count - 1, column + (command == .left ? -1 : 1)))
+    case .transpose:
+      let path = selected?.path
+      showsDifferences.toggle()
+      list = ListWindow()
+      list.selection = lines.firstIndex { $0.path == path } ?? 0
+    case .open:
+      session.intend(.closeView(id))
+      session.intend(.select(request.columns[column].place))
+      if request.isOfVersions { session.intend(.travel(request.columns[column].commit)) }
+    case .copyValue: session.copy(selected?.values[column]?.text ?? "", what: "value")
+    case .copyPath: session.copy(selected?.path ?? ".", what: "path")
+    default: return false
+    }
+    return true
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    let lines = lines
+    let differing = reply.map { $0.lines.count(where: \.differs) } ?? 0
+    let footer =
+      (reply?.titles.count ?? 0) > 1
+      ? "\(NumberFormat.counted(differing, "field")) of \(NumberFormat.count(reply?.lines.count ?? 0)) \(differing == 1 ? "differs" : "differ")"
+      : ""
+    guard
+      grid.begin(
+        frame, title: "Side by side  \(request?.source.datastore ?? "")", footer: footer,
+        problem: problem,
+        note: reply == nil ? "reading…" : lines.isEmpty ? "no field differs" : nil, theme: theme),
+      let reply
+    else { return }
+    let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
+    let slots = slots(reply, lines, width: frame.columns - names - 4)
+    let left = 4 + names
+    for slot in slots {
+      var style = theme.style(.header)
+      if slot.column == column { style = style.with(.underline) }
+      grid.write(
+        reply.titles[slot.column], at: frame.inside.at(left + slot.x), width: slot.width,
+        style: style)
+    }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      let line = lines[line]
+      if line.differs {
+        grid.write(
+          theme.isASCII ? "!" : "≠", at: rect.at(1), width: 1, style: theme.style(.changed))
+      }
+      grid.write(line.name, at: rect.at(3), width: names, style: theme.style(.key))
+      for slot in slots {
+        let value = line.values[slot.column] ?? .missing
+        grid.write(
+          value.fitting(slot.width), at: rect.at(left + slot.x), width: slot.width,
+          style: theme.style(line.differs ? .changed : value.cellRole))
+      }
+    }
+  }
+
+  private func slots(
+    _ reply: TransposeRequest.Reply, _ lines: [TransposeRequest.Line], width: Int
+  ) -> [TableGeometry.Slot] {
+    let widths = reply.titles.indices.map { column in
+      let values = lines.compactMap { $0.values[column].map { SafeText.width($0.text) } }
+      return min(40, max(SafeText.width(reply.titles[column]), values.max() ?? 0))
+    }
+    return TableGeometry.slots(of: widths, around: column, width: width)
+  }
+}
+
+/// Reads records or versions of one, and says where they differ.
+struct TransposeRequest: Question, Hashable {
+  struct Column: Sendable, Hashable {
+    var place: RecordPlace
+    var commit: CommitNumber
+  }
+
+  var source: RowSource
+  var columns: [Column]
+  var naming = Naming()
+
+  /// Whether the columns are versions of one record.
+  var isOfVersions: Bool { Set(columns.map(\.commit)).count > 1 }
+
+  struct Line: Sendable, Hashable {
+    var path: String
+    /// Nil where a record has no such field.
+    var values: [ValueText?]
+    var differs: Bool
+
+    var name: String { path == "." ? path : String(path.dropFirst()) }
+  }
+
+  struct Reply: Sendable, Equatable {
+    var request: TransposeRequest
+    var titles: [String]
+    var lines: [Line]
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    var (documents, titles) = ([Document](), [String]())
+    for column in columns {
+      try context.goOn()
+      let datastore = try context.view(column.commit).datastore(column.place.datastore)
+      let document = try datastore?.record(column.place.identifier)?.document()
+      documents.append(document.map(source.adding) ?? .object([]))
+      let label = document.flatMap { naming.label(of: $0, in: column.place.datastore) }
+      let name = isOfVersions ? column.commit.description : named(column.place.identifier, label)
+      titles.append(document == nil ? "\(name) (none)" : name)
+    }
+    let cells = documents.map {
+      Dictionary(source.cells(of: $0), uniquingKeysWith: { first, _ in first })
+    }
+    var paths: [String] = []
+    var known: Set<String> = []
+    for document in documents {
+      paths += source.cells(of: document).map(\.path).filter { known.insert($0).inserted }
+    }
+    let lines = try paths.map { text throws(ModelError) in
+      let path = try WorkContext.path(text)
+      return Line(
+        path: text, values: cells.map { $0[text] },
+        differs: documents.contains { $0[path] != documents[0][path] })
+    }
+    return Reply(request: self, titles: titles, lines: lines)
+  }
+}
+
+extension Browser {
+  /// The marked records, the one under the cursor, or in the history of a record two of its versions.
+  mutating func openTransposed(differences: Bool = false) {
+    guard let source = table.source else { return }
+    var columns: [TransposeRequest.Column]
+    if focus == .history {
+      guard let place = history.scope.place, let commit = history.selected?.commit else {
+        return session.warn("choose the record first: its own history (H)")
+      }
+      let base = history.base ?? commit.parents.first ?? commit.number
+      columns = Set([base, commit.number]).sorted().map { .init(place: place, commit: $0) }
+    } else {
+      let marked = table.marks.map { RecordPlace(datastore: source.datastore, identifier: $0) }
+      let places =
+        marked.isEmpty || focus == .record ? [session.looking.record].compactMap(\.self) : marked
+      columns = places.map { .init(place: $0, commit: session.shown) }
+    }
+    guard !columns.isEmpty else { return session.warn("no record is selected") }
+    open(ViewKind(of: .transpose))
+    let request = TransposeRequest(source: source, columns: columns, naming: session.naming)
+    with(TransposePane.self) { $0.show(request, differences: differences, in: &$1) }
+  }
+}
+
+extension Command {
+  package static let transpose: Command = "side-by-side"
+}
+
+extension PaneID {
+  static let transpose: PaneID = "transpose"
+}
+
+extension WorkSlot {
+  static let transpose = WorkSlot("transpose", isLong: true)
+}

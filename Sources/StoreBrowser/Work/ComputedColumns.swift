@@ -1,0 +1,59 @@
+import DatastoreModel
+import Documents
+import Expressions
+
+/// The columns of a table that are computed from each record: every reader of rows adds them here.
+extension RowSource {
+  /// Whether a path leads into a computed column.
+  func computes(_ paths: [DocumentPath]) -> Bool {
+    paths.contains { path in computed.contains { $0.path.contains(path) } }
+  }
+
+  /// Returns a record with its computed fields; a later one may read an earlier one. A field that cannot be computed is null.
+  func adding(to document: Document) -> Document { computing(in: document).whole }
+
+  private func computing(in document: Document) -> (whole: Document, problems: [String: String]) {
+    var (whole, problems) = (document, [String: String]())
+    for column in computed {
+      var value = Document.null
+      do throws(DocumentError) { value = try column.result(in: whole) } catch {
+        problems[column.path.description] = error.reason
+      }
+      whole = (try? whole.setting(column.path, to: value)) ?? whole
+    }
+    return (whole, problems)
+  }
+
+  /// The cells of a record. A cell that cannot be computed says why.
+  func cells(of document: Document) -> [(path: String, value: ValueText)] {
+    guard !computed.isEmpty else { return WorkContext.cells(of: document) }
+    let (whole, problems) = computing(in: document)
+    let paths = Set(computed.map(\.path.description))
+    return WorkContext.cells(of: whole).map { path, value in
+      guard paths.contains(path) else { return (path, value) }
+      if let reason = problems[path] {
+        return (path, ValueText(text: "error: \(reason)", kind: .problem))
+      }
+      return (path, value.rounded)
+    }
+  }
+}
+
+extension ValueText {
+  /// A quotient has no end: six digits behind the point are shown, and the text counts as cut.
+  fileprivate var rounded: ValueText {
+    guard kind == .number, let point = text.firstIndex(of: "."), text[point...].utf8.count > 7,
+      let number = Double(text), abs(number) < 1e9
+    else { return self }
+    var result = self
+    result.text = NumberFormat.fixed(number, digits: 6)
+    result.isCut = true
+    return result
+  }
+}
+
+extension DocumentError {
+  fileprivate var reason: String {
+    if case .refused(let reason) = self { reason } else { "\(self)" }
+  }
+}

@@ -1,0 +1,38 @@
+import DatastoreModel
+import Documents
+
+/// Writes the lines of a list to a file, in the order in which they are shown.
+struct ListExport: Question {
+  var columns: [String]
+  var rows: [[Document]]
+  var file: String
+  var format: TableWriter.Format
+
+  struct Reply: WordedReply {
+    var sentence: String
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    guard !context.files.exists(file) else { throw .refused(reason: "\(file) is there already; give another name") }
+    let output = try context.files.create(file)
+    do throws(ModelError) {
+      var bytes = 0
+      var writer = TableWriter(format, columns: columns.map { DocumentPath([.member($0)]) })
+      bytes += try output.write(writer.beginning)
+      for row in rows {
+        try context.goOn()
+        bytes += try output.write(writer.row(.object(zip(columns, row).map { Document.Member($0, $1) })))
+      }
+      bytes += try output.write(writer.end)
+      try output.close()
+      return Reply(sentence: "\(NumberFormat.counted(rows.count, "line")), \(NumberFormat.bytes(bytes)) in \(file)")
+    } catch {
+      output.discard()
+      throw error
+    }
+  }
+}
+
+extension WorkSlot {
+  static let listExport = WorkSlot("list-export", isLong: true, isInCockpit: true)
+}

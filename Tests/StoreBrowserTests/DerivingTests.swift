@@ -1,0 +1,269 @@
+import Documents
+import StorageEngine
+import TerminalKit
+import Testing
+
+@testable import DatastoreModel
+@testable import StoreBrowser
+
+@Suite("Computed columns, records side by side, and taking the view back")
+struct DerivingTests {
+  private func driver(_ store: OwnStore, _ steps: String..., in datastore: String = "City") throws
+    -> Driver
+  {
+    let driver = Driver(
+      store, size: Size(columns: 140, rows: 30), start: .init(datastore: datastore))
+    for step in steps { try driver.play(step) }
+    return driver
+  }
+
+  private func number(_ city: Document, _ name: String) -> Double {
+    if case .number(let number)? = city[member: name] { Double(number.text) ?? .nan } else { .nan }
+  }
+
+  private func cells(_ driver: Driver, _ path: String) -> [String] {
+    let table = driver.browser.table
+    return (0..<table.storedCount).map { table.row(at: $0)?.cells[path]?.text ?? "" }
+  }
+
+  // MARK: Computed columns
+
+  @Test(
+    "a column is computed from each record, sorted and filtered by as a loop over the records does, and says that it reads all"
+  )
+  func computes() throws {
+    let store = try Sample.store()
+    let cities = try Sample.cityList(of: store)
+    let driver = try driver(store, ":column ratio = population / geonameid")
+    #expect(driver.shows("ratio"))
+    for (shown, city) in zip(cells(driver, ".ratio"), cities) {
+      let exact = number(city.1, "population") / number(city.1, "geonameid")
+      #expect(abs((Double(shown) ?? .nan) - exact) < 1e-6)
+    }
+    try driver.play(":sort ratio desc")
+    let sorted = cities.sorted {
+      number($0.1, "population") / number($0.1, "geonameid") > number($1.1, "population")
+        / number($1.1, "geonameid")
+    }
+    let shown = (0..<10).map { driver.browser.table.row(at: $0)?.entry.identifier.description }
+    #expect(shown == sorted.map(\.0))
+    try driver.play(":filter ratio > 0.1 and countrycode != \"CH\"")
+    let kept = sorted.filter {
+      number($0.1, "population") / number($0.1, "geonameid") > 0.1
+        && $0.1[member: "countrycode"] != .string("CH")
+    }
+    #expect(
+      (0..<driver.browser.table.storedCount).map {
+        driver.browser.table.row(at: $0)?.entry.identifier.description
+      } == kept.map(\.0))
+    #expect(driver.shows("SCAN"), "\(driver.screen)")
+    try driver.play(":explain")
+    #expect(driver.shows("SCAN"))
+  }
+
+  @Test(
+    "texts are joined, lists measured, cases told apart; null stays null, and a cell that cannot be computed says why"
+  )
+  func values() throws {
+    let store = try Sample.store()
+    let cities = try Sample.cityList(of: store).map(\.1)
+    let joined = try driver(store, ":column both = upper(name) + \" \" + countrycode")
+    #expect(
+      cells(joined, ".both")
+        == cities.map {
+          "\(($0[member: "name"]?.searchText ?? "").uppercased()) \($0[member: "countrycode"]?.searchText ?? "")"
+        })
+    let sizes = try driver(
+      store,
+      ":column size = if(population >= 1M and name != \"Bern\", \"large\", length(alternatenames))")
+    #expect(
+      cells(sizes, ".size")
+        == cities.map { city in
+          guard number(city, "population") < 1_000_000,
+            case .array(let list)? = city[member: "alternatenames"]
+          else {
+            return "large"
+          }
+          return "\(list.count)"
+        })
+    let missing = try driver(store, ":column twice = nothing * 2")
+    #expect(Set(cells(missing, ".twice")) == ["—"])
+    let wrong = try driver(store, ":column odd = name * 2")
+    #expect(
+      cells(wrong, ".odd").allSatisfy { $0.hasPrefix("error: ") && $0.hasSuffix("is not a number") }
+    )
+    while wrong.browser.table.selectedPath(wrong.browser.session) != ".odd" { wrong.press("l") }
+    wrong.press("j k")
+    #expect(wrong.status.contains("error: თბილისი is not a number"), "\(wrong.status)")
+    let zero = try driver(store, ":column x = 1 / (population - 121631)")
+    #expect(cells(zero, ".x").filter { $0 == "error: division by zero" }.count == 1)
+  }
+
+  @Test(
+    "a column is changed and taken away by its name, with the filter and the order that need it; a field's name is refused"
+  )
+  func changes() throws {
+    let driver = try driver(
+      Sample.store(), ":column ratio = population / 2", ":filter ratio > 100000", ":sort ratio",
+      ":column ratio = population / 4")
+    #expect(driver.browser.table.source?.computed.map(\.text) == ["ratio = population / 4"])
+    #expect(
+      driver.browser.table.storedCount
+        == Sample.cities.flatMap { $0 }.count { number($0, "population") / 4 > 100_000 })
+    try driver.play(":column ratio")
+    #expect(
+      driver.status.contains("gone, and with it the filter ratio > 100000 and the order by ratio"),
+      "\(driver.status)")
+    #expect(
+      driver.browser.table.source?.needsScan == false && driver.browser.table.storedCount == 10)
+    #expect(!driver.lines[2].contains("ratio") && driver.browser.session.columnChoice("City").computed == nil)
+    try driver.play(":column name = 5")
+    #expect(driver.status.contains("the records have a field name"))
+    driver.press("g=")
+    driver.type("bad = (1")
+    driver.press("Enter")
+    #expect(driver.browser.overlays.last is Prompt && driver.keys.contains("expected"))
+  }
+
+  @Test("computed columns are remembered, exported and grouped by; a computed cell is not edited")
+  func kept() throws {
+    let file = "/tmp/strata-computed-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    let store = try Sample.store()
+    let driver = try driver(
+      store, ":column large = if(population > 1M, \"yes\", \"no\")", ":export \(file)")
+    let lines = try TestFile.text(file).split(separator: "\n").map(String.init)
+    let place = try #require(lines.first?.split(separator: ",").firstIndex(of: "large"))
+    #expect(lines.count == 11)
+    for (line, city) in zip(lines.dropFirst(), try Sample.cityList(of: store)) {
+      // No value before it has a comma.
+      #expect(
+        line.hasPrefix(city.0)
+          && line.contains(number(city.1, "population") > 1e6 ? ",yes" : ",no"), "\(line) \(place)")
+    }
+    try driver.play(":group large population")
+    let groups = try #require(driver.browser.panes[GroupPane.self].reply).groups
+    let large = Sample.cities.flatMap { $0 }.filter { number($0, "population") > 1e6 }
+    #expect(
+      groups.map { $0.cells[1] } == [
+        .number(NumberText(10 - large.count)), .number(NumberText(large.count)),
+      ])
+    driver.press("Esc")
+    while driver.browser.table.selectedPath(driver.browser.session) != ".large" {
+      driver.press("l")
+    }
+    driver.press("e")
+    #expect(driver.status.contains("it is computed: large = if("), "\(driver.status)")
+    driver.press("g=")
+    #expect(
+      driver.status.contains("large = if(population"), "the prompt holds the text: \(driver.status)"
+    )
+  }
+
+  // MARK: Side by side
+
+  @Test(
+    "gt shows marked records side by side with the fields that differ marked, and again those alone"
+  )
+  func records() throws {
+    let store = try Sample.store()
+    let driver = try driver(store, "keys Space j Space", "keys gt")
+    let cities = try Sample.cityList(of: store)
+    let (first, second) = (cities[0].1, cities[2].1)
+    let pane = driver.browser.panes[TransposePane.self]
+    #expect(
+      pane.reply?.titles == [
+        "\(cities[0].0) თბილისი", "\(cities[2].0) \(second[member: "name"]?.searchText ?? "")",
+      ])
+    for line in pane.lines {
+      let path = try DocumentPath(parsing: line.path)
+      #expect(line.differs == (first[path] != second[path]), "\(line.path)")
+    }
+    let differing = pane.lines.filter(\.differs).map(\.path)
+    driver.press("gt")
+    #expect(
+      driver.browser.panes[TransposePane.self].lines.map(\.path) == differing && !differing.isEmpty)
+    driver.press("l Enter")
+    #expect(driver.selectedIdentifier == cities[2].0 && driver.browser.view.kind == .main)
+  }
+
+  @Test(
+    "gt in the history of a record compares two of its versions; W on two marked records shows what differs"
+  )
+  func versions() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "611717", ".population", to: 5)
+    let driver = try driver(store, "keys H gt")
+    let pane = driver.browser.panes[TransposePane.self]
+    #expect(pane.lines.filter(\.differs).map(\.path) == [".population"])
+    #expect(
+      pane.lines.first { $0.path == ".population" }?.values.map { $0?.text } == ["1049498", "5"])
+    let pair = try self.driver(store, "keys Space Space W")
+    #expect(
+      pair.browser.panes[TransposePane.self].showsDifferences && pair.shows("differ"),
+      "\(pair.screen)")
+  }
+
+  // MARK: The view
+
+  @Test(
+    "U takes back the last filter, order, column and form, one after the other, and no record's change"
+  )
+  func back() throws {
+    let driver = try driver(
+      Sample.store(), ":sort population", ":filter population > 150000",
+      ":column half = population / 2", "keys l l -", ":format hex")
+    func state() -> String {
+      let (source, choice) = (
+        driver.browser.table.source, driver.browser.session.columnChoice("City")
+      )
+      return
+        "\(source?.index ?? "-") \(source?.filter ?? "-") \(choice.computed?.count ?? 0) \(choice.hidden.count) \(choice.formats?.count ?? 0)"
+    }
+    var seen = [state()]
+    for _ in 0..<5 {
+      driver.press("U")
+      #expect(driver.status.contains("taken back"), "\(driver.status)")
+      seen.append(state())
+    }
+    #expect(
+      seen == [
+        "population population > 150000 1 1 1", "population population > 150000 1 1 0",
+        "population population > 150000 1 0 0",
+        "population population > 150000 0 0 0", "population - 0 0 0", "- - 0 0 0",
+      ])
+    driver.press("U")
+    #expect(driver.status.contains("nothing of this view was changed"))
+    #expect(driver.browser.table.storedCount == 10)
+  }
+
+  @Test(
+    "integers from 10,000 on have separators, but not identifiers, references and dates; copies are plain"
+  )
+  func separators() throws {
+    let store = OwnStore(
+      FileStore.memory(options: StoreOptions()), path: "/tmp/Numbers.strata", program: "tests")
+    let documents: [Document] = [9_999, 10_000, -1_234_567, 100].map { value in
+      [
+        "id": .number(NumberText(value + 2_000_000)), "amount": .number(NumberText(value)),
+        "parentId": .number(NumberText(value)),
+        "changeDate": .number(NumberText(value)), "ratio": 12345.5,
+      ]
+    }
+    try Sample.add(
+      documents, to: store, Sample.plan("Number", "id", [Sample.index("amount")]), "fill")
+    let driver = try driver(store, "keys l", in: "Number")
+    let rows = driver.lines.filter { $0.contains("12345.5") }
+    for text in ["9999", "10 000", "-1 234 567"] {
+      #expect(rows.contains { $0.contains("  \(text) ") }, "\(driver.screen)")
+    }
+    #expect(rows.contains { $0.contains("765433    -1 234 567    -1234567    -1234567 ") }, "\(driver.screen)")
+    while driver.browser.table.selectedPath(driver.browser.session) != ".amount" {
+      driver.press("l")
+    }
+    driver.press("yy")
+    #expect(driver.copied == "-1234567")
+    driver.press("&")
+    #expect(driver.browser.table.source?.filter == "amount = -1234567")
+  }
+}

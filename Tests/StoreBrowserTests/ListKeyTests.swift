@@ -1,0 +1,100 @@
+import Documents
+import TerminalKit
+import Testing
+
+@testable import DatastoreModel
+@testable import StoreBrowser
+
+@Suite("The keys of all lists, and the tour")
+struct ListKeyTests {
+  private func driver(_ steps: String..., store: OwnStore? = nil) throws -> Driver {
+    let driver = Driver(
+      try store ?? Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    for step in steps { try driver.play(step) }
+    return driver
+  }
+
+  /// The selected line of a pane, and its lines.
+  private func lines<P: ListPane & KeptPane>(_ type: P.Type, _ driver: Driver) -> (selected: Int, texts: [String]) {
+    let pane = driver.browser.panes[type]
+    let rows = (0..<pane.lineCount(driver.browser.session)).map {
+      pane.row($0).map(\.searchText).joined(separator: "|")
+    }
+    return (pane.list.selection, rows)
+  }
+
+  private func checkFinding<P: ListPane & KeptPane>(_ type: P.Type, _ text: String, _ driver: Driver) {
+    driver.press("/ ^u")
+    driver.type(text)
+    driver.press("Enter")
+    let (first, texts) = lines(type, driver)
+    let hits = texts.indices.filter { texts[$0].lowercased().contains(text) }
+    #expect(!hits.isEmpty && first == hits.first, "\(texts)")
+    for step in 1...hits.count {
+      driver.press("n")
+      #expect(lines(type, driver).selected == hits[step % hits.count])
+    }
+    driver.press("N")
+    #expect(lines(type, driver).selected == hits.last)
+  }
+
+  @Test("/, n and N find lines in frequencies, groups, descriptions, pickaxe, differences and records side by side")
+  func finding() throws {
+    try checkFinding(FrequencyPane.self, "tokyo", driver(":frequency timezone"))
+    try checkFinding(GroupPane.self, "ge", driver(":group countrycode"))
+    try checkFinding(DescribePane.self, "name", driver("keys I"))
+    try checkFinding(PickaxePane.self, "zone", driver(":pickaxe Zurich"))
+    try checkFinding(DifferencePane.self, "66", driver("keys gH G", ":difference 1 2"))
+    try checkFinding(TransposePane.self, "asia", driver("keys Space Space gt"))
+  }
+
+  @Test("s saves the lines of a list")
+  func saving() throws {
+    let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    let driver = try driver(":frequency countrycode", ":export \(file)")
+    var counts: [String: Int] = [:]
+    for city in try Sample.cityList(of: driver.store) {
+      counts[city.1[member: "countrycode"]?.searchText ?? "", default: 0] += 1
+    }
+    let expected = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key),\($0.value)" }
+    #expect(try TestFile.text(file).split(separator: "\n").map(String.init) == ["value,count"] + expected)
+    #expect(driver.status.contains("3 lines"))
+  }
+
+  @Test("a key that can do nothing in a list says where it works")
+  func refusals() throws {
+    let driver = try driver(":frequency countrycode", "keys z")
+    #expect(driver.status.contains("freeze-column: not here: it works in pane 2"), "\(driver.status)")
+    try driver.play(":frequency countrycode")
+    driver.press("n")
+    #expect(driver.status.contains("nothing was searched for yet"), "\(driver.status)")
+  }
+
+  @Test("the tour goes on by what is done, in six steps, and a step can be left out")
+  func tour() throws {
+    let driver = try driver(":tour")
+    #expect(driver.shows("Tour 1 of 6: Look"))
+    driver.press("Enter")
+    #expect(driver.shows("Tour 2 of 6: Range"))
+    driver.press("2")
+    try driver.play(":sort population")
+    driver.press("j (")
+    #expect(driver.shows("Tour 3 of 6: Edit and review"))
+    driver.press("l e ^u")
+    driver.type("5")
+    driver.press("Enter")
+    #expect(driver.shows("Tour 3 of 6"), "staged is not committed")
+    driver.press("w Enter")
+    driver.press("Enter")
+    #expect(driver.shows("Tour 4 of 6: History and undo"), "\(driver.screen)")
+    try driver.play(":tour next")
+    #expect(driver.shows("Tour 5 of 6: Reindex"))
+    try driver.play(":rebuild-index name")
+    #expect(driver.shows("Tour 6 of 6: Leave"), "\(driver.screen)")
+    try driver.play(":tour next")
+    #expect(!driver.shows("Tour 6") && driver.status.contains("the tour is over"))
+    let other = try self.driver(":tour", ":tour")
+    #expect(!other.shows("Tour 1"))
+  }
+}
