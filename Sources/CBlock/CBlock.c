@@ -234,6 +234,12 @@ static int take_length(const uint8_t **block, const uint8_t *end, size_t *length
   return 1;
 }
 
+// Copies a match of at most 32 bytes from as many whole ones: what it copies too much is overwritten.
+static void copy32(uint8_t *target, const uint8_t *origin) {
+  memcpy(target, origin, 16);
+  memcpy(target + 16, origin + 16, 16);
+}
+
 int strata_block_decompress(
     const uint8_t *dictionary, size_t dictionary_length, const uint8_t *block, size_t block_length, uint8_t *target, size_t length) {
   const uint8_t *end = block + block_length;
@@ -241,13 +247,12 @@ int strata_block_decompress(
   while (block < end) {
     uint8_t token = *block++;
     size_t count = token >> 4;
-    if (count == 15 && !take_length(&block, end, &count, length)) return 0;
-    if (count > (size_t)(end - block) || count > length - at) return 0;
-    if (count <= 16 && (size_t)(end - block) >= 16 && length - at >= 16) {
-      // A copy of a known length is cheaper; what it copies too much is overwritten.
+    if (count < 15 && end - block >= 16 && length - at >= 16) {
       memcpy(target + at, block, 16);
-    } else if (count) {
-      memcpy(target + at, block, count);
+    } else {
+      if (count == 15 && !take_length(&block, end, &count, length)) return 0;
+      if (count > (size_t)(end - block) || count > length - at) return 0;
+      if (count) memcpy(target + at, block, count);
     }
     at += count;
     block += count;
@@ -259,27 +264,29 @@ int strata_block_decompress(
     if (count == 15 && !take_length(&block, end, &count, length)) return 0;
     count += SHORTEST;
     if (distance == 0 || count > length - at) return 0;
+    int is_short = count <= 32 && length - at >= 32;
     if (distance > at) {
       size_t back = distance - at;
       if (back > dictionary_length) return 0;
+      const uint8_t *origin = dictionary + dictionary_length - back;
+      if (is_short && back >= 32) {
+        copy32(target + at, origin);
+        at += count;
+        continue;
+      }
       size_t first = back < count ? back : count;
-      memcpy(target + at, dictionary + dictionary_length - back, first);
+      memcpy(target + at, origin, first);
       at += first;
       count -= first;
       // What goes on begins with the target's first byte.
       for (size_t place = 0; place < count; place++) target[at + place] = target[place];
-      at += count;
-      continue;
-    }
-    uint8_t *to = target + at;
-    const uint8_t *from = to - distance;
-    if (distance >= 16 && count <= 32 && length - at >= 32) {
-      memcpy(to, from, 16);
-      memcpy(to + 16, from + 16, 16);
+    } else if (is_short && distance >= 16) {
+      copy32(target + at, target + at - distance);
     } else if (distance >= count) {
-      memcpy(to, from, count);
+      memcpy(target + at, target + at - distance, count);
     } else {
-      for (size_t place = 0; place < count; place++) to[place] = from[place];
+      // Byte by byte, because a match may run over what it makes.
+      for (size_t place = 0; place < count; place++) target[at + place] = target[at + place - distance];
     }
     at += count;
   }

@@ -186,3 +186,50 @@ extension HistoryTests {
     #expect(try await books.count == 31)
   }
 }
+
+/// Books whose values are compressed, by the format.
+private struct CompressedBooks: DatastoreFormat {
+  enum Version: Int, CaseIterable { case only = 1 }
+  typealias Instance = Book
+  static let defaultKey: DatastoreKey = "Compressed"
+  static let currentVersion = Version.only
+  static let compression: ValueCompression? = .values
+}
+
+extension HistoryTests {
+  private func books(_ count: Int) -> [Book] {
+    (1...count).map { Book(id: $0, title: "a title of some length, as many books have it, the \($0)th of them all") }
+  }
+
+  private func features(_ place: TemporaryPlace) throws -> UInt8 {
+    try Data(contentsOf: place.url.appending(path: "data"), options: .alwaysMapped)[16]
+  }
+
+  @Test(
+    "values are compressed if the format says so, or else the configuration, from the next shortening on",
+    arguments: [true, false])
+  func compression(byFormat: Bool) async throws {
+    let place = TemporaryPlace()
+    var configuration = StoreConfiguration()
+    if !byFormat { configuration.compression = .values }
+    let disk = try DiskPersistence(readWriteURL: place.url, configuration: configuration)
+    let books = books(4_000)
+    if byFormat {
+      let store: Datastore<CompressedBooks, ReadWrite> = disk.datastore(CompressedBooks.self)
+      try await disk.perform { for book in books { try await store.persist(book) } }
+      #expect(try features(place) == 0)
+      let report = try await disk.shortenHistory(keeping: .everything)
+      #expect(try features(place) == 1)
+      #expect(report.bytesAfter * 3 < report.bytesBefore * 2)
+      #expect(try await store.load(...).all() == books)
+      try await store.persist(books[7])
+      #expect(try await store.load(8) == books[7])
+    } else {
+      let store = BookFormat.datastore(disk)
+      try await disk.perform { for book in books { try await store.persist(book) } }
+      try await disk.shortenHistory(keeping: .everything)
+      #expect(try features(place) == 1)
+      #expect(try await store.load(...).all() == books)
+    }
+  }
+}

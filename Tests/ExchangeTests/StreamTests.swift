@@ -244,3 +244,34 @@ struct StreamTests {
     try target.expectSound()
   }
 }
+
+extension StreamTests {
+  @Test("a store with compressed values and one without send each other the same lines")
+  func compressedValues() throws {
+    let plain = try ExchangedStore("ada")
+    let documents = (1...3_000).map { number in
+      #"{"id":\#(number),"name":"city \#(number)","population":\#(number * 7919),"zone":"Europe/Berlin","country":"DE","kind":"populated place"}"#
+    }
+    let parsed = try documents.map { try JSONParser.parse($0) }
+    _ = try plain.own.commit(plain.own.changes(putting: parsed, into: "City"), named: "put", options: EditOptions())
+    let packed = try ExchangedStore("bob", isEmpty: true)
+    try packed.receive(plain.stream())
+    let head = try #require(try packed.graph.number(of: plain.head))
+    try packed.own.engine.change(CommitInfo(flags: .bookkeeping, movesHead: false, head: head)) { _ in }
+    try packed.own.declareCompression(true, of: ["City"])
+    _ = try packed.own.compact(.all, progress: nil)
+    #expect(try #require(packed.own.head.datastore("City")?.compressedShare) < 0.5)
+    #expect(try packed.contents() == plain.contents())
+    try packed.put(3, bytes: #"{"id":3,"name":"changed"}"#)
+    let common = plain.head
+    #expect(try packed.stream(since: [common]).map(\.text).contains { $0.contains("changed") })
+    // Everything, and the commits since, go back to the one without.
+    try plain.receive(packed.stream(since: [common]))
+    let there = try #require(try plain.graph.number(of: packed.head))
+    #expect(try ExchangedStore.text(3, in: plain.own.view(at: CommitNumber(there))) == #"{"id":3,"name":"changed"}"#)
+    #expect(try ExchangedStore.text(4, in: plain.own.view(at: CommitNumber(there))) == packed.text(4))
+    let again = try ExchangedStore("cy", isEmpty: true)
+    try again.receive(packed.stream())
+    for store in [plain, packed, again] { try store.expectSound() }
+  }
+}

@@ -10,7 +10,10 @@ struct Deltas {
   private typealias Stores = (deltas: StrataContender, whole: StrataContender)
 
   func run(_ results: inout Results) throws {
-    for (count, update, insert) in [(10_000, 0.40, 0.45), (100_000, 0.35, 0.45), (1_000_000, 0.35, 0.45)] {
+    let goals: [(Int, Double, Double)] = [
+      (100, 1, 1), (10_000, 0.40, 0.45), (100_000, 0.35, 0.45), (1_000_000, 0.35, 0.45),
+    ]
+    for (count, update, insert) in goals {
       let (work, stores) = try stores("growth-\(count)", count)
       try growth(stores, work, "update of the record and both indexes", update, &results) { contender, work in
         try contender.update(work.nextUpdate(), durability: .collated)

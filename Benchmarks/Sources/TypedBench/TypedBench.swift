@@ -13,6 +13,7 @@ import Measuring
 ///     TypedBench references [CITIES.json]
 ///     TypedBench queries [CITIES.json]
 ///     TypedBench pages [COUNT]
+///     TypedBench values [CITIES.json]
 @main
 struct TypedBench {
   let cities: [City]
@@ -23,7 +24,7 @@ struct TypedBench {
   let encoded: [Data]
 
   /// What is measured beside the comparisons with coders.
-  private enum Section: String { case responsiveness, server, memory, references, queries, pages, letters }
+  private enum Section: String { case responsiveness, server, memory, references, queries, pages, letters, values }
 
   static func main() async throws { try await measure(Array(CommandLine.arguments.dropFirst())) }
 
@@ -31,7 +32,7 @@ struct TypedBench {
   /// pays for that at each yield (`responsiveness` tells how much).
   @concurrent private static func measure(_ arguments: [String]) async throws {
     let section = arguments.first.flatMap(Section.init)
-    let takesFile = section == .references || section == .queries
+    let takesFile = [.references, .queries, .values].contains(section)
     let file = takesFile ? arguments.dropFirst().first : section == nil ? arguments.first : nil
     let bench = try TypedBench(citiesFile: file)
     defer { try? FileManager.default.removeItem(at: bench.folder) }
@@ -43,6 +44,8 @@ struct TypedBench {
     case .references: try await References(cities: bench.cities, folder: bench.folder).run(rounds: 5)
     case .queries: try await Queries(bench: bench).run(rounds: 5)
     case .pages: try await Pages(folder: bench.folder).run(count: number ?? 3_000_000)
+    case .values:
+      try await Values(cities: Array(bench.cities.prefix(100_000)), folder: bench.folder).run(rounds: 5)
     case .letters: try await bench.runLetters(rounds: number ?? 5)
     case nil: try await bench.run(rounds: number ?? 5)
     }

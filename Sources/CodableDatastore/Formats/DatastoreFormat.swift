@@ -51,6 +51,9 @@ public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
   /// The rules for merging properties that two copies of a store both changed, if they are not merged as one value.
   static var mergeRules: [MergeRule<Instance>] { get }
 
+  /// Whether the values are compressed. Nil by default: as ``StoreConfiguration/compression`` says, and as the store has it.
+  static var compression: ValueCompression? { get }
+
   /// The indexes of the declaration. By default they are found among the stored properties.
   func generateIndexRepresentations(
     assertIdentifiable: Bool
@@ -71,6 +74,9 @@ extension DatastoreFormat {
 
   /// None.
   public static var mergeRules: [MergeRule<Instance>] { [] }
+
+  /// As the store has it.
+  public static var compression: ValueCompression? { nil }
 
   /// A datastore of this format that reads and writes.
   public typealias Datastore = CodableDatastore.Datastore<Self, ReadWrite>

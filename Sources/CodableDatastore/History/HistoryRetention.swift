@@ -51,11 +51,19 @@ extension DiskPersistence where AccessMode == ReadWrite {
   ///
   /// Writers and readers go on meanwhile. A crash leaves the old file or the new one, whole.
   ///
-  /// - Parameter retention: The commits to keep.
+  /// New stores keep a small part of each tree node that a commit changes. A store of an earlier version keeps whole nodes until
+  /// `usingNodeDeltas` is true. From then on, apps that were built with that version refuse the store: "the store needs features (node
+  /// deltas) that this program does not know". If it is false, whole nodes are written again, and these apps read the store.
+  ///
+  /// - Parameters:
+  ///   - retention: The commits to keep.
+  ///   - usingNodeDeltas: Whether small changes of tree nodes are stored; if nil, as the store does now.
   /// - Throws: ``StoreError`` of kind `refused` within a transaction, `notFound` if there is no store, `full` if there is no space for the
   ///   new file.
   @discardableResult
-  public nonisolated func shortenHistory(keeping retention: HistoryRetention) async throws -> HistoryReport {
+  public nonisolated func shortenHistory(
+    keeping retention: HistoryRetention, usingNodeDeltas: Bool? = nil
+  ) async throws -> HistoryReport {
     if Transactions.scope(for: _store) != nil {
       throw StoreError(.refused, "The history cannot be shortened within a transaction.")
     }
@@ -68,7 +76,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
         try throwingStoreErrors { () throws(StorageError) -> CompactionReport? in
           do throws(StorageError) {
             try store.forgetExpiredFetches(now: LocalTime.now)
-            return try store.compact(retention.engineRetention) { _ in true }
+            return try store.compact(retention.engineRetention, writingDeltas: usingNodeDeltas) { _ in true }
           } catch .cancelled where connection.suspension.endsWork {
             return nil
           }

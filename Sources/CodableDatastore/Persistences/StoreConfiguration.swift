@@ -15,6 +15,10 @@ public struct StoreConfiguration: Hashable, Sendable {
   /// ``DiskPersistence/shortenHistory(keeping:)`` for shortening it at once.
   public var retention = HistoryRetention.everything
 
+  /// Whether the values of those datastores are compressed whose formats do not say it (``DatastoreFormat/compression``); as the store has
+  /// them by default.
+  public var compression = ValueCompression.none
+
   /// The time after its last transaction for which this process keeps others from writing; two seconds by default.
   ///
   /// A process that writes holds the store's lock, because acquiring it costs more than a small commit. If nothing was written for this

@@ -275,10 +275,15 @@ final class StoreConnection: Sendable {
     isReadOnly: Bool = false, _ configuration: StoreConfiguration = StoreConfiguration()
   ) -> StoreOptions {
     let retention = configuration.retention
-    return StoreOptions(
+    var options = StoreOptions(
       isReadOnly: isReadOnly, program: programName, author: userName,
       readsMapped: configuration.readsThroughMapping, idleSeconds: configuration.writerIdleTime / .seconds(1),
       retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
+    let compressesAll = configuration.compression == .values
+    options.compresses = { tree, attributes in
+      DatastoreDescriptor.compresses(tree, attributes) ?? (compressesAll && tree.datastoreKey != nil ? true : nil)
+    }
+    return options
   }
 }
 

@@ -21,9 +21,15 @@ extension DatastoreCore {
       key: key, version: coder.tag, versionIsString: VersionTag<Format>.isString,
       instanceType: declaration.instanceType, identifierType: declaration.identifierType,
       identifierEncoding: identifiers.encoding, coding: coding, indexes: indexes.map { self.descriptor(of: $0) })
+    declare(in: &descriptor)
+    return descriptor
+  }
+
+  /// Writes what the format says of merging and of compression.
+  private func declare(in descriptor: inout DatastoreDescriptor) {
     descriptor.setMergeRules(Format.storedMergeRules)
     unordered.withLock { $0 }?.mark(in: &descriptor)
-    return descriptor
+    if let compression = Format.compression { descriptor.compressesValues = compression == .values }
   }
 
   /// The descriptor of an index that is built now.
@@ -73,8 +79,7 @@ extension DatastoreCore {
     descriptor.version = coder.tag
     descriptor.versionIsString = VersionTag<Format>.isString
     descriptor.instanceType = declaration.instanceType
-    descriptor.setMergeRules(Format.storedMergeRules)
-    unordered.withLock { $0 }?.mark(in: &descriptor)
+    declare(in: &descriptor)
     for place in descriptor.indexes.indices
     where VersionTag<Format>.isNewer(descriptor.indexes[place].version, than: coder.version) {
       descriptor.indexes[place].version = coder.tag

@@ -8,11 +8,21 @@ extension OwnStore {
   }
 
   package func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+    try compact(retention, writingDeltas: nil, progress: progress)
+  }
+
+  /// As `compact`. `writingDeltas`: whether the store's nodes are patches from now on, which programs from before that refuse; nil: as
+  /// they are.
+  package func compact(
+    _ retention: HistoryRetention, writingDeltas: Bool?, progress: WorkProgress?
+  ) throws(ModelError) -> RewriteReport {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
     let report = try rewriting { () throws(StorageError) in
       try engine.forgetExpiredFetches(now: LocalTime.now)
-      return try engine.compact(retention) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
+      return try engine.compact(retention, writingDeltas: writingDeltas) {
+        progress?($0.commitsDone, $0.commitsToDo) ?? true
+      }
     }
     return RewriteReport(report)
   }
@@ -28,6 +38,9 @@ extension OwnStore {
     }
     return RewriteReport(report)
   }
+
+  /// Whether the store's nodes are patches of the nodes that they replace; false on a server.
+  package var writesDeltas: Bool { (engine as? FileStore)?.has(.nodeDeltas) ?? false }
 
   private func rewriting(_ body: () throws(StorageError) -> CompactionReport) throws(ModelError) -> CompactionReport {
     do {

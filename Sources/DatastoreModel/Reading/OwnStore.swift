@@ -67,8 +67,9 @@ package final class OwnStore: EditableStore {
     patience: Double = 2, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk()
   ) throws(ModelError) -> OwnStore {
     let isSealed = !readOnly && !FileAccess.isWritable(path)
-    let options = StoreOptions(
+    var options = StoreOptions(
       isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author)
+    options.compresses = DatastoreDescriptor.compresses
     let engine = try onStorage { () throws(StorageError) in
       creates && !readOnly
         ? try FileStore.openOrCreate(at: path, options: options, disk: disk)
@@ -93,9 +94,10 @@ package final class OwnStore: EditableStore {
   package static func memory(
     path: String = "", program: String = "", author: String = "", formats: [any CompiledFormat] = []
   ) -> OwnStore {
-    OwnStore(
-      FileStore.memory(options: StoreOptions(program: program, author: author)), path: path, program: program,
-      isInMemory: true, formats: formats)
+    var options = StoreOptions(program: program, author: author)
+    options.compresses = DatastoreDescriptor.compresses
+    return OwnStore(
+      FileStore.memory(options: options), path: path, program: program, isInMemory: true, formats: formats)
   }
 
   package var identity: String {
@@ -140,6 +142,8 @@ package final class OwnStore: EditableStore {
   package var commitCount: UInt64 { engine.commitCount }
 
   package var byteCount: UInt64 { get throws(ModelError) { engine.fileBytes } }
+
+  package var historyBytes: UInt64? { (engine as? FileStore)?.historyBytes }
 
   func view(_ view: View) -> OwnView { OwnView(store: self, view: view) }
 

@@ -56,12 +56,16 @@ package protocol ReadableStore: AnyObject, Sendable {
   var commitCount: UInt64 { get }
   /// The bytes that the store takes on disk.
   var byteCount: UInt64 { get throws(ModelError) }
+  /// The bytes that only commits before the newest one need; nil if the store does not count them.
+  var historyBytes: UInt64? { get }
   /// Releases memory that reading has taken and that can be read again: pages of a mapped file. For programs that stay
   /// open after they have read widely. Does nothing if a store has no such memory.
   func releaseMemory()
 }
 
 extension ReadableStore {
+  package var historyBytes: UInt64? { nil }
+
   package func releaseMemory() {}
 
   package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit { try commit(number) }

@@ -29,12 +29,15 @@ package protocol ReadableDatastore: Sendable {
   /// The number of records that a warm-up left out because they did not decode. They keep their bytes, and are in no rebuilt index until
   /// they are mended.
   var leftOutCount: Int { get throws(ModelError) }
+  /// The share of their length that the values take in the file, from a sample of them; nil if they are not compressed, or damaged.
+  var compressedShare: Double? { get }
   /// Returns up to `limit` of them, by identifier.
   func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord]
 }
 
 extension ReadableDatastore {
   package var leftOutCount: Int { get throws(ModelError) { 0 } }
+  package var compressedShare: Double? { nil }
   package func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] { [] }
 }
 

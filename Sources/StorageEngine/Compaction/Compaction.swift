@@ -306,3 +306,13 @@ extension FileStore {
     }
   }
 }
+
+extension Engine {
+  /// As `compact`, and switches node deltas on or off; if `writingDeltas` is nil, the store keeps what it has. A server has none.
+  package func compact(
+    _ retention: Retention, writingDeltas: Bool?, progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) -> CompactionReport {
+    guard let writingDeltas, let file = self as? FileStore else { return try compact(retention, progress: progress) }
+    return try file.compact(retention, switching: (.nodeDeltas, isOn: writingDeltas), progress: progress)
+  }
+}

@@ -10,14 +10,10 @@ extension GenerationCopy {
     by dictionary: ValueDictionary? = nil
   ) throws(StorageError) -> EntryReference {
     let (entry, bytes) = try source.entry(reference)
-    let value = try source.rawValue(of: entry, bytes, at: reference.offset)
-    let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
-      let key = UnsafeRawBufferPointer(rebasing: bytes[entry.keyRange])
+    let new = try bytes[entry.keyRange].withUnsafeBytes { key throws(StorageError) in
       let head = ChangeEntry.Head(
         kind: entry.kind, tree: tree ?? entry.tree, key: key, replaced: replaced, replacesDelete: replacesDelete)
-      return try value.withUnsafeBytes { value throws(StorageError) in
-        try draft.append(head, value, by: dictionary, .strong)
-      }
+      return try append(head, entry, bytes, at: reference.offset, by: dictionary, to: draft)
     }
     try remember(reference, as: new)
     try step(draft)

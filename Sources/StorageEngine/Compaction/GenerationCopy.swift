@@ -10,6 +10,8 @@ final class GenerationCopy {
   /// The places in the target of each node and each entry of the source.
   private var nodes = PlaceTable<CopiedNode>()
   private var entries = PlaceTable<EntryReference>()
+  /// The numbers of the dictionaries that both files have.
+  let keptDictionaries: Set<UInt8>
   private(set) var copied = CopiedCommits()
   /// The newest commit of the source when the copy began.
   private var newestOfSource: CommitLink?
@@ -63,6 +65,7 @@ final class GenerationCopy {
     self.source = source
     self.target = target
     self.draft = draft
+    keptDictionaries = target.dictionaries?.numbers(keptFrom: source.dictionaries) ?? []
     self.plan = plan
     plannedEnd = plan?.syncedEnd ?? 0
     writtenBackEnd = max(plannedEnd, target.header.firstFrame)

@@ -42,7 +42,9 @@ struct FileHeader: Hashable, Sendable {
   static let magic: [UInt8] = [0x53, 0x74, 0x72, 0x61, 0x74, 0x61, 0x0D, 0x0A]
   static let currentVersion: UInt32 = 1
   /// Features that this program knows and can read.
-  static let knownFeatures = [StoreFeature.compressedValues, .nodeDeltas, .commitsOfOthers].reduce(0) { $0 | $1.rawValue }
+  static let knownFeatures = [StoreFeature.compressedValues, .nodeDeltas, .commitsOfOthers].reduce(0) {
+    $0 | $1.rawValue
+  }
 
   var requiredFeatures: UInt64 = 0
   var optionalFeatures: UInt64 = 0

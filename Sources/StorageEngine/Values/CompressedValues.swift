@@ -11,16 +11,16 @@ extension DataFile {
   }
 
   private func decompressed(_ stored: UnsafeRawBufferPointer, at offset: FileOffset) throws(StorageError) -> Bytes {
-    if let damage = dictionaryDamage { throw damage }
     var reader = ByteReader(stored, what: "compressed value", offset: offset)
-    let number = try reader.byte()
+    let number = try reader.byte() & ~ValueDictionary.quick
     let count = try reader.varint()
-    guard number == 0 || dictionaries?[number] != nil, count <= UInt64(ChangeEntry.largeValue) else {
-      throw reader.damage
+    let dictionary = dictionaries?[number]
+    guard number == 0 || dictionary != nil, count <= UInt64(ChangeEntry.largeValue) else {
+      throw dictionaryDamage ?? reader.damage
     }
     let value = MemoryBlock(count: Int(count))
     let block = try reader.take(reader.remaining)
-    guard decompress(block, with: dictionaries?[number]?.bytes ?? [], into: value.bytes) else {
+    guard decompress(block, with: dictionary?.bytes ?? [], into: value.bytes) else {
       throw .damaged(what: "compressed value", offset: offset)
     }
     return Bytes(owner: value, bytes: UnsafeRawBufferPointer(value.bytes))
@@ -34,6 +34,26 @@ extension DataFile {
     let entry = try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
     return try rawValue(of: entry, bytes, at: reference.offset)
+  }
+}
+
+extension GenerationCopy {
+  /// Appends the copy of an entry. Its value is compressed by its tree's dictionary, or copied as it is if that has been done.
+  func append(
+    _ head: ChangeEntry.Head, _ entry: ChangeEntry, _ bytes: Bytes, at offset: FileOffset,
+    by dictionary: ValueDictionary?, to draft: FrameDraft
+  ) throws(StorageError) -> EntryReference {
+    let stored = bytes[entry.valueRange]
+    if entry.isCompressed, let dictionary, keptDictionaries.contains(dictionary.number), !stored.isEmpty,
+      stored[0] == dictionary.number
+    {
+      var head = head
+      head.isCompressed = true
+      return try stored.withUnsafeBytes { stored throws(StorageError) in try draft.append(head, stored) }
+    }
+    return try source.rawValue(of: entry, bytes, at: offset).withUnsafeBytes { value throws(StorageError) in
+      try draft.append(head, value, by: dictionary, .strong)
+    }
   }
 }
 

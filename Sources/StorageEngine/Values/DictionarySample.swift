@@ -1,17 +1,19 @@
 extension FileStore {
-  /// The dictionaries of the next generation, made of the records of a state: the same state gives the same ones. Returns nil if no values
-  /// are to be compressed.
+  /// The dictionaries of the next generation. Those of this one are kept, until their trees have grown much; the others are made of the
+  /// records of a state. The same state gives the same ones. Returns nil if no values are to be compressed.
   func dictionaries(for state: Publication.State) throws(StorageError) -> ValueDictionaries? {
     let view = View(commit: state.head, file: state.file)
     var found: [ValueDictionary] = []
     for name in try view.trees() where found.count < ValueDictionaries.most {
       guard let entry = try view.catalogEntry(name), entry.kind == .records else { continue }
-      let isCompressed = state.file.dictionaries?[name] != nil
+      let old = state.file.dictionaries?[name]
+      let isCompressed = old != nil
       // The entries of a compressed tree are short already.
       guard entry.entryBytes >= options.leastCompressedBytes / (isCompressed ? 4 : 1) else { continue }
       let tree = try view.tree(name, entry)
       guard options.compresses?(name, tree.attributes) ?? isCompressed else { continue }
-      let sample = try DictionarySample(of: tree).bytes
+      let outgrown = min(UInt64(ValueDictionary.longest), entry.entryBytes / DictionarySample.share) / 2
+      let sample = if let old, old.bytes.count > outgrown { old.bytes } else { try DictionarySample(of: tree).bytes }
       if !sample.isEmpty { found.append(ValueDictionary(UInt8(found.count + 1), of: name, sample)) }
     }
     return found.isEmpty ? nil : ValueDictionaries(found)
@@ -24,6 +26,8 @@ private struct DictionarySample {
   private let tree: Tree
   private let count: UInt64
 
+  /// A dictionary lies in the file twice, so it is to be small beside the values.
+  static let share: UInt64 = 8
   /// The number of records that say how long records are.
   private static let measured: UInt64 = 64
 
@@ -34,8 +38,7 @@ private struct DictionarySample {
     let measured = min(count, Self.measured)
     try forEach(of: measured) { total += UInt64($0.count) }
     guard total > 0 else { return }
-    // A dictionary lies in the file twice, so it is to be small beside the values.
-    let room = min(UInt64(ValueDictionary.longest), (total * count / measured) / 8)
+    let room = min(UInt64(ValueDictionary.longest), (total * count / measured) / Self.share)
     try forEach(of: min(count, max(1, room * measured / total))) { value in
       let part = value.prefix(Int(max(1, room / 8)))
       if bytes.count + part.count <= room { bytes += part }

@@ -4,7 +4,8 @@ struct ValueDictionaries: Sendable {
   let all: [ValueDictionary]
   private let byTree: [TreeName: ValueDictionary]
 
-  static let most = 255
+  /// The other bit of a number says how a value was compressed.
+  static let most = 127
   private static let blockCodec: UInt8 = 1
 
   init(_ dictionaries: [ValueDictionary]) {
@@ -64,6 +65,16 @@ struct ValueDictionaries: Sendable {
       return
     }
     return nil
+  }
+}
+
+extension ValueDictionaries {
+  /// The numbers under which another generation has the same dictionary: values that it compressed may be copied as they are.
+  func numbers(keptFrom other: ValueDictionaries?) -> Set<UInt8> {
+    Set(
+      all.map(\.number).filter { number in
+        other?[number]?.tree == self[number]?.tree && other?[number]?.bytes == self[number]?.bytes
+      })
   }
 }
 

@@ -14,6 +14,9 @@ final class ValueDictionary: @unchecked Sendable {
   private var index: MemoryBlock?
   private let buffer = ByteBuffer(capacity: 1024)
 
+  /// Marks the number in a value that was compressed with little effort: a compaction compresses it again.
+  static let quick: UInt8 = 0x80
+
   static let longest = Int(STRATA_BLOCK_DICTIONARY)
   /// Shorter values are not compressed.
   private static let shortestValue = 24
@@ -21,7 +24,7 @@ final class ValueDictionary: @unchecked Sendable {
   /// How long to look for repetitions.
   enum Effort: UInt32 {
     case fast = 1
-    case strong = 16
+    case strong = 8
   }
 
   init(_ number: UInt8, of tree: TreeName, _ bytes: [UInt8]) {
@@ -37,7 +40,7 @@ final class ValueDictionary: @unchecked Sendable {
     guard value.count >= Self.shortestValue, value.count <= ChangeEntry.largeValue else { return try body(nil) }
     return try mutex.withLock { _ throws(StorageError) in
       buffer.removeAll()
-      buffer.append(byte: number)
+      buffer.append(byte: effort == .fast ? number | Self.quick : number)
       buffer.append(varint: UInt64(value.count))
       let capacity = value.count - value.count / 8 - buffer.count
       let count = compress(value, into: buffer.reserve(capacity), capacity, effort)

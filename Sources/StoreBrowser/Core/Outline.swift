@@ -7,6 +7,7 @@ package struct Outline: Sendable, Equatable {
   package var datastores: [Datastore]
   package var pins: [Pin]
   package var byteCount: UInt64?
+  package var history: HistorySize?
 
   package struct Datastore: Sendable, Equatable {
     package var descriptor: DatastoreDescriptor
@@ -15,6 +16,8 @@ package struct Outline: Sendable, Equatable {
     /// The first records that a warm-up or an index left out, until they are mended.
     package var leftOut: [LeftOutRecord] = []
     package var leftOutCount = 0
+    /// The share that compressed values take; nil if they are not compressed.
+    package var compressedText: String?
 
     package var key: String { descriptor.key }
 

@@ -56,7 +56,13 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     guard let newest, hasRoomForCommits(below: lines) else { return lines }
     let commits = newest.commits.prefix(room - lines.count - 2).indices
     return commits.isEmpty
-      ? lines : lines + [.blank, .heading("COMMITS", trailing: "newest")] + commits.map { .commit($0) }
+      ? lines : lines + [.blank, .heading("COMMITS", trailing: historySize(session))] + commits.map { .commit($0) }
+  }
+
+  /// The size of the history, if it takes a megabyte or more.
+  private func historySize(_ session: Session) -> String {
+    guard let history = session.outline?.history, history.bytes >= 1_000_000 else { return "newest" }
+    return "\(NumberFormat.bytes(history.bytes)), \(NumberFormat.bytes(history.bytesEach)) each"
   }
 
   private func standingLines(_ session: Session) -> [Line] {
@@ -64,7 +70,8 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     var lines: [Line] = [.heading("STORES", trailing: "records")]
     lines += outline.datastores.map { .datastore($0.key) }
     if let current = session.current {
-      lines += [.blank, .heading("INDEXES of \(current.key)", trailing: ""), .index(nil)]
+      let values = current.compressedText.map { "values \($0)" } ?? ""
+      lines += [.blank, .heading("INDEXES of \(current.key)", trailing: values), .index(nil)]
       lines += current.indexes.map { .index($0.descriptor.name) }
       if current.leftOutCount > 0 { lines.append(.leftOut(current.leftOutCount)) }
       let views = session.remembered.views(of: current.key)

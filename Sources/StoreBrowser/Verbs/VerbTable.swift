@@ -167,6 +167,7 @@ extension Verb {
         Option(name: "--new-only", value: nil, summary: "Refuse identifiers that exist."),
         Option(name: "--dry-run", value: nil, summary: "Read and check everything, write nothing."),
         Option(name: "--entities", value: nil, summary: "Take in entities in their interchange form."),
+        .compress,
         Option(name: "--name", value: "TEXT", summary: "The name of the commit."),
         .json,
       ],
@@ -269,17 +270,27 @@ extension Verb {
         the whole history then, and the schema of NEW must be empty or not there.
         """),
     Verb(
-      "compact", [.required("PATH")],
+      "compact", [.required("PATH"), Verb.Operand(name: "DATASTORE", kind: .repeatedOrNone)],
       [
+        .compress,
+        Option(
+          name: "--no-compress", value: nil, summary: "Store the values of the datastores, or of all, as they are."),
         Option(
           name: "--keep", value: "all|N|AGE",
           summary:
             "The history to keep: all, the last N commits (only setting a name is none), an age, or '100 or 30d', '100 and 30d'."
         ),
         Option(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing."),
+        Option(
+          name: "--no-deltas", value: nil,
+          summary: "Write whole tree nodes, which programs from before node deltas read."),
         .json,
       ],
-      summary: "Rewrite a store without what no kept commit needs."),
+      summary: "Rewrite a store without what no kept commit needs.",
+      details: """
+        A DATASTORE is given with --compress or --no-compress, which stay in force for later compactions. Programs that do \
+        not know compressed values refuse the store from then on. Datastores with less than 256 KiB of values stay as they are.
+        """),
     Verb(
       "verify", [.required("PATH")], [.json], summary: "Check everything in a store and name what is wrong."),
     Verb(
@@ -302,6 +313,8 @@ extension Verb {
 }
 
 extension Verb.Option {
+  static let compress = Self(
+    name: "--compress", value: nil, summary: "Compress the values of the datastores, to about a third.")
   static let identifier = Self(
     name: "--id", value: "FIELD", summary: "The field of a file that tells its documents apart.")
   static let encoding = Self(

@@ -111,12 +111,13 @@ extension WorkContext {
       datastores.append(
         Outline.Datastore(
           descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes,
-          leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount))
+          leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount,
+          compressedText: datastore.compressedText))
     }
     let commit = try number.rawValue == 0 ? Commit.beginning : store.commitUncounted(number)
     return Outline(
       commit: commit, head: store.head.commit, datastores: datastores, pins: try store.pins,
-      byteCount: try? store.byteCount)
+      byteCount: try? store.byteCount, history: HistorySize(of: store))
   }
 
   /// How many changed records are marked after other processes' commits.

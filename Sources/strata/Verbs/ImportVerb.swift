@@ -5,6 +5,7 @@ import DatastoreModel
 #else
   import Foundation
 #endif
+import StorageEngine
 import StoreBrowser
 
 // The verbs that import documents: import, put.
@@ -21,6 +22,12 @@ extension VerbRun {
     let meter = ProgressMeter("importing \(plan.datastore)")
     let report = try Importer(store, plan, progress: meter.report).run(&source, named: arguments.value("--name"))
     meter.finish()
+    if arguments.has("--compress"), !arguments.has("--dry-run"), report.new + report.changed > 0 {
+      let meter = ProgressMeter("compressing \(plan.datastore)")
+      try store.declareCompression(true, of: [plan.datastore])
+      _ = try store.compact(.all, progress: meter.report)
+      meter.finish()
+    }
     for note in source.notes { complain(note) }
     for rejection in report.rejections { complain(rejection.description) }
     if report.rejected > report.rejections.count {

@@ -9,22 +9,45 @@ extension VerbRun {
     let isDryRun = arguments.has("--dry-run")
     let store = try ownStore(isDryRun ? store() : editableStore())
     let retention = try retention(arguments.value("--keep") ?? "all")
+    try declareCompression(in: store, isDryRun: isDryRun)
     let report: RewriteReport
+    let wroteDeltas = store.writesDeltas
     if isDryRun {
       report = try store.compactionEstimate(retention)
     } else {
       let meter = ProgressMeter("compacting")
-      report = try store.compact(retention, progress: meter.report)
+      report = try store.compact(retention, writingDeltas: !arguments.has("--no-deltas"), progress: meter.report)
       meter.finish()
     }
     try tell(
       [
         "bytesBefore": .number(NumberText(report.bytesBefore)), "bytesAfter": .number(NumberText(report.bytesAfter)),
         "commitsKept": .count(report.commitsKept), "commitsPruned": .count(report.commitsSquashed),
+        "nodeDeltas": .bool(store.writesDeltas),
       ],
       or: "\(report.bytesBefore) → \(isDryRun ? "about " : "")\(report.bytesAfter) bytes, "
-        + "\(counted(report.commitsKept, "commit")) kept, \(report.commitsSquashed) squashed")
+        + "\(counted(report.commitsKept, "commit")) kept, \(report.commitsSquashed) squashed"
+        + (store.writesDeltas && !wroteDeltas ? "\n" + Self.refusal : ""))
     return 0
+  }
+
+  private static let refusal =
+    "It has node deltas now: programs made before them refuse it, and say so. compact --no-deltas takes them out again."
+
+  /// Declares what `--compress` and `--no-compress` ask for.
+  private func declareCompression(in store: OwnStore, isDryRun: Bool) throws {
+    let (isOn, isOff) = (arguments.has("--compress"), arguments.has("--no-compress"))
+    let named = arguments.operands(from: 1)
+    guard isOn != isOff else {
+      guard !isOn, named.isEmpty else {
+        throw UsageError(
+          "give --compress or --no-compress, and a DATASTORE only with one of them", verb: arguments.verb)
+      }
+      return
+    }
+    if isDryRun { throw UsageError("--dry-run does not say what compressed values would take", verb: arguments.verb) }
+    try store.declareCompression(
+      isOn, of: try named.isEmpty ? store.head.datastores.map(\.descriptor.key) : named)
   }
 
   /// `all`, a number of commits, an age such as `30d`, `12h`, `2w`, `90m`, or one of each: `100 or 30d`, `100 and 30d`.

@@ -18,12 +18,14 @@ extension VerbRun {
         "notes": .array(store.openingReport.map(Document.string)),
         "commits": .number(NumberText(Int64(clamping: store.commitCount))),
         "bytes": .number(NumberText(Int64(clamping: store.byteCount))),
+        "historyBytes": store.historyBytes.map { .number(NumberText(Int64(clamping: $0))) } ?? .null,
         "pins": .array(store.pins.map { ["name": .string($0.name), "commit": .commit($0.commit)] }),
         "writer": store.writer.map(document) ?? .null,
       ])
       return 0
     }
     try output.line("\(store.path): \(counted(store.commitCount, "commit")), \(try store.byteCount) bytes")
+    if let history = HistorySize(of: store) { try output.line("  \(history.text)") }
     for sentence in store.openingReport { try output.line("  ⚠ \(sentence)") }
     if let writer = store.writer {
       try output.line(
@@ -34,6 +36,7 @@ extension VerbRun {
       try output.line("")
       try output.line("\(descriptor.key): \(counted(try datastore.count, "record")), version \(descriptor.version)")
       try output.line("  \(pad("id", 20)) \(descriptor.identifierType)")
+      if let share = datastore.compressedText { try output.line("  \(pad("values", 20)) \(share)") }
       let leftOut = try datastore.leftOutCount
       if leftOut > 0 {
         try output.line("  ⚠ \(counted(leftOut, "record")) left out of indexes built since (verify lists them)")
@@ -65,6 +68,7 @@ extension VerbRun {
       "identifier": .string(datastore.descriptor.identifierType),
       "leftOut": .count(try datastore.leftOutCount),
       "indexes": .array(indexes),
+      "values": datastore.compressedText.map(Document.string) ?? .null,
     ]
   }
 

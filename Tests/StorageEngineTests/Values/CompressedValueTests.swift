@@ -183,6 +183,39 @@ struct CompressedValueTests {
     transaction.cancel()
   }
 
+  @Test("a compaction keeps the dictionaries, compresses again what was put since, and copies the rest as it is")
+  func again() throws {
+    let disk = try library()
+    let store = try filled(disk)
+    func lengths() throws -> [UInt32] {
+      let tree = try #require(try store.head.tree(Self.cities))
+      return try [7, 8].map { try #require(try tree.find(.bytes(Self.key($0)))?.payload.record).length }
+    }
+    try store.compact(.last(1))
+    let dictionaries = store.publication.current.file.dictionaries
+    let strong = try lengths()
+    try store.change { try $0.put(Self.key(7), BlockTests.record(7) + [32], in: Self.cities) }
+    let quick = try lengths()
+    #expect(quick[0] > strong[0] && quick[1] == strong[1])
+    for _ in 0..<2 {
+      try store.compact(.last(1))
+      let new = try lengths()
+      #expect(new[0] < quick[0] && new[1] == strong[1])
+      #expect(store.publication.current.file.dictionaries == dictionaries)
+    }
+    try store.change { try $0.put(Self.key(7), BlockTests.record(7), in: Self.cities) }
+    try expectCities(store)
+    // A tree that has grown much gets a longer one.
+    try store.change { transaction in
+      for number in 400..<4_000 { try transaction.put(Self.key(number), BlockTests.record(number), in: Self.cities) }
+    }
+    try store.compact(.last(1))
+    #expect(store.publication.current.file.dictionaries != dictionaries)
+    try expectCities(store, count: 4_000)
+    try store.close()
+    #expect(try FileStore.verify(at: Self.path, disk: disk).findings.isEmpty)
+  }
+
   // MARK: Histories
 
   @Test(
@@ -197,7 +230,9 @@ struct CompressedValueTests {
     #expect(try open.checkAll(promised: newest) == newest)
     try open.checkBytes()
     // Trees that are dropped and made again have pasts that the model does not know.
-    if seed % 2 == 1, seed < 60 { for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) } }
+    if seed % 2 == 1, seed < 60 {
+      for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) }
+    }
     try runner.store.close()
     let again = try FileStore.open(at: "/model.strata", options: StoreOptions(readsMapped: false), disk: disk)
     #expect(again.publication.current.file.dictionaries != nil)

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@Suite("Verbs that compress values")
+struct CompressionVerbTests {
+  private func rivers(_ folder: TemporaryFolder) throws -> String {
+    let lines = (1...4_000).map {
+      #"{"id":\#($0),"name":"river \#($0)","km":\#($0 % 977),"basin":"Rhine","mouth":"North Sea","countries":["CH","DE"]}"#
+    }
+    return try folder.file("rivers.jsonl", lines.joined(separator: "\n") + "\n")
+  }
+
+  private func bytes(_ path: String) throws -> Int {
+    try FileManager.default.attributesOfItem(atPath: path + "/data")[.size] as? Int ?? 0
+  }
+
+  private func values(_ path: String) throws -> String? {
+    let datastores = try ProgramRun(["info", path, "--json"]).objects.first?["datastores"] as? [[String: Any]]
+    return datastores?.first?["values"] as? String
+  }
+
+  @Test("values are compressed by compact and by import, info says how far, and they are the same records")
+  func compressing() throws {
+    let folder = try TemporaryFolder()
+    let file = try rivers(folder)
+    let path = folder.path("Rivers.strata")
+    #expect(try ProgramRun(["import", path, "River", file]).status == 0)
+    let plain = try ProgramRun(["export", path, "River"]).output
+    #expect(try values(path) == nil)
+    #expect(try ProgramRun(["compact", path, "--keep", "1"]).status == 0)
+    let before = try bytes(path)
+    let run = try ProgramRun(["compact", path, "River", "--compress", "--keep", "1"])
+    #expect(run.status == 0, "\(run.complaint)")
+    #expect(try bytes(path) < before)
+    let share = try #require(try values(path))
+    #expect(share.hasPrefix("0.") && share.hasSuffix("×"))
+    #expect(try ProgramRun(["info", path]).output.contains("  values               \(share)\n"))
+    #expect(try ProgramRun(["export", path, "River"]).output == plain)
+    #expect(try ProgramRun(["verify", path]).status == 0)
+    // It stays in force.
+    #expect(try ProgramRun(["compact", path]).status == 0)
+    #expect(try values(path) != nil)
+
+    let other = folder.path("Other.strata")
+    #expect(try ProgramRun(["import", other, "River", file, "--compress"]).status == 0)
+    #expect(try values(other) != nil)
+    #expect(try ProgramRun(["export", other, "River"]).output == plain)
+
+    #expect(try ProgramRun(["compact", path, "--no-compress"]).status == 0)
+    #expect(try values(path) == nil)
+    #expect(try ProgramRun(["export", path, "River"]).output == plain)
+    #expect(try ProgramRun(["verify", path]).status == 0)
+  }
+
+  @Test("what makes no sense is refused as usage, and a datastore that is not there by its name")
+  func refusals() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Rivers.strata")
+    #expect(try ProgramRun(["import", path, "River", try folder.file("one.jsonl", #"{"id":1}"#)]).status == 0)
+    for words in [["--compress", "--no-compress"], ["River"], ["--compress", "--dry-run"]] {
+      #expect(try ProgramRun(["compact", path] + words).status == 2)
+    }
+    #expect(try ProgramRun(["compact", path, "Lake", "--compress"]).status == 1)
+  }
+}
