@@ -34,6 +34,8 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
   /// ```swift
   /// let countries = try cities.blocking { try await $0.load(...).grouped(by: \.country) { $0.count } }
   /// ```
+  ///
+  /// - Throws: The errors of the calls; ``StoreError`` of kind `refused` within a transaction whose closure is async.
   @available(*, noasync)
   public func callAsFunction<Value>(
     _ calls: (Datastore<Format, AccessMode>) async throws -> Value

@@ -19,6 +19,8 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
   }
 
   /// Makes any async calls of the query, and returns when they are done: sums, groups, selected properties, deletions.
+  ///
+  /// - Throws: The errors of the calls; ``StoreError`` of kind `refused` within a transaction whose closure is async.
   @available(*, noasync)
   public func callAsFunction<Value>(_ calls: (Query<Format, AccessMode>) async throws -> Value) throws -> Value {
     try call { try await calls(query) }

@@ -39,6 +39,8 @@ extension Query {
   /// ```swift
   /// let counts = try await cities.load(...).grouped(by: \.country) { $0.count }.map { "\($0.key): \($0.figures)" }
   /// ```
+  ///
+  /// - Throws: As ``grouped(by:_:)`` with several figures.
   public func grouped<Key: Hashable & Sendable, Kind: _FigureKind>(
     by property: KeyPath<Format.Instance, Key>,
     @FigureBuilder<Format.Instance> _ figure: (Figures<Format.Instance>) -> Figure<Format.Instance, Kind>
