@@ -229,7 +229,7 @@ struct CompressedValueTests {
     let open = StoreComparison(store: runner.store, model: runner.model)
     #expect(try open.checkAll(promised: newest) == newest)
     try open.checkBytes()
-    // Trees that are dropped and made again have pasts that the model does not know.
+    // The model does not know the pasts of all histories of this kind.
     if seed % 2 == 1, seed < 60 {
       for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) }
     }
