@@ -211,6 +211,7 @@ char *getenv(const char *);
 void *memchr(const void *, int, size_t);
 int memcmp(const void *, const void *, size_t);
 void *memcpy(void *restrict, const void *restrict, size_t);
+void *memset(void *, int, size_t);
 void *memmove(void *, const void *, size_t);
 size_t strlen(const char *);
 char *strdup(const char *);
