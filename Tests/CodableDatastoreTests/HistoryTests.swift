@@ -185,6 +185,23 @@ extension HistoryTests {
     try await books.persist(Book(id: 99, title: "goes on"))
     #expect(try await books.count == 31)
   }
+
+  @Test("an app switches node deltas off and on; the history stays, and a plain call keeps what the store has")
+  func deltas() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    for book in Book.numbered(1...30) { try await books.persist(book) }
+    let commits = try await disk.commits.all().map(\.id)
+    // The lowest byte of the required features.
+    func features() throws -> UInt8 { try Data(contentsOf: place.url.appending(path: "data"))[16] }
+    for (isOn, bit) in [(nil, 4), (false, 0), (nil, 0), (true, 4)] as [(Bool?, UInt8)] {
+      try await disk.shortenHistory(keeping: .everything, usingNodeDeltas: isOn)
+      #expect(try features() == bit)
+    }
+    #expect(try await disk.commits.all().map(\.id) == commits)
+    #expect(try await books.load(...).all() == Book.numbered(1...30))
+  }
 }
 
 /// Books whose values are compressed, by the format.

@@ -238,6 +238,27 @@ struct WritingVerbTests {
     #expect(try commits() == 3)
   }
 
+  @Test("compact switches node deltas on and says so, and takes them out if asked; info says what the history takes")
+  func deltas() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    let whole = try ProgramRun(["compact", path, "--no-deltas"])
+    #expect(whole.status == 0 && !whole.output.contains("deltas"))
+    let switched = try ProgramRun(["compact", path])
+    #expect(switched.output.contains("It has node deltas now: programs made before them refuse it"))
+    #expect(try !ProgramRun(["compact", path]).output.contains("deltas"))
+    for (options, isOn) in [(["--no-deltas"], false), ([], true)] {
+      let report = try ProgramRun(["compact", path, "--json"] + options).objects.first
+      #expect(report?["nodeDeltas"] as? Bool == isOn)
+    }
+    _ = try ProgramRun(["delete", path, "River", "1"])
+    let commits = try #require(try ProgramRun(["info", path, "--json"]).objects.first?["commits"] as? Int)
+    let bytes = try #require(try ProgramRun(["info", path, "--json"]).objects.first?["historyBytes"] as? Int)
+    #expect(bytes > 0)
+    #expect(try ProgramRun(["info", path]).output.contains(" in \(commits) commits, "))
+    #expect(try ProgramRun(["verify", path]).status == 0)
+  }
+
   @Test("a pin names a commit wherever one is asked for")
   func pins() throws {
     let folder = try TemporaryFolder()

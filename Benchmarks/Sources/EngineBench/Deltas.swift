@@ -31,8 +31,13 @@ struct Deltas {
       for contender in [stores.deltas, stores.whole] { try contender.update(change, durability: .collated) }
     }
     try reads(stores, work, "after 10,000 commits", "≥ 0.85×", &results)
-    for contender in [stores.deltas, stores.whole] { _ = try contender.store.compact(.last(1)) { _ in true } }
-    try reads(stores, work, "after `compact --keep 1`", "≥ 1.0×", &results)
+    // Opened again, because a contender keeps the tree that it reads.
+    for contender in [stores.deltas, stores.whole] {
+      _ = try contender.store.compact(.last(1)) { _ in true }
+      try contender.store.close()
+    }
+    let compacted = try ["deltas", "whole"].map { try StrataContender(opening: "\(folder)/commits-\($0)") }
+    try reads((compacted[0], compacted[1]), work, "after `compact --keep 1`", "≥ 1.0×", &results)
   }
 
   private func stores(_ name: String, _ count: Int) throws -> (Work, Stores) {

@@ -171,8 +171,8 @@ private struct EntryBalance {
 }
 
 extension Tree {
-  /// The approximate number of bytes of nodes that a commit rewrites if it touches `keys` keys: a path of nodes of about 1 KiB for each
-  /// touched leaf, upper nodes shared.
+  /// The approximate number of bytes of nodes that a commit rewrites if it touches `keys` keys: a path of nodes for each touched
+  /// leaf, upper nodes shared. A node takes about 1 KiB, or a sixth of that if its changes are stored and few.
   func nodeBytes(touchedBy keys: Int) -> UInt64 {
     // A server has no nodes.
     guard keys > 0, !isServed, let count = try? count else { return 0 }
@@ -180,10 +180,11 @@ extension Tree {
     var nodes = max(1, count / entriesPerNode)
     var total: UInt64 = 0
     while true {
-      total += min(nodes, UInt64(keys))
+      let areFew = writesDeltas && UInt64(keys) <= 2 * nodes
+      total += min(nodes, UInt64(keys)) * (areFew ? 160 : 1024)
       if nodes <= 1 { break }
       nodes = max(1, nodes / entriesPerNode)
     }
-    return total * 1024
+    return total
   }
 }

@@ -170,7 +170,8 @@ final class DataFile: Sendable {
   func freshNode(at pointer: NodePointer) throws(StorageError) -> FreshNode {
     counters.nodeReads.addLoosely(1)
     var block: MemoryBlock?
-    let view = try view(at: pointer, keeping: &block)
+    // Not kept in the cache, because another node replaces it.
+    let view = try view(at: pointer, keeping: &block, isCached: false)
     defer { withExtendedLifetime(block) {} }
     let fresh = try FreshNode(copyingStored: view)
     fresh.base = try base(of: pointer) ?? pointer
@@ -191,15 +192,18 @@ final class DataFile: Sendable {
   }
 
   /// A whole node, with its check verified, without counting the read. The view is valid as long as the file, or the block if there is one.
+  ///
+  /// - Parameter isCached: Whether a node that must be patched stays in the cache.
   @inline(__always)
-  func view(at pointer: NodePointer, keeping block: inout MemoryBlock?) throws(StorageError) -> NodeView {
+  func view(
+    at pointer: NodePointer, keeping block: inout MemoryBlock?, isCached: Bool = true
+  ) throws(StorageError) -> NodeView {
     // Most nodes that are this short are deltas. Those that are known need not be looked at.
-    if pointer.length <= NodeDelta.usualLength, let known = patchedNodes[pointer] {
-      block = known
-      return try NodeView(UnsafeRawBufferPointer(known.bytes), offset: pointer.offset)
+    if pointer.length <= NodeDelta.usualLength, let known = patchedNodes.find(pointer, keeping: &block) {
+      return try NodeView(known, offset: pointer.offset)
     }
     let bytes = try storedBytes(of: pointer, keeping: &block)
-    if NodeDelta.isOne(bytes) { return try patched(bytes, pointer, keeping: &block) }
+    if NodeDelta.isOne(bytes) { return try patched(bytes, pointer, keeping: &block, isCached) }
     return try NodeView(bytes, offset: pointer.offset)
   }
 
@@ -208,7 +212,7 @@ final class DataFile: Sendable {
   /// A transaction that is not committed has whole nodes only, so the cache has none of its nodes.
   @inline(never)
   private func patched(
-    _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?
+    _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?, _ isCached: Bool
   ) throws(StorageError) -> NodeView {
     let delta = try NodeDelta(bytes, offset: pointer.offset)
     var baseBlock: MemoryBlock?
@@ -216,7 +220,7 @@ final class DataFile: Sendable {
     let whole = try delta.applied(to: try NodeView(base, offset: delta.base.offset))
     withExtendedLifetime(baseBlock) {}
     counters.nodesPatched.addLoosely(1)
-    if pointer.length <= NodeDelta.usualLength { patchedNodes.insert(whole, at: pointer) }
+    if isCached, pointer.length <= NodeDelta.usualLength { patchedNodes.insert(whole, at: pointer) }
     block = whole
     return try NodeView(UnsafeRawBufferPointer(whole.bytes), offset: pointer.offset)
   }

@@ -35,19 +35,41 @@ struct NodeCache: Sendable {
     }
   }
 
-  private struct Slot {
-    var pointer = NodePointer.none
-    var node: MemoryBlock?
+  /// In 32 bytes, so that most slots lie in one line of the processor's cache.
+  private struct Slot: @unchecked Sendable {
+    // `@unchecked`: the bytes lie in the node's memory, which is not written any more.
+    /// The pointer's offset, and its length in the upper 16 bits.
+    private var place: UInt64 = 0
+    private var check: UInt32 = 0
+    private var count: UInt16 = 0
     /// Read since the hand came by.
     var isUsed = false
+    private(set) var node: MemoryBlock?
+    private var start: UnsafeRawPointer?
+
+    init() {}
+
+    init(_ pointer: NodePointer, _ node: MemoryBlock) {
+      place = Self.place(of: pointer)
+      check = pointer.check
+      count = UInt16(truncatingIfNeeded: node.bytes.count)
+      isUsed = true
+      self.node = node
+      start = UnsafeRawPointer(node.bytes.baseAddress)
+    }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: Int(count)) }
 
     /// The node's memory, with about what the system and the slot take for it.
-    var cost: Int { node.map { $0.bytes.count + 96 } ?? 0 }
+    var cost: Int { node == nil ? 0 : Int(count) + 96 }
 
     @inline(__always)
-    func holds(_ other: NodePointer) -> Bool {
-      pointer.offset == other.offset && pointer.check == other.check && pointer.length == other.length
+    private static func place(of pointer: NodePointer) -> UInt64 {
+      pointer.offset.bytes | UInt64(pointer.length) << 48
     }
+
+    @inline(__always)
+    func holds(_ pointer: NodePointer) -> Bool { place == Self.place(of: pointer) && check == pointer.check }
   }
 
   private let partSize: Int
@@ -67,25 +89,31 @@ struct NodeCache: Sendable {
     Int(truncatingIfNeeded: (pointer.offset.bytes &* 0x9E37_79B9_7F4A_7C15) >> 32)
   }
 
-  /// The node that a pointer leads to; nil if it is not known.
-  subscript(pointer: NodePointer) -> MemoryBlock? {
+  /// The bytes of the node that a pointer leads to, valid as long as `owner`. Returns nil if the node is not known.
+  @inline(__always)
+  func find(_ pointer: NodePointer, keeping owner: inout MemoryBlock?) -> UnsafeRawBufferPointer? {
     guard !parts.isEmpty else { return nil }
     let hash = hash(pointer)
-    return parts[hash % NodeCache.partCount].table.withLock { table in
-      let mask = table.slots.count - 1
-      guard mask > 0 else { return nil }
-      for way in 0..<NodeCache.ways {
-        let place = (hash / NodeCache.partCount + way) & mask
-        guard table.slots[place].holds(pointer) else { continue }
-        table.slots[place].isUsed = true
-        return table.slots[place].node
+    let found = parts[hash % NodeCache.partCount].table.withLock { table in
+      table.slots.withUnsafeMutableBufferPointer { slots -> Slot? in
+        let mask = slots.count - 1
+        guard mask > 0 else { return nil }
+        for way in 0..<NodeCache.ways {
+          let place = (hash / NodeCache.partCount + way) & mask
+          guard slots[place].holds(pointer) else { continue }
+          if !slots[place].isUsed { slots[place].isUsed = true }
+          return slots[place]
+        }
+        return nil
       }
-      return nil
     }
+    guard let found else { return nil }
+    owner = found.node
+    return found.bytes
   }
 
   func insert(_ node: MemoryBlock, at pointer: NodePointer) {
-    let new = Slot(pointer: pointer, node: node, isUsed: true)
+    let new = Slot(pointer, node)
     guard new.cost <= partSize else { return }
     let hash = hash(pointer)
     parts[hash % NodeCache.partCount].table.withLock { table in

@@ -16,6 +16,9 @@ package struct Tree: Sendable {
   /// Whether it is read over a network: then keys should be asked for together.
   package var isServed: Bool { served != nil }
 
+  /// Whether a small change of a node is stored instead of the node.
+  package var writesDeltas: Bool { source.file.header.has(.nodeDeltas) }
+
   /// The number of entries. O(1) in a file; counted by a server.
   package var count: UInt64 {
     get throws(StorageError) {

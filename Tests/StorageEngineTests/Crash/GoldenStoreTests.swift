@@ -12,6 +12,7 @@ struct GoldenStoreTests {
   /// The kinds of each version's stores, with the steps that made them; steps are part of the release and never change.
   private static let stores: [(name: String, steps: [Step])] = [
     ("version-1", all),
+    ("version-1-deltas", all),
     ("version-1-compacted", all + [.compact(.last(3)), .commit([.put(tree: 0, key: 5, size: 12)]), .reopen]),
   ]
 
