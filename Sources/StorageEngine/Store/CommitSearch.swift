@@ -64,7 +64,8 @@ struct CommitSearch {
     return found
   }
 
-  private func commit(atDepth depth: UInt64, below start: CommitRecord) throws(StorageError) -> CommitRecord {
+  /// The commit of a depth at or before `start`, along first parents.
+  func commit(atDepth depth: UInt64, below start: CommitRecord) throws(StorageError) -> CommitRecord {
     guard let found = try ancestor(of: start, where: { $0.depth <= depth }) else {
       throw .damaged(what: "link to a commit", offset: start.links.own.offset)
     }

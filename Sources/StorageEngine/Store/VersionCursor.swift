@@ -47,12 +47,15 @@ struct FileVersions: Walk {
   private var isAtEnd = false
   /// The commit of the version returned last.
   private var told: UInt64?
+  /// The commit of the line that was found last: the next one is near it.
+  private var passed: CommitRecord
 
   init(view: View, name: TreeName, key: KeyProbe) throws(StorageError) {
     self.view = view
     self.name = name
     self.key = key
     restore = view.commit.links.lastRestore
+    passed = view.commit
     reference = try state(in: view)
   }
 
@@ -78,8 +81,9 @@ struct FileVersions: Walk {
         }
         reference = change.replaced?.entry
         if reference == nil, restore == nil { isAtEnd = true }
-        told = change.commit
-        return Version(commit: change.commit, isRestored: false, change: change)
+        guard let commit = try commit(thatBrought: change) else { continue }
+        told = commit
+        return Version(commit: commit, isRestored: false, change: change)
       }
       guard let link = restore else {
         isAtEnd = true
@@ -94,6 +98,7 @@ struct FileVersions: Walk {
         return nil
       }
       view = View(commit: try view.file.record(parent), file: view.file)
+      passed = view.commit
       restore = view.commit.links.lastRestore
       guard view.commit.number < link.number, restore?.number ?? 0 < link.number else {
         throw .damaged(what: "link to a commit", offset: link.offset)
@@ -109,6 +114,20 @@ struct FileVersions: Walk {
     return nil
   }
 
+  /// The commit of this line that brought a change; nil if that brought a newer version as well, which was returned already.
+  ///
+  /// A compaction writes each change once, in the oldest kept commit that has it. If two branches have it, and the commit in which they
+  /// parted was not kept, that is a commit of one of them. On the other one, the first kept commit behind it stands for what was not kept.
+  private mutating func commit(thatBrought change: Change) throws(StorageError) -> UInt64? {
+    guard view.file.header.identity.generation > 1 else { return change.commit }
+    let search = CommitSearch(file: view.file, newest: view.commit)
+    let found = try search.ancestor(of: passed) { $0.number <= change.commit }
+    passed = found ?? .beginning(of: view.file.header)
+    guard passed.number != change.commit else { return change.commit }
+    let first = try search.commit(atDepth: passed.links.own.depth + 1, below: view.commit).number
+    return first == told ? nil : first
+  }
+
   /// Goes on along the second parent if a merge took the state from there.
   private mutating func follow(secondParentOf merge: CommitRecord) throws(StorageError) -> Bool {
     guard merge.links.parents.count > 1 else { return false }
@@ -117,6 +136,7 @@ struct FileVersions: Walk {
     guard second.commit.number < merge.number, try state(in: first) != reference, try state(in: second) == reference
     else { return false }
     view = second
+    passed = second.commit
     restore = second.commit.links.lastRestore
     return true
   }
