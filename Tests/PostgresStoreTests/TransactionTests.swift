@@ -261,7 +261,7 @@ struct TransactionTests {
         do {
           let transaction = try store.transaction()
           try transaction.set(.key(1_000 + number), [1], in: Self.records)
-          try transaction.commit()
+          _ = try transaction.commit()
         } catch {
           failures.change { $0 += 1 }
         }

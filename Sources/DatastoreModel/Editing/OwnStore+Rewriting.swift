@@ -11,8 +11,10 @@ extension OwnStore {
     try compact(retention, writingDeltas: nil, progress: progress)
   }
 
-  /// As `compact`. `writingDeltas`: whether the store's nodes are patches from now on, which programs from before that refuse; nil: as
-  /// they are.
+  /// As `compact`.
+  ///
+  /// - Parameter writingDeltas: whether the store's nodes are patches from now on, which older programs refuse. With nil they stay as they
+  ///   are.
   package func compact(
     _ retention: HistoryRetention, writingDeltas: Bool?, progress: WorkProgress?
   ) throws(ModelError) -> RewriteReport {

@@ -42,7 +42,7 @@ extension OwnStore {
   /// - Parameters:
   ///   - steps: what is done already, what is done first, and what follows as far as it is known.
   ///   - datastore: whose records may fail.
-  ///   - startedAt: when the work began, in nanoseconds since 1970; nil: now.
+  ///   - startedAt: when the work began, in nanoseconds since 1970. With nil it began now.
   func whileBusy<Value>(
     _ title: String, _ steps: [Activity.Step], of datastore: String = "", startedAt: Int64? = nil,
     progress: WorkProgress?, activity: ActivityProgress? = nil,

@@ -24,7 +24,7 @@ package struct Importer {
     self.activity = activity
   }
 
-  /// - Parameter action: the commit's name; nil: `import NAME: n records`.
+  /// - Parameter action: the commit's name. With nil it is `import NAME: n records`.
   package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
     let startedAt = LocalTime.now
     let present = try store.view(store.engine.head).ownDatastore(plan.datastore)

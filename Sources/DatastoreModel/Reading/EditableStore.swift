@@ -28,7 +28,7 @@ package protocol EditableStore: ReadableStore {
   func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport
   /// Rewrites the store without the data that no kept commit needs. Others may go on reading and writing. Progress counts commits.
   func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport
-  /// Writes a consistent copy with the history up to a commit (nil: all of it) to another path; takes no lock.
+  /// Writes a consistent copy with the history up to a commit, or with all of it if that is nil, to another path; takes no lock.
   func copy(to path: String, at commit: CommitNumber?, progress: WorkProgress?) throws(ModelError) -> RewriteReport
   /// Sets, moves or (with nil) removes a name.
   func pin(_ name: String, to commit: CommitNumber?) throws(ModelError)

@@ -146,7 +146,7 @@ extension MergePlanner {
     }
   }
 
-  /// Whether ours changed a field (nil: the record) later than theirs.
+  /// Whether ours changed a field, or the record if that is nil, later than theirs.
   private func isLater(_ plan: MergePlan, _ place: RecordPlace, _ field: DocumentPath?) throws -> Bool {
     let (ours, theirs) = (
       try change(of: place, field, from: plan.first), try change(of: place, field, from: plan.second)

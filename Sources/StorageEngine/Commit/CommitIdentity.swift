@@ -18,7 +18,7 @@ package struct CommitIdentity: Hashable, Comparable, Sendable {
 ///
 /// It lies behind the list of superseded entries in the commit's record (FORMAT.md).
 package struct Pedigree: Hashable, Sendable {
-  /// The parents that it was made on; nil: those that its links name.
+  /// The parents that it was made on, or nil for those that its links name.
   package var parents: [CommitIdentity]?
   /// The commit that it undoes, if that is not in the file.
   package var undoes: CommitIdentity?

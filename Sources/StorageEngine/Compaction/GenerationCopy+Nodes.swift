@@ -3,8 +3,9 @@ extension GenerationCopy {
   /// Copies an entry into the frame that is being written, as one that replaces what is given.
   ///
   /// - Parameters:
-  ///   - tree: The number of its tree in this commit; nil: as it was. A merge may have taken it over from a branch with another one.
-  ///   - dictionary: Compresses its value.
+  ///   - tree: the number of its tree in this commit, or nil if that is as it was. A merge may have taken the entry over from a branch in
+  ///     which the number is another one.
+  ///   - dictionary: compresses its value.
   func copyEntry(
     _ reference: EntryReference, tree: UInt32?, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft,
     by dictionary: ValueDictionary? = nil
@@ -38,8 +39,12 @@ extension GenerationCopy {
     }
   }
 
-  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`. `level`: as above; `previous`: the node
-  /// at this position in the kept commit before.
+  /// Copies a tree's nodes that were not copied before.
+  ///
+  /// - Parameters:
+  ///   - level: as above.
+  ///   - previous: the node at this position in the kept commit before.
+  ///   - bytes: the written bytes are added to it.
   func copyNode(
     _ pointer: NodePointer, below level: UInt8? = nil, insteadOf previous: NodePointer, into draft: FrameDraft,
     bytes: inout UInt64

@@ -34,7 +34,7 @@ final class GenerationCopy {
   private var writtenBackEnd: FileOffset
   private static let writeBackDistance: UInt64 = 32 << 10
 
-  /// A copy that begins with an empty file. `features`: the required ones; nil: those of the source.
+  /// A copy that begins with an empty file. `features` are the required ones, or nil for those of the source.
   convenience init(
     from source: DataFile, to draft: DraftFile, options: StoreOptions, generation: UInt64, firstNumber: UInt64,
     features: UInt64? = nil, dictionaries: ValueDictionaries? = nil, plan: CompactionPlan? = nil, counters: Counters

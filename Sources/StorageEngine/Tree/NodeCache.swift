@@ -2,8 +2,8 @@ import Locks
 
 /// The nodes of one file that were made whole from patches lately, so that the way from the root is not patched again with every search.
 ///
-/// A node is known by its place and its check. A place alone would not do: after a transaction that failed, another one writes other nodes at
-/// the same places. Bounded in bytes, by CLOCK: the hand takes out a node that was not read since it last came by. Each of the parts has a
+/// A node is known by its place and its check. A place alone would not do: after a transaction that failed, another one writes other nodes
+/// at the same places. Bounded in bytes, by CLOCK: the hand takes out a node that was not read since it last came by. Each of the parts has a
 /// lock, a table and a hand of its own, so that readers seldom wait for each other. Safe from any thread.
 struct NodeCache: Sendable {
   static let usualSize = 8 << 20
@@ -83,10 +83,10 @@ struct NodeCache: Sendable {
   /// A power of two, and more than the nodes that a part has room for, so that a node mostly finds one of its places free.
   private var slotCount: Int { 1 << max(3, Int.bitWidth - (partSize / 512).leadingZeroBitCount) }
 
-  /// Spreads places over parts and slots.
+  /// Spreads places over parts and slots. Never negative, also where `Int` has 32 bits.
   @inline(__always)
   private func hash(_ pointer: NodePointer) -> Int {
-    Int(truncatingIfNeeded: (pointer.offset.bytes &* 0x9E37_79B9_7F4A_7C15) >> 32)
+    Int(truncatingIfNeeded: (pointer.offset.bytes &* 0x9E37_79B9_7F4A_7C15) >> 33)
   }
 
   /// The bytes of the node that a pointer leads to, valid as long as `owner`. Returns nil if the node is not known.

@@ -64,7 +64,7 @@ package struct Tree: Sendable {
     return try served.page(request)
   }
 
-  /// The payload of a key, or nil: `find` without making a copy of the key.
+  /// The payload of a key, or nil, as `find` returns it, without a copy of the key.
   package func payload(_ probe: KeyProbe) throws(StorageError) -> Payload? {
     if served != nil { return try find([probe.served()])[0]?.payload }
     return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: source.file).find(probe, in: root) }

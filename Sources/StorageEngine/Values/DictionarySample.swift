@@ -36,7 +36,8 @@ private struct DictionarySample {
     count = try tree.count
     var total: UInt64 = 0
     let measured = min(count, Self.measured)
-    try forEach(of: measured) { total += UInt64($0.count) }
+    // A value counts at most for a whole dictionary, so that no count of a forged tree overflows.
+    try forEach(of: measured) { total += UInt64(min($0.count, ValueDictionary.longest)) }
     guard total > 0 else { return }
     let room = min(UInt64(ValueDictionary.longest), (total * count / measured) / Self.share)
     try forEach(of: min(count, max(1, room * measured / total))) { value in
