@@ -90,6 +90,20 @@ static size_t common_with_dictionary(const struct row *row, size_t place, size_t
   return count < first || count == limit ? count : count + common(row->source, row->source + at + count, limit - count);
 }
 
+// The least effort: one place of the source is compared, and one of the dictionary if that does not match.
+static inline struct match find_first(const struct row *row, const struct places *places, size_t at) {
+  const uint8_t *here = row->source + at;
+  uint32_t word = load32(here);
+  size_t limit = row->length - LAST_LITERALS - at;
+  uint32_t number = places->newest[hash(word, places->bits)];
+  if (number && load32(row->source + number - 1) == word && at + 1 - number <= FARTHEST)
+    return (struct match){common(row->source + number - 1, here, limit), at + 1 - number};
+  if (!row->index) return (struct match){0, 0};
+  uint16_t next = row->index->newest[hash(word, INDEX_BITS)];
+  if (!next || load32(row->dictionary + next - 1) != word || row->before - (next - 1) + at > FARTHEST) return (struct match){0, 0};
+  return (struct match){common_with_dictionary(row, next - 1, at, limit), row->before - (next - 1) + at};
+}
+
 static struct match find(const struct row *row, const struct places *places, size_t at, size_t shortest) {
   struct match best = {shortest, 0};
   const uint8_t *here = row->source + at;
@@ -104,14 +118,11 @@ static struct match find(const struct row *row, const struct places *places, siz
       size_t length = common(row->source + place, here, limit);
       if (length > best.length) best = (struct match){length, distance};
     }
-    if (places->effort == 1) break;
     // The place before: how far back it lies, or 0.
     uint16_t step = places->before[place & 0xFFFF];
     number = step && step < number ? number - step : 0;
   }
-  // One more for the dictionary where the least effort is asked for.
-  if (!row->index || (places->effort == 1 && best.distance)) return best;
-  if (places->effort == 1) tries = 1;
+  if (!row->index) return best;
   uint16_t next = row->index->newest[hash(word, INDEX_BITS)];
   for (; next && tries; tries--, next = row->index->before[next - 1]) {
     size_t place = next - 1, distance = row->before - place + at;
@@ -188,7 +199,7 @@ size_t strata_block_compress(
     // Where nothing matches, steps grow, so that bytes that cannot be compressed cost little.
     size_t misses = 0;
     while (at <= last) {
-      struct match match = find(&row, &places, at, SHORTEST - 1);
+      struct match match = places.effort == 1 ? find_first(&row, &places, at) : find(&row, &places, at, SHORTEST - 1);
       insert(&places, &row, at);
       if (!match.distance) {
         at += 1 + (misses++ >> (places.effort == 1 ? 6 : 9));

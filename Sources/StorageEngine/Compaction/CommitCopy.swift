@@ -87,6 +87,10 @@ struct CommitCopy {
     _ bytes: inout LiveBytes
   ) throws(StorageError) {
     let dictionary = copy.target.dictionaries?[name]
+    // A tree that was there before has few new values.
+    let ahead = dictionary.flatMap { dictionary in
+      before == nil ? ValuesAhead(of: difference(nil, entry.root, entry.order), by: dictionary, in: copy) : nil
+    }
     // Deletes that came or went, by key. Without a state before there are only new ones, and none need be remembered.
     var deletes: [Bytes: Difference] = [:]
     if before != nil {
@@ -119,7 +123,7 @@ struct CommitCopy {
       let gone = deletes[found.key]?.old?.payload.entry.flatMap { copy.copiedEntry($0) }
       let new = try copy.copyEntry(
         reference, tree: entry.identifier, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil,
-        into: draft, by: dictionary)
+        into: draft, by: dictionary, ahead: ahead)
       bytes.add(new)
     }
     if before != nil {

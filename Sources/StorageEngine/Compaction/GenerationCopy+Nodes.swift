@@ -6,15 +6,16 @@ extension GenerationCopy {
   ///   - tree: the number of its tree in this commit, or nil if that is as it was. A merge may have taken the entry over from a branch in
   ///     which the number is another one.
   ///   - dictionary: compresses its value.
+  ///   - ahead: the values that were compressed already.
   func copyEntry(
     _ reference: EntryReference, tree: UInt32?, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft,
-    by dictionary: ValueDictionary? = nil
+    by dictionary: ValueDictionary? = nil, ahead: ValuesAhead? = nil
   ) throws(StorageError) -> EntryReference {
     let (entry, bytes) = try source.entry(reference)
     let new = try bytes[entry.keyRange].withUnsafeBytes { key throws(StorageError) in
       let head = ChangeEntry.Head(
         kind: entry.kind, tree: tree ?? entry.tree, key: key, replaced: replaced, replacesDelete: replacesDelete)
-      return try append(head, entry, bytes, at: reference.offset, by: dictionary, to: draft)
+      return try append(head, entry, bytes, at: reference.offset, by: dictionary, ahead: ahead, to: draft)
     }
     try remember(reference, as: new)
     try step(draft)

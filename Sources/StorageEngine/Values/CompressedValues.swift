@@ -39,21 +39,27 @@ extension DataFile {
 
 extension GenerationCopy {
   /// Appends the copy of an entry. Its value is compressed by its tree's dictionary, or copied as it is if that has been done.
+  ///
+  /// - Parameter ahead: the values that were compressed already.
   func append(
     _ head: ChangeEntry.Head, _ entry: ChangeEntry, _ bytes: Bytes, at offset: FileOffset,
-    by dictionary: ValueDictionary?, to draft: FrameDraft
+    by dictionary: ValueDictionary?, ahead: ValuesAhead?, to draft: FrameDraft
   ) throws(StorageError) -> EntryReference {
-    let stored = bytes[entry.valueRange]
-    if entry.isCompressed, let dictionary, keptDictionaries.contains(dictionary.number), !stored.isEmpty,
-      stored[0] == dictionary.number
-    {
-      var head = head
-      head.isCompressed = true
-      return try stored.withUnsafeBytes { stored throws(StorageError) in try draft.append(head, stored) }
+    if let kept = keptValue(of: entry, bytes, by: dictionary) { return try draft.append(head, compressed: kept) }
+    if let known = try ahead?.take(offset) {
+      if let stored = known.stored { return try draft.append(head, compressed: stored) }
+      return try known.value.withUnsafeBytes { value throws(StorageError) in try draft.append(head, value) }
     }
     return try source.rawValue(of: entry, bytes, at: offset).withUnsafeBytes { value throws(StorageError) in
       try draft.append(head, value, by: dictionary, .strong)
     }
+  }
+
+  /// The stored value of an entry if it may be copied as it is: it was compressed well, by a dictionary that the target has, too.
+  func keptValue(of entry: ChangeEntry, _ bytes: Bytes, by dictionary: ValueDictionary?) -> Bytes? {
+    guard entry.isCompressed, let dictionary, keptDictionaries.contains(dictionary.number) else { return nil }
+    let stored = bytes[entry.valueRange]
+    return !stored.isEmpty && stored[0] == dictionary.number ? stored : nil
   }
 }
 
@@ -69,5 +75,11 @@ extension FrameDraft {
       head.isCompressed = stored != nil
       return try append(head, stored ?? value)
     }
+  }
+
+  fileprivate func append(_ head: ChangeEntry.Head, compressed stored: Bytes) throws(StorageError) -> EntryReference {
+    var head = head
+    head.isCompressed = true
+    return try stored.withUnsafeBytes { stored throws(StorageError) in try append(head, stored) }
   }
 }

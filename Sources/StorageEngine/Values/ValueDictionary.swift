@@ -1,18 +1,13 @@
 import CBlock
 import Locks
 
-/// The dictionary of a tree: sample records, of which its values repeat much.
-///
-/// Safe from any thread. A thread that compresses waits for another one that does; a file has one writer.
-final class ValueDictionary: @unchecked Sendable {
-  // `@unchecked`: `index` and `buffer` are only touched while `mutex` is held.
+/// The dictionary of a tree: sample records, of which its values repeat much. Safe from any thread.
+final class ValueDictionary: Sendable {
   let number: UInt8
   let tree: TreeName
   let bytes: [UInt8]
-  private let mutex = Mutex(())
-  /// Made when the first value is compressed: readers do not need it.
-  private var index: MemoryBlock?
-  private let buffer = ByteBuffer(capacity: 1024)
+  /// Made when the first value is compressed: readers do not need it. Not written after that.
+  private let index = Mutex<MemoryBlock?>(nil)
 
   /// Marks the number in a value that was compressed with little effort: a compaction compresses it again.
   static let quick: UInt8 = 0x80
@@ -24,7 +19,7 @@ final class ValueDictionary: @unchecked Sendable {
   /// How long to look for repetitions.
   enum Effort: UInt32 {
     case fast = 1
-    case strong = 8
+    case strong = 4
   }
 
   init(_ number: UInt8, of tree: TreeName, _ bytes: [UInt8]) {
@@ -34,30 +29,44 @@ final class ValueDictionary: @unchecked Sendable {
   }
 
   /// Calls `body` with the stored form of a value, or with nil if that saves less than an eighth.
-  func withCompressed<R>(
-    _ value: UnsafeRawBufferPointer, _ effort: Effort, _ body: (UnsafeRawBufferPointer?) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
+  func withCompressed<R, E: Error>(
+    _ value: UnsafeRawBufferPointer, _ effort: Effort, _ body: (UnsafeRawBufferPointer?) throws(E) -> R
+  ) throws(E) -> R {
     guard value.count >= Self.shortestValue, value.count <= ChangeEntry.largeValue else { return try body(nil) }
-    return try mutex.withLock { _ throws(StorageError) in
-      buffer.removeAll()
-      buffer.append(byte: effort == .fast ? number | Self.quick : number)
-      buffer.append(varint: UInt64(value.count))
-      let capacity = value.count - value.count / 8 - buffer.count
-      let count = compress(value, into: buffer.reserve(capacity), capacity, effort)
-      guard count > 0 else { return try body(nil) }
-      return try body(UnsafeRawBufferPointer(start: buffer.bytes.baseAddress, count: buffer.count + count))
+    return try withUnsafeTemporaryAllocation(byteCount: value.count, alignment: 1) { target throws(E) in
+      let head = putHead(into: target, count: value.count, effort)
+      let room = UnsafeMutableRawBufferPointer(rebasing: target[head..<value.count - value.count / 8])
+      let count = compress(value, into: room, effort)
+      return try body(count == 0 ? nil : UnsafeRawBufferPointer(rebasing: target[..<(head + count)]))
     }
   }
 
+  /// Begins a stored form: with the dictionary's number, and the value's length as a varint. Returns the number of bytes.
+  private func putHead(into target: UnsafeMutableRawBufferPointer, count: Int, _ effort: Effort) -> Int {
+    target[0] = effort == .fast ? number | Self.quick : number
+    var (rest, end) = (count, 1)
+    while rest >= 0x80 {
+      target[end] = UInt8(truncatingIfNeeded: rest) | 0x80
+      (rest, end) = (rest >> 7, end + 1)
+    }
+    target[end] = UInt8(truncatingIfNeeded: rest)
+    return end + 1
+  }
+
   private func compress(
-    _ value: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer, _ capacity: Int, _ effort: Effort
+    _ value: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, _ effort: Effort
   ) -> Int {
-    let index = index ?? makeIndex()
+    let index = index.withLock { index in
+      let made = index ?? makeIndex()
+      index = made
+      return made
+    }
+    defer { withExtendedLifetime(index) {} }
     return bytes.withUnsafeBufferPointer { dictionary in
       strata_block_compress(
         OpaquePointer(index.bytes.baseAddress), dictionary.baseAddress, dictionary.count,
         value.baseAddress?.assumingMemoryBound(to: UInt8.self), value.count,
-        target.assumingMemoryBound(to: UInt8.self), capacity, effort.rawValue)
+        target.baseAddress?.assumingMemoryBound(to: UInt8.self), target.count, effort.rawValue)
     }
   }
 
@@ -66,7 +75,6 @@ final class ValueDictionary: @unchecked Sendable {
     bytes.withUnsafeBufferPointer {
       strata_block_index_make(OpaquePointer(made.bytes.baseAddress), $0.baseAddress, $0.count)
     }
-    index = made
     return made
   }
 }
