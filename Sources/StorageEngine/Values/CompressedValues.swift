@@ -19,8 +19,7 @@ extension DataFile {
       throw dictionaryDamage ?? reader.damage
     }
     let value = MemoryBlock(count: Int(count))
-    let block = try reader.take(reader.remaining)
-    guard decompress(block, with: dictionary?.bytes ?? [], into: value.bytes) else {
+    guard decompress(reader.rest, with: dictionary?.bytes ?? [], into: value.bytes) else {
       throw .damaged(what: "compressed value", offset: offset)
     }
     return Bytes(owner: value, bytes: UnsafeRawBufferPointer(value.bytes))
@@ -28,12 +27,19 @@ extension DataFile {
 
   /// As `value`, in a file with compressed values.
   func unpackedValue(_ reference: EntryReference, isCopied: Bool) throws(StorageError) -> Bytes {
-    let bytes = try part(
+    var value: Bytes?
+    let stored = try part(
       at: reference.offset, count: Int(reference.length), what: "change entry", isCopied: isCopied
-    ) { 0..<$0.count }
-    let entry = try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }
-    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
-    return try rawValue(of: entry, bytes, at: reference.offset)
+    ) { bytes throws(StorageError) in
+      let entry = try checkedEntry(bytes, reference)
+      guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+      guard entry.isCompressed else { return entry.valueRange }
+      // Nothing but the value that is made of them outlives the stored bytes.
+      value = try decompressed(
+        UnsafeRawBufferPointer(rebasing: bytes[entry.valueRange]), at: reference.offset &+ UInt64(entry.valueStart))
+      return 0..<0
+    }
+    return value ?? stored
   }
 }
 

@@ -19,7 +19,7 @@ final class ValueDictionary: Sendable {
   /// How long to look for repetitions.
   enum Effort: UInt32 {
     case fast = 1
-    case strong = 4
+    case strong = 8
   }
 
   init(_ number: UInt8, of tree: TreeName, _ bytes: [UInt8]) {
