@@ -47,6 +47,8 @@ public struct CityFormat: DatastoreFormat {
   public static let defaultKey: DatastoreKey = "City"
   /// The version that is written today.
   public static let currentVersion = Version.searchable
+  /// Each city resembles the others.
+  public static let compression: ValueCompression? = .values
 
   /// Makes the declaration.
   public init() {}
@@ -89,6 +91,8 @@ public struct FirstCityFormat: DatastoreFormat {
   public static let defaultKey = CityFormat.defaultKey
   /// The version that this declaration writes.
   public static let currentVersion = Version.first
+  /// As in ``CityFormat``.
+  public static let compression = CityFormat.compression
 
   /// Makes the declaration.
   public init() {}

@@ -68,7 +68,7 @@ extension VerbRun {
       "identifier": .string(datastore.descriptor.identifierType),
       "leftOut": .count(try datastore.leftOutCount),
       "indexes": .array(indexes),
-      "values": datastore.compressedText.map(Document.string) ?? .null,
+      "values": datastore.compressedShare.map { .number(NumberText(($0 * 1_000).rounded() / 1_000)) } ?? .null,
     ]
   }
 

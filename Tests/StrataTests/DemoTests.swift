@@ -1,0 +1,26 @@
+import CodableDatastore
+import Foundation
+import StorageEngine
+import Testing
+
+@Suite("The demo")
+struct DemoTests {
+  @Test("the sample has all its commits, patches of nodes, and compressed cities")
+  func sample() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Atlas.strata")
+    let script = try folder.file("look", "resize 120x40\nkeys j j\n")
+    let run = try ProgramRun(["demo", path, "--script", script])
+    #expect(run.status == 0, "\(run.complaint)")
+    let store = try FileStore.open(at: path, options: StoreOptions())
+    #expect(store.has(.nodeDeltas) && store.has(.compressedValues))
+    try store.close()
+    let datastores = try #require(
+      try ProgramRun(["info", path, "--json"]).objects.first?["datastores"] as? [[String: Any]])
+    let share = try #require(datastores.first { $0["key"] as? String == "City" }?["values"] as? Double)
+    #expect(share < 0.6)
+    // The countries, a commit for each country that has cities, and the warm-up.
+    #expect(try ProgramRun(["history", path, "--json"]).lines.count == 173)
+    #expect(try ProgramRun(["verify", path]).status == 0)
+  }
+}
