@@ -82,4 +82,14 @@ struct LayoutTests {
       }
     }
   }
+
+  @Test("what stands at the end of a heading leaves the heading whole")
+  func headingsStayWhole() {
+    let size = ["1.2 MB, 6.8 KB each", "6.8 KB each"]
+    #expect(StoresPane.longest(of: size, beside: "COMMITS", columns: 30) == size[0])
+    #expect(StoresPane.longest(of: size, beside: "COMMITS", columns: 27) == size[0])
+    #expect(StoresPane.longest(of: size, beside: "COMMITS", columns: 26) == size[1])
+    #expect(StoresPane.longest(of: size, beside: "COMMITS", columns: 18) == "")
+    #expect(StoresPane.longest(of: [], beside: "VIEWS", columns: 30) == "")
+  }
 }

@@ -23,7 +23,8 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   private var histogram = SmallHistogram()
 
   enum Line: Sendable, Hashable {
-    case heading(String, trailing: String)
+    /// With what may stand at its right end, the longest first.
+    case heading(String, trailing: [String])
     case blank
     case datastore(String)
     case index(String?)
@@ -50,7 +51,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     var lines = standing
     if hasPicture(lines), let histogram = histogram.current(session) {
       let name = session.looking.source?.index ?? "identifiers"
-      lines += [.blank, .heading(name.uppercased(), trailing: NumberFormat.count(histogram.count))]
+      lines += [.blank, .heading(name.uppercased(), trailing: [NumberFormat.count(histogram.count)])]
       lines += (0..<SmallHistogram.rows).map { .picture($0) }
     }
     guard let newest, hasRoomForCommits(below: lines) else { return lines }
@@ -59,31 +60,37 @@ struct StoresPane: ListPane, KeptPane, Equatable {
       ? lines : lines + [.blank, .heading("COMMITS", trailing: historySize(session))] + commits.map { .commit($0) }
   }
 
+  /// The first of the texts that fits into a row behind another text. Returns an empty text if none does.
+  static func longest(of texts: [String], beside text: String, columns: Int) -> String {
+    texts.first { SafeText.width(text) + 1 + SafeText.width($0) <= columns } ?? ""
+  }
+
   /// The size of the history, if it takes a megabyte or more.
-  private func historySize(_ session: Session) -> String {
-    guard let history = session.outline?.history, history.bytes >= 1_000_000 else { return "newest" }
-    return "\(NumberFormat.bytes(history.bytes)), \(NumberFormat.bytes(history.bytesEach)) each"
+  private func historySize(_ session: Session) -> [String] {
+    guard let history = session.outline?.history, history.bytes >= 1_000_000 else { return ["newest"] }
+    let each = "\(NumberFormat.bytes(history.bytesEach)) each"
+    return ["\(NumberFormat.bytes(history.bytes)), \(each)", each]
   }
 
   private func standingLines(_ session: Session) -> [Line] {
     guard let outline = session.outline else { return [] }
-    var lines: [Line] = [.heading("STORES", trailing: "records")]
+    var lines: [Line] = [.heading("STORES", trailing: ["records"])]
     lines += outline.datastores.map { .datastore($0.key) }
     if let current = session.current {
-      let values = current.compressedText.map { "values \($0)" } ?? ""
+      let values = current.compressedText.map { ["values \($0)", $0] } ?? []
       lines += [.blank, .heading("INDEXES of \(current.key)", trailing: values), .index(nil)]
       lines += current.indexes.map { .index($0.descriptor.name) }
       if current.leftOutCount > 0 { lines.append(.leftOut(current.leftOutCount)) }
       let views = session.remembered.views(of: current.key)
-      if !views.isEmpty { lines += [.blank, .heading("VIEWS", trailing: "")] + views.map { .view($0.name) } }
+      if !views.isEmpty { lines += [.blank, .heading("VIEWS", trailing: [])] + views.map { .view($0.name) } }
     }
     if !session.staged.isEmpty {
-      lines += [.blank, .heading("STAGED", trailing: "w review")]
+      lines += [.blank, .heading("STAGED", trailing: ["w review"])]
       lines += session.staged.first(50).map { .staged($0) }
     }
     let letters = session.facts.letters
-    if !letters.isEmpty { lines += [.blank, .heading("LETTERS", trailing: "")] + letters.map { .letter($0) } }
-    if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: "")] + outline.pins.map { .pin($0) } }
+    if !letters.isEmpty { lines += [.blank, .heading("LETTERS", trailing: [])] + letters.map { .letter($0) } }
+    if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: [])] + outline.pins.map { .pin($0) } }
     return lines
   }
 
@@ -236,7 +243,9 @@ struct StoresPane: ListPane, KeptPane, Equatable {
         session: session)
     case .heading(let text, let trailing):
       grid.write(text, at: rect.origin, width: rect.columns, style: theme.style(.header))
-      grid.write(trailing, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+      grid.write(
+        Self.longest(of: trailing, beside: text, columns: rect.columns), at: rect.origin, width: rect.columns,
+        style: theme.style(.dim), alignment: .trailing)
     case .datastore(let key):
       let count = session.outline?.datastore(key).map { NumberFormat.count($0.count) } ?? ""
       write(key == session.datastore ? theme.folded : " ", key, count, role: key == session.datastore ? .title : .text)
