@@ -28,7 +28,12 @@ package struct Bytes: @unchecked Sendable {
     }
     let block = MemoryBlock(count: bytes.count)
     block.bytes.copyMemory(from: bytes)
-    self.init(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
+    self.init(block)
+  }
+
+  /// All bytes of a block.
+  init(_ block: MemoryBlock) {
+    self.init(owner: block.owner, bytes: UnsafeRawBufferPointer(block.bytes))
   }
 
   /// Bytes inside of memory that `owner` keeps in place and that is not written any more.
@@ -97,14 +102,22 @@ extension UnsafeRawBufferPointer {
   static var none: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 }
 
-/// A piece of memory that is freed with its last reference.
-final class MemoryBlock: @unchecked Sendable {
+/// A piece of memory that is freed with its last reference. The bytes lie behind the reference count, mostly in the same line of the
+/// processor's cache, because they are read right after they are retained.
+struct MemoryBlock: @unchecked Sendable {
   // `@unchecked`: the block's creator fills it before other code can see it; then it is only read.
-  let bytes: UnsafeMutableRawBufferPointer
+  private let memory: ManagedBuffer<Int, UInt64>
 
+  /// A block of a number of bytes, which may hold anything.
   init(count: Int) {
-    bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+    memory = ManagedBuffer.create(minimumCapacity: (count + 7) / 8) { _ in count }
   }
 
-  deinit { bytes.deallocate() }
+  /// Valid as long as `owner` is.
+  var bytes: UnsafeMutableRawBufferPointer {
+    memory.withUnsafeMutablePointers { UnsafeMutableRawBufferPointer(start: $1, count: $0.pointee) }
+  }
+
+  /// Keeps the bytes in place.
+  var owner: AnyObject { memory }
 }

@@ -273,7 +273,7 @@ final class FrameDraft: @unchecked Sendable {
       let first = Int(offset + UInt64(spilled) - state.bufferOffset)
       UnsafeMutableRawBufferPointer(rebasing: block.bytes[spilled...])
         .copyMemory(from: UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first..<first + count - spilled]))
-      return Bytes(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
+      return Bytes(block)
     }
   }
 

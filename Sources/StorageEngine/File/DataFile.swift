@@ -130,7 +130,7 @@ final class DataFile: Sendable {
     }
     let block = try read(at: offset, count: count, what: what)
     let bytes = UnsafeRawBufferPointer(block.bytes)
-    return Bytes(owner: block, bytes: UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)]))
+    return Bytes(owner: block.owner, bytes: UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)]))
   }
 
   private func read(at offset: FileOffset, count: Int, what: String) throws(StorageError) -> MemoryBlock {

@@ -134,12 +134,14 @@ struct NodeDelta {
       patches += 1
     }
     while buffer.count <= most, old < base.count || new < node.count {
+      // Most cells are equal, which one look at all of a cell shows.
+      if old < base.count, new < node.count, compareBytes(try base.cell(old), try node.cell(new)) == 0 {
+        (old, new) = (old + 1, new + 1)
+        continue
+      }
       if old < base.count, new < node.count, compareBytes(try base.suffix(old), try node.suffix(new)) == 0 {
-        let fixed = try node.fixed(new)
-        if compareBytes(fixed, try base.fixed(old)) != 0 {
-          begin(.replace)
-          buffer.append(fixed)
-        }
+        begin(.replace)
+        buffer.append(try node.fixed(new))
         (old, new) = (old + 1, new + 1)
       } else if old < base.count, try !node.hasSuffix(try base.suffix(old), from: new) {
         begin(.remove)

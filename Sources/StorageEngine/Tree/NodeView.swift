@@ -167,7 +167,7 @@ struct NodeView {
     let block = MemoryBlock(count: prefixLength + suffix.count)
     block.bytes.copyMemory(from: prefix)
     UnsafeMutableRawBufferPointer(rebasing: block.bytes[prefixLength...]).copyMemory(from: suffix)
-    return Bytes(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
+    return Bytes(block)
   }
 
   /// A leaf's cell, with a copy of its key.

@@ -22,7 +22,7 @@ extension DataFile {
     guard decompress(reader.rest, with: dictionary?.bytes ?? [], into: value.bytes) else {
       throw .damaged(what: "compressed value", offset: offset)
     }
-    return Bytes(owner: value, bytes: UnsafeRawBufferPointer(value.bytes))
+    return Bytes(value)
   }
 
   /// As `value`, in a file with compressed values.
