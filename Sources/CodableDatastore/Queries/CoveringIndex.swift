@@ -6,9 +6,9 @@ struct CoveringIndex<Instance: Sendable, Row> {
   let entries: TypedEntries
   /// The ranks of the entries, in the order of the plan.
   let ranges: [Range<Int>]
-  private let rows: Rows<Instance, Row>
-  private let tiers: KeyTiers
-  private let values: ColumnValues<Instance>
+  let rows: Rows<Instance, Row>
+  let tiers: KeyTiers
+  let values: ColumnValues<Instance>
 
   /// - Returns: nil if no index has the rows, or if the condition is tested on records.
   init?<Format: DatastoreFormat>(

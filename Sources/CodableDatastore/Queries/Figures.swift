@@ -134,10 +134,22 @@ public protocol _FigureKind: Sendable {
   init()
   /// Takes in a value that `times` instances have.
   mutating func add(_ value: Value, times: Int)
+  /// Takes in integers by their sum. Returns false if the figure needs each of them.
+  mutating func add(_ integers: _IntegerSum) -> Bool
   /// Takes in other instances of the group.
   mutating func add(_ other: Self)
   /// The figure; throws ``InvalidQueryError`` if its type does not have it.
   var output: Output { get throws }
+}
+
+extension _FigureKind {
+  /// Returns false: the figure needs each value.
+  public mutating func add(_ integers: _IntegerSum) -> Bool { false }
+
+  static var takesSums: Bool {
+    var none = Self()
+    return none.add(_IntegerSum())
+  }
 }
 
 /// The number of instances.
@@ -147,6 +159,13 @@ public struct _CountFigure: _FigureKind {
   public init() {}
   /// Counts `times` more.
   public mutating func add(_ value: Void, times: Int) { count += times }
+
+  /// Counts the integers.
+  public mutating func add(_ integers: _IntegerSum) -> Bool {
+    count += integers.count
+    return true
+  }
+
   /// Counts the others.
   public mutating func add(_ other: Self) { count += other.count }
   /// The number.
@@ -168,6 +187,13 @@ public struct _IntegerSumFigure<Number: FixedWidthInteger & Sendable>: _FigureKi
     let sum = value < 0 ? low.subtractingReportingOverflow(product.low) : low.addingReportingOverflow(product.low)
     let above = Int128(product.high) + (sum.overflow ? 1 : 0)
     (low, high) = (sum.partialValue, high + (value < 0 ? -above : above))
+  }
+
+  /// Adds the sum.
+  public mutating func add(_ integers: _IntegerSum) -> Bool {
+    let sum = low.addingReportingOverflow(UInt128(truncatingIfNeeded: integers.sum))
+    (low, high) = (sum.partialValue, high + (integers.sum < 0 ? -1 : 0) + (sum.overflow ? 1 : 0))
+    return true
   }
 
   /// Adds the other sum.
@@ -217,6 +243,12 @@ public struct _MeanFigure: _FigureKind {
   public mutating func add(_ value: Double?, times: Int) {
     guard let value else { return }
     (sum, count) = (sum + value * Double(times), count + times)
+  }
+
+  /// Adds the integers.
+  public mutating func add(_ integers: _IntegerSum) -> Bool {
+    (sum, count) = (sum + Double(integers.sum), count + integers.count)
+    return true
   }
 
   /// Adds the other's numbers.

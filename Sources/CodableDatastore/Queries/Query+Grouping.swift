@@ -65,23 +65,40 @@ extension Query {
   private func tally<Key: Hashable & Sendable, each Kind: _FigureKind>(
     by key: Column<Format.Instance, Key>, _ figures: repeat Figure<Format.Instance, each Kind>
   ) async throws -> GroupTally<Key, repeat each Kind> {
-    try await tally(KeyedRow.rows(key, repeat (each figures).column), into: GroupTally())
+    try await tally(
+      KeyedRow.rows(key, repeat (each figures).column), into: GroupTally<Key, repeat each Kind>(), isGrouped: true,
+      takesSums: GroupFigures<repeat each Kind>.takeSums
+    ) { tally, row, sums in tally.add(sums, to: row.key) }
   }
 
   /// A figure over all instances that meet the condition, whatever the sort and the limit.
   func figure<Kind: _FigureKind>(_ figure: Figure<Format.Instance, Kind>) async throws -> Kind.Output {
-    try await tally(Rows(figure.column), into: Kind()).output
+    try await tally(Rows(figure.column), into: Kind(), isGrouped: false, takesSums: Kind.takesSums) { kind, _, sums in
+      for sum in sums { _ = kind.add(sum) }
+    }.output
   }
 
   /// Takes in the rows of all instances that meet the condition: along an index that has them, or else of the records.
+  ///
+  /// - Parameters:
+  ///   - isGrouped: Whether the first column tells groups apart.
+  ///   - takesSums: Whether the sums of the other columns determine the figures.
+  ///   - add: Adds these sums of a group.
   private func tally<Kind: _FigureKind>(
-    _ rows: Rows<Format.Instance, Kind.Value>, into initial: Kind
+    _ rows: Rows<Format.Instance, Kind.Value>, into initial: Kind, isGrouped: Bool, takesSums: Bool,
+    _ add: (inout Kind, Kind.Value, ArraySlice<_IntegerSum>) -> Void
   ) async throws -> Kind {
     try await whole {
       guard var run = try await everything.reading(rows.properties).run() else { return initial }
-      return if let known = try run.walked(rows, into: initial) { known } else {
-        try await run.folded(rows, into: initial)
+      if let index = try CoveringIndex(rows, of: run) {
+        if takesSums, let groups = try await index.sums(isGrouped: isGrouped) {
+          var tally = initial
+          for (row, sums) in groups { add(&tally, row, sums) }
+          return tally
+        }
+        if let known = try run.walked(index, into: initial) { return known }
       }
+      return try await run.folded(rows, into: initial)
     }
   }
 }
@@ -92,6 +109,11 @@ private struct GroupTally<Key: Hashable & Sendable, each Kind: _FigureKind>: _Fi
 
   mutating func add(_ row: KeyedRow<Key, repeat (each Kind).Value>, times: Int) {
     output[row.key, default: GroupFigures()].add(row, times: times)
+  }
+
+  /// Adds the sums of a group's figures.
+  mutating func add(_ sums: ArraySlice<_IntegerSum>, to key: Key) {
+    output[key, default: GroupFigures()].add(sums)
   }
 
   mutating func add(_ other: Self) {
@@ -107,6 +129,22 @@ private struct GroupFigures<each Kind: _FigureKind>: Sendable {
 
   mutating func add(_ row: KeyedRow<some Any, repeat (each Kind).Value>, times: Int) {
     kinds = (repeat Self.added(each kinds, each row.values, times))
+  }
+
+  /// Whether sums of integers determine all figures.
+  static var takeSums: Bool {
+    for kind in repeat (each Kind).self { if !kind.takesSums { return false } }
+    return true
+  }
+
+  mutating func add(_ sums: ArraySlice<_IntegerSum>) {
+    var sums = sums
+    func added<Own: _FigureKind>(_ kind: Own) -> Own {
+      var kind = kind
+      _ = kind.add(sums.removeFirst())
+      return kind
+    }
+    kinds = (repeat added(each kinds))
   }
 
   mutating func add(_ other: Self) { kinds = (repeat Self.added(each kinds, each other.kinds)) }

@@ -90,7 +90,7 @@ final class ColumnValues<Instance: Sendable> {
   private var members: [Member?] = []
   /// The keys of an entry, and the place of each column's among them; nil of a constant.
   var keys: [KeyValue] = []
-  private let keyPlaces: [Int?]
+  let keyPlaces: [Int?]
   /// A member of which a text had another value than its instance.
   private(set) var different: DocumentPath?
 

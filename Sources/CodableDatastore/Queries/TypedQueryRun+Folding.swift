@@ -72,9 +72,8 @@ extension TypedQueryRun {
 extension TypedQueryRun {
   /// Takes in the rows of all instances that meet the condition along an index that has them. Reads no record.
   ///
-  /// - Returns: nil if no index has the rows of just these instances.
-  func walked<Kind: _FigureKind>(_ rows: Rows<Instance, Kind.Value>, into initial: Kind) throws -> Kind? {
-    guard let index = try CoveringIndex(rows, of: self) else { return nil }
+  /// - Returns: nil if the index has not all of them.
+  func walked<Kind: _FigureKind>(_ index: CoveringIndex<Instance, Kind.Value>, into initial: Kind) throws -> Kind? {
     var (result, isWhole) = (initial, true)
     for range in index.ranges {
       try throwingEntryErrors {

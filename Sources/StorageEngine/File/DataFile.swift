@@ -214,6 +214,8 @@ final class DataFile: Sendable {
   private func patched(
     _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?, _ isCached: Bool
   ) throws(StorageError) -> NodeView {
+    // Without the feature, programs that know no deltas would read the store, too.
+    guard header.has(.nodeDeltas) else { throw .damaged(what: "tree node", offset: pointer.offset) }
     let delta = try NodeDelta(bytes, offset: pointer.offset)
     var baseBlock: MemoryBlock?
     let base = try storedBytes(of: delta.base, keeping: &baseBlock)

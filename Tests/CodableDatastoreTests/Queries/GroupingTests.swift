@@ -209,6 +209,43 @@ struct GroupingTests {
     for values in [sums.values, some.values, mean.values, total.values] { #expect(values <= 4) }
   }
 
+  @Test("counts, sums and means of integers that an index carries are those of a loop, nil values left out, and no record is read")
+  func summedKeys() async throws {
+    let all = places(20_000)
+    let store = try await filled(all)
+    let everything = store.load(where: #Predicate { _ in true })
+    let byCountry = try await reads {
+      try await everything.grouped(by: \.country) { $0.count; $0.sum(\.population); $0.average(\.population) }
+    }
+    #expect(byCountry.value.map(\.key) == Self.names.sorted())
+    for (country, (count, sum, mean)) in byCountry.value {
+      let kept = all.filter { $0.country == country }.map(\.population)
+      #expect(count == kept.count && sum == kept.reduce(0, +) && mean == Double(sum) / Double(count))
+    }
+    let byRegion = try await reads {
+      try await everything.grouped(by: \.region) { $0.sum(\.founded); $0.count; $0.average(\.founded) }
+    }
+    #expect(byRegion.value.count == 5)
+    for (region, (sum, count, mean)) in byRegion.value {
+      let kept = all.filter { $0.region == region }
+      let years = kept.compactMap(\.founded)
+      #expect(count == kept.count && sum == years.reduce(0, +))
+      #expect(mean == (years.isEmpty ? nil : Double(sum) / Double(years.count)))
+    }
+    let region: String? = "r1"
+    let some = try await reads {
+      try await store.load(where: #Predicate { $0.region == region }).grouped(by: \.founded) { $0.sum(\.founded) }
+    }
+    for (founded, sum) in some.value {
+      #expect(sum == (founded ?? 0) * all.count { $0.region == region && $0.founded == founded })
+    }
+    let total = try await reads { try await everything.sum(of: \.founded) }
+    #expect(total.value == all.compactMap(\.founded).reduce(0, +))
+    let small = try await reads { try await everything.average(of: \.small) }
+    #expect(small.value == Double(all.reduce(0) { $0 + Int($1.small) }) / Double(all.count))
+    for values in [byCountry.values, byRegion.values, some.values, total.values, small.values] { #expect(values <= 4) }
+  }
+
   @Test("selected properties that the entries of an index carry come in the order of the answer, and no record is read")
   func selectedAlongIndex() async throws {
     let all = places(6_000)
