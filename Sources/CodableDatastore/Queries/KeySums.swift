@@ -31,7 +31,7 @@ struct KeySums: Sendable {
 
   func sums(of group: Int) -> ArraySlice<_IntegerSum> { sums[group * terms.count..<(group + 1) * terms.count] }
 
-  /// Adds an entry. Returns false if a term is no integer.
+  /// Adds an entry. Returns false if a term is not an integer.
   mutating func add(_ entry: [KeyValue], times: Int) -> Bool {
     let first = group(of: entry) * terms.count
     for (place, term) in terms.enumerated() {
@@ -71,7 +71,7 @@ struct KeySums: Sendable {
     }
   }
 
-  /// Adds the entries of a range. Returns nil if a term is no integer, or if an entry cannot be taken apart.
+  /// Adds the entries of a range. Returns nil if a term is not an integer, or if an entry cannot be taken apart.
   func adding(_ entries: TypedEntries, in ranks: Range<Int>, _ tiers: KeyTiers) throws -> KeySums? {
     var (result, isWhole) = (self, true)
     var entry = [KeyValue](repeating: .null, count: tiers.count)

@@ -201,8 +201,8 @@ extension Writer {
     zeros.settle()
     try? zeroAbandoned(of: current.file)
     let status = try? current.file.file.status
-    // Recovery cuts the range that still waits to be zeroed.
-    tail.left = tail.abandoned == nil ? status.map { (current, $0) } : nil
+    // If a range still waits to be zeroed, the next transaction does that, or another process's recovery cuts it.
+    tail.left = status.map { (current, $0) }
     var hold = hold(of: current, processIdentifier: 0, since: disk.now())
     hold.changed = status?.changed ?? 0
     try? file.write(hold.encoded(), at: 0)
