@@ -11,7 +11,7 @@ struct ConvertedAppTests {
     let fixture = try Fixture(name)
     defer { withExtendedLifetime(fixture) {} }
     let target = directory.path + "/\(name).strata"
-    var converter = try FolderConverter(from: fixture.path, to: target)
+    let converter = try FolderConverter(from: fixture.path, to: target)
     _ = try converter.run()
     return URL(filePath: target)
   }
@@ -168,7 +168,7 @@ struct ConvertedAppTests {
         ], action: "write \(count)")
     }
     let target = builder.directory.path + "/sights.strata"
-    var converter = try FolderConverter(from: builder.path, to: target)
+    let converter = try FolderConverter(from: builder.path, to: target)
     _ = try converter.run()
     let persistence = try DiskPersistence(readWriteURL: URL(filePath: target))
     let store = SightFormat.Datastore.JSONStore(

@@ -18,7 +18,7 @@ struct ConverterTests {
     init(_ path: String, keepsHistory: Bool = true) throws {
       directory = try TemporaryDirectory()
       let target = directory.path + "/converted.strata"
-      var converter = try FolderConverter(from: path, to: target, keepsHistory: keepsHistory)
+      let converter = try FolderConverter(from: path, to: target, keepsHistory: keepsHistory)
       report = try converter.run()
       folder = try FolderStore(at: path)
       store = try OwnStore.open(path: target)
@@ -276,14 +276,14 @@ struct ConverterTests {
     builder.commit([.init(key: "a", records: (0..<40).map { .record("\($0)", "{}") })], action: "write")
     let target = builder.directory.path + "/new.strata"
     var calls = 0
-    var converter = try FolderConverter(from: builder.path, to: target) { _ in
+    let converter = try FolderConverter(from: builder.path, to: target) { _ in
       calls += 1
       return calls < 2
     }
     #expect(throws: ModelError.cancelled) { try converter.run() }
     #expect(try FileManager.default.contentsOfDirectory(atPath: builder.directory.path) == ["built.persistencestore"])
     try Data().write(to: URL(filePath: target))
-    var other = try FolderConverter(from: builder.path, to: target)
+    let other = try FolderConverter(from: builder.path, to: target)
     #expect(throws: ModelError.self) { try other.run() }
     #expect(throws: ModelError.self) { try FolderConverter(from: builder.directory.path, to: target + "2") }
   }

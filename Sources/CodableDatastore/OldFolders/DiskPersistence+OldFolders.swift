@@ -57,7 +57,7 @@ extension FolderConversion {
   ) throws -> FolderConversion {
     do {
       return try withoutActuallyEscaping(goesOn) { goesOn in
-        var converter = try FolderConverter(
+        let converter = try FolderConverter(
           from: folder, to: path, keepsHistory: keepsHistory, program: StoreConnection.programName,
           author: StoreConnection.userName
         ) { goesOn(FolderConversionProgress($0)) }

@@ -60,7 +60,7 @@ public struct FolderConversionProgress: Hashable, Sendable {
   /// The number of written instances and index entries, counted in thousands.
   public var writtenCount: Int
 
-  init(_ progress: FolderConverter.Progress) {
+  init(_ progress: FolderProgress) {
     title = progress.title
     done = progress.done
     total = progress.total

@@ -9,7 +9,7 @@ enum FolderCopy {
   static func make(of path: String) throws -> any Engine {
     try throwingModelErrors { () throws(ModelError) in
       let builder = StoreBuilder(inMemoryFor: StoreConnection.programName)
-      var converter = try FolderConverter(from: path, into: builder)
+      let converter = try FolderConverter(from: path, into: builder)
       _ = try converter.run()
       return builder.store
     }

@@ -127,15 +127,7 @@ struct DatastoreConversion {
     let hasDirectIndexes = state.secondaryIndexes.contains { $0.layout == .direct }
     updated = []
     var differences = EntryDifferences(from: written?.primaryIndex, to: index)
-    while true {
-      let pair: EntryPairs.Pair
-      do throws(FolderError) {
-        guard let next = try differences.next() else { break }
-        pair = next
-      } catch {
-        omissions["\(key): \(error)", default: 0] += 1
-        continue
-      }
+    while let pair = nextPair(of: &differences, in: key) {
       hasChanged = true
       try tick()
       if let new = pair.new {
@@ -155,6 +147,17 @@ struct DatastoreConversion {
     return hasChanged
   }
 
+  /// The next entries that differ; nil at the end. An entry that cannot be read is noted as left out of `place`.
+  private mutating func nextPair(of differences: inout EntryDifferences, in place: String) -> EntryPairs.Pair? {
+    while true {
+      do throws(FolderError) {
+        return try differences.next()
+      } catch {
+        omissions["\(place): \(error)", default: 0] += 1
+      }
+    }
+  }
+
   // MARK: Entries
 
   private mutating func writeEntries(of index: FolderIndex, _ writer: DatastoreWriter) throws(ModelError) {
@@ -169,17 +172,7 @@ struct DatastoreConversion {
     let waiting = updated
     defer { updated = waiting }
     var differences = EntryDifferences(from: old, to: index)
-    while true {
-      let pair: EntryPairs.Pair
-      do throws(FolderError) {
-        guard let next = try differences.next() else { break }
-        pair = next
-      } catch {
-        omissions["\(key)/\(name): \(error)", default: 0] += 1
-        continue
-      }
-      try writeEntry(pair, of: index, writer)
-    }
+    while let pair = nextPair(of: &differences, in: "\(key)/\(name)") { try writeEntry(pair, of: index, writer) }
     try renewDirectEntries(of: index, writer)
   }
 
@@ -229,9 +222,7 @@ extension DatastoreConversion {
   private mutating func renewDirectEntries(of index: FolderIndex, _ writer: DatastoreWriter) throws(ModelError) {
     guard index.layout == .direct, !updated.isEmpty, stale.reason(for: index, of: key) == nil else { return }
     let entries = try index.entries
-    var place = EntryList.Place(page: 0, row: 0)
-    while let row = entries.row(atOrAfter: place) {
-      place = EntryList.Place(page: row.page, row: row.row + 1)
+    for row in entries.rows() {
       guard let keys = index.keys(at: row, in: entries), updated.contains(keys.identifier) else { continue }
       let entry = EntryKey.make(value: keys.value, identifier: keys.identifier)
       guard entry.count <= StoreBuilder.keyLimit else { continue }
@@ -262,9 +253,9 @@ extension DatastoreConversion {
     _ state: FolderDatastore, after old: FolderDatastore?, into order: StoredOrder
   ) throws(ModelError) -> Bool {
     let entries = try state.primaryIndex.entries
-    var runs = [PageDifference.Run(old: 0..<0, new: entries.pages.indices)]
-    if let old { runs = PageDifference(try old.primaryIndex.entries, entries).runs }
-    for run in runs where !order.learn(state.primaryIndex.identifiers(around: run.new, in: entries)) { return false }
+    let before = try old?.primaryIndex.entries
+    let difference = before.map { PageDifference($0, entries) } ?? PageDifference(entries)
+    for run in difference.runs where !order.learn(state.primaryIndex.identifiers(around: run.new, in: entries)) { return false }
     return true
   }
 }
@@ -277,8 +268,7 @@ extension FolderIndex {
     var found: [[UInt8]] = []
     var place = EntryList.Place(page: pages.lowerBound, row: 0)
     if first >= 0 { place = EntryList.Place(page: first, row: entries.page(first).starts.count - 1) }
-    while let row = entries.row(atOrAfter: place) {
-      place = EntryList.Place(page: row.page, row: row.row + 1)
+    for row in entries.rows(from: place) {
       guard let keys = keys(at: row, in: entries) else { continue }
       found.append(keys.identifier)
       if row.page >= pages.upperBound { break }

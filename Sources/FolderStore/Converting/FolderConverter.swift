@@ -15,21 +15,9 @@ package struct FolderConverter {
   private let keepsHistory: Bool
   private let program: String
   private let author: String
-  private let progress: ((Progress) -> Bool)?
-  private var report: ConversionReport
+  private let progress: ((FolderProgress) -> Bool)?
   /// Builds the store, if the caller gives one.
   private var builder: StoreBuilder?
-
-  /// The progress of a conversion.
-  package struct Progress: Hashable, Sendable {
-    /// The current step: `checking index n of things`, `commit 12: import`.
-    package var title: String
-    /// The number of commits.
-    package var done: Int
-    package var total: Int
-    /// Records and index entries written so far, counted in thousands.
-    package var writtenCount: Int
-  }
 
   /// - Parameters:
   ///   - folder: The path of the original library's folder.
@@ -37,7 +25,7 @@ package struct FolderConverter {
   ///   - progress: Called with the progress; if it returns false, the conversion ends with `ModelError.cancelled`.
   package init(
     from folder: String, to path: String, keepsHistory: Bool = true, program: String = "strata convert",
-    author: String = "", progress: ((Progress) -> Bool)? = nil
+    author: String = "", progress: ((FolderProgress) -> Bool)? = nil
   ) throws(ModelError) {
     guard OriginalFolder.exists(at: folder) else {
       throw .refused(reason: "\(folder) is no folder of the original CodableDatastore library")
@@ -48,7 +36,6 @@ package struct FolderConverter {
     self.program = program
     self.author = author
     self.progress = progress
-    report = ConversionReport(path: path)
   }
 
   /// Converts the newest state into a builder's store.
@@ -58,19 +45,17 @@ package struct FolderConverter {
   }
 
   /// Converts; leaves nothing at `path` if it throws.
-  package mutating func run() throws(ModelError) -> ConversionReport {
+  package func run() throws(ModelError) -> ConversionReport {
     let builder = if let builder { builder } else { try StoreBuilder(at: path, program: program, author: author) }
     do throws(ModelError) {
       var work = try ConversionWork(folder, builder, keepsHistory: keepsHistory, progress: progress)
       try work.run()
       try builder.finish()
-      report = work.report(for: path)
+      return work.report(for: path)
     } catch {
       builder.cancel()
       throw error
     }
-    report.notes += folder.openingReport
-    return report
   }
 }
 
@@ -79,7 +64,6 @@ private struct ConversionWork {
   let folder: FolderStore
   let builder: StoreBuilder
   let keepsHistory: Bool
-  let progress: ((FolderConverter.Progress) -> Bool)?
   var stale: StaleIndexes
   var conversions: [String: DatastoreConversion] = [:]
   var commitCount = 0
@@ -88,34 +72,34 @@ private struct ConversionWork {
 
   /// The state of the progress report, shared with the datastores' conversions.
   private final class Meter {
-    var title = ""
-    var done = 0
-    var total = 0
-    var written = 0
-    let progress: ((FolderConverter.Progress) -> Bool)?
+    var progress: FolderProgress
+    let report: ((FolderProgress) -> Bool)?
 
-    init(_ progress: ((FolderConverter.Progress) -> Bool)?) { self.progress = progress }
+    init(of total: Int, _ report: ((FolderProgress) -> Bool)?) {
+      progress = FolderProgress(title: "", done: 0, total: total)
+      self.report = report
+    }
+
+    func tell(_ title: String) throws(ModelError) {
+      progress.title = title
+      try tell()
+    }
 
     func tell() throws(ModelError) {
-      let now = FolderConverter.Progress(title: title, done: done, total: total, writtenCount: written)
-      if let progress, !progress(now) { throw .cancelled }
+      if let report, !report(progress) { throw .cancelled }
     }
   }
 
   init(
-    _ folder: FolderStore, _ builder: StoreBuilder, keepsHistory: Bool, progress: ((FolderConverter.Progress) -> Bool)?
+    _ folder: FolderStore, _ builder: StoreBuilder, keepsHistory: Bool, progress: ((FolderProgress) -> Bool)?
   ) throws(ModelError) {
     self.folder = folder
     self.builder = builder
     self.keepsHistory = keepsHistory
-    self.progress = progress
-    let meter = Meter(progress)
+    let commits = folder.history.links.count
+    let meter = Meter(of: keepsHistory ? commits : min(1, commits), progress)
     self.meter = meter
-    meter.total = keepsHistory ? folder.history.links.count : min(1, folder.history.links.count)
-    stale = try StaleIndexes(of: folder.headView) { title throws(ModelError) in
-      meter.title = title
-      try meter.tell()
-    }
+    stale = try StaleIndexes(of: folder.headView, step: meter.tell)
   }
 
   mutating func run() throws(ModelError) {
@@ -124,10 +108,9 @@ private struct ConversionWork {
     let first = keepsHistory ? 1 : head.rawValue
     for number in first...head.rawValue {
       try write(CommitNumber(number))
-      meter.done += 1
+      meter.progress.done += 1
     }
-    meter.title = "making it durable"
-    try meter.tell()
+    try meter.tell("making it durable")
   }
 
   private mutating func write(_ number: CommitNumber) throws(ModelError) {
@@ -140,8 +123,7 @@ private struct ConversionWork {
     }
     let isRegistration = keepsHistory ? try folder.isRegistration(number) : false
     let action = isRegistration ? "" : keepsHistory ? view.iteration.actionName ?? "" : "convert \(folder.path)"
-    meter.title = "commit \(number)\(action.isEmpty ? "" : ": \(action)")"
-    try meter.tell()
+    try meter.tell("commit \(number)\(action.isEmpty ? "" : ": \(action)")")
     try builder.begin()
     var hasChanged = false
     for key in view.iteration.datastores.keys.sorted() {
@@ -160,7 +142,7 @@ private struct ConversionWork {
     var conversion =
       conversions[key]
       ?? DatastoreConversion(key, builder, stale) { count throws(ModelError) in
-        meter.written += count
+        meter.progress.writtenCount += count
         try meter.tell()
       }
     defer { conversions[key] = conversion }
@@ -209,6 +191,7 @@ private struct ConversionWork {
         }
       }
     }
+    report.notes += folder.openingReport
     return report
   }
 }

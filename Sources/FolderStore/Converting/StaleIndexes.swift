@@ -6,7 +6,7 @@ struct StaleIndexes {
   private var reasons: [String: [String: String]] = [:]
 
   /// Compares every index of the newest state with its records.
-  init(of view: FolderView, step: (String) throws(ModelError) -> Void) throws(ModelError) {
+  init(of view: FolderView, step: (_ title: String) throws(ModelError) -> Void) throws(ModelError) {
     for key in view.iteration.datastores.keys.sorted() {
       guard let datastore = view.folderDatastore(key) else { continue }
       for index in datastore.secondaryIndexes where Self.reasonByType(of: index) == nil {

@@ -1,3 +1,5 @@
+import Locks
+
 /// Keeps the values that were asked for lately, up to twice a given number.
 ///
 /// Values are in a young and an old half. When the young half is full it becomes the old one, and the previous old half is released. A
@@ -23,5 +25,17 @@ struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       }
       young[key] = newValue
     }
+  }
+}
+
+extension Mutex {
+  /// The value of a key, which is made and kept if the cache has none. The lock is not held meanwhile.
+  func value<Key, Kept, Failure: Error>(
+    of key: Key, _ make: () throws(Failure) -> Kept
+  ) throws(Failure) -> Kept where Value == BoundedCache<Key, Kept> {
+    if let known = withLock({ $0[key] }) { return known }
+    let new = try make()
+    withLock { $0[key] = new }
+    return new
   }
 }

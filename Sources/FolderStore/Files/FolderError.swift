@@ -38,3 +38,8 @@ extension ModelError {
   /// The error that a reader of the store gets.
   package init(_ error: FolderError) { self = .unreadable(what: error.file, where: error.reason) }
 }
+
+/// Reads from the folder for a reader of the store.
+func reading<Value>(_ body: () throws(FolderError) -> Value) throws(ModelError) -> Value {
+  do throws(FolderError) { return try body() } catch { throw ModelError(error) }
+}

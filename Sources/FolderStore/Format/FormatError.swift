@@ -11,6 +11,11 @@ package struct FormatError: Error, Hashable, Sendable {
   }
 }
 
+/// A file of the folder that is read whole.
+protocol ParsedFile {
+  init(parsing bytes: [UInt8]) throws(FormatError)
+}
+
 extension FormatError: CustomStringConvertible {
   package var description: String { offset.map { "\(problem) (byte \($0))" } ?? problem }
 }

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// Every line is 42 bytes, the last one too. An index without pages is the first line alone.
-package struct IndexManifest: Hashable, Sendable {
+package struct IndexManifest: ParsedFile, Hashable, Sendable {
   /// The pages of the index, first to last.
   package var pages: [DatedIdentifier]
   /// The pages that this commit added, in the same order.

@@ -1,5 +1,5 @@
 /// `Info.json`: names the current snapshot of the folder.
-package struct InfoFile: Hashable, Sendable {
+package struct InfoFile: ParsedFile, Hashable, Sendable {
   /// Nil until an app uses a datastore.
   package var currentSnapshot: DatedIdentifier?
   /// Members that the original library needs and that are absent.
@@ -16,7 +16,7 @@ package struct InfoFile: Hashable, Sendable {
 }
 
 /// A snapshot's `Manifest.json`: the pointer whose replacement is a commit.
-package struct SnapshotManifest: Hashable, Sendable {
+package struct SnapshotManifest: ParsedFile, Hashable, Sendable {
   /// Nil in a snapshot that was never written to.
   package var currentIteration: DatedIdentifier?
   package var absentMembers: [String]

@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 
 /// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the link to the commit before.
-package struct IterationFile: Hashable, Sendable {
+package struct IterationFile: ParsedFile, Hashable, Sendable {
   /// Nanoseconds since 1970.
   package var creationDate: Int64
   package var preceding: DatedIdentifier?

@@ -2,7 +2,7 @@ import Documents
 import DatastoreModel
 
 /// A state of one datastore (`Root/ID.json`): the declarations of the app's code, and the manifests of its indexes.
-package struct RootFile: Hashable, Sendable {
+package struct RootFile: ParsedFile, Hashable, Sendable {
   package var descriptor: Descriptor
   package var primaryManifest: FolderName
   package var directIndexes: [IndexReference]

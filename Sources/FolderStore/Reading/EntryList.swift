@@ -20,6 +20,10 @@ package final class EntryList: Sendable {
     package var page: Int
     package var row: Int
 
+    static let start = Place(page: 0, row: 0)
+
+    var next: Place { Place(page: page, row: row + 1) }
+
     package static func < (left: Self, right: Self) -> Bool { (left.page, left.row) < (right.page, right.row) }
   }
 
@@ -96,6 +100,15 @@ extension EntryList {
       stored.lastPage = number
     }
     return stored
+  }
+
+  /// The rows at and behind a place, in order. A page is read when the walk comes to it.
+  func rows(from place: Place = .start) -> some Sequence<Place> {
+    sequence(state: place) { [self] place in
+      guard let row = row(atOrAfter: place) else { return nil }
+      place = row.next
+      return row
+    }
   }
 
   /// The first row of the list at or after a place, or nil at the end.

@@ -132,10 +132,9 @@ struct EntryRun: Sendable {
   mutating func peek() throws(FolderError) -> FolderEntry? {
     if let current { return current }
     guard let index, let entries, let row = entries.row(atOrAfter: place), row.page < end else { return nil }
-    place = EntryList.Place(page: row.page, row: row.row + 1)
-    let entry = try index.entry(at: row, in: entries)
-    current = entry
-    return entry
+    place = row.next
+    current = try index.entry(at: row, in: entries)
+    return current
   }
 
   mutating func take() -> FolderEntry? {

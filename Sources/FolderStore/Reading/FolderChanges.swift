@@ -23,13 +23,11 @@ package final class FolderChanges: ChangeReader {
 
   package func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
     try state.withLock { state throws(ModelError) in
-      var changes: [RecordChange] = []
-      do throws(FolderError) {
+      try reading { () throws(FolderError) in
+        var changes: [RecordChange] = []
         while changes.count < limit, let change = try Self.next(&state) { changes.append(change) }
-      } catch {
-        throw ModelError(error)
+        return changes
       }
-      return changes
     }
   }
 

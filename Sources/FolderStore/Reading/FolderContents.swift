@@ -13,28 +13,21 @@ package final class FolderContents: Sendable {
   package init(path: String) { files = FolderFiles(path: path) }
 
   package func iteration(_ link: FolderHistory.Link) throws(FolderError) -> IterationFile {
-    if let iteration = iterations.withLock({ $0[link] }) { return iteration }
-    let iteration = try parse(link.file) { (bytes) throws(FormatError) in try IterationFile(parsing: bytes) }
-    iterations.withLock { $0[link] = iteration }
-    return iteration
+    try iterations.value(of: link) { () throws(FolderError) in try parse(link.file) }
   }
 
   /// A root, by its path.
   package func root(_ file: String) throws(FolderError) -> RootFile {
-    if let root = roots.withLock({ $0[file] }) { return root }
-    let root = try parse(file) { (bytes) throws(FormatError) in try RootFile(parsing: bytes) }
-    roots.withLock { $0[file] = root }
-    return root
+    try roots.value(of: file) { () throws(FolderError) in try parse(file) }
   }
 
   /// The entries that an index manifest lists.
   package func entries(of index: String, manifest: FolderName) throws(FolderError) -> EntryList {
     let file = FolderLayout.indexManifest(manifest, of: index)
-    if let list = lists.withLock({ $0[file] }) { return list }
-    let manifest = try parse(file) { (bytes) throws(FormatError) in try IndexManifest(parsing: bytes) }
-    let list = EntryList(source: pageFiles(of: index), pages: manifest.pages)
-    lists.withLock { $0[file] = list }
-    return list
+    return try lists.value(of: file) { () throws(FolderError) in
+      let manifest: IndexManifest = try parse(file)
+      return EntryList(source: pageFiles(of: index), pages: manifest.pages)
+    }
   }
 
   /// A datastore that was opened already, by its root.
@@ -57,14 +50,9 @@ package final class FolderContents: Sendable {
   /// The number of page files that were read, for tests that count work.
   package var pageReadCount: Int { pages.withLock { $0.values.reduce(0) { $0 + $1.readCount } } }
 
-  func parse<Value>(
-    _ file: String, _ body: (_ bytes: [UInt8]) throws(FormatError) -> Value
-  ) throws(FolderError) -> Value {
+  /// The content of the file at a path.
+  func parse<File: ParsedFile>(_ file: String) throws(FolderError) -> File {
     let bytes = try files.bytes(of: file)
-    do throws(FormatError) {
-      return try body(bytes)
-    } catch {
-      throw FolderError(file: file, error)
-    }
+    do throws(FormatError) { return try File(parsing: bytes) } catch { throw FolderError(file: file, error) }
   }
 }

@@ -17,10 +17,8 @@ package struct FolderDatastore: ReadableDatastore {
   package func record(_ key: StoredKey) throws(ModelError) -> Record? {
     guard let place = try primaryIndex.placeInAnyOrder(of: key) else { return nil }
     let entries = try primaryIndex.entries
-    do throws(FolderError) {
-      return Record(try primaryIndex.entry(at: place, in: entries), like: descriptor.coding)
-    } catch {
-      throw ModelError(error)
+    return try reading { () throws(FolderError) in
+      Record(try primaryIndex.entry(at: place, in: entries), like: descriptor.coding)
     }
   }
 
@@ -126,11 +124,7 @@ private struct IndexOpener {
   }
 
   private func entries(of index: String, manifest: FolderName) -> Result<EntryList, FolderError> {
-    do throws(FolderError) {
-      return .success(try contents.entries(of: index, manifest: manifest))
-    } catch {
-      return .failure(error)
-    }
+    Result { () throws(FolderError) in try contents.entries(of: index, manifest: manifest) }
   }
 
   static func primaryDescriptor(of type: ValueType, version: String) -> IndexDescriptor {
@@ -146,25 +140,17 @@ extension ValueType {
     against source: Result<EntryList, FolderError>, as layout: Entry.Layout, header: (Entry) -> ArraySlice<UInt8>
   ) -> ValueType {
     guard isKnown, let entries = try? source.get() else { return self }
-    guard let first = entries.row(atOrAfter: EntryList.Place(page: 0, row: 0)),
-      let bytes = try? entries.read(first).bytes,
+    guard let first = entries.row(atOrAfter: .start), let bytes = try? entries.read(first).bytes,
       let entry = try? Entry(parsing: bytes, as: layout)
     else { return self }
-    do throws(FormatError) {
-      _ = try key(parsing: header(entry))
-      return self
-    } catch {
-      return ValueType.unknown(name)
-    }
+    return (try? key(parsing: header(entry))) == nil ? ValueType.unknown(name) : self
   }
 }
 
 extension FolderIndex {
   /// The content of the first record that can be read.
   fileprivate var firstRecord: [UInt8]? {
-    guard let entries = try? source.get(), let first = entries.row(atOrAfter: EntryList.Place(page: 0, row: 0)) else {
-      return nil
-    }
+    guard let entries = try? source.get(), let first = entries.row(atOrAfter: .start) else { return nil }
     return try? entry(at: first, in: entries).record
   }
 }

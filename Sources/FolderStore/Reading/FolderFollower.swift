@@ -57,8 +57,7 @@ private final class FolderFollower: Sendable {
 
   /// Watches the manifest of the snapshot that is current now.
   private func followSnapshot() {
-    guard let bytes = try? contents.files.bytes(of: InfoFile.name),
-      let snapshot = (try? InfoFile(parsing: bytes))?.currentSnapshot,
+    guard let info: InfoFile = try? contents.parse(InfoFile.name), let snapshot = info.currentSnapshot,
       state.withLock({ $0.snapshot }) != snapshot, let manifest = try? watch(FolderLayout.manifest(of: snapshot))
     else { return }
     state.withLock {

@@ -41,9 +41,7 @@ package final class FolderIndex: ReadableIndex {
   }
 
   var entries: EntryList {
-    get throws(ModelError) {
-      do throws(FolderError) { return try source.get() } catch { throw ModelError(error) }
-    }
+    get throws(ModelError) { try reading { () throws(FolderError) in try source.get() } }
   }
 
   package func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
@@ -55,11 +53,9 @@ package final class FolderIndex: ReadableIndex {
   /// Decodes the entries of a range of ranks, one after the other.
   func walk(_ ranks: Range<Int>, _ body: (FolderEntry) -> Void) throws(ModelError) {
     let entries = try entries
-    guard var place = entries.place(ofRow: max(0, ranks.lowerBound)) else { return }
-    for _ in ranks {
-      guard let row = entries.row(atOrAfter: place) else { return }
-      do throws(FolderError) { body(try entry(at: row, in: entries)) } catch { throw ModelError(error) }
-      place = EntryList.Place(page: row.page, row: row.row + 1)
+    guard let place = entries.place(ofRow: max(0, ranks.lowerBound)) else { return }
+    for row in entries.rows(from: place).prefix(ranks.count) {
+      body(try reading { () throws(FolderError) in try entry(at: row, in: entries) })
     }
   }
 
@@ -114,10 +110,8 @@ extension FolderIndex {
         keys.value == probe ? !keys.identifier.precedes(identifier.bytes) : !keys.value.precedes(probe)
       }
     }
-    var row = entries.row(atOrAfter: found)
-    while let place = row {
+    for place in entries.rows(from: found) {
       if let keys = keys(at: place, in: entries) { return matches(keys) ? place : nil }
-      row = entries.row(atOrAfter: EntryList.Place(page: place.page, row: place.row + 1))
     }
     return nil
   }
@@ -136,13 +130,8 @@ extension FolderIndex {
     of probe: [UInt8], in entries: EntryList, for value: KeyValue
   ) throws(ModelError) -> Range<Int> {
     var range: Range<Int>?
-    var rank = 0
-    forEachRow(of: entries) { place in
-      if keys(at: place, in: entries)?.value == probe {
-        range = (range?.lowerBound ?? rank)..<(rank + 1)
-      }
-      rank += 1
-      return true
+    for (rank, place) in entries.rows().enumerated() where keys(at: place, in: entries)?.value == probe {
+      range = (range?.lowerBound ?? rank)..<(rank + 1)
     }
     guard let range else {
       throw .refused(
@@ -151,26 +140,16 @@ extension FolderIndex {
     return range
   }
 
-  private func firstPlace(
-    in entries: EntryList, where matches: (RawKeys) -> Bool
-  ) -> EntryList.Place? {
-    var found: EntryList.Place?
-    forEachRow(of: entries) { place in
-      if let keys = keys(at: place, in: entries), matches(keys) { found = place }
-      return found == nil
-    }
-    return found
+  private func firstPlace(in entries: EntryList, where matches: (RawKeys) -> Bool) -> EntryList.Place? {
+    entries.rows().first { keys(at: $0, in: entries).map(matches) ?? false }
   }
 
   /// The place of an identifier of unknown order: all are read once, and their ranks kept.
   private func storedPosition(of identifier: [UInt8], in entries: EntryList) -> EntryList.Place? {
     if let known = positions.withLock({ $0 }) { return known[identifier].flatMap { entries.place(ofRow: $0) } }
     var ranks: [[UInt8]: Int] = [:]
-    var rank = 0
-    forEachRow(of: entries) { place in
+    for (rank, place) in entries.rows().enumerated() {
       if let keys = keys(at: place, in: entries), ranks[keys.identifier] == nil { ranks[keys.identifier] = rank }
-      rank += 1
-      return true
     }
     let found = ranks
     positions.withLock { $0 = found }
@@ -181,24 +160,13 @@ extension FolderIndex {
   private func isInOrder(_ entries: EntryList) -> Bool {
     if let known = orderIsRight.withLock({ $0 }) { return known }
     var last: [UInt8]?
-    var isRight = true
-    forEachRow(of: entries) { place in
-      guard let keys = keys(at: place, in: entries) else { return true }
-      if let last, !last.precedes(keys.identifier) { isRight = false }
-      last = keys.identifier
-      return isRight
+    let isRight = entries.rows().allSatisfy { place in
+      guard let identifier = keys(at: place, in: entries)?.identifier else { return true }
+      defer { last = identifier }
+      return last?.precedes(identifier) ?? true
     }
-    let answer = isRight
-    orderIsRight.withLock { $0 = answer }
-    return answer
-  }
-
-  private func forEachRow(of entries: EntryList, _ body: (EntryList.Place) -> Bool) {
-    var place = EntryList.Place(page: 0, row: 0)
-    while let row = entries.row(atOrAfter: place) {
-      guard body(row) else { return }
-      place = EntryList.Place(page: row.page, row: row.row + 1)
-    }
+    orderIsRight.withLock { $0 = isRight }
+    return isRight
   }
 }
 

@@ -51,13 +51,9 @@ private struct RecordState {
       (record, pages) = (nil, [])
       return
     }
-    do throws(FolderError) {
-      let entry = try store.primaryIndex.entry(at: place, in: entries)
-      record = Record(entry, like: store.descriptor.coding)
-      pages = Array(entries.pages[entry.pages])
-    } catch {
-      throw ModelError(error)
-    }
+    let entry = try reading { () throws(FolderError) in try store.primaryIndex.entry(at: place, in: entries) }
+    record = Record(entry, like: store.descriptor.coding)
+    pages = Array(entries.pages[entry.pages])
   }
 
   private init(_ state: RecordState, root: String?) {

@@ -5,8 +5,7 @@ extension FolderStore {
   package func commit(_ number: CommitNumber) throws(ModelError) -> Commit {
     guard let link = history.link(number) else { throw .noSuchCommit("\(number)") }
     if let known = counts.withLock({ $0[link] }), known.number == number { return known }
-    let commit: Commit
-    do throws(FolderError) { commit = try row(of: number, at: link) } catch { throw ModelError(error) }
+    let commit = try reading { () throws(FolderError) in try row(of: number, at: link) }
     counts.withLock { $0[link] = commit }
     return commit
   }
@@ -25,11 +24,9 @@ extension FolderStore {
   /// Whether a commit only registered datastores.
   package func isRegistration(_ number: CommitNumber) throws(ModelError) -> Bool {
     guard let link = history.link(number) else { return false }
-    do throws(FolderError) {
+    return try reading { () throws(FolderError) in
       let before = try preceding(number).map { link throws(FolderError) in try contents.iteration(link) }
       return try contents.iteration(link).isRegistration(after: before)
-    } catch {
-      throw ModelError(error)
     }
   }
 
@@ -64,11 +61,8 @@ extension FolderStore {
 
   private func newest(notLaterThan moment: Int64) throws(ModelError) -> CommitNumber? {
     for (place, link) in history.links.enumerated().reversed() {
-      do throws(FolderError) {
-        if try contents.iteration(link).creationDate <= moment { return CommitNumber(UInt64(place + 1)) }
-      } catch {
-        throw ModelError(error)
-      }
+      let iteration = try reading { () throws(FolderError) in try contents.iteration(link) }
+      if iteration.creationDate <= moment { return CommitNumber(UInt64(place + 1)) }
     }
     return nil
   }
@@ -133,10 +127,7 @@ enum FolderGrowth {
       let known = Set(before?.manifests(in: root.folder).map(\.file) ?? [])
       for manifest in now.manifests(in: root.folder) where !known.contains(manifest.file) {
         sum += contents.files.size(of: manifest.file) ?? 0
-        guard let bytes = try? contents.files.bytes(of: manifest.file), let list = try? IndexManifest(parsing: bytes)
-        else {
-          continue
-        }
+        guard let list: IndexManifest = try? contents.parse(manifest.file) else { continue }
         for page in list.added { sum += contents.files.size(of: FolderLayout.page(page, of: manifest.index)) ?? 0 }
       }
     }

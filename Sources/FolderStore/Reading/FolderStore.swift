@@ -27,11 +27,8 @@ package final class FolderStore: ReadableStore {
   package init(at path: String) throws(ModelError) {
     self.path = path
     contents = FolderContents(path: path)
-    do throws(FolderError) {
-      state = Mutex(try Self.look(at: contents, after: nil))
-    } catch {
-      throw ModelError(error)
-    }
+    let contents = contents
+    state = Mutex(try reading { () throws(FolderError) in try Self.look(at: contents, after: nil) })
   }
 
   package var access: StoreAccess {
@@ -61,8 +58,7 @@ package final class FolderStore: ReadableStore {
 
   package func refresh() throws(ModelError) -> any ReadableView {
     let known = state.withLock { $0 }
-    let fresh: State
-    do throws(FolderError) { fresh = try Self.look(at: contents, after: known) } catch { throw ModelError(error) }
+    let fresh = try reading { () throws(FolderError) in try Self.look(at: contents, after: known) }
     state.withLock { $0 = fresh }
     return fresh.head
   }
@@ -74,7 +70,7 @@ package final class FolderStore: ReadableStore {
     if head.commit == commit { return head }
     if commit.rawValue == 0 { return FolderView(empty: contents) }
     guard let link = history.link(commit) else { throw .noSuchCommit("\(commit)") }
-    do throws(FolderError) { return try FolderView(commit, at: link, in: contents) } catch { throw ModelError(error) }
+    return try reading { () throws(FolderError) in try FolderView(commit, at: link, in: contents) }
   }
 }
 
@@ -108,7 +104,7 @@ extension FolderStore {
   ) throws(FolderError) -> FolderHistory.Link? {
     let info: InfoFile
     do throws(FolderError) {
-      info = try contents.parse(InfoFile.name) { (bytes) throws(FormatError) in try InfoFile(parsing: bytes) }
+      info = try contents.parse(InfoFile.name)
     } catch {
       guard error.problem == .missing else { throw error }
       report.append("Info.json is missing, which reads as an empty store")
@@ -117,9 +113,7 @@ extension FolderStore {
     guard let snapshot = info.currentSnapshot else { return nil }
     let manifest: SnapshotManifest
     do throws(FolderError) {
-      manifest = try contents.parse(FolderLayout.manifest(of: snapshot)) { (bytes) throws(FormatError) in
-        try SnapshotManifest(parsing: bytes)
-      }
+      manifest = try contents.parse(FolderLayout.manifest(of: snapshot))
     } catch {
       guard error.problem == .missing else { throw error }
       report.append("\(error.file) is missing, which reads as an empty store")

@@ -8,6 +8,9 @@ struct PageDifference: Sendable {
 
   let runs: [Run]
 
+  /// All pages of a state that follows none.
+  init(_ new: EntryList) { runs = [Run(old: 0..<0, new: new.pages.indices)] }
+
   /// Compares page lists. Pages are never changed, so pages in both lists are equal; an entry that goes on from a shared page into another
   /// one belongs to the run.
   init(_ old: EntryList, _ new: EntryList) {

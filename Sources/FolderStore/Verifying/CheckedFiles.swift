@@ -31,14 +31,9 @@ struct CheckedFiles {
     guard note(list.file) else { return [] }
     let manifest: IndexManifest
     do throws(FolderError) {
-      manifest = try contents.parse(list.file) { (bytes) throws(FormatError) in try IndexManifest(parsing: bytes) }
+      manifest = try contents.parse(list.file)
     } catch {
-      return [
-        FolderFinding(
-          .damage, FolderVerifier.kind(of: error), file: error.file, datastore: datastore,
-          "\(error.reason); commit \(commit) needs it",
-          remedy: FolderVerifier.backup)
-      ]
+      return [FolderFinding(error, datastore: datastore, lost: "; commit \(commit) needs it")]
     }
     var findings: [FolderFinding] = []
     if manifest.endsInDroppedPage {
@@ -48,14 +43,10 @@ struct CheckedFiles {
           "it ends in a dropped page, and the original library would lose its next write to the last page without a word",
           remedy: "convert the folder before the app writes again"))
     }
-    for page in manifest.dropped { noteDropped(page, of: list.index) }
+    // A dropped page was part of an earlier state; its file may exist.
+    for page in manifest.dropped { note(FolderLayout.page(page, of: list.index)) }
     findings += checkPages(manifest.pages, of: list, datastore, at: commit)
     return findings
-  }
-
-  /// A dropped page was part of an earlier state; its file may exist.
-  private mutating func noteDropped(_ page: DatedIdentifier, of index: String) {
-    note(FolderLayout.page(page, of: index))
   }
 
   private mutating func checkPages(
@@ -101,7 +92,7 @@ struct CheckedFiles {
       findings.append(
         FolderFinding(
           .damage, isMissing ? .missingFile : .unreadableFile, file: file, datastore: datastore,
-          "\(damage); commit \(commit) needs it", remedy: FolderVerifier.backup))
+          "\(damage); commit \(commit) needs it", remedy: FolderFinding.backup))
     }
     if page.bytes.count > Page.writtenLimit {
       findings.append(

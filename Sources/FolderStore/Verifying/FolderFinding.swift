@@ -75,6 +75,20 @@ package struct FolderFinding: Hashable, Sendable {
   }
 }
 
+extension FolderFinding {
+  /// The remedy for a file that cannot be read.
+  static let backup = "restore the file from a backup; what does not need it can still be read and converted"
+
+  /// Damage of a file that cannot be read. `lost` says what needs the file.
+  init(
+    _ error: FolderError, datastore: String? = nil, index: String? = nil, lost: String = "", remedy: String = backup
+  ) {
+    self.init(
+      .damage, error.problem == .missing ? .missingFile : .unreadableFile, file: error.file, datastore: datastore,
+      index: index, error.reason + lost, remedy: remedy)
+  }
+}
+
 extension FolderFinding: CustomStringConvertible {
   /// `damage: things/n: …; …`.
   package var description: String {

@@ -9,19 +9,11 @@ package struct FolderVerifier {
   private var contents: FolderContents { store.contents }
   private var report = FolderReport()
   private var files: CheckedFiles
-  private let progress: (Progress) -> Void
+  private let progress: (FolderProgress) -> Void
   private let isCancelled: () -> Bool
 
-  /// The progress of the check.
-  package struct Progress: Hashable, Sendable {
-    package var title: String
-    package var done: Int
-    package var total: Int
-  }
-
-  /// Opens the folder; throws if none of it can be read.
-  package init(
-    at path: String, progress: @escaping (Progress) -> Void = { _ in }, isCancelled: @escaping () -> Bool = { false }
+  private init(
+    at path: String, _ progress: @escaping (FolderProgress) -> Void, _ isCancelled: @escaping () -> Bool
   ) throws(ModelError) {
     store = try FolderStore(at: path)
     files = CheckedFiles(store.contents)
@@ -31,22 +23,20 @@ package struct FolderVerifier {
 
   /// Checks everything and returns the report; throws only `ModelError.cancelled`.
   package static func verify(
-    _ path: String, progress: @escaping (Progress) -> Void = { _ in }, isCancelled: @escaping () -> Bool = { false }
+    _ path: String, progress: @escaping (FolderProgress) -> Void = { _ in },
+    isCancelled: @escaping () -> Bool = { false }
   ) throws(ModelError) -> FolderReport {
     var verifier: FolderVerifier
     do throws(ModelError) {
-      verifier = try FolderVerifier(at: path, progress: progress, isCancelled: isCancelled)
+      verifier = try FolderVerifier(at: path, progress, isCancelled)
     } catch {
-      var report = FolderReport()
-      report.findings = [FolderFinding(.damage, .unreadableFile, "\(error)", remedy: Self.backup)]
-      return report
+      return FolderReport(
+        findings: [FolderFinding(.damage, .unreadableFile, "\(error)", remedy: FolderFinding.backup)])
     }
     return try verifier.run()
   }
 
-  static let backup = "restore the file from a backup; what does not need it can still be read and converted"
-
-  package mutating func run() throws(ModelError) -> FolderReport {
+  private mutating func run() throws(ModelError) -> FolderReport {
     checkPointers()
     try checkCommits()
     try checkNewestState()
@@ -63,7 +53,7 @@ package struct FolderVerifier {
   }
 
   private mutating func step(_ title: String, _ done: Int, of total: Int) throws(ModelError) {
-    progress(Progress(title: title, done: done, total: total))
+    progress(FolderProgress(title: title, done: done, total: total))
     if isCancelled() { throw .cancelled }
   }
 }
@@ -73,17 +63,15 @@ package struct FolderVerifier {
 extension FolderVerifier {
   private mutating func checkPointers() {
     for line in store.openingReport where !line.hasPrefix("the history") {
-      add(FolderFinding(.damage, .missingFile, line, remedy: Self.backup))
+      add(FolderFinding(.damage, .missingFile, line, remedy: FolderFinding.backup))
     }
     files.note(InfoFile.name)
-    if let info = try? InfoFile(parsing: contents.files.bytes(of: InfoFile.name)) {
+    if let info: InfoFile = try? contents.parse(InfoFile.name) {
       addAbsent(info.absentMembers, of: InfoFile.name)
       if let snapshot = info.currentSnapshot {
         let file = FolderLayout.manifest(of: snapshot)
         files.note(file)
-        if let manifest = try? SnapshotManifest(parsing: contents.files.bytes(of: file)) {
-          addAbsent(manifest.absentMembers, of: file)
-        }
+        if let manifest: SnapshotManifest = try? contents.parse(file) { addAbsent(manifest.absentMembers, of: file) }
       }
     }
     switch store.history.ending {
@@ -96,8 +84,8 @@ extension FolderVerifier {
     case .unreadable(let error):
       add(
         FolderFinding(
-          .damage, .unreadableFile, file: error.file, "\(error.reason); the history ends after it", remedy: Self.backup)
-      )
+          .damage, .unreadableFile, file: error.file, "\(error.reason); the history ends after it",
+          remedy: FolderFinding.backup))
     case .loop(let link):
       add(FolderFinding(.damage, .historyLoops, file: link.file, "the links of the history lead back to this commit"))
     }
@@ -126,7 +114,7 @@ extension FolderVerifier {
         for key in view.iteration.datastores.keys.sorted() { checkRoot(of: key, in: view, after: previous) }
         previous = view
       } catch {
-        add(FolderFinding(.damage, .unreadableFile, file: error.file, error.reason, remedy: Self.backup))
+        add(FolderFinding(.damage, .unreadableFile, file: error.file, error.reason, remedy: FolderFinding.backup))
       }
     }
   }
@@ -144,9 +132,7 @@ extension FolderVerifier {
         checkIdentifierType(of: key, earlier, file, at: view.commit)
       }
     } catch {
-      add(
-        FolderFinding(
-          .damage, Self.kind(of: error), file: error.file, datastore: key, error.reason, remedy: Self.backup))
+      add(FolderFinding(error, datastore: key))
     }
   }
 
@@ -178,10 +164,6 @@ extension FolderVerifier {
         remedy:
           "commit \(last) still has them: look with --at \(last), or convert the folder and restore \(key) to \(last)"))
   }
-
-  static func kind(of error: FolderError) -> FolderFinding.Kind {
-    error.problem == .missing ? .missingFile : .unreadableFile
-  }
 }
 
 // MARK: - The newest state
@@ -200,9 +182,7 @@ extension FolderVerifier {
         report.recordCount += check.count
         for finding in check.findings { add(finding) }
       } catch {
-        add(
-          FolderFinding(
-            .damage, Self.kind(of: error), file: error.file, datastore: key, error.reason, remedy: Self.backup))
+        add(FolderFinding(error, datastore: key))
         continue
       }
       checkLastPage(of: datastore.primaryIndex, key)
@@ -214,18 +194,12 @@ extension FolderVerifier {
           report.entryCount += agreement.entryCount
           for finding in agreement.findings(of: datastore) { add(finding) }
         } catch {
-          add(
-            FolderFinding(
-              .damage, Self.kind(of: error), file: error.file, datastore: key, index: index.descriptor.name,
-              error.reason,
-              remedy: "convert the folder: the index is rebuilt at the app's first warm-up"))
+          add(FolderFinding(error, datastore: key, index: index.descriptor.name, remedy: IndexAgreement.rebuilding))
         }
       }
     }
   }
-}
 
-extension FolderVerifier {
   private mutating func checkLastPage(of index: FolderIndex, _ key: String) {
     guard let entries = try? index.source.get(), let last = entries.pages.last else { return }
     let page = entries.source.page(last)

@@ -99,9 +99,7 @@ extension IndexAgreement {
 
   private mutating func walk(_ records: EntryList, _ tally: inout Tally) throws(FolderError) {
     let entries = try secondary.source.get()
-    var place = EntryList.Place(page: 0, row: 0)
-    while let row = entries.row(atOrAfter: place) {
-      place = EntryList.Place(page: row.page, row: row.row + 1)
+    for row in entries.rows() {
       let entry: FolderEntry
       do throws(FolderError) {
         entry = try secondary.entry(at: row, in: entries)
@@ -168,16 +166,12 @@ extension IndexAgreement {
   /// Whether the lists of all records have no more elements than there are entries.
   private mutating func checkCompleteness(of path: DocumentPath, _ records: EntryList) throws(FolderError) {
     let encoding = secondary.values.encoding
-    var elementCount = 0
     var incomplete = Sample()
-    var place = EntryList.Place(page: 0, row: 0)
-    while let row = records.row(atOrAfter: place) {
-      place = EntryList.Place(page: row.page, row: row.row + 1)
+    for row in records.rows() {
       guard let entry = try? primary.entry(at: row, in: records),
         let document = try? Record(entry, like: coding).document()
       else { continue }
       let values = FieldCandidates.values(at: path, of: document, encoding: encoding, hasMany: true)
-      elementCount += values.count
       let hasAll = values.allSatisfy { value in
         let key = StoredKey(bytes: value, value: (try? encoding.decode(value)) ?? .null)
         return ((try? secondary.place(of: entry.identifier, value: key.value)) ?? nil) != nil

@@ -17,9 +17,7 @@ struct RecordCheck {
     let index = datastore.primaryIndex
     let entries = try index.source.get()
     var previous: [UInt8]?
-    var place = EntryList.Place(page: 0, row: 0)
-    while let row = entries.row(atOrAfter: place) {
-      place = EntryList.Place(page: row.page, row: row.row + 1)
+    for row in entries.rows() {
       do throws(FolderError) {
         let entry = try index.entry(at: row, in: entries)
         check(entry, after: previous)
@@ -31,7 +29,7 @@ struct RecordCheck {
         findings.append(
           FolderFinding(
             .damage, .brokenEntry, file: error.file, datastore: datastore.descriptor.key, error.reason,
-            remedy: FolderVerifier.backup))
+            remedy: FolderFinding.backup))
       }
     }
     summarise()
@@ -89,6 +87,9 @@ struct RecordCheck {
 }
 
 extension IndexAgreement {
+  /// The remedy for an index that cannot be trusted.
+  static let rebuilding = "convert the folder: the index is rebuilt at the app's first warm-up"
+
   /// The findings about the index.
   func findings(of datastore: FolderDatastore) -> [FolderFinding] {
     let key = datastore.descriptor.key
@@ -98,7 +99,7 @@ extension IndexAgreement {
     {
       findings.append(FolderFinding(severity, kind, datastore: key, index: name, message, remedy: remedy))
     }
-    let rebuild = "convert the folder: the index is rebuilt at the app's first warm-up"
+    let rebuild = Self.rebuilding
     for error in unreadable.prefix(3) where !error.reason.isEmpty {
       findings.append(
         FolderFinding(

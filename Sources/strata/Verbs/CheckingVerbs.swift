@@ -119,7 +119,7 @@ extension VerbRun {
 
   func convert() throws -> Int32 {
     let meter = ProgressMeter("converting")
-    var converter = try FolderConverter(
+    let converter = try FolderConverter(
       from: required(0), to: required(1), keepsHistory: !arguments.has("--no-history"), author: currentUser()
     ) { meter.report($0.done, $0.total) }
     let report = try converter.run()
