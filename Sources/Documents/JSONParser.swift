@@ -41,12 +41,7 @@ package struct JSONParser {
 
   /// The document of a whole text.
   package static func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> Document {
-    var parser = Self(bytes.bindMemory(to: UInt8.self))
-    if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.at = 3 }
-    let document = try parser.value()
-    parser.skipSpace()
-    guard parser.at == bytes.count else { throw parser.error("unexpected \(parser.found) after the value") }
-    return document
+    try locate(bytes).value
   }
 
   /// The document of a whole text.
@@ -74,6 +69,50 @@ package struct JSONParser {
   ) throws(JSONError) -> (value: Document, end: Int) {
     var parser = Self(bytes, at: start, depth: depth)
     return (try parser.value(), parser.at)
+  }
+
+  // MARK: Places
+
+  /// The place of a member or an element in a text.
+  struct Part {
+    /// The start of the member's name, or of the element.
+    var start: Int
+    /// The end of the name; of an element, its start.
+    var nameEnd: Int
+    var value: Range<Int>
+  }
+
+  /// The document of a whole text, and its place without the space around it.
+  static func locate(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> (value: Document, place: Range<Int>) {
+    var parser = Self(bytes.bindMemory(to: UInt8.self))
+    if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.at = 3 }
+    parser.skipSpace()
+    let start = parser.at
+    let document = try parser.value()
+    let end = parser.at
+    parser.skipSpace()
+    guard parser.at == bytes.count else { throw parser.error("unexpected \(parser.found) after the value") }
+    return (document, start..<end)
+  }
+
+  /// The parts of the list or object that begins at a place, in a text that was parsed before.
+  static func parts(in bytes: UnsafeRawBufferPointer, at start: Int) -> [Part] {
+    var parser = Self(bytes.bindMemory(to: UInt8.self), at: start + 1)
+    let isObject = bytes[start] == UInt8(ascii: "{")
+    var parts: [Part] = []
+    repeat {
+      parser.skipSpace()
+      let start = parser.at
+      guard !isObject || (try? parser.string()) != nil else { break }
+      let nameEnd = parser.at
+      parser.skipSpace()
+      if isObject, parser.take(UInt8(ascii: ":")) { parser.skipSpace() }
+      let valueStart = parser.at
+      guard (try? parser.value()) != nil else { break }
+      parts.append(Part(start: start, nameEnd: nameEnd, value: valueStart..<parser.at))
+      parser.skipSpace()
+    } while parser.take(UInt8(ascii: ","))
+    return parts
   }
 
   // MARK: Values

@@ -127,27 +127,15 @@ struct JSONScanner {
   }
 
   private mutating func skipEscape() -> Bool {
-    guard at &+ 1 < bytes.count else { return false }
-    switch bytes[at &+ 1] {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
-      UInt8(ascii: "r"), UInt8(ascii: "t"):
-      at &+= 2
-      return true
-    case UInt8(ascii: "/"):
-      isCompact = false
-      at &+= 2
-      return true
-    case UInt8(ascii: "u"):
-      isCompact = false
-      guard at &+ 6 <= bytes.count else { return false }
-      for index in (at &+ 2)..<(at &+ 6) where bytes[index].hexDigitValue == nil { return false }
-      // The parser handles halves of surrogate pairs.
-      let isSurrogate =
-        bytes[at &+ 2] | 0x20 == UInt8(ascii: "d") && (bytes[at &+ 3].hexDigitValue ?? 8) >= 8
-      at &+= 6
-      return !isSurrogate
-    default: return false
-    }
+    let length = PlainText.lengthOfEscape(in: bytes, at: at)
+    guard length > 0 else { return false }
+    let kind = bytes[at &+ 1]
+    if kind == UInt8(ascii: "u") || kind == UInt8(ascii: "/") { isCompact = false }
+    // The parser handles halves of surrogate pairs.
+    let isSurrogate =
+      length == 6 && bytes[at &+ 2] | 0x20 == UInt8(ascii: "d") && (bytes[at &+ 3].hexDigitValue ?? 8) >= 8
+    at &+= length
+    return !isSurrogate
   }
 
   // MARK: Bytes

@@ -221,20 +221,9 @@ package struct JSONTape: ~Copyable {
 
   /// Skips an escape. Returns false if it is invalid; half of a surrogate pair counts as valid here.
   private func skipEscape(_ at: inout Int) -> Bool {
-    guard at &+ 1 < bytes.count else { return false }
-    switch bytes[at &+ 1] {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
-      UInt8(ascii: "n"),
-      UInt8(ascii: "r"), UInt8(ascii: "t"):
-      at &+= 2
-      return true
-    case UInt8(ascii: "u"):
-      guard at &+ 6 <= bytes.count else { return false }
-      for index in (at &+ 2)..<(at &+ 6) where bytes[index].hexDigitValue == nil { return false }
-      at &+= 6
-      return true
-    default: return false
-    }
+    let length = PlainText.lengthOfEscape(in: bytes, at: at)
+    at &+= length
+    return length > 0
   }
 
   private mutating func readWord(_ word: StaticString, _ kind: JSONToken.Kind, _ at: inout Int) -> Bool {

@@ -1,5 +1,20 @@
-/// The runs of a JSON text that contain no special character.
+/// The runs of a JSON text that contain no special character, and the escapes between them.
 enum PlainText {
+  /// The length of the escape whose backslash is at a place; 0 if it is invalid. Half of a surrogate pair counts as valid here.
+  static func lengthOfEscape(in bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> Int {
+    guard start &+ 1 < bytes.count else { return 0 }
+    switch bytes[start &+ 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      return 2
+    case UInt8(ascii: "u"):
+      guard start &+ 6 <= bytes.count else { return 0 }
+      for index in (start &+ 2)..<(start &+ 6) where bytes[index].hexDigitValue == nil { return 0 }
+      return 6
+    default: return 0
+    }
+  }
+
   /// The place of the first quote, backslash, control character or ill-formed character at or behind a place, or the end of the bytes; and
   /// whether all before it is ASCII. Eight bytes at a time, which checks UTF-8 in the same pass.
   @inline(__always)
