@@ -74,16 +74,5 @@
 
     /// Closes the persistence; the last one of its store closes the connections, too.
     public func close() async throws { try await _store.close() }
-
-    /// Runs a transaction; programs call `perform` instead.
-    ///
-    /// - Throws: The error of the closure, unchanged.
-    public func _withTransaction<T>(
-      isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
-      transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
-    ) async throws -> T {
-      try await _store.withTransaction(
-        isolation: actor, actionName: actionName ?? "", options: options, transaction: transaction)
-    }
   }
 #endif

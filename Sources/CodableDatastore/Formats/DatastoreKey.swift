@@ -21,22 +21,8 @@ extension DatastoreKey: ExpressibleByStringLiteral {
   public init(stringLiteral value: String) { rawValue = value }
 }
 
-extension DatastoreKey: Codable {
-  /// Reads a key from a bare string.
-  ///
-  /// - Throws: `DecodingError` if it is not a string.
-  public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(String.self)
-  }
-
-  /// Writes the key as a bare string.
-  ///
-  /// - Throws: Any error of the encoder.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(rawValue)
-  }
-}
+/// As a bare string.
+extension DatastoreKey: Codable {}
 
 extension DatastoreKey: CustomStringConvertible {
   /// The text of the key.

@@ -18,22 +18,8 @@ extension IndexName: ExpressibleByStringLiteral {
   public init(stringLiteral value: String) { rawValue = value }
 }
 
-extension IndexName: Codable {
-  /// Reads a name from a bare string.
-  ///
-  /// - Throws: `DecodingError` if it is not a string.
-  public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(String.self)
-  }
-
-  /// Writes the name as a bare string.
-  ///
-  /// - Throws: The error of the encoder.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(rawValue)
-  }
-}
+/// As a bare string.
+extension IndexName: Codable {}
 
 extension IndexName: CustomStringConvertible {
   /// The text of the name.

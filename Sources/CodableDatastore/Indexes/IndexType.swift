@@ -22,19 +22,5 @@ extension IndexType: ExpressibleByStringLiteral {
   public init(stringLiteral value: String) { rawValue = value }
 }
 
-extension IndexType: Codable {
-  /// Reads a type from a bare string.
-  ///
-  /// - Throws: `DecodingError` if it is not a string.
-  public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(String.self)
-  }
-
-  /// Writes the type as a bare string.
-  ///
-  /// - Throws: The error of the encoder.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(rawValue)
-  }
-}
+/// As a bare string.
+extension IndexType: Codable {}

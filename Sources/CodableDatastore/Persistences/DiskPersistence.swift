@@ -69,20 +69,6 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     _store = _StoreHandle(connection: connection, isReadOnly: true)
   }
 
-  /// Runs a transaction; programs call `perform` instead.
-  ///
-  /// - Throws: The error that the closure throws, unchanged.
-  public func _withTransaction<T>(
-    isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
-    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
-  ) async throws -> T {
-    try await Transactions.run(
-      isolation: actor, store: _store, actionName: actionName ?? "", options: options
-    ) { scope, isDurable in
-      try await transaction(scope, isDurable)
-    }
-  }
-
   /// Closes the store: writes its durable end and releases the writer's lock. Everything that was reported as persisted is durable before
   /// that, so calling it is a courtesy to other processes, not a duty. Later use throws ``StoreError``.
   ///

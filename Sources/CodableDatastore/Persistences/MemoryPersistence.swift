@@ -12,18 +12,4 @@ public actor MemoryPersistence: Persistence {
   init(slices: TimeSlices, clock: any Clock<Duration> = ContinuousClock()) {
     _store = _StoreHandle(connection: .inMemory(slices: slices, clock: clock), isReadOnly: false)
   }
-
-  /// Runs a transaction; programs call `perform` instead.
-  ///
-  /// - Throws: The error that the closure throws, unchanged.
-  public func _withTransaction<T>(
-    isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
-    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
-  ) async throws -> T {
-    try await Transactions.run(
-      isolation: actor, store: _store, actionName: actionName ?? "", options: options
-    ) { scope, isDurable in
-      try await transaction(scope, isDurable)
-    }
-  }
 }

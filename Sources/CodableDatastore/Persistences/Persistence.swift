@@ -7,18 +7,26 @@ public protocol Persistence<AccessMode>: Sendable {
 
   /// The store behind the persistence.
   nonisolated var _store: _StoreHandle { get }
-
-  /// Runs a transaction; programs call `perform` instead.
-  func _withTransaction<T>(
-    isolation actor: isolated (any Actor)?, actionName: String?, options: UnsafeTransactionOptions,
-    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
-  ) async throws -> T
 }
 
 /// A transaction, as a persistence passes it to a closure. It has no public members.
 public protocol DatastoreInterfaceProtocol: Sendable {}
 
 extension Persistence {
+  /// Runs a transaction; programs call `perform` instead.
+  ///
+  /// - Throws: The error that the closure throws, unchanged.
+  public func _withTransaction<T>(
+    isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
+    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try await Transactions.run(
+      isolation: actor, store: _store, actionName: actionName ?? "", options: options
+    ) { scope, isDurable in
+      try await transaction(scope, isDurable)
+    }
+  }
+
   /// Runs several reads and writes as one: all writes are kept, or none.
   ///
   /// Calls in the closure join the transaction, in child tasks and in plain `Task {}` too; a detached task does not. A transaction within

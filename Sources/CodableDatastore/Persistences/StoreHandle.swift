@@ -75,17 +75,6 @@ public final class _StoreHandle: Sendable {
     try await onThread { [connection, isReadOnly] in _ = try connection.storeForReading(forWriter: !isReadOnly) }
   }
 
-  /// Runs a transaction, for a persistence of another module.
-  package func withTransaction<T>(
-    isolation actor: isolated (any Actor)? = #isolation, actionName: String, options: UnsafeTransactionOptions,
-    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
-  ) async throws -> T {
-    try await Transactions.run(isolation: actor, store: self, actionName: actionName, options: options) {
-      scope, isDurable in
-      try await transaction(scope, isDurable)
-    }
-  }
-
   /// Lets other tasks run if the current task has called in a loop for a while.
   func giveWay() async {
     if connection.slices.isUsedUp() { await connection.slices.giveWay() }

@@ -18,17 +18,6 @@ final class MemoryPersistence: Persistence {
     _store =
       location.flatMap { try? PostgresPersistence(lazily: $0)._store } ?? CodableDatastore.MemoryPersistence()._store
   }
-
-  func _withTransaction<T>(
-    isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
-    transaction:
-      nonisolated(nonsending) (
-        _ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool
-      ) async throws -> T
-  ) async throws -> T {
-    try await _store.withTransaction(
-      isolation: actor, actionName: actionName ?? "", options: options, transaction: transaction)
-  }
 }
 
 /// See the one of the typed library's own tests.
