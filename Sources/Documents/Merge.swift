@@ -1,26 +1,25 @@
+/// A field that both sides changed, for a person to choose; nil for a side without it.
+package struct FieldConflict: Hashable, Sendable {
+  package var path: DocumentPath
+  package var base: Document?
+  package var mine: Document?
+  package var theirs: Document?
+
+  package init(path: DocumentPath, base: Document?, mine: Document?, theirs: Document?) {
+    self.path = path
+    self.base = base
+    self.mine = mine
+    self.theirs = theirs
+  }
+}
+
 /// Two edits of one document combined.
 package struct DocumentMerge: Hashable, Sendable {
   /// Both edits; mine where they overlap.
   package var merged: Document
   /// The places that both changed differently.
-  package var overlaps: [Overlap]
+  package var overlaps: [FieldConflict]
   private let rules: MergeRules
-
-  /// A place for a person to choose.
-  package struct Overlap: Hashable, Sendable {
-    package var path: DocumentPath
-    /// Nil if the value is absent.
-    package var base: Document?
-    package var mine: Document?
-    package var theirs: Document?
-
-    package init(path: DocumentPath, base: Document?, mine: Document?, theirs: Document?) {
-      self.path = path
-      self.base = base
-      self.mine = mine
-      self.theirs = theirs
-    }
-  }
 
   /// Combines the changes from `base` to `mine` and those from `base` to `theirs`, field by field. Members are in the order of `theirs`,
   /// then those that only mine has.
@@ -55,7 +54,7 @@ package struct DocumentMerge: Hashable, Sendable {
     if base == theirs { return mine }
     if let rule = rules.rule(at: path) {
       if let merged = rule.merge(base, mine, theirs) { return merged }
-      overlaps.append(Overlap(path: path, base: base, mine: mine, theirs: theirs))
+      overlaps.append(FieldConflict(path: path, base: base, mine: mine, theirs: theirs))
       return mine
     }
     switch (base, mine, theirs) {
@@ -64,7 +63,7 @@ package struct DocumentMerge: Hashable, Sendable {
       if let elements = merge(before, here, there, at: path) { return .array(elements) }
     default: break
     }
-    overlaps.append(Overlap(path: path, base: base, mine: mine, theirs: theirs))
+    overlaps.append(FieldConflict(path: path, base: base, mine: mine, theirs: theirs))
     return mine
   }
 

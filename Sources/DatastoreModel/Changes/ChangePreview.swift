@@ -90,18 +90,3 @@ package struct EditConflict: Sendable, Hashable {
     }
   }
 }
-
-/// A field that both sides changed; nil for a side without it.
-package struct FieldConflict: Sendable, Hashable {
-  package var path: DocumentPath
-  package var base: Document?
-  package var mine: Document?
-  package var theirs: Document?
-
-  package init(path: DocumentPath, base: Document?, mine: Document?, theirs: Document?) {
-    self.path = path
-    self.base = base
-    self.mine = mine
-    self.theirs = theirs
-  }
-}

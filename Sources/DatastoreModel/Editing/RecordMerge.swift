@@ -46,20 +46,13 @@ package struct RecordMerge {
     if isSame(mine, theirs) || isSame(base, mine) { return .theirs }
     if isSame(base, theirs) { return .mine }
     guard let merge = documents else { return .conflict([]) }
-    guard merge.overlaps.isEmpty else { return .conflict(merge.overlaps.map { FieldConflict($0) }) }
+    guard merge.overlaps.isEmpty else { return .conflict(merge.overlaps) }
     return encoded(merge).map { .merged($0) } ?? .conflict([])
   }
 
   /// Returns the merge with a side chosen for each overlap (nil removes the field), or nil if the contents cannot be merged field by field.
   package func settled(_ choose: (FieldConflict) -> MergeSide?) -> RecordContent? {
-    withValues { field in
-      switch choose(field) {
-      case .mine: field.mine
-      case .theirs: field.theirs
-      case .base: field.base
-      case nil: nil
-      }
-    }
+    withChoices { choose($0).map { .side($0) } ?? .value(nil) }
   }
 
   /// Returns the merge with a side or a value chosen for each overlap, or nil if the contents cannot be merged field by field.
@@ -78,7 +71,7 @@ package struct RecordMerge {
   package func withValues(_ value: (FieldConflict) -> Document?) -> RecordContent? {
     guard var merge = documents else { return nil }
     for overlap in merge.overlaps {
-      let chosen = value(FieldConflict(overlap))
+      let chosen = value(overlap)
       // The merged document has my value already.
       guard chosen != overlap.mine else { continue }
       guard let next = try? merge.choosing(chosen, at: overlap.path) else { return nil }
@@ -127,12 +120,6 @@ package enum FieldChoice: Hashable, Sendable {
   case side(MergeSide)
   /// A value that the caller gives; nil removes the field.
   case value(Document?)
-}
-
-extension FieldConflict {
-  fileprivate init(_ overlap: DocumentMerge.Overlap) {
-    self.init(path: overlap.path, base: overlap.base, mine: overlap.mine, theirs: overlap.theirs)
-  }
 }
 
 extension DatastoreDescriptor {

@@ -54,13 +54,8 @@ package struct ImportRow: Sendable {
   var bodyStart: Int?
 
   package init(
-    _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0
-  ) {
-    self.init(content, text: text, key: key, place: place, size: size, span: nil)
-  }
-
-  init(
-    _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0, span: Range<Int>?
+    _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0,
+    span: Range<Int>? = nil
   ) {
     self.content = content
     self.text = text
@@ -88,24 +83,4 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
   }
 
   package var description: String { "\(file):\(line)" + (column.map { ":\($0)" } ?? "") }
-}
-
-/// Documents that are already in memory.
-package struct DocumentList: ImportSource {
-  private let rows: [ImportRow]
-  private var position = 0
-
-  package init(_ rows: [ImportRow]) { self.rows = rows }
-
-  package init(_ documents: [Document], name: String = "input") {
-    rows = documents.enumerated().map { ImportRow(.document($1), place: SourcePlace(name, line: $0 + 1)) }
-  }
-
-  package mutating func rewind() { position = 0 }
-
-  package mutating func next(_ wanted: WantedParts) -> ImportRow? {
-    guard position < rows.count else { return nil }
-    defer { position += 1 }
-    return rows[position]
-  }
 }

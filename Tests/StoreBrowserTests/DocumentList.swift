@@ -1,0 +1,20 @@
+import Documents
+import DatastoreModel
+
+/// Documents in memory, as the source of an import.
+struct DocumentList: ImportSource {
+  private let rows: [ImportRow]
+  private var position = 0
+
+  init(_ documents: [Document]) {
+    rows = documents.enumerated().map { ImportRow(.document($1), place: SourcePlace("input", line: $0 + 1)) }
+  }
+
+  mutating func rewind() { position = 0 }
+
+  mutating func next(_ wanted: WantedParts) -> ImportRow? {
+    guard position < rows.count else { return nil }
+    defer { position += 1 }
+    return rows[position]
+  }
+}
