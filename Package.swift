@@ -63,8 +63,6 @@ let package = Package(
         postgresStore,
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
-    // The simulated disk of the crash tests; no product has it.
-    .target(name: "DiskSimulation", dependencies: ["Locks", "StorageEngine"], swiftSettings: everyTarget),
     .target(name: "Documents", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
     .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
@@ -159,6 +157,10 @@ let package = Package(
       ],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
+    // The simulated disk of the crash tests.
+    .target(
+      name: "DiskSimulation", dependencies: ["Locks", "StorageEngine"], path: "Tests/DiskSimulation",
+      swiftSettings: everyTarget),
     .executableTarget(
       name: "terminal-card", dependencies: ["CursesTerminal", "TerminalKit"], path: "Tests/TestCard",
       swiftSettings: everyTarget),
