@@ -100,15 +100,12 @@ package struct CivilTime: Hashable, Sendable {
   package var hour: Int
   package var minute: Int
   package var second: Int
-  /// 1 is Monday, 7 Sunday.
-  package var weekday: Int
 
   /// `seconds` counts from 1970-01-01 00:00 of the zone to be shown.
   package init(secondsSince1970 seconds: Int64) {
     let days = seconds.dividedRoundingDown(by: 86400)
     let rest = Int(seconds - days * 86400)
     (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60)
-    weekday = Int((days + 3) - (days + 3).dividedRoundingDown(by: 7) * 7) + 1
     // Eras of 400 years that begin on the first of March.
     let shifted = days + 719_468
     let era = shifted.dividedRoundingDown(by: 146_097)

@@ -5,8 +5,6 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   package var line: Int
   /// In characters (Unicode scalars), from 1.
   package var column: Int
-  /// In bytes, from 0.
-  package var offset: Int
 
   package var description: String { "line \(line), column \(column): \(reason)" }
 
@@ -17,7 +15,6 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     self.reason = reason
     self.line = 1 + before.count { $0 == UInt8(ascii: "\n") }
     column = 1 + line.count { $0 & 0xC0 != 0x80 }
-    self.offset = offset
   }
 }
 

@@ -9,9 +9,9 @@ struct CellGridTests {
     var grid = CellGrid(size: Size(columns: 12, rows: 3))
     #expect(grid.write("Invisible Cities", at: .zero, width: 8) == 8)
     grid.write("8.50", at: Point(column: 0, row: 1), width: 8, alignment: .trailing)
-    grid.write("a\u{7}", at: Point(column: 0, row: 2), style: Style(.red))
+    grid.write("a\u{7}", at: Point(column: 0, row: 2), style: Style(.ansi(1)))
     #expect(grid.lines() == ["Invisib…    ", "    8.50    ", "a␇          "])
-    #expect(grid[Point(column: 1, row: 2)].style == Style(.red, .dim))
+    #expect(grid[Point(column: 1, row: 2)].style == Style(.ansi(1), .dim))
     #expect(grid.styleLines()[2] == "ab..........")
     #expect(grid.styleLegend() == ["a red on standard", "b red on standard dim"])
   }
@@ -50,7 +50,7 @@ struct CellGridTests {
       let text = (0..<next(5)).map { _ in pieces[next(kinds)] }.joined()
       let point = Point(column: next(18) - 3, row: 0)
       let width = next(16)
-      let style = [Style.plain, Style(.red), Style(.red, .dim)][next(3)]
+      let style = [Style.plain, Style(.ansi(1)), Style(.ansi(1), .dim)][next(3)]
       let alignment = [Alignment.leading, .trailing, .center][next(3)]
       let used = quick.write(text, at: point, width: width, style: style, alignment: alignment)
       // One cluster after the other.

@@ -80,7 +80,7 @@ struct PictureTests {
     #expect(Color.ansi(9).number(among: 8) == (1, true))
     #expect(Color.indexed(196).number(among: 16).number == 9)
     #expect(Color.indexed(232).number(among: 8) == (0, false))
-    #expect(Color.red.number(among: 0).number == -1)
+    #expect(Color.ansi(1).number(among: 0).number == -1)
     for index in UInt8.min...UInt8.max {
       for colors in [0, 8, 16, 256] { #expect(Color.indexed(index).number(among: colors).number < max(colors, 0)) }
     }
@@ -90,7 +90,7 @@ struct PictureTests {
   func svg() {
     var grid = CellGrid(size: Size(columns: 20, rows: 3))
     grid.frame(grid.bounds, title: "<A & B>", heavy: true)
-    grid.write("red 日", at: Point(column: 1, row: 1), style: Style(.red, on: .indexed(17), .bold))
+    grid.write("red 日", at: Point(column: 1, row: 1), style: Style(.ansi(1), on: .indexed(17), .bold))
     grid.cursor = Point(column: 1, row: 1)
     let svg = Picture.svg(grid)
     #expect(svg.contains("&lt;A &amp; B&gt;"))

@@ -34,7 +34,7 @@ struct CoveringIndex<Instance: Sendable, Row> {
     else { return nil }
     (name, self.entries, self.rows, self.tiers) = (chosen.name, entries, rows, tiers)
     ranges = if case .index(let way) = plan.way { way.ranges } else { [0..<plan.rows] }
-    values = ColumnValues(keyPlaces: chosen.places.map { $0.flatMap { read.firstIndex(of: $0) } }, count: tiers.count)
+    values = ColumnValues(keyPlaces: chosen.places.map { $0.flatMap { read.firstIndex(of: $0) } }, count: read.count)
   }
 
   /// The tiers of some properties; nil of a constant. Returns nil if the index lacks a property.

@@ -13,9 +13,8 @@ package import StorageEngine
 ///     try builder.commit("import", date: date)
 ///     try builder.finish()
 package final class StoreBuilder {
-  /// The longest keys and commit names that a store accepts, in bytes.
+  /// The longest keys that a store accepts, in bytes.
   package static let keyLimit = Limits.key
-  package static let textLimit = Limits.text
 
   /// Nil if the store is built in memory.
   private let draft: StoreDraft?

@@ -42,24 +42,6 @@ extension OwnStore {
     return changes
   }
 
-  /// Returns the changes that delete records; throws `ModelError.noSuchRecord` for the first one that does not exist.
-  package func changes(
-    deleting identifiers: [StoredKey], from datastore: String
-  ) throws(ModelError) -> ChangeSet {
-    let view = view(engine.head)
-    let present = try view.requiredDatastore(datastore)
-    var changes = ChangeSet(base: view.commit)
-    for key in identifiers {
-      guard let old = try present.record(key)?.stored else {
-        throw .noSuchRecord(key.description, datastore: datastore)
-      }
-      let isNamedTwice = changes.changes.contains { $0.identifier == key }
-      if isNamedTwice { continue }
-      changes.changes.append(RecordEdit(datastore: datastore, identifier: key, old: old, new: nil))
-    }
-    return changes
-  }
-
   private func identifier(
     of document: Document, _ content: RecordContent, in descriptor: DatastoreDescriptor
   ) throws(ModelError) -> [UInt8] {

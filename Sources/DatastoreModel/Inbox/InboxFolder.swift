@@ -15,13 +15,11 @@ package struct InboxFolder: Sendable {
     package var reason: String
   }
 
-  let store: String
   let disk: any Disk
   package let path: String
 
   /// The inbox of the store at a path. Touches no file.
   package init(ofStoreAt store: String, disk: any Disk = SystemDisk()) {
-    self.store = store
     self.disk = disk
     path = store + "/inbox"
   }

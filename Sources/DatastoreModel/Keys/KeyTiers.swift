@@ -4,8 +4,6 @@ import Documents
 package struct KeyTiers: Sendable {
   /// The tiers up to the last one that is read, each with the place of its value in the answer; nil of a tier that is not read.
   private let tiers: [(encoding: KeyEncoding, place: Int?)]
-  /// The number of tiers that are read.
-  package let count: Int
 
   /// - Parameters:
   ///   - encoding: The encoding of the index's values.
@@ -16,10 +14,9 @@ package struct KeyTiers: Sendable {
     let all = if case .compound(let tiers) = encoding { tiers } else { [encoding] }
     guard all.count == tierCount, let last = wanted.max(), last < tierCount else { return nil }
     tiers = all[...last].enumerated().map { ($1, wanted.firstIndex(of: $0)) }
-    count = wanted.count
   }
 
-  /// Reads the tiers of a value into `values`, which has `count` elements.
+  /// Reads the tiers of a value into `values`, which has an element for each tier that is read.
   ///
   /// - Returns: False if the bytes are not a value of the encoding.
   package func read(_ value: UnsafeRawBufferPointer, into values: inout [KeyValue]) -> Bool {

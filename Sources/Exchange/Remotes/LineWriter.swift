@@ -10,8 +10,6 @@ package final class LineWriter {
   private let name: String
   private let patience: Int32
   private var waiting: [UInt8] = []
-  /// Bytes that were written.
-  package private(set) var byteCount = 0
 
   /// The bytes that a pipe with room takes at once, so that the write does not wait.
   private static let piece = Int(PIPE_BUF)
@@ -41,7 +39,6 @@ package final class LineWriter {
         }
         if count >= 0 {
           written += count
-          byteCount += count
         } else if errno != EINTR {
           throw failure(String(cString: strerror(errno)))
         }

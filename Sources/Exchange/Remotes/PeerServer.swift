@@ -19,7 +19,6 @@ package struct PeerServer {
   private let store: OwnStore
   private let peer: StorePeer
   private let isReadOnly: Bool
-  private let now: Int64
 
   private static let mostHaves = 10_000
   private static let mostPins = 1_000
@@ -32,7 +31,6 @@ package struct PeerServer {
   package init(_ store: OwnStore, isReadOnly: Bool, now: Int64) {
     self.store = store
     self.isReadOnly = isReadOnly
-    self.now = now
     peer = StorePeer(store, name: store.path, now: now)
   }
 

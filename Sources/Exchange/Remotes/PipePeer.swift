@@ -13,9 +13,8 @@ package final class PipePeer: Peer {
   private var greeting: StreamLine?
   /// Set if an answer was not read to its end: then the next lines do not belong to the next request.
   private var isBroken = false
-  /// Requests that waited for an answer, and bytes both ways, for statistics.
+  /// Requests that waited for an answer, for statistics.
   package private(set) var roundTrips = 0
-  package var byteCount: Int { reader.byteCount + writer.byteCount }
 
   private static let patience: Int32 = 60_000
   private static let mostHaves = 10_000

@@ -255,8 +255,9 @@ extension DatastoreConversion {
     let entries = try state.primaryIndex.entries
     let before = try old?.primaryIndex.entries
     let difference = before.map { PageDifference($0, entries) } ?? PageDifference(entries)
-    for run in difference.runs where !order.learn(state.primaryIndex.identifiers(around: run.new, in: entries)) { return false }
-    return true
+    return difference.runs.allSatisfy {
+      order.learn(state.primaryIndex.identifiers(around: $0.new, in: entries))
+    }
   }
 }
 

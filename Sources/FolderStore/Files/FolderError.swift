@@ -12,13 +12,10 @@ package struct FolderError: Error, Hashable, Sendable {
     case unreachable(String)
     case malformed(FormatError)
   }
+}
 
-  package init(file: String, problem: Problem) {
-    self.file = file
-    self.problem = problem
-  }
-
-  package init(file: String, _ error: FormatError) { self.init(file: file, problem: .malformed(error)) }
+extension FolderError {
+  init(file: String, _ error: FormatError) { self.init(file: file, problem: .malformed(error)) }
 }
 
 extension FolderError: CustomStringConvertible {

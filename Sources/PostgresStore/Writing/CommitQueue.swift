@@ -21,9 +21,6 @@ final class CommitQueue: Sendable {
     var isWorking = false
   }
 
-  private let pool: ConnectionPool
-  private let tables: Tables
-  private let options: ServerOptions
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "strata.commits")
   private let slowness = Slowness()
@@ -36,9 +33,6 @@ final class CommitQueue: Sendable {
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   init(_ pool: ConnectionPool, _ tables: Tables, options: ServerOptions) {
-    self.pool = pool
-    self.tables = tables
-    self.options = options
     flushing = Flushing(pool, tables, options)
   }
 

@@ -1,6 +1,5 @@
 /// The bytes of a store that is not opened, for examining damage and for saving data.
 struct RawStore: Sendable {
-  let path: String
   let file: DataFile
   /// Only bytes before this are read: the durable part of a living writer's file, otherwise all.
   let end: FileOffset
@@ -14,7 +13,6 @@ struct RawStore: Sendable {
   let findings: [VerifyFinding]
 
   init(at path: String, disk: any Disk) throws(StorageError) {
-    self.path = path
     let data = path + "/data"
     let file = try RawStore.open(data, disk)
     let fileEnd = try engineCall { () throws(DiskError) in try file.status.end }

@@ -333,7 +333,7 @@ extension Browser {
       session.emit(.stopRecording)
       session.say("recorded \(macro.keys.count) keys; @ replays them")
     } else {
-      macro.start(file: file)
+      macro.start()
       if let file { session.emit(.record(path: file)) }
       session.say("recording keys; :record stops")
     }

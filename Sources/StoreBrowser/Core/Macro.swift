@@ -4,12 +4,10 @@ import TerminalKit
 struct Macro: Sendable {
   private(set) var isRecording = false
   private(set) var keys: [KeyChord] = []
-  var file: String?
 
-  mutating func start(file: String?) {
+  mutating func start() {
     isRecording = true
     keys = []
-    self.file = file
   }
 
   /// Ends the recording. The keys that end it are removed, because replaying them would begin another recording.

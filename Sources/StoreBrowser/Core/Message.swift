@@ -30,7 +30,7 @@ package struct Progress: Sendable, Hashable {
   package var done: Int
   package var total: Int?
   /// The results so far, so that the first hit shows at once.
-  package var found: Found
+  package var found = Found.nothing
 
   package enum Found: Sendable, Hashable {
     case nothing
@@ -44,12 +44,6 @@ package struct Progress: Sendable, Hashable {
     case activity(Activity)
     /// Records read to prove which fields the indexes are made from.
     case proof
-  }
-
-  package init(done: Int, total: Int?, found: Found = .nothing) {
-    self.done = done
-    self.total = total
-    self.found = found
   }
 }
 

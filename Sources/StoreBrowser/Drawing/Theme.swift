@@ -33,7 +33,7 @@ package struct Theme: Sendable, Hashable {
   }
 
   func style(_ role: Role) -> Style {
-    var style = Style(foreground: .standard, background: .standard, attributes: attributes(role))
+    var style = Style(.standard, attributes(role))
     if name != .plain, let color = color(role) { style.foreground = color }
     return style
   }

@@ -1,7 +1,6 @@
 import Documents
 import Expressions
 import DatastoreModel
-import Documents
 import TerminalKit
 
 /// Lines to read: a long value, a log, the scalars of a cell.

@@ -71,8 +71,8 @@ struct PackedStyle: Hashable, Sendable {
 
   var style: Style {
     Style(
-      foreground: Self.color(bits & 0x3FF), background: Self.color(bits >> 10 & 0x3FF),
-      attributes: Attributes(rawValue: UInt8(truncatingIfNeeded: bits >> 20)))
+      Self.color(bits & 0x3FF), on: Self.color(bits >> 10 & 0x3FF),
+      Attributes(rawValue: UInt8(truncatingIfNeeded: bits >> 20)))
   }
 
   private static func number(_ color: Color) -> UInt32 {

@@ -6,15 +6,6 @@ package enum Color: Hashable, Sendable {
   case ansi(UInt8)
   /// One of 256; shown as the nearest named colour if the terminal has fewer.
   case indexed(UInt8)
-
-  package static let black = Color.ansi(0)
-  package static let red = Color.ansi(1)
-  package static let green = Color.ansi(2)
-  package static let yellow = Color.ansi(3)
-  package static let blue = Color.ansi(4)
-  package static let magenta = Color.ansi(5)
-  package static let cyan = Color.ansi(6)
-  package static let white = Color.ansi(7)
 }
 
 /// Weight, slant and lines of text. Colour alone carries no meaning, so every meaning also has one of these or a sign.
@@ -56,31 +47,17 @@ package struct Style: Hashable, Sendable {
     self.attributes = attributes
   }
 
-  /// Makes a style from its three parts.
-  package init(foreground: Color, background: Color, attributes: Attributes) {
-    self.init(foreground, on: background, attributes)
-  }
-
   /// The terminal's own colours, no attributes.
   package static let plain = Style()
   /// Heavier text.
   package static let bold = Style(.standard, .bold)
   /// Fainter text.
   package static let dim = Style(.standard, .dim)
-  /// Text and background exchanged.
-  package static let reverse = Style(.standard, .reverse)
 
   /// The same with further attributes.
   package func with(_ more: Attributes) -> Style {
     var style = self
     style.attributes.formUnion(more)
-    return style
-  }
-
-  /// The same with another text colour.
-  package func with(_ foreground: Color) -> Style {
-    var style = self
-    style.foreground = foreground
     return style
   }
 }

@@ -27,14 +27,7 @@ package enum SafeText {
     /// Columns: 1 or 2.
     package var width: Int
     /// Whether `text` stands for something that is not printed itself.
-    package var isStandIn: Bool
-
-    /// Makes a cluster of text that is known to be canonical.
-    package init(text: String, width: Int, isStandIn: Bool = false) {
-      self.text = text
-      self.width = width
-      self.isStandIn = isStandIn
-    }
+    package var isStandIn = false
   }
 
   /// Calls `body` with each canonical cell of `text`, in order, until it returns `false`.

@@ -205,20 +205,14 @@ struct EditingTests {
     }
   }
 
-  @Test("documents are put by the identifier that the datastore names, and deleted by identifier")
-  func putAndDelete() throws {
+  @Test("documents are put by the identifier that the datastore names")
+  func put() throws {
     let store = try Cities.store(40)
     let put = try store.changes(
       putting: [Cities.document(3, name: "a"), Cities.document(900), Cities.document(3, name: "b")], into: "City")
     #expect(put.changes.map(\.kind) == [.update, .insert])
     _ = try store.commit(put, named: "put", options: EditOptions())
     #expect(try store.city(3) == Cities.document(3, name: "b"))
-    let delete = try store.changes(deleting: [Cities.key(3), Cities.key(3)], from: "City")
-    _ = try store.commit(delete, named: "delete", options: EditOptions())
-    #expect(try store.city(3) == nil)
-    #expect(throws: ModelError.noSuchRecord("3", datastore: "City")) {
-      try store.changes(deleting: [Cities.key(3)], from: "City")
-    }
     #expect(throws: ModelError.self) { try store.changes(putting: [["name": "no id"]], into: "City") }
   }
 }
