@@ -140,7 +140,7 @@ enum CommandExamples {
     .conditions: example(.seen("A condition is asked of each record")),
     .explain: example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
     .frequency: example(.seen("nulls 0"), before: "keys l l"),
-    .group: example(.seen("Groups by population"), before: "keys l l l"),
+    .group: example(.seen("City by population"), before: "keys l l l"),
     .pivot: example(.seen("countrycode × population"), before: "keys l l"),
     .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),
     .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys yp"),
@@ -156,6 +156,8 @@ enum CommandExamples {
     .takeViewBack: example(.gone("by population"), before: ": sort population"),
     .computedColumn: example(
       .holds { $0.browser.table.row(at: 0)?.cells[".share"]?.text == "0.5" }, argument: "share = population / 2098996"),
+    .join: example(.seen("Country.name"), before: ": reference countrycode Country", argument: "countrycode name"),
+    .query: example(.holds { $0.editorRequest?.text.contains("\nwhere ") == true }),
     .forgetView: example(
       .holds { $0.browser.session.remembered.views.isEmpty }, before: ": filter countrycode = \"GE\"",
       ": view georgian", argument: "georgian"),
@@ -189,7 +191,7 @@ enum CommandExamples {
   ]
 
   private static let history: [Command: CommandExample] = [
-    .storeHistory: example(.seen("whole store")),
+    .storeHistory: example(.seen("History of the whole store")),
     .travel: example(.seen("AS OF #2"), argument: "2"),
     .olderCommit: example(.seen("AS OF #3")),
     .newerCommit: example(.seen("AS OF #3"), before: "keys , ,"),

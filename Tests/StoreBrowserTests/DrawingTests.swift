@@ -187,7 +187,7 @@ struct FollowingPanesTests {
     driver.press("H 2 j")
     let second = try #require(driver.browser.session.looking.record)
     #expect(driver.browser.history.scope == .record(second))
-    #expect(driver.shows("followed"))
+    #expect(driver.shows("follows the selection"))
     driver.press("j")
     let third = try #require(driver.browser.session.looking.record)
     #expect(third != second && driver.browser.history.scope == .record(third))

@@ -119,7 +119,8 @@ final class Driver {
   var lines: [String] { grid.lines() }
   var screen: String { grid.text() }
   var title: String { lines.first ?? "" }
-  var status: String { lines.count > 1 ? lines[lines.count - 2] : "" }
+  /// The foot; while a prompt is open, its line, which is above the foot.
+  var status: String { lines[lines.count - (browser.overlays.last is Prompt ? 2 : 1)] }
   var keys: String { lines.last ?? "" }
 
   func shows(_ text: String) -> Bool { screen.contains(text) }

@@ -60,7 +60,9 @@ struct GroupTests {
     let driver = try driver(store, ":group group value")
     #expect(try shown(driver) == groups(store))
     #expect(driver.shows("g0") && driver.shows("10 groups"), "\(driver.screen)")
-    #expect(driver.shows("Groups by group, value") && driver.shows("count     sum"), "\(driver.screen)")
+    #expect(
+      driver.shows("Item by group ") && driver.shows("figures of value") && driver.shows("count     sum"),
+      "\(driver.screen)")
     #expect(!driver.shows("…"), "nothing is cut")
     let other = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
     let column = try #require(
@@ -124,7 +126,9 @@ struct GroupTests {
       }
       return shown
     }
-    #expect(shown() == counts.mapValues { Double($0.count) } && driver.shows("countrycode × timezone  count"))
+    #expect(
+      shown() == counts.mapValues { Double($0.count) } && driver.shows("City by countrycode × timezone")
+        && driver.shows("count · "))
     driver.press("gP")
     #expect(shown() == counts.mapValues { $0.reduce(0, +) } && driver.shows("sum(population)"))
     driver.press("gP")

@@ -32,7 +32,7 @@ struct LayoutTests {
       return
     }
     guard !isSmall else { return }
-    let body = Rect(column: 0, row: 1, columns: layout.size.columns, rows: layout.size.rows - 3)
+    let body = Rect(column: 0, row: 1, columns: layout.size.columns, rows: layout.size.rows - 2)
     var area = 0
     for placed in layout.panes {
       if !body.contains(placed.rect) || placed.rect.rows < 3 || placed.rect.columns < 10 {

@@ -108,7 +108,7 @@ import Testing
     let sorted = Self.populations.sorted()
     #expect(field.least?.number == sorted.first && field.greatest?.number == sorted.last)
     driver.press("j j Enter")
-    #expect(driver.shows("Frequency  .countrycode  City"), "\(driver.screen)")
+    #expect(driver.shows("City by countrycode"), "\(driver.screen)")
     #expect(driver.shows("JP"))
     driver.press("q q")
     #expect(driver.browser.focus == .table)

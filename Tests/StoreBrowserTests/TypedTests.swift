@@ -149,11 +149,11 @@ struct TypedTests {
     driver.tell(.event(.mouse(MouseEvent(.wheelDown, at: Point(column: 30, row: 10)))))
     #expect((driver.browser.overlays.last as? HelpOverlay)?.list.selection == 3)
     driver.press("Esc C")
-    let menu = try #require(driver.browser.overlays.last as? MenuOverlay)
+    let menu = try #require(driver.browser.overlays.last as? FinderOverlay)
     let rect = menu.rect(in: driver.browser.body, session: driver.browser.session)
     let click = Message.event(
-      .mouse(MouseEvent(.press(button: 1), at: Point(column: rect.left + 3, row: rect.top + 2))))
+      .mouse(MouseEvent(.press(button: 1), at: Point(column: rect.left + 3, row: rect.top + 3))))
     driver.tell(click)
-    #expect((driver.browser.overlays.last as? MenuOverlay)?.list.selection == 1)
+    #expect((driver.browser.overlays.last as? FinderOverlay)?.list.selection == 1)
   }
 }

@@ -180,8 +180,9 @@ extension CommandTable {
         + "again the change before. No record is changed.", in: [.table]
     ) { browser, _ in browser.takeViewBack() },
     row(
-      .nameView, [], "name the filter and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
-      "Keeps the filter of the table under a name; it stands under VIEWS from then on.", in: [.table]
+      .nameView, [], "name the view and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
+      "Keeps the filter, order, columns and limit of the table under a name; they stand under VIEWS from then on.",
+      in: [.table]
     ) { browser, argument in browser.nameView(argument ?? "") },
     row(
       .forgetView, [], "forget a named view", "forget view", .table, argument: .init("NAME"),

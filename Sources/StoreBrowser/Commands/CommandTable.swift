@@ -72,7 +72,7 @@ package enum CommandTable {
     switch group {
     case .move: moving
     case .places: places
-    case .table: table + formats + computedColumns
+    case .table: table + formats + computedColumns + joinedColumns + queries
     case .record: record + references
     case .index: index
     case .history: history

@@ -49,6 +49,8 @@ extension Browser {
     case is TypingPause.Reply: showTyped()
     case let explained as ExplainRequest.Reply where slot == .typedPlan: preview?.plan = explained
     case let explained as ExplainRequest.Reply: show(explained)
+    case let reply as JoinRequest.Reply: joined(reply)
+    case let reply as QueryRequest.Reply: heard(reply)
     case let reply as OutlineRequest.Reply: show(reply.outline, reply.standing)
     case let answer as RefreshAnswer: follow(answer)
     case let resolved as ResolvedCommit: go(to: resolved.commit, for: resolved.purpose)
@@ -130,6 +132,7 @@ extension Browser {
       if case .storage(_, kind: .unreachable) = error { session.awaySince = session.awaySince ?? session.now }
       session.warn(error.description)
     case .editedDocuments: reopenExternal(error.description)
+    case .query where external != nil: reopenExternal(error.description)
     default: if listeners.isEmpty { session.complain(error) }
     }
   }

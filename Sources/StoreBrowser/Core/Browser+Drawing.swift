@@ -1,7 +1,7 @@
 package import TerminalKit
 import DatastoreModel
 
-/// The picture: title, panes, status, keys, and what lies over them.
+/// The picture: title, panes, foot, and what lies over them.
 extension Browser {
   /// The whole screen at a size; depends on nothing but the state.
   package func draw(size: Size) -> CellGrid {
@@ -46,22 +46,20 @@ extension Browser {
     "\(storeName): make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); Q quits"
   }
 
-  /// The area between title and status.
+  /// The area between title and foot.
   var body: Rect {
-    Rect(column: 0, row: 1, columns: session.size.columns, rows: max(1, session.size.rows - 3))
+    Rect(column: 0, row: 1, columns: session.size.columns, rows: max(1, session.size.rows - 2))
   }
 
   // MARK: Title
 
   /// The lines above and below the panes.
   private var lines: ScreenLines {
-    let (status, role) = statusLeft
     let standing = titleRight(wide: session.size.columns >= 110)
     let room = session.size.columns - min(SafeText.width(standing), session.size.columns * 3 / 4) - 3
     return ScreenLines(
       theme: session.theme, store: titleLeft(in: room), standing: standing,
-      isOfThePast: session.asOf != nil, status: status, statusRole: role, size: statusRight,
-      keys: footerKeys().map { [$0.keys, $0.short] })
+      isOfThePast: session.asOf != nil, message: message, keys: footerKeys().map { [$0.keys, $0.short] }, state: state)
   }
 
   /// The store and what is open in it. If there is no room, the first parts after the store are left out.
@@ -141,44 +139,56 @@ extension Browser {
     }
   }
 
-  // MARK: Status
+  // MARK: Foot
 
-  private var statusLeft: (String, Role) {
+  /// The message at the left of the foot, before the keys; nil if there is none.
+  var message: StatusText? {
     let theme = session.theme
     if !pendingKeys.isEmpty {
       let keys = pendingKeys.map(\.description).joined()
       let next = keymap.continuations(of: pendingKeys, in: target).map {
         "\($0.key) \(CommandTable.entry($0.command).short)"
       }
-      return ("\(keys)…   \(next.joined(separator: "  "))", .title)
+      return StatusText("\(keys)…   \(next.joined(separator: "  "))", .title)
     }
-    if let awaitsLetter { return ("\(CommandTable.entry(awaitsLetter).title)", .title) }
+    if let awaitsLetter { return StatusText(CommandTable.entry(awaitsLetter).title, .title) }
     if let notice = session.notice {
       switch notice.kind {
-      case .said: return (notice.text, .text)
-      case .warning: return ("\(theme.warningSign) \(notice.text)", .warning)
-      case .problem: return ("\(theme.problemSign) \(notice.text)", .problem)
+      case .said: return StatusText(notice.text)
+      case .warning: return StatusText("\(theme.warningSign) \(notice.text)", .warning)
+      case .problem: return StatusText("\(theme.problemSign) \(notice.text)", .problem)
       }
     }
-    if let work = session.longWork.first(where: { !$0.id.slot.isInCockpit }) { return (text(of: work), .text) }
+    guard session.longWork.isEmpty, let run = session.unseenFailure, case .failed(let reason) = run.ending else {
+      return nil
+    }
+    return StatusText("\(theme.problemSign) \(run.title) failed: \(reason) — 6 shows it", .problem)
+  }
+
+  /// The state at the right of the foot: the running work, the meaning of the selected row's sign, the staged changes, or the store's size.
+  private var state: StatusText {
+    if let latency = session.latency { return StatusText(latency.text, .dim) }
+    var room: Int { session.size.columns - 4 - workingKeys.suffix(2).reduce(0) { $0 + $1.width } }
+    if let work = session.longWork.first(where: { !$0.id.slot.isInCockpit }) {
+      return StatusText(SafeText.cut(text(of: work), to: room))
+    }
     if let run = session.runs.last(where: \.isRunning), view.kind != .migration {
       let keys = run.id == nil ? "another program's, 6 shows it" : "^c cancels, 6 shows it"
-      let room = session.size.columns - 4 - SafeText.width(statusRight)
-      return (run.line(keys: keys, theme: theme, width: room), .text)
+      return StatusText(SafeText.cut(run.line(keys: keys, theme: session.theme, width: room), to: room))
     }
-    if let run = session.unseenFailure, case .failed(let reason) = run.ending {
-      return ("\(theme.problemSign) \(run.title) failed: \(reason) — 6 shows it", .problem)
+    if focus == .table, overlays.isEmpty, let meaning = table.signMeaning(session) {
+      return StatusText(SafeText.cut(meaning, to: room), .dim)
     }
-    if focus == .table, overlays.isEmpty, let meaning = table.signMeaning(session) { return (meaning, .dim) }
     // Over everything else w and u mean something else.
     if !session.staged.isEmpty, overlays.isEmpty, refusal(of: .review) == nil {
       let totals = session.staged.totals
-      return (
-        "staged: ~\(totals.updated) +\(totals.inserted) -\(totals.deleted) — w review and commit · u unstage last",
-        .text
-      )
+      return StatusText("staged ~\(totals.updated) +\(totals.inserted) -\(totals.deleted)")
     }
-    return (macro.isRecording ? "recording keys — :record stops" : "", .dim)
+    if macro.isRecording { return StatusText("recording keys — :record stops", .dim) }
+    guard session.size.columns >= 100, let outline = session.outline else { return StatusText("") }
+    let records = outline.datastores.reduce(0) { $0 + $1.count }
+    let bytes = outline.byteCount.map { " \(session.theme.dot) \(NumberFormat.bytes($0))" } ?? ""
+    return StatusText("\(NumberFormat.count(records)) records\(bytes)", .dim)
   }
 
   private func text(of work: RunningWork) -> String {
@@ -193,15 +203,6 @@ extension Browser {
     return text + " — Esc cancels"
   }
 
-  private var statusRight: String {
-    if let latency = session.latency { return latency.text }
-    guard session.size.columns >= 100, let outline = session.outline else { return "" }
-    let records = outline.datastores.reduce(0) { $0 + $1.count }
-    var text = "\(NumberFormat.count(records)) records"
-    if let bytes = outline.byteCount { text += " \(session.theme.dot) \(NumberFormat.bytes(bytes))" }
-    return text
-  }
-
   // MARK: Keys
 
   struct FooterKey: Sendable, Hashable {
@@ -211,23 +212,33 @@ extension Browser {
     var width: Int { SafeText.width(keys) + SafeText.width(short) + 3 }
   }
 
-  /// The keys at the foot of the screen, as many as fit: of what the pane with the keys offers, what works now.
+  /// The keys at the foot of the screen, as many as fit beside the state: of what the pane with the keys offers, what works now.
   func footerKeys() -> [FooterKey] {
-    guard let pane = pane(target) else { return [] }
-    let keys = pane.footer(session).compactMap { command -> FooterKey? in
-      let entry = CommandTable.entry(command)
-      guard let key = keymap.keys(for: command).first, refusal(of: entry) == nil else { return nil }
-      return FooterKey(
-        keys: key == "Enter" ? session.theme.enterKey : key,
-        short: pane.short(command) ?? entry.short, command: command)
-    }
-    // The last two, help and close, are always there.
-    var room = session.size.columns - 1 - keys.suffix(2).reduce(0) { $0 + $1.width }
+    guard pendingKeys.isEmpty, awaitsLetter == nil else { return [] }
+    let keys = workingKeys
+    let lastKeysWidth = keys.suffix(2).reduce(0) { $0 + $1.width }
+    // The last two, help and close, are always there, unless a message needs their room.
+    var room = session.size.columns - keysStart - lastKeysWidth - (state.text.isEmpty ? 0 : state.width + 1)
+    if room < 0, message != nil { return [] }
     let kept = keys.dropLast(2).filter { key in
       guard key.width <= room else { return false }
       room -= key.width
       return true
     }
     return kept + keys.suffix(2)
+  }
+
+  /// The column of the first key.
+  var keysStart: Int { message.map { $0.width + 4 } ?? 1 }
+
+  private var workingKeys: [FooterKey] {
+    guard let pane = pane(target) else { return [] }
+    return pane.footer(session).compactMap { command in
+      let entry = CommandTable.entry(command)
+      guard let key = keymap.keys(for: command).first, refusal(of: entry) == nil else { return nil }
+      return FooterKey(
+        keys: key == "Enter" ? session.theme.enterKey : key,
+        short: pane.short(command) ?? entry.short, command: command)
+    }
   }
 }

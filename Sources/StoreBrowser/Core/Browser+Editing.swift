@@ -9,13 +9,15 @@ struct ExternalEdit: Sendable {
     case field(RecordPlace, RecordContent?, DocumentPath, isText: Bool)
     case record(Record, datastore: String)
     case records([Record], datastore: String)
+    /// The view of the table.
+    case view(datastore: String)
 
     /// The opened record; nil for a new one, or for several.
     var identifier: StoredKey? {
       switch self {
       case .field(let place, _, _, _): place.identifier
       case .record(let record, _): record.identifier.bytes.isEmpty ? nil : record.identifier
-      case .records: nil
+      case .records, .view: nil
       }
     }
   }
@@ -122,6 +124,8 @@ extension Browser {
   }
 
   mutating func edit() {
+    // A field of many records is set in all of them, after a preview.
+    if focus == .table, !table.marks.isEmpty { return ask(for: .set) }
     guard let (place, document, path) = editableRecord(.edit) else { return }
     if session.staged.edits[place]?.kind == .delete {
       session.warn("the record is staged for deletion; x takes that out")
@@ -262,11 +266,11 @@ extension Browser {
 
   mutating func openValueMenu() {
     guard let (place, document, path) = editableRecord(.valueMenu) else { return }
-    var items: [MenuOverlay.Item] = []
+    var items: [FinderOverlay.Item] = []
+    let stored = record.stored
+    let stage = { @Sendable (value: Document) in Intent { $0.stageField(place, over: stored, path, value) } }
     func offer(_ title: String, _ detail: String, _ value: Document) {
-      let stored = record.stored
-      let choice = Intent { $0.stageField(place, over: stored, path, value) }
-      items.append(.init(title: title, detail: detail, choice: choice))
+      items.append(.init(kind: detail, words: .init(name: title), choice: stage(value)))
     }
     offer("null", "", .null)
     switch document[path] {
@@ -279,7 +283,11 @@ extension Browser {
     default: offer("\"\"", "empty text", "")
     }
     for value in seenValues(path, of: place, limit: 14) { offer(value.compactJSON, "seen", value) }
-    present(MenuOverlay(title: "\(path.shortText) of \(session.name(of: place))", items: items))
+    let target = session.current.flatMap { session.naming.fields(of: $0.descriptor).target(of: path) }
+    present(
+      FinderOverlay(items, title: "\(path.shortText) of \(session.name(of: place))", in: target) {
+        stage($0.identifier.value.document)
+      })
   }
 
   /// The distinct values of a field in the rows read so far, without null.

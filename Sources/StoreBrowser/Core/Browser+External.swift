@@ -51,6 +51,7 @@ extension Browser {
     var fileExtension = "json"
     if case .field(_, _, _, isText: true) = subject { fileExtension = "txt" }
     if case .records = subject { fileExtension = "jsonl" }
+    if case .view = subject { fileExtension = "txt" }
     session.emit(
       .edit(
         EditorRequest(
@@ -82,6 +83,7 @@ extension Browser {
     case .record(let record, let datastore):
       parse(text, editing) { browser, document in browser.resolveIdentifiers([document], of: [record], in: datastore) }
     case .records(let records, let datastore): parseLines(text, editing, records, datastore)
+    case .view: queryEdited(text, editing)
     }
   }
 
@@ -89,7 +91,7 @@ extension Browser {
   private mutating func parse(
     _ text: String, _ editing: ExternalEdit, then done: (inout Browser, Document) -> Void
   ) {
-    let (body, offset) = Self.withoutComments(text)
+    let (body, _) = Self.withoutComments(text)
     guard !body.trimmed.isEmpty else {
       session.say("an empty file: nothing was changed")
       return
@@ -97,17 +99,17 @@ extension Browser {
     do {
       done(&self, try JSONParser.parse(body))
     } catch {
-      reopen(editing, body, line: error.line, column: error.column, reason: error.reason, offset: offset)
+      reopen(editing, body, line: error.line, column: error.column, reason: error.reason)
     }
   }
 
   private mutating func parseLines(_ text: String, _ editing: ExternalEdit, _ records: [Record], _ datastore: String) {
-    let (body, offset) = Self.withoutComments(text)
+    let (body, _) = Self.withoutComments(text)
     var documents: [Document] = []
     for (number, line) in body.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !String(line).trimmed.isEmpty {
       do { documents.append(try JSONParser.parse(String(line))) } catch {
-        reopen(editing, body, line: number + 1, column: error.column, reason: error.reason, offset: offset)
+        reopen(editing, body, line: number + 1, column: error.column, reason: error.reason)
         return
       }
     }
@@ -118,9 +120,7 @@ extension Browser {
     resolveIdentifiers(documents, of: records, in: datastore)
   }
 
-  private mutating func reopen(
-    _ editing: ExternalEdit, _ text: String, line: Int, column: Int, reason: String, offset: Int
-  ) {
+  mutating func reopen(_ editing: ExternalEdit, _ text: String, line: Int, column: Int, reason: String) {
     let header = ["line \(line), column \(column): \(reason)"] + editing.header.filter { !$0.hasPrefix("line ") }
     openEditor(
       editing.subject, text: text, header: header, line: line + header.count, column: column)

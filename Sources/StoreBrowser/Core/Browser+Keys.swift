@@ -81,7 +81,7 @@ extension Browser {
   private mutating func act(on mouse: MouseEvent) {
     guard session.isMouseOn else { return }
     let layout = layout
-    if case .press(button: 1) = mouse.kind, mouse.point.row == layout.keys.top, target != .prompt {
+    if case .press(button: 1) = mouse.kind, mouse.point.row == layout.foot.top, target != .prompt {
       pressFooter(mouse.point.column)
       return
     }
@@ -109,7 +109,7 @@ extension Browser {
 
   /// A click on a key at the foot of the screen presses it.
   private mutating func pressFooter(_ column: Int) {
-    var x = 1
+    var x = keysStart
     for key in footerKeys() {
       let width = SafeText.width("\(key.keys) \(key.short)")
       if (x..<x + width).contains(column) {

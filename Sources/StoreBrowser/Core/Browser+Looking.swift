@@ -23,14 +23,6 @@ extension Browser {
     keepFilter(text.isEmpty ? nil : text)
   }
 
-  mutating func nameView(_ name: String) {
-    guard let source = table.source, let filter = source.filter else { return }
-    session.remembered.views.removeAll { $0.name == name && $0.datastore == source.datastore }
-    session.remembered.views.append(NamedView(name: name, datastore: source.datastore, filter: filter))
-    session.intend(.remember)
-    session.say("view \(name): \(filter)")
-  }
-
   mutating func forgetView(_ name: String?) {
     session.remembered.views.removeAll { $0.name == name && $0.datastore == session.datastore }
     session.intend(.remember)

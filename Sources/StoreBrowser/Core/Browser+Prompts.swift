@@ -28,10 +28,17 @@ extension Browser {
     case .set:
       isSelected = false
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
+      let marked = table.marks.count
+      hint =
+        "PATH = EXPR\(marked > 0 ? " in \(NumberFormat.counted(marked, "marked record"))" : "") · a preview follows"
     case .computedColumn:
       isSelected = false
       text = table.selectedComputed(session)?.text ?? ""
       hint = "NAME = EXPR · + - * / ( ) length lower upper trim replace date if · NAME alone takes it away"
+    case .join:
+      isSelected = false
+      text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) " } ?? ""
+      hint = "FIELD FIELD, … · NAME = FIELD FIELD, … · NAME alone takes them away"
     case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
     case .commitMerge:
       (text, hint) = (
@@ -157,6 +164,8 @@ extension Browser {
       case .search, .searchColumn: _ = try SearchText(text)
       case .export: return exportProblem(with: text)
       case .computedColumn where text.contains("="): _ = try WorkContext.computed(text)
+      case .join where text.trimmed.contains(" "):
+        if let current = session.current { _ = try Join(parsing: text, of: current.descriptor, session.naming) }
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)
       case .compact: _ = try HistoryRetention(parsing: text.trimmed)

@@ -47,6 +47,8 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   package var formats: [String: String]?
   /// The computed columns as they were typed, `density = population / area`; nil in files of before there were some.
   package var computed: [String]?
+  /// The joined columns as they were typed, `countrycode name, population`; nil in files of before there were some.
+  package var joined: [String]?
 
   package init() {}
 
@@ -58,6 +60,8 @@ package struct NamedView: Sendable, Hashable, Codable {
   package var name: String
   package var datastore: String
   package var filter: String
+  /// The whole view as `:query` writes it, if it has more than the filter; nil in files of before there were such views.
+  package var query: String?
 }
 
 /// A record under a letter; its identifier as a person types it.

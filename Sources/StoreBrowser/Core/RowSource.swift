@@ -15,6 +15,10 @@ package struct RowSource: Hashable, Sendable {
   package var sort: [SortOrder] = []
   /// The columns that are computed from the fields of each record, in the order in which they were added.
   var computed: [Assignment] = []
+  /// The columns from the records to which fields lead.
+  var joined: [Join] = []
+  /// The largest number of rows; nil shows all.
+  var limit: Int?
 
   package init(datastore: String, index: String? = nil) {
     self.datastore = datastore
@@ -26,15 +30,16 @@ package struct RowSource: Hashable, Sendable {
     var source = self
     source.filter = nil
     source.sort = []
+    source.limit = nil
     return source
   }
 
-  /// A description of the rows for a title: `City  filter population > 5M  range 1 ..< 5 of byRank`.
-  var words: String {
-    var text = datastore
-    if let filter { text += "  filter \(filter)" }
-    if let range { text += "  range \(range) of \(index ?? "the identifier")" }
-    return text
+  /// The conditions that narrow the rows, for the foot of a pane: `filter population > 5M`, `range 1 ..< 5 of byRank`.
+  var narrowing: [String] {
+    [
+      filter.map { "filter \($0)" }, range.map { "range \($0) of \(index ?? "the identifier")" },
+      limit.map { "the first \(NumberFormat.count($0))" },
+    ].compactMap(\.self)
   }
 
   /// Whether the rows are a list that must be computed, not a run of the index.

@@ -1,28 +1,22 @@
 import TerminalKit
 
-/// The lines above and below the panes: the title, the status, and the keys.
+/// The lines above and below the panes: the title and the foot.
 struct ScreenLines: Sendable, Equatable {
   var theme: Theme
   /// The open store, and, at the right, the shown commit and the running work.
   var store: String
   var standing: String
   var isOfThePast: Bool
-  var status: String
-  var statusRole: Role
-  /// The size of the store.
-  var size: String
-  /// Keys and their commands, in pairs.
+  /// The left of the foot: a message, and keys with their commands in pairs.
+  var message: StatusText?
   var keys: [[String]]
+  /// The right of the foot.
+  var state: StatusText
 
   func draw(on grid: inout CellGrid, _ layout: Layout) {
-    for rect in [layout.title, layout.status, layout.keys] { grid.fill(rect) }
+    for rect in [layout.title, layout.foot] { grid.fill(rect) }
     drawTitle(in: layout.title, on: &grid)
-    drawStatus(in: layout.status, on: &grid)
-    var x = 1
-    for key in keys {
-      x += grid.write(key[0], at: Point(column: x, row: layout.keys.top), style: theme.style(.key).with(.bold)) + 1
-      x += grid.write(key[1], at: Point(column: x, row: layout.keys.top), style: theme.style(.text)) + 2
-    }
+    drawFoot(in: layout.foot, on: &grid)
   }
 
   private func drawTitle(in rect: Rect, on grid: inout CellGrid) {
@@ -33,12 +27,30 @@ struct ScreenLines: Sendable, Equatable {
     if isOfThePast { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
   }
 
-  private func drawStatus(in rect: Rect, on grid: inout CellGrid) {
-    let width = SafeText.width(size)
+  /// A message that leaves no room for the state takes the whole line.
+  private func drawFoot(in rect: Rect, on grid: inout CellGrid) {
+    var x = 1
+    if let message {
+      x +=
+        grid.write(
+          message.text, at: rect.at(x), width: rect.columns - 2, style: theme.style(message.role)) + 3
+    }
+    for key in keys {
+      x += grid.write(key[0], at: rect.at(x), style: theme.style(.key).with(.bold)) + 1
+      x += grid.write(key[1], at: rect.at(x), style: theme.style(.text)) + 2
+    }
+    guard x + state.width <= rect.columns else { return }
     grid.write(
-      status, at: Point(column: 1, row: rect.top), width: max(0, rect.columns - width - 3),
-      style: theme.style(statusRole))
-    grid.write(
-      size, at: Point(column: rect.columns - width - 1, row: rect.top), width: width, style: theme.style(.dim))
+      state.text, at: rect.at(rect.columns - 1 - state.width), width: state.width, style: theme.style(state.role))
   }
+}
+
+/// A part of the foot.
+struct StatusText: Sendable, Equatable {
+  var text: String
+  var role: Role
+
+  var width: Int { SafeText.width(text) }
+
+  init(_ text: String, _ role: Role = .text) { (self.text, self.role) = (text, role) }
 }

@@ -34,8 +34,10 @@ extension ViewChanges.State {
       return source.filter.map { "filter \($0)" } ?? "the end of the filter"
     }
     if source.range != before.source.range { return "the range" }
+    if source.limit != before.source.limit { return "the limit" }
     if source != before.source { return "the order" }
     if columns.computed != before.columns.computed { return "a computed column" }
+    if columns.joined != before.columns.joined { return "joined columns" }
     return columns.formats != before.columns.formats
       ? "the form of a column" : "the arrangement of the columns"
   }
@@ -45,7 +47,7 @@ extension Browser {
   /// Notes a change of the table's view. A filter that is being typed is none yet, and the past may lack the index of an order.
   mutating func noteView() {
     guard overlays.isEmpty, session.asOf == nil, var source = table.source else { return }
-    source.computed = []
+    (source.computed, source.joined) = ([], [])
     viewChanges.note(.init(source: source, columns: session.columnChoice(source.datastore)))
   }
 

@@ -36,6 +36,13 @@ package struct TimeText: Sendable {
     return isNarrow ? String(day.suffix(5)) : day
   }
 
+  /// Returns the clock time, after the day unless the line above is of the same day: `2026-11-20 09:14`, `today 09:14`, `09:14`.
+  func under(_ above: Int64?, _ time: Int64, now: Int64) -> String {
+    let day = day(time)
+    if above.map(self.day) == day { return clock(time) }
+    return "\(day == self.day(now) ? "today" : day) \(clock(time))"
+  }
+
   /// `0:12`, `1:02:03`.
   static func duration(seconds: Double) -> String {
     guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "—" }

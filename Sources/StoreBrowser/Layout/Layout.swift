@@ -12,12 +12,9 @@ package struct Layout: Sendable, Hashable {
   package var panes: [Placed]
   package var isTooSmall: Bool
 
-  /// The first line is the title; the last two are status and keys.
+  /// The first line is the title, the last the foot.
   package var title: Rect { Rect(origin: Point(column: 0, row: 0), size: Size(columns: size.columns, rows: 1)) }
-  package var status: Rect {
-    Rect(origin: Point(column: 0, row: max(0, size.rows - 2)), size: Size(columns: size.columns, rows: 1))
-  }
-  package var keys: Rect {
+  package var foot: Rect {
     Rect(origin: Point(column: 0, row: max(0, size.rows - 1)), size: Size(columns: size.columns, rows: 1))
   }
 
@@ -31,7 +28,7 @@ package struct Layout: Sendable, Hashable {
     isTooSmall = size.columns < Self.smallest.columns || size.rows < Self.smallest.rows
     panes = []
     guard !isTooSmall else { return }
-    let body = Area(x: 0, y: 1, width: size.columns, height: size.rows - 3)
+    let body = Area(x: 0, y: 1, width: size.columns, height: size.rows - 2)
     let focus = view.panes.contains(focus) || (view == .main && Self.isWideExtra(focus)) ? focus : view.panes[0]
     let history = isWithoutDifference && focus != .difference ? Share.whole : .part
     var placed = Self.arrange(view, in: body, focus: focus, history)

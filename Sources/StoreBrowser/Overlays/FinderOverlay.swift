@@ -25,6 +25,11 @@ struct FinderOverlay: ListPane {
     var choice: Intent
   }
 
+  /// The field whose values are listed; nil in the general finder.
+  private let title: String?
+  /// The datastore from which a record is chosen, and the effect of the choice.
+  private let datastore: String?
+  private let choose: (@Sendable (RecordPlace) -> Intent)?
   private let all: [Item]
   private(set) var items: [Item]
   private(set) var field = TextField()
@@ -32,10 +37,20 @@ struct FinderOverlay: ListPane {
   private var found: FindRequest.Reply?
   var list = ListWindow()
 
-  init(_ items: [Item]) {
+  init(
+    _ items: [Item], title: String? = nil, in datastore: String? = nil,
+    choose: (@Sendable (RecordPlace) -> Intent)? = nil
+  ) {
+    (self.title, self.datastore, self.choose) = (title, datastore, choose)
     all = items
     self.items = items
   }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    if datastore != nil, asked == nil { search(in: &session) }
+  }
+
+  func short(_ command: Command) -> String? { command == .open && title != nil ? "choose" : nil }
 
   var selected: Item? { items.indices.contains(list.selection) ? items[list.selection] : nil }
 
@@ -65,10 +80,11 @@ struct FinderOverlay: ListPane {
     list = ListWindow()
     found = nil
     let text = field.text.trimmed
-    if text.isEmpty {
+    if datastore == nil, text.isEmpty || title != nil {
       session.cancel(.find)
     } else {
-      let request = FindRequest(text: text, commit: session.shown, head: session.head, naming: session.naming)
+      let request = FindRequest(
+        text: text, commit: session.shown, head: session.head, naming: session.naming, datastore: datastore)
       asked = request
       session.start(.find, request)
     }
@@ -76,7 +92,9 @@ struct FinderOverlay: ListPane {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let reply = reply as? FindRequest.Reply, reply.request == asked, !field.text.trimmed.isEmpty else { return }
+    guard let reply = reply as? FindRequest.Reply, reply.request == asked,
+      datastore != nil || !field.text.trimmed.isEmpty
+    else { return }
     found = reply
     let kept = selected?.words
     rank(session)
@@ -90,7 +108,12 @@ struct FinderOverlay: ListPane {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {}
 
   private mutating func rank(_ session: Session) {
-    let more = found.map { $0.records.map { Item($0) } + $0.commits.map { Item($0, session) } } ?? []
+    let records = (found?.records ?? []).map { record in
+      var item = Item(record)
+      if let choose, record.place.datastore == datastore { item.choice = choose(record.place) }
+      return item
+    }
+    let more = records + (found?.commits ?? []).map { Item($0, session) }
     items = FuzzySearch.sorted(more + all, by: field.text, words: \.words, known: \.score)
   }
 
@@ -113,7 +136,7 @@ struct FinderOverlay: ListPane {
     let count =
       items.isEmpty
       ? "nothing has these letters" : "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(items.count))"
-    grid.border(frame, digit: nil, title: "Find", footer: count, theme: theme)
+    grid.border(frame, digit: nil, title: title ?? "Find", footer: count, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let item = items[line]
       let kind = SafeText.width(item.kind)
@@ -176,11 +199,11 @@ extension Browser {
     for view in session.remembered.views {
       items.append(
         .init(
-          kind: "view of \(view.datastore)", words: .init(name: view.name), preview: [view.filter],
+          kind: "view of \(view.datastore)", words: .init(name: view.name),
+          preview: TextLines.split(view.query ?? view.filter),
           choice: Intent { browser in
             if browser.session.datastore != view.datastore { browser.openDatastore(view.datastore, index: nil) }
-            browser.noteJump()
-            browser.table.setFilter(view.filter)
+            browser.show(view)
             browser.focusPane(.table)
           }))
     }

@@ -205,9 +205,9 @@ struct Prompt: Pane {
     suggestions = FuzzySearch.entries(matching: field.text)
   }
 
-  /// The two lines at the foot of the screen, and above them the list of suggestions.
+  /// The foot of the screen and the line above it, and above them the list of suggestions.
   func rect(in body: Rect, session: Session) -> Rect {
-    Rect(column: 0, row: body.bottom, columns: body.columns, rows: 2)
+    Rect(column: 0, row: body.bottom - 1, columns: body.columns, rows: 2)
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {

@@ -141,8 +141,8 @@ struct ValueEditor: Pane {
   }
 
   private mutating func changed() {
-    problem = nil
     suggestion = nil
+    problem = if case .failure(let failure) = parse(field.text) { failure.reason } else { nil }
   }
 
   /// The typed value; nil, with `problem` set, if it is invalid. A shown suggestion is accepted.

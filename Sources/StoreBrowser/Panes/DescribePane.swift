@@ -110,7 +110,8 @@ struct DescribePane: ListPane, KeptPane {
     let empty = description?.isComplete == true ? "there are no fields: the datastore is empty" : "reading…"
     guard
       grid.begin(
-        frame, title: "Describe  \(request?.source.words ?? "")", footer: state, problem: problem,
+        frame, title: "Fields of \(request?.source.datastore ?? "")",
+        footer: ([state] + (request?.source.narrowing ?? [])).joined(separator: " \(theme.dot) "), problem: problem,
         note: isEmpty ? empty : nil, theme: theme), let description
     else { return }
     let inside = frame.inside

@@ -76,14 +76,16 @@ struct FrequencyPane: ListPane, KeptPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let footer = answer.map {
+    let found = answer.map {
       "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
     }
+    let footer = [found].compactMap(\.self) + (request?.source.narrowing ?? [])
     let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
     guard
       grid.begin(
-        frame, title: "Frequency  \(request?.path ?? "")  \(request?.source.words ?? "")", footer: footer ?? "",
-        problem: problem, note: answer == nil ? read : nil, theme: theme), let answer
+        frame, title: request.map { "\($0.source.datastore) by \($0.path.dropFirst())" } ?? "Frequency",
+        footer: footer.joined(separator: " \(theme.dot) "), problem: problem, note: answer == nil ? read : nil,
+        theme: theme), let answer
     else { return }
     let inside = frame.inside
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
@@ -116,7 +118,7 @@ extension Browser {
   mutating func openFrequency(_ argument: String?) {
     guard let source = table.source, table.opened != nil else { return }
     let path =
-      argument.map { $0.hasPrefix(".") ? $0 : ".\($0)" }
+      argument.map { (try? fieldPath($0))?.description ?? $0 }
       ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))
     guard let path else {
       session.warn("choose a column first")

@@ -123,12 +123,13 @@ struct GroupPane: ListPane, KeptPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let footer = reply.map { "\(NumberFormat.counted($0.groups.count, "group")) \(theme.dot) \($0.plan)" } ?? ""
+    let found = reply.map { [NumberFormat.counted($0.groups.count, "group"), $0.plan] } ?? []
+    let footer = [figures].compactMap(\.self) + (request?.source.narrowing ?? []) + found
     let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
     guard
       grid.begin(
-        frame, title: "Groups by \(request?.keys[0].shortText ?? "")\(figures)  \(request?.source.words ?? "")",
-        footer: footer,
+        frame, title: request.map { "\($0.source.datastore) by \($0.keys[0].shortText)" } ?? "Groups",
+        footer: footer.joined(separator: " \(theme.dot) "),
         problem: problem, note: reply == nil ? read : reply?.groups.isEmpty == true ? "no record is shown" : nil,
         theme: theme), let reply
     else { return }
@@ -158,8 +159,8 @@ struct GroupPane: ListPane, KeptPane {
 
   private static func text(_ value: Document) -> String { NumberFormat.exact(value) }
 
-  /// The field of the figures, which the title of the pane names once.
-  private var figures: String { request?.field.map { ", \($0.shortText)" } ?? "" }
+  /// The field of the figures, which the foot of the pane names once.
+  private var figures: String? { request?.field.map { "figures of \($0.shortText)" } }
 
   private func title(_ column: Int, _ reply: GroupRequest.Reply, _ theme: Theme) -> String {
     let name = column < 2 ? reply.columns[column] : String(reply.columns[column].prefix { $0 != "(" })
@@ -192,14 +193,21 @@ struct GroupPane: ListPane, KeptPane {
 }
 
 extension Browser {
+  /// The path of a field that is typed, or that of the index with this name if no record that was read has such a field.
+  func fieldPath(_ text: String) throws(ModelError) -> DocumentPath {
+    let path = try WorkContext.path(text.hasPrefix(".") ? text : ".\(text)")
+    guard !table.columns.seen.contains(where: { WorkContext.isPath($0.path, in: path) }) else { return path }
+    return session.current?.index(text)?.descriptor.documentPath ?? path
+  }
+
   /// Groups the rows of the table by the column under the cursor, or by the field that is typed; figures are of the first field of
   /// numbers, or of the second that is typed.
   mutating func openGroups(_ argument: String?) {
-    guard let source = table.source, table.opened != nil else { return }
+    guard let source = table.source else { return }
     let words = argument?.split(separator: " ").map(String.init) ?? []
     do throws(ModelError) {
       guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }
-      let key = try WorkContext.path(text.hasPrefix(".") ? text : ".\(text)")
+      let key = try fieldPath(text)
       var fields: [DocumentPath] = []
       for column in table.visibleColumns(session) where column.isTrailing {
         if let path = try column.path.map({ text throws(ModelError) in try WorkContext.path(text) }) {
@@ -207,10 +215,11 @@ extension Browser {
         }
       }
       fields.removeAll { $0 == key }
-      let named = try words.dropFirst().first.map { text throws(ModelError) in try WorkContext.path(".\(text)") }
+      let named = try words.dropFirst().first.map { text throws(ModelError) in try fieldPath(text) }
       open(ViewKind(of: .group))
       let request = GroupRequest(
-        source: source, commit: table.commit(session), keys: [key], field: named ?? fields.first)
+        source: source, commit: table.commit(session), keys: [key], field: named ?? fields.first,
+        ranks: source.limit == nil ? nil : table.foundRanks)
       with(GroupPane.self) { $0.show(request, fields: fields, in: &$1) }
     } catch { session.complain(error) }
   }

@@ -111,11 +111,13 @@ struct PivotPane: ListPane, KeptPane {
     let theme = session.theme
     let names = request.map { $0.keys.map(\.shortText).joined(separator: " × ") } ?? ""
     let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
-    let footer = groups == nil ? "" : "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
+    let size = "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
+    let footer = groups.map { _ in [figures[figure]] + (request?.source.narrowing ?? []) + [size] } ?? []
     guard
       grid.begin(
-        frame, title: "Pivot  \(names)  \(figures.isEmpty ? "" : figures[figure])  \(request?.source.words ?? "")",
-        footer: footer, problem: problem, note: groups == nil ? read : rows.isEmpty ? "no record is shown" : nil,
+        frame, title: "\(request?.source.datastore ?? "Pivot") by \(names)",
+        footer: footer.joined(separator: " \(theme.dot) "), problem: problem,
+        note: groups == nil ? read : rows.isEmpty ? "no record is shown" : nil,
         theme: theme)
     else { return }
     let texts = rows.map { NumberFormat.exact($0) }
@@ -171,11 +173,12 @@ extension Browser {
     guard names.count >= 2 else { return session.warn("a pivot is of two fields: :pivot ROWS COLUMNS [FIELD]") }
     do throws(ModelError) {
       let paths = try names.prefix(3).map { name throws(ModelError) in
-        try WorkContext.path(name.hasPrefix(".") ? name : ".\(name)")
+        try fieldPath(name)
       }
       open(ViewKind(of: .pivot))
       let request = GroupRequest(
-        source: source, commit: table.commit(session), keys: Array(paths.prefix(2)), field: paths.dropFirst(2).first)
+        source: source, commit: table.commit(session), keys: Array(paths.prefix(2)), field: paths.dropFirst(2).first,
+        ranks: source.limit == nil ? nil : table.foundRanks)
       with(PivotPane.self) { $0.show(request, in: &$1) }
     } catch { session.complain(error) }
   }

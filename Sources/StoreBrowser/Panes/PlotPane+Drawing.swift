@@ -33,9 +33,9 @@ extension PlotPane {
   }
 
   private var title: String {
-    guard let reply else { return "Plot  \(subject?.source.datastore ?? "")" }
+    guard let reply else { return "Plot of \(subject?.source.datastore ?? "")" }
     let by = reply.request.by.map { " by \($0)" } ?? ""
-    return "Plot  \(reply.request.source.datastore)  \(Self.name(reply.x)) × \(Self.name(reply.y))\(by)"
+    return "\(reply.request.source.datastore) at \(Self.name(reply.x)) × \(Self.name(reply.y))\(by)"
   }
 
   private static func name(_ path: String) -> String { (try? DocumentPath(parsing: path))?.shortText ?? path }

@@ -159,7 +159,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     case .view(let name):
       guard let key = session.datastore, let view = session.remembered.views(of: key).first(where: { $0.name == name })
       else { return }
-      session.intend(.filter(view.filter))
+      session.intend(Intent { $0.show(view) })
     case .staged(let place): session.intend(.select(place, note: nil))
     case .leftOut:
       session.intend(.open(.migration))

@@ -190,28 +190,26 @@ struct TransposeRequest: Question, Hashable {
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    var (documents, titles) = ([Document](), [String]())
+    var (documents, titles, cells) = ([Document](), [String](), [[(path: String, value: ValueText)]]())
     for column in columns {
       try context.goOn()
       let datastore = try context.view(column.commit).datastore(column.place.datastore)
       let document = try datastore?.record(column.place.identifier)?.document()
-      documents.append(document.map(source.adding) ?? .object([]))
+      let fields = DerivedFields(source, at: column.commit, in: context)
+      documents.append(try fields.adding(to: document ?? .object([])))
+      cells.append(try fields.cells(of: document ?? .object([])))
       let label = document.flatMap { naming.label(of: $0, in: column.place.datastore) }
       let name = isOfVersions ? column.commit.description : named(column.place.identifier, label)
       titles.append(document == nil ? "\(name) (none)" : name)
     }
-    let cells = documents.map {
-      Dictionary(source.cells(of: $0), uniquingKeysWith: { first, _ in first })
-    }
     var paths: [String] = []
     var known: Set<String> = []
-    for document in documents {
-      paths += source.cells(of: document).map(\.path).filter { known.insert($0).inserted }
-    }
+    for part in cells { paths += part.map(\.path).filter { known.insert($0).inserted } }
+    let values = cells.map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }
     let lines = try paths.map { text throws(ModelError) in
       let path = try WorkContext.path(text)
       return Line(
-        path: text, values: cells.map { $0[text] },
+        path: text, values: values.map { $0[text] },
         differs: documents.contains { $0[path] != documents[0][path] })
     }
     return Reply(request: self, titles: titles, lines: lines)

@@ -2,14 +2,28 @@ import DatastoreModel
 import Documents
 import Expressions
 
-/// The columns of a table that are computed from each record: every reader of rows adds them here.
+/// The columns of a table that no record has: joined, or computed. Every reader of rows adds them by `DerivedFields`.
 extension RowSource {
-  /// Whether a path leads into a computed column.
-  func computes(_ paths: [DocumentPath]) -> Bool {
-    paths.contains { path in computed.contains { $0.path.contains(path) } }
+  var derivesColumns: Bool { !computed.isEmpty || !joined.isEmpty }
+
+  /// Whether a path leads into a joined or computed column.
+  func derives(_ paths: [DocumentPath]) -> Bool {
+    let own = joined.map(\.path) + computed.map(\.path)
+    return paths.contains { path in own.contains { $0.contains(path) } }
   }
 
-  /// Returns a record with its computed fields; a later one may read an earlier one. A field that cannot be computed is null.
+  /// Why the field at a path of a record cannot be changed; nil if it is the record's own.
+  func derivation(of path: DocumentPath) -> String? {
+    if let column = computed.first(where: { $0.path.contains(path) }) {
+      return "it is computed: \(column.text) (g= changes it)"
+    }
+    return joined.first { $0.path.contains(path) }.map {
+      "it is joined from \($0.target), to which \($0.field.shortText) leads"
+    }
+  }
+
+  /// Returns a record, which has its joined fields already, with its computed ones; a later one may read an earlier one. A field that cannot
+  /// be computed is null.
   func adding(to document: Document) -> Document { computing(in: document).whole }
 
   private func computing(in document: Document) -> (whole: Document, problems: [String: String]) {

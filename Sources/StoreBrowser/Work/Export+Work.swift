@@ -64,12 +64,13 @@ extension WorkContext {
     func write(_ bytes: [UInt8]) throws(ModelError) { answer.bytes += try output.write(bytes) }
     var writer = TableWriter(
       request.format, columns: try request.columns.map { text throws(ModelError) in try Self.path(text) })
+    let fields = DerivedFields(request.source, at: request.commit, in: self)
     try write(writer.beginning)
     for chunk in request.which.chunks(of: 128) {
       try goOn()
       for identifier in try identifiers(chunk, of: request.source, at: request.commit) {
         guard let document = try datastore.record(identifier)?.document() else { continue }
-        try write(writer.row(request.source.adding(to: document)))
+        try write(writer.row(fields.adding(to: document)))
         answer.records += 1
       }
       report(Progress(done: answer.records, total: request.which.count))

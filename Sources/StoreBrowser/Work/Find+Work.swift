@@ -7,6 +7,8 @@ struct FindRequest: Question, Hashable {
   var commit: CommitNumber
   var head: CommitNumber
   var naming = Naming()
+  /// The only datastore to look in, without commits; nil looks everywhere.
+  var datastore: String?
 
   struct Record: Sendable {
     var place: RecordPlace
@@ -26,23 +28,24 @@ struct FindRequest: Question, Hashable {
   }
 
   /// The records of one index that are shown, and the commits that are looked at.
-  private static let recordLimit = 8
+  private var recordLimit: Int { datastore == nil ? 8 : 100 }
   private static let commitLimit = 500
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     var reply = Reply(request: self, records: [], commits: [])
-    for datastore in try context.view(commit).datastores {
+    for datastore in try context.view(commit).datastores
+    where self.datastore == nil || self.datastore == datastore.descriptor.key {
       try context.goOn()
       var known: Set<StoredKey> = []
       for index in [datastore.primary] + datastore.indexes
       where !index.descriptor.isStale && (index.descriptor.kind == .primary || index.descriptor.encoding.isText) {
-        for entry in try index.entries(beginningWith: text, limit: Self.recordLimit)
+        for entry in try index.entries(beginningWith: text, limit: recordLimit)
         where known.insert(entry.identifier).inserted {
           reply.records.append(try found(entry, in: datastore, index))
         }
       }
     }
-    if head.rawValue > 0 {
+    if head.rawValue > 0, datastore == nil {
       reply.commits = try context.store.commits(from: head, limit: Self.commitLimit, folded: true)
     }
     return reply

@@ -9,6 +9,8 @@ struct GroupRequest: Question, Hashable {
   var keys: [DocumentPath]
   /// The field of sum, mean, least and greatest; nil counts only.
   var field: DocumentPath?
+  /// The ranks of the rows, if they are limited.
+  var ranks: [Int]?
 
   struct Reply: Sendable {
     var request: GroupRequest
@@ -30,11 +32,11 @@ struct GroupRequest: Question, Hashable {
     let total = try datastore.count
     let query = RecordQuery(filter: try source.filter.map { text throws(ModelError) in try RowTest(text).filter })
     do {
-      if source.range != nil
-        || source.computes(keys + (field.map { [$0] } ?? []) + (query.filter?.paths ?? []))
+      if source.range != nil || ranks != nil
+        || source.derives(keys + (field.map { [$0] } ?? []) + (query.filter?.paths ?? []))
       {
-        // No condition expresses the range of an index, and no index has a computed column: the rows are read.
-        let rows = try RowReader(source, ranks: nil, at: commit, in: context)
+        // No condition expresses the range of an index, and no index has a derived column: the rows are read.
+        let rows = try RowReader(source, ranks: ranks, at: commit, in: context)
         let groups = try grouping.groups(of: { add in
           try rows.forEach(selecting: keys + (field.map { [$0] } ?? [])) { _, document in add(document ?? .null) }
         })

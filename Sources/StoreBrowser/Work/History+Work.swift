@@ -126,6 +126,11 @@ extension WorkContext {
     }
     return path
   }
+
+  /// Whether a written path is that of a field or lies in it.
+  static func isPath(_ text: String, in field: DocumentPath) -> Bool {
+    text == field.description || text.hasPrefix("\(field).")
+  }
 }
 
 extension CommitPage {

@@ -19,7 +19,7 @@ struct OrderRequest: Question, Hashable {
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
     let query = RecordQuery(sort: try source.sort.paths)
-    if source.computes(query.sort.map(\.path)) {
+    if source.derives(query.sort.map(\.path)) {
       return Reply(request: self, index: nil, isDescending: false)
     }
     guard case .along(let index, let isDescending) = try query.plan(in: datastore).order else {
@@ -51,8 +51,8 @@ struct ExplainRequest: Question, Hashable {
     let datastore = try context.datastore(source.datastore, at: commit)
     let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
     let sort = try source.sort.paths
-    guard !source.computes((filter?.paths ?? []) + sort.map(\.path)) else {
-      // No index has a computed column: every record is read.
+    guard !source.derives((filter?.paths ?? []) + sort.map(\.path)) else {
+      // No index has a derived column: every record is read.
       var plan = try RecordQuery().plan(in: datastore)
       (plan.isTested, plan.condition) = (filter != nil, filter?.text ?? "")
       if !sort.isEmpty {

@@ -1,18 +1,28 @@
 import DatastoreModel
 import Documents
 
-/// The targets of a record's references, and whether they exist. The record is given as shown, with its staged edit.
+/// The targets of a record's references, whether they exist, and the record's joined and computed fields. The record is given as shown,
+/// with its staged edit.
 struct ReferencesRequest: Question {
   var place: RecordPlace
   var commit: CommitNumber
   var document: Document
   var naming: Naming
+  /// The rows of the table, if they are of the record's datastore.
+  var source: RowSource?
 
   /// The largest number of references that are looked up.
   static let limit = 200
 
   func reply(in context: WorkContext) throws(ModelError) -> ReferencesReply {
     var reply = ReferencesReply(place: place, commit: commit, targets: [:])
+    if let source, source.derivesColumns {
+      let whole = try DerivedFields(source, at: commit, in: context).adding(to: document)
+      for path in source.joined.map(\.path) + source.computed.map(\.path) {
+        guard case .member(let name)? = path.components.first, let value = whole[path] else { continue }
+        reply.derived.append(Document.Member(name, value))
+      }
+    }
     guard let descriptor = try context.view(commit).datastore(place.datastore)?.descriptor else { return reply }
     let labels = LabelReader(context: context, commit: commit, naming: naming)
     for (path, value, target) in naming.fields(of: descriptor).values(in: document, limit: Self.limit) {
@@ -28,6 +38,8 @@ struct ReferencesReply: Sendable {
   var commit: CommitNumber
   /// By the path of the value in the record.
   var targets: [DocumentPath: ReferenceTarget]
+  /// The joined and computed fields.
+  var derived: [Document.Member] = []
 }
 
 /// The target of a reference.
@@ -75,7 +87,7 @@ final class LabelReader {
     return target
   }
 
-  private func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? {
+  func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? {
     if let found = datastores[key] { return found }
     let found = try context.view(commit).datastore(key)
     datastores.updateValue(found, forKey: key)

@@ -2,7 +2,7 @@ import DatastoreModel
 import Documents
 import Expressions
 
-/// The rows of a table with their computed columns, for work that reads all of them: each record once.
+/// The rows of a table with their derived columns, for work that reads all of them: each record once.
 struct RowReader {
   let context: WorkContext
   let source: RowSource
@@ -14,6 +14,7 @@ struct RowReader {
   private let repeats: Bool
   /// The filter of rows whose ranks are not known yet.
   private let test: RowTest?
+  private let fields: DerivedFields
 
   /// - Parameter repeats: Whether a record is passed once for each of its entries, as a table shows it.
   init(
@@ -27,6 +28,7 @@ struct RowReader {
     datastore = try context.datastore(source.datastore, at: commit)
     index = try datastore.index(source.index)
     bounds = try WorkContext.bounds(of: source.range, in: index)
+    fields = DerivedFields(source, at: commit, in: context)
     test = try ranks == nil ? source.filter.map { text throws(ModelError) in try RowTest(text) } : nil
   }
 
@@ -47,13 +49,13 @@ struct RowReader {
     _ body: (Int, Document?) throws(ModelError) -> Void
   ) throws(ModelError) {
     let total = min(self.total, limit)
-    let selection = DocumentSelection(test == nil && source.computed.isEmpty ? paths : [.root])
+    let selection = DocumentSelection(test == nil && !source.derivesColumns ? paths : [.root])
     func step(_ read: Int) throws(ModelError) {
       try context.goOn()
       if let report { try report(read) } else { context.report(Progress(done: read, total: total)) }
     }
     func show(_ rank: Int, _ stored: Document?) throws(ModelError) {
-      let document = stored.map(source.adding)
+      let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
       if let test {
         guard let document, test.filter.matches(document) else { return }
       }

@@ -22,7 +22,7 @@ package struct SearchRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> SearchAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
-    let search = try RecordSearch(text, in: column)
+    let search = try RecordSearch(text, in: column, of: source)
     if ranks == nil, let position = try context.seek(self, in: index) {
       return try context.answer(self, search, at: position, wasSeek: true, rowsRead: 1, in: datastore, index)
     }
@@ -70,7 +70,7 @@ package struct FilterRequest: Question, Hashable {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     let test = try RowTest(source.filter ?? "")
-    if source.computes(test.filter.paths) { return try context.filterComputed(self) }
+    if source.derives(test.filter.paths) { return try context.filterDerived(self) }
     let query = RecordQuery(filter: test.filter)
     let plan = try query.plan(in: datastore)
     let count = try context.rowCount(of: plan, in: source, of: datastore)
@@ -90,7 +90,8 @@ package struct SortRequest: Question, Hashable {
 
   package func reply(in context: WorkContext) throws(ModelError) -> SortAnswer {
     let query = RecordQuery(sort: try source.sort.paths)
-    let selection = source.computed.isEmpty ? DocumentSelection(query.sort.map(\.path)) : .all
+    let selection = source.derivesColumns ? .all : DocumentSelection(query.sort.map(\.path))
+    let fields = DerivedFields(source, at: commit, in: context)
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     let ranks = ranks ?? Array(bounds)
@@ -99,9 +100,8 @@ package struct SortRequest: Question, Hashable {
       try context.goOn()
       let chunk = Array(ranks[start..<min(ranks.count, start + WorkContext.chunk)])
       for (offset, (rank, entry)) in try context.entries(at: chunk, of: index).enumerated() {
-        let document = try datastore.record(entry.identifier).flatMap {
-          (try? $0.document(at: selection)).map(source.adding)
-        }
+        let stored = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
+        let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
         // Rows that are equal in it stay in the order in which they stand.
         let tail = [start + offset, rank].flatMap { number in
           (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
@@ -172,7 +172,8 @@ extension WorkContext {
     guard let row = try entries(at: [request.rank(at: position)], of: index).first,
       let record = try datastore.record(row.entry.identifier), let document = try? record.document()
     else { return answer }
-    answer.path = search.place(in: document)?.description
+    let fields = DerivedFields(request.source, at: request.commit, in: self)
+    answer.path = search.place(in: try fields.adding(to: document))?.description
     return answer
   }
 
@@ -185,6 +186,11 @@ extension WorkContext {
     let parts = try positions.concurrently(size: 1_024) { positions throws(ModelError) -> [Int] in
       var found: [Int] = []
       var tape = JSONTape()
+      let fields = DerivedFields(request.source, at: request.commit, in: self)
+      func occursInDerived(_ document: Document?) throws(ModelError) -> Bool {
+        guard search.looksAtDerived, let document else { return false }
+        return search.place(in: try fields.adding(to: document)) != nil
+      }
       if isPrimary {
         let ends = [request.rank(at: positions.lowerBound), request.rank(at: positions.upperBound - 1)]
         var rank = min(ends[0], ends[1])
@@ -193,6 +199,7 @@ extension WorkContext {
           var isHit = false
           if let record = try records.rawRecord() {
             isHit = record.bytes.withUnsafeBytes { search.occurs(in: $0, record.coding, &tape) }
+            if !isHit { isHit = try occursInDerived(try? record.document(at: .all)) }
           }
           if !isHit { isHit = search.occurs(in: try records.identifier.value, of: .identifier) }
           if isHit { found.append(positions.lowerBound + abs(rank - ends[0])) }
@@ -208,6 +215,7 @@ extension WorkContext {
         }
         if !isHit, let record = try datastore.record(row.entry.identifier) {
           isHit = record.content.withUnsafeBytes { search.occurs(in: $0, record.coding, &tape) }
+          if !isHit { isHit = try occursInDerived(try? record.document()) }
         }
         if isHit { found.append(positions.lowerBound + offset) }
       }
@@ -244,8 +252,8 @@ extension WorkContext {
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: read, plan: "SCAN")
   }
 
-  /// Reads all rows, because no index has a computed column.
-  fileprivate func filterComputed(_ request: FilterRequest) throws(ModelError) -> FilterAnswer {
+  /// Reads all rows, because no index has a derived column.
+  fileprivate func filterDerived(_ request: FilterRequest) throws(ModelError) -> FilterAnswer {
     let rows = try RowReader(
       request.source, ranks: nil, at: request.commit, repeats: true, in: self)
     report(Progress(done: 0, total: rows.total, found: .plan("SCAN", count: nil)))
@@ -317,7 +325,7 @@ extension WorkContext {
   ) throws(ModelError) -> (positions: [Int], count: Int) {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
-    let search = try RecordSearch(request.text, in: request.column)
+    let search = try RecordSearch(request.text, in: request.column, of: request.source)
     let total = request.ranks?.count ?? request.bounds.count
     var positions: [Int] = []
     var count = 0

@@ -94,11 +94,14 @@ struct RecordSearch: Sendable {
   private let leaf: LeafSearch?
   private let selection: DocumentSelection
   private let path: DocumentPath?
+  /// Whether joined or computed fields are searched, which the bytes of a record do not have.
+  let looksAtDerived: Bool
 
-  init(_ text: SearchText, in column: TableColumn.Source?) throws(ModelError) {
+  init(_ text: SearchText, in column: TableColumn.Source?, of source: RowSource) throws(ModelError) {
     (self.text, self.column, leaf) = (text, column, text.leaf)
     if case .field(let name)? = column { path = try WorkContext.path(name) } else { path = nil }
     selection = path.map { DocumentSelection([$0]) } ?? .all
+    looksAtDerived = column == nil ? source.derivesColumns : path.map { source.derives([$0]) } ?? false
   }
 
   /// The first place of a document that has the text.

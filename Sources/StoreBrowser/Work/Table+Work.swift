@@ -133,11 +133,12 @@ extension WorkContext {
     rows.reserveCapacity(request.ranks.count)
     let named = NamedCells(request.naming, datastore.descriptor)
     let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
+    let fields = DerivedFields(request.source, at: request.commit, in: self)
     for (rank, entry) in try entries(at: request.ranks, of: index) {
       try goOn()
       rows.append(
         row(
-          rank: rank, entry: entry, of: request.source, in: datastore, columns: &columns,
+          rank: rank, entry: entry, fields, in: datastore, columns: &columns,
           named: named, labels))
     }
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
@@ -165,7 +166,7 @@ extension WorkContext {
   }
 
   fileprivate func row(
-    rank: Int, entry: IndexEntry, of source: RowSource, in datastore: any ReadableDatastore,
+    rank: Int, entry: IndexEntry, _ fields: DerivedFields, in datastore: any ReadableDatastore,
     columns: inout ColumnScan, named: NamedCells, _ labels: LabelReader
   ) -> Row {
     do throws(ModelError) {
@@ -173,7 +174,7 @@ extension WorkContext {
         return Row(rank: rank, entry: entry, version: "", cells: [:], problem: "the index has no such record")
       }
       let document = try record.document()
-      let cells = source.cells(of: document)
+      let cells = try fields.cells(of: document)
       let targets = try named.targets(in: document, labels)
       columns.add(cells, targets)
       return Row(

@@ -17,7 +17,7 @@ extension HistoryPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let title = "History  \(title(session))\(follows == nil ? "" : ", followed")"
+    let title = "History of \(title(session))"
     guard
       grid.begin(
         frame, digit: 4, title: title, footer: footer, problem: problem,
@@ -32,13 +32,16 @@ extension HistoryPane {
     var ancestors = Ancestors(of: selected)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       guard let row = row(line) else { return }
-      draw(row, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid, session: session)
+      let above = line == list.top ? nil : self.row(line - 1)?.commit.date
+      draw(
+        row, below: above, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid,
+        session: session)
     }
   }
 
   private func title(_ session: Session) -> String {
     switch scope {
-    case .store: "whole store"
+    case .store: "the whole store"
     case .datastore(let key): key
     case .record(let place): "\(place.datastore)/\(session.name(of: place))"
     case .field(let place, let path): "\(place.datastore)/\(session.name(of: place)) \(path)"
@@ -48,7 +51,8 @@ extension HistoryPane {
   private var footer: String {
     guard count > 0 else { return "" }
     let more = seeks.map { "+ · looking for “\($0.typed)”" } ?? (isAtEnd ? "" : "+")
-    return "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
+    return (follows == nil ? "" : "follows the selection · ")
+      + "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
       + (base.map { " · base \($0)" } ?? "")
   }
 
@@ -66,7 +70,7 @@ extension HistoryPane {
   }
 
   private func draw(
-    _ row: HistoryRow, isAncestor: Bool, in rect: Rect, on grid: inout CellGrid, session: Session
+    _ row: HistoryRow, below above: Int64?, isAncestor: Bool, in rect: Rect, on grid: inout CellGrid, session: Session
   ) {
     let theme = session.theme
     let commit = row.commit
@@ -96,15 +100,16 @@ extension HistoryPane {
     put(number, numberWidth, .key, .trailing)
     put(sign, 1, .marked)
     let isNarrow = rect.columns < 64
-    put(session.time.short(commit.date, now: session.now, isNarrow: isNarrow), isNarrow ? 5 : 10, .dim)
+    let (text, now) = (session.time, session.now)
+    let time = isNarrow ? text.short(commit.date, now: now, isNarrow: true) : text.under(above, commit.date, now: now)
+    put(time, isNarrow ? 5 : 16, .dim, .trailing)
     let summary = Self.summary(of: commit, scope: scope)
-    let who = commit.author.isEmpty ? commit.program : commit.author
-    let tail = row.value?.text ?? summary + (rect.columns >= 90 && !who.isEmpty ? "  \(who)" : "")
+    let tail = row.value?.text ?? summary + (rect.columns >= 90 && authors.count > 1 ? "  \(commit.who)" : "")
     let summaryWidth = max(0, min(SafeText.width(tail), (rect.right - x) / 2))
     let nameWidth = max(0, rect.right - x - summaryWidth - 1)
     let name = commit.action.isEmpty ? "(no name)" : commit.action
     let names = pins(of: commit, session)
-    let isMuted = commit.isMaintenance || commit.action.isEmpty || commit.isNamedByLibrary
+    let isMuted = commit.isMaintenance || commit.isSquashed || commit.action.isEmpty || commit.isNamedByLibrary
     put(names + name, nameWidth, isMuted ? .dim : .text)
     put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
   }
@@ -132,6 +137,9 @@ extension HistoryPane {
 }
 
 extension Commit {
+  /// The author, or the program of a commit without one.
+  var who: String { author.isEmpty ? program : author }
+
   /// Whether the original library made up the name because the app gave none: `Persist Books Instance`.
   fileprivate var isNamedByLibrary: Bool {
     let words = action.split(separator: " ")

@@ -29,6 +29,8 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   /// The text to find in commits that are not read yet.
   var seeks: SearchText?
   private(set) var problem: String?
+  /// The authors of the commits that were read.
+  private(set) var authors: Set<String> = []
   private var searchText: SearchText?
   var strip = HistoryStrip()
   /// The commit that the user went to and that was followed last.
@@ -139,6 +141,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     let page = answer.request.page
     let known = count
     pages[page] = answer.rows
+    authors.formUnion(answer.rows.map(\.commit.who))
     lanes = max(lanes, answer.rows.compactMap { $0.graph?.width }.max() ?? 1)
     if page == counts.count {
       counts.append(answer.rows.count)

@@ -73,7 +73,8 @@ extension RecordPane {
     let edit = place.flatMap { session.asOf == nil ? session.staged.edits[$0] : nil }
     let before = edit?.kind == .update ? before(line.path) : nil
     let isChanged = before != nil
-    let sign = line.isBranch ? (line.isFolded ? theme.folded : theme.unfolded) : isChanged ? "~" : ""
+    let sign =
+      line.isBranch ? (line.isFolded ? theme.folded : theme.unfolded) : isChanged ? "~" : line.isDerived ? "=" : ""
     // A deep tree is scrolled to the indentation of its selected line; parts to the left of it are hidden.
     let shift = max(0, (selectedLine?.depth ?? 0) * 2 - rect.columns / 4)
     let indent = line.depth * 2 - shift
@@ -127,10 +128,10 @@ extension RecordPane {
 
   private func trailingText(of line: TreeLine, isChanged: Bool, isNarrow: Bool) -> String {
     if isChanged { return "staged" }
+    if line.isDerived { return isNarrow || line.isBranch ? "" : "derived" }
     if showsBlame, let commit = blame?.commits[line.path.description] {
       if isNarrow { return "\(commit.number)" }
-      let who = commit.author.isEmpty ? commit.program : commit.author
-      return "\(commit.number) \(commit.action.isEmpty ? who : commit.action)"
+      return "\(commit.number) \(commit.action.isEmpty ? commit.who : commit.action)"
     }
     if let target = target(of: line), target.isThere || isNarrow { return "" }
     return (line.isBranch && line.valuePath == line.path) || isNarrow ? "" : line.type

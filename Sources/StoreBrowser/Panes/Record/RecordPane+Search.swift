@@ -20,7 +20,7 @@ extension RecordPane {
   }
 
   private mutating func searchTree(_ needle: SearchText, _ command: Command) -> Bool {
-    guard let document else { return false }
+    guard let document = whole else { return false }
     var search = DocumentSearch(needle: needle, from: selectedLine?.path)
     search.look(at: document, name: "")
     guard let path = search.hit(for: command) else { return false }

@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import Expressions
 import TerminalKit
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
@@ -12,12 +13,14 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     ], isAlwaysKept: true
   ) { RecordPane() }
 
-  private struct AskedTargets: Sendable, Hashable {
+  struct AskedTargets: Sendable, Hashable {
     var arranged: Arranged
     var naming: Naming
+    var joined: [Join]?
+    var computed: [Assignment]?
   }
 
-  private struct Arranged: Sendable, Hashable {
+  struct Arranged: Sendable, Hashable {
     var request: RecordRequest?
     var staged: RecordEdit?
     var form: Form
@@ -46,7 +49,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   /// The paths at which `document` differs from the stored document, with the stored value; nil for a new value.
   private(set) var differences: [DocumentPath: Document?] = [:]
   /// The inputs from which `document` was made, so that it is not made or compared again with every key.
-  private var arranged: Arranged?
+  private(set) var arranged: Arranged?
   var searchText: SearchText?
   private(set) var blame: BlameAnswer?
   var showsBlame = false
@@ -54,9 +57,11 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   private var blameFrom: CommitNumber?
   private var pendingBlame: BlameRequest?
   /// The targets of the references in `document`.
-  private(set) var targets: [DocumentPath: ReferenceTarget] = [:]
-  /// The inputs of the last request for the targets of references.
-  private var askedTargets: AskedTargets?
+  var targets: [DocumentPath: ReferenceTarget] = [:]
+  /// The joined and computed fields of the record, beside `document`.
+  @Derived var derived: [Document.Member] = []
+  /// The inputs of the last request for the targets of references and the derived fields.
+  var askedTargets: AskedTargets?
   /// A command that waits for the record to be read.
   private var waiting: Waiting?
   /// The path to select when the record arrives.
@@ -93,7 +98,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     blame = nil
     pendingBlame = nil
     blameFrom = nil
-    targets = [:]
+    (targets, derived) = ([:], [])
     askedTargets = nil
     if place == nil {
       waiting = nil
@@ -150,22 +155,6 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     if showsBlame || frame.isFocused, answer?.record != nil { demandBlame(place, in: &session) }
   }
 
-  private mutating func demandTargets(_ place: RecordPlace, in session: inout Session) {
-    guard let document, let arranged else { return }
-    // Whether the pane shows a tree or text does not change the targets.
-    var asked = AskedTargets(arranged: arranged, naming: session.naming)
-    asked.arranged.form = .tree
-    guard askedTargets != asked else { return }
-    askedTargets = asked
-    targets = [:]
-    guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor,
-      !asked.naming.fields(of: descriptor).isEmpty
-    else { return }
-    session.start(
-      .references,
-      ReferencesRequest(place: place, commit: session.shown, document: document, naming: asked.naming))
-  }
-
   private mutating func demandBlame(_ place: RecordPlace, in session: inout Session) {
     let request = BlameRequest(place: place, from: blameFrom ?? session.shown)
     guard blame?.request != request, pendingBlame != request else { return }
@@ -209,12 +198,12 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     applyWantedPath()
   }
 
-  private mutating func rebuild() {
+  mutating func rebuild() {
     guard let document else { return }
-    tree = RecordTree(document, toggled: toggled)
+    tree = RecordTree(document, derived: derived, toggled: toggled)
   }
 
-  private mutating func applyWantedPath() {
+  mutating func applyWantedPath() {
     guard let wantedPath, wantedPlace == nil || wantedPlace == answer?.request.place else { return }
     wantedPlace = nil
     if let line = tree.lines.firstIndex(where: { $0.path == wantedPath }) {
@@ -256,6 +245,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       }
     case let reply as ReferencesReply where reply.place == place && reply.commit == session.shown:
       targets = reply.targets
+      take(reply.derived)
     case let answer as BlameAnswer where answer.request == pendingBlame:
       pendingBlame = nil
       blame = answer
@@ -267,6 +257,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   func refusal(of command: Command, in session: Session) -> String? {
     guard place != nil else { return "no record is selected" }
+    if let derivation = derivation(barring: command, in: session) { return derivation }
     switch command {
     case .searchNext, .searchPrevious:
       if searchText == nil { return "nothing was searched for yet (/)" }
@@ -291,7 +282,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)
     case .history:
       guard let place else { return false }
-      if let line = selectedLine, !line.path.isRoot {
+      if let line = selectedLine, !line.path.isRoot, !line.isDerived {
         session.intend(.showHistory(.field(place, path: line.path.description)))
       } else {
         session.intend(.showHistory(.record(place)))
@@ -333,7 +324,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       toggle(line.path)
       return
     }
-    guard let value = document?[line.valuePath] else { return }
+    guard let value = whole?[line.valuePath] else { return }
     let isShownWhole = if case .data = value { true } else { line.value.isCut }
     if isShownWhole {
       session.intend(.present(TextOverlay(title: line.path.description, value: value)))
@@ -370,7 +361,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   }
 
   private func copyValue(in session: inout Session) {
-    guard let line = selectedLine, let value = document?[line.valuePath] else {
+    guard let line = selectedLine, let value = whole?[line.valuePath] else {
       if let document { session.copy(document.compactJSON, what: "record") }
       return
     }

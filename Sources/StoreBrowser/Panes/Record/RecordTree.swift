@@ -15,6 +15,8 @@ struct TreeLine: Sendable, Hashable {
   var isFolded: Bool
   /// The path of the shown value: the line's path, or the path within it of a folded entity property's value.
   var valuePath: DocumentPath
+  /// Whether the value is joined or computed, and not stored in the record.
+  var isDerived = false
 }
 
 /// A document as lines, folded as the user folded it.
@@ -28,8 +30,14 @@ struct RecordTree: Sendable, Equatable {
 
   init() {}
 
-  init(_ document: Document, toggled: Set<DocumentPath>) {
+  /// - Parameter derived: The joined and computed fields, which stand below those of the record.
+  init(_ document: Document, derived: [Document.Member] = [], toggled: Set<DocumentPath>) {
     append(document, name: "", at: .root, depth: 0, toggled: toggled)
+    let stored = lines.count
+    for member in derived {
+      append(member.value, name: member.name, at: DocumentPath.root.appending(member.name), depth: 1, toggled: toggled)
+    }
+    for line in stored..<lines.count { lines[line].isDerived = true }
     nameColumns = lines.prefix(200).map { SafeText.width($0.name) + $0.depth * 2 }.max() ?? 8
   }
 

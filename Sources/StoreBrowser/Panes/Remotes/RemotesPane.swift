@@ -273,10 +273,9 @@ struct RemotesPane: ListPane, KeptPane {
     grid.rule(at: Point(column: inside.left, row: top), columns: inside.columns, theme: theme)
     var lines: [[Span]] = [[Span("\(row.name)  ", theme.style(.key)), Span(row.location)]]
     if let head = row.head {
-      let who = head.author.isEmpty ? head.program : head.author
       lines.append([
         Span("its head  ", theme.style(.dim)),
-        Span("\(head.number) “\(head.action)”  \(who)  \(session.time.short(head.date, now: session.now))"),
+        Span("\(head.number) “\(head.action)”  \(head.who)  \(session.time.short(head.date, now: session.now))"),
       ])
     }
     if row.headCount > 1 {

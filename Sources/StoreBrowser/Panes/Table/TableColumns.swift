@@ -70,7 +70,7 @@ struct TableColumns: Sendable, Hashable {
   func isTruth(at path: String) -> Bool { seen.contains { $0.path == path && $0.kind == .bool } }
 
   /// Forgets columns that no record has any more.
-  mutating func forget(_ paths: [String]) { seen.removeAll { paths.contains($0.path) } }
+  mutating func forget(where isGone: (String) -> Bool) { seen.removeAll { isGone($0.path) } }
 
   mutating func forgetKeyWidth() { keyWidth = 0 }
 

@@ -13,8 +13,10 @@ extension TablePane {
       // The ends of a range are known before the rows are read.
       if selectedIdentifier(session) == nil, marks.isEmpty, range == nil { return "no record is selected" }
     case .edit, .valueMenu:
-      if let column = selectedComputed(session) {
-        return "it is computed: \(column.text) (g= changes it)"
+      if let path = selectedPath(session).flatMap({ try? DocumentPath(parsing: $0) }),
+        let derivation = source?.derivation(of: path)
+      {
+        return derivation
       }
       if selectedIdentifier(session) == nil { return "no record is selected" }
     case .restoreRecord:
@@ -26,7 +28,7 @@ extension TablePane {
     case .searchNext, .searchPrevious:
       if searchText == nil { return "nothing was searched for yet (/)" }
     case .nameView:
-      if source?.filter == nil { return "no filter is set (f)" }
+      if source?.unscanned == source, source?.index == nil { return "nothing narrows or orders the rows (f, o)" }
     default: break
     }
     return nil

@@ -2,7 +2,7 @@ import DatastoreModel
 import Documents
 import Expressions
 
-/// Columns that are computed: how they are added, changed and taken away. `RowSource` computes them.
+/// Columns that are computed: how they are added, changed and taken away. `DerivedFields` computes them.
 extension TablePane {
   /// The computed column under the cursor.
   func selectedComputed(_ session: Session) -> Assignment? {
@@ -10,18 +10,25 @@ extension TablePane {
     return source?.computed.first { $0.path.description == path }
   }
 
-  /// Takes the remembered computed columns of the datastore into the rows.
-  mutating func adoptComputed(_ session: Session) {
+  /// Takes the remembered computed and joined columns of the datastore into the rows.
+  mutating func adoptDerived(_ session: Session) {
     guard let source else { return }
-    let texts = session.columnChoice(source.datastore).computed ?? []
-    guard texts != source.computed.map(\.text) else { return }
-    let computed = texts.compactMap { try? WorkContext.computed($0) }
-    guard computed != source.computed else { return }
-    let gone = source.computed.map(\.path.description).filter { path in
-      !computed.contains { $0.path.description == path }
+    let choice = session.columnChoice(source.datastore)
+    if choice.computed ?? [] != source.computed.map(\.text) {
+      self.source?.computed = (choice.computed ?? []).compactMap { try? WorkContext.computed($0) }
     }
-    columns.forget(gone)
-    self.source?.computed = computed
+    if choice.joined ?? [] != source.joined.map(\.text),
+      let descriptor = session.outline?.datastore(source.datastore)?.descriptor
+    {
+      self.source?.joined = (choice.joined ?? []).compactMap { try? Join(parsing: $0, of: descriptor, session.naming) }
+    }
+    guard let changed = self.source, changed != source else { return }
+    // Joined columns may have lost a field.
+    let kept = changed.computed.map(\.path) + (changed.joined == source.joined ? changed.joined.map(\.path) : [])
+    let gone = source.computed.map(\.path) + source.joined.map(\.path)
+    columns.forget { path in
+      gone.contains { field in !kept.contains(field) && WorkContext.isPath(path, in: field) }
+    }
   }
 }
 
@@ -54,7 +61,7 @@ extension Browser {
             "no column \(text) is computed\(names.isEmpty ? "" : "; there are \(names)")")
         }
         columns.remove(at: place)
-        choice.forget(path.description)
+        choice.forget(path)
         keep(columns, choice, in: source.datastore)
         return session.say("the column \(path.shortText) is gone\(goneWith(path))")
       }
@@ -78,7 +85,7 @@ extension Browser {
   }
 
   /// Takes away the filter and the orders that need a column that is gone, and says so.
-  private mutating func goneWith(_ path: DocumentPath) -> String {
+  mutating func goneWith(_ path: DocumentPath) -> String {
     guard let source = table.source else { return "" }
     var (kept, gone) = (source, [String]())
     if let filter = source.filter, let test = try? RowTest(filter),
@@ -87,7 +94,7 @@ extension Browser {
       kept.filter = nil
       gone.append("the filter \(filter)")
     }
-    kept.sort.removeAll { $0.path == path.description }
+    kept.sort.removeAll { WorkContext.isPath($0.path, in: path) }
     if kept.sort != source.sort { gone.append("the order by \(path.shortText)") }
     guard !gone.isEmpty else { return "" }
     session.intend(.show(kept, anchor: table.keepingIdentifier()))
@@ -96,12 +103,12 @@ extension Browser {
 }
 
 extension ColumnChoice {
-  /// Forgets how a column was arranged.
-  fileprivate mutating func forget(_ path: String) {
-    order.removeAll { $0 == path }
-    hidden.removeAll { $0 == path }
-    widths[path] = nil
-    formats?[path] = nil
+  /// Forgets how a derived column, or the columns of a join, were arranged.
+  mutating func forget(_ field: DocumentPath) {
+    order.removeAll { WorkContext.isPath($0, in: field) }
+    hidden.removeAll { WorkContext.isPath($0, in: field) }
+    widths = widths.filter { !WorkContext.isPath($0.key, in: field) }
+    formats = formats?.filter { !WorkContext.isPath($0.key, in: field) }
   }
 }
 

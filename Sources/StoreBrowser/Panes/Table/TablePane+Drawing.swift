@@ -10,7 +10,7 @@ extension TablePane {
       source.map { "reading \($0.datastore)…" } ?? (session.outline == nil ? "reading…" : "nothing is stored here yet")
     guard
       grid.begin(
-        frame, digit: 2, title: title(session, room: frame.rect.columns - 8), footer: footer(frame: frame, session),
+        frame, digit: 2, title: title(session), footer: footer(frame: frame, session),
         problem: failure, note: source == nil || opened == nil ? empty : nil, theme: theme)
     else { return }
     let inside = frame.inside
@@ -72,7 +72,7 @@ extension TablePane {
   func filterStanding(_ session: Session) -> String? {
     guard source?.filter != nil, let scan else { return nil }
     let dot = session.theme.dot
-    guard scan.isRunning else { return "\(scan.plan) \(dot) \(NumberFormat.counted(storedCount, "record"))" }
+    guard scan.isRunning else { return "\(scan.plan) \(dot) \(NumberFormat.counted(ranks?.count ?? 0, "record"))" }
     guard !scan.plan.isEmpty else { return "" }
     if let known = scan.known { return "\(scan.plan) \(dot) \(NumberFormat.counted(known, "record"))" }
     let share = scan.total.map { $0 > 0 ? scan.read * 100 / $0 : 100 }
@@ -99,37 +99,50 @@ extension TablePane {
     return nil
   }
 
-  private static let leastOfFilter = 12
-
-  /// The title: the datastore and its order, what narrows the rows, and how they are found. If a filter leaves too little room, words that
-  /// are also seen elsewhere are left out first, then the middle of the filter. The plan and the count stay.
-  private func title(_ session: Session, room: Int) -> String {
+  /// The title: the datastore and its order.
+  private func title(_ session: Session) -> String {
     guard let source else { return "Records" }
-    let separator = " \(session.theme.dot) "
-    var order = source.index.map { "by \($0)" }
-    if session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true {
-      order? += " \(session.theme.warningSign) stale"
+    guard let index = source.sort.first.map({ $0.path.drop { $0 == "." } }) ?? source.index.map({ $0[...] }) else {
+      return source.datastore
     }
-    let age = areAllOlder(session) ? "an older version\(session.rewriteHint)" : nil
-    let range = source.range.map { "range \($0)" }
-    let standing = filterStanding(session).flatMap { $0.isEmpty ? nil : $0 }
-    let orders = source.sort.map { "\($0.path.dropFirst())\($0.isDescending ? " ▼" : " ▲")" }
-    let sort = orders.isEmpty ? nil : "sorted by \(orders.joined(separator: ", "))"
-    func text(_ order: String?, _ age: String?, _ filter: String?) -> String {
-      let name = order.map { "\(source.datastore) \($0)" } ?? source.datastore
-      return [name, age, range, filter, standing, sort].compactMap(\.self).joined(separator: separator)
-    }
-    let whole = text(order, age, source.filter.map { "filter \($0)" })
-    guard SafeText.width(whole) > room, source.filter != nil || range != nil else { return whole }
-    let short = text(order, nil, source.filter.map { "filter \($0)" })
-    guard let filter = source.filter, SafeText.width(short) > room else { return short }
-    let left = room - SafeText.width(text(nil, nil, ""))
-    return text(nil, nil, SafeText.cutInTheMiddle(filter, to: max(Self.leastOfFilter, left)))
+    let isStale =
+      source.sort.isEmpty
+      && session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true
+    return "\(source.datastore) by \(index)\(isStale ? " \(session.theme.warningSign) stale" : "")"
   }
 
+  private static let leastOfFilter = 12
+
+  /// The foot: the conditions and the plan, then the selected row and the marks. If there is too little room, the parts
+  /// that the user sees elsewhere too are left out first, then the middle of the filter. The plan and the row stay.
   private func footer(frame: PaneFrame, _ session: Session) -> String {
+    guard opened != nil, let source else { return "" }
+    let (room, separator) = (frame.rect.columns - 6, " \(session.theme.dot) ")
+    let age = areAllOlder(session) ? "an older version\(session.rewriteHint)" : nil
+    let range = source.range.map { "range \($0)" }
+    let orders = source.sort.map { "\($0.path.drop { $0 == "." })\($0.isDescending ? " ▼" : " ▲")" }
+    let sort = orders.count > 1 ? "sorted by \(orders.joined(separator: ", "))" : nil
+    let limit = source.limit.map { "limit \(NumberFormat.count($0))" }
+    func text(_ filter: String?, isShort: Bool) -> String {
+      // The number of rows is also that of the filter's records, if all were found.
+      let isCounted = isShort && source.limit == nil && scan?.isRunning == false
+      let standing = isCounted ? source.filter.flatMap { _ in scan?.plan } : filterStanding(session)
+      let row = place(isShort: isShort, hasBar: frame.columns >= 70, session)
+      return [isShort ? nil : age, range, filter, standing, sort, limit, row].compactMap {
+        $0?.isEmpty == true ? nil : $0
+      }
+      .joined(separator: separator)
+    }
+    let whole = text(source.filter.map { "filter \($0)" }, isShort: false)
+    guard SafeText.width(whole) > room else { return whole }
+    let left = room - SafeText.width(text(nil, isShort: true)) - 3
+    return text(
+      left < Self.leastOfFilter ? nil : source.filter.map { SafeText.cutInTheMiddle($0, to: left) }, isShort: true)
+  }
+
+  /// The selected row of how many, and what is marked.
+  private func place(isShort: Bool, hasBar: Bool, _ session: Session) -> String {
     let count = count(session)
-    guard opened != nil else { return "" }
     var text: String
     if let scan, scan.isRunning {
       let total = scan.total.map { " of \(NumberFormat.count($0))" } ?? ""
@@ -139,9 +152,11 @@ extension TablePane {
     } else if count == 0 {
       text = "0 rows"
     } else {
-      let percent = count > 1 ? list.selection * 100 / (count - 1) : 100
-      let bar = frame.columns >= 70 ? " " + Self.scrollBar(list.selection, of: count, theme: session.theme) : ""
-      text = "row \(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(bar) \(percent)%"
+      text = "row \(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))"
+      if !isShort {
+        let percent = count > 1 ? list.selection * 100 / (count - 1) : 100
+        text += (hasBar ? " " + Self.scrollBar(list.selection, of: count, theme: session.theme) : "") + " \(percent)%"
+      }
     }
     if !marks.isEmpty { text += " \(session.theme.dot) \(marks.count) marked" }
     if let range { text += " \(session.theme.dot) range of \(NumberFormat.count(range.count))" }
@@ -293,6 +308,10 @@ extension TablePane {
         // The changed cells, over the cells that are stored now.
         let (old, new) = (cells(of: edit.old, session), cells(of: edit.new, session))
         for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }
+        // The target of a changed reference is read after the commit.
+        for join in source?.joined ?? [] where old[join.field.description] != new[join.field.description] {
+          look.cells = look.cells.filter { !WorkContext.isPath($0.key, in: join.path) }
+        }
         look.targets = look.targets.filter { look.cells[$0.key] == row.cells[$0.key] }
       }
     } else if let change = changed[identifier] {

@@ -69,7 +69,7 @@ extension TablePane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     arrangeColumns(session)
     if let wanted, list.selection != wanted.selection { self.wanted = nil }
-    adoptComputed(session)
+    adoptDerived(session)
     guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
     guard problem == nil else { return }
     let screen = max(8, frame.rows)

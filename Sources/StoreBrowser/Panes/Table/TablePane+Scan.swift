@@ -27,7 +27,8 @@ extension TablePane {
   private static func isKept(_ row: Row, of source: RowSource) -> Bool {
     guard let filter = source.filter else { return true }
     guard let test = try? RowTest(filter), let document = try? row.record?.document() else { return false }
-    return test.filter.matches(source.adding(to: document))
+    // Only the reader of the rows knows the values of joined columns.
+    return source.joined.isEmpty && test.filter.matches(source.adding(to: document))
   }
 
   /// Requests another order: from an index that has it, otherwise by gathering and sorting keys.

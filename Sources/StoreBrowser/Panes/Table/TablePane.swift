@@ -122,13 +122,17 @@ struct TablePane: ListPane, KeptPane, Equatable {
   func commit(_ session: Session) -> CommitNumber { opened?.commit ?? session.shown }
 
   /// The number of rows of the range or the list, without staged ones.
-  var storedCount: Int { ranks?.count ?? bounds.count }
+  var storedCount: Int { min(ranks?.count ?? bounds.count, source?.limit ?? .max) }
 
-  /// The ranks of the rows of a filter, once all of them are found.
+  /// The ranks of the rows of a filter or a limit, once all of them are found.
   var foundRanks: [Int]? {
+    if source?.limit != nil { return shownRanks }
     guard source?.filter != nil, renewal == nil, let scan, !scan.isRunning, scan.read == scan.total else { return nil }
     return ranks
   }
+
+  /// The ranks of the stored rows, as far as they are known.
+  var shownRanks: [Int] { (0..<storedCount).compactMap(rank(at:)) }
 
   func count(_ session: Session) -> Int { storedCount + insertions(session).count }
 
@@ -259,7 +263,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
   func everything(_ session: Session) -> GatherRequest.Which {
     if !marks.isEmpty { return .identifiers(marks) }
     if let range { return .ranks(range.compactMap(rank(at:))) }
-    return .ranks(ranks ?? Array(bounds))
+    return .ranks(source?.limit == nil ? ranks ?? Array(bounds) : shownRanks)
   }
 
   func footer(_ session: Session) -> [Command] {

@@ -1,0 +1,169 @@
+import DatastoreModel
+import Documents
+
+/// Finds the plan of a view and the names in it that no record has.
+struct QueryRequest: Question {
+  enum Purpose: Sendable { case edit, apply }
+
+  var query: ViewQuery
+  /// The rows as the query wants them.
+  var source: RowSource
+  var commit: CommitNumber
+  var purpose: Purpose
+
+  struct Reply: Sendable {
+    var request: QueryRequest
+    var plan: String
+    var order: OrderRequest.Reply
+    var unknown: UnknownName?
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let plan = try ExplainRequest(source: source, commit: commit).reply(in: context).plan
+    let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
+    let names = RecordQuery(
+      filter: filter, sort: try source.sort.paths + (query.select + query.group).map { ($0, false) })
+    let unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore)
+    return Reply(
+      request: self, plan: plan.text, order: try OrderRequest(source: source, commit: commit).reply(in: context),
+      unknown: unknown.first { !source.derives([$0.path]) })
+  }
+}
+
+extension WorkSlot {
+  static let query = WorkSlot("query")
+}
+
+/// The view as text in the user's editor.
+extension Browser {
+  /// Asks for the plan of the present view, which then opens in the editor.
+  mutating func openQuery() {
+    guard let source = table.source else { return }
+    external = nil
+    ask(viewQuery(of: source), .edit)
+  }
+
+  /// The view of the table as it is shown.
+  private func viewQuery(of source: RowSource) -> ViewQuery {
+    func name(_ path: String) -> String { String(path.drop { $0 == "." }) }
+    var texts: [ViewQuery.Clause: String] = [:]
+    texts[.filter] = source.filter
+    texts[.limit] = source.limit.map { "\($0)" }
+    var order = source.sort
+    if order.isEmpty, let path = session.current?.index(source.index)?.descriptor.documentPath {
+      order = [SortOrder(path: path.description, isDescending: source.isDescending)]
+    }
+    texts[.order] = order.map { name($0.path) + ($0.isDescending ? " desc" : "") }.joined(separator: ", ")
+    let choice = session.columnChoice(source.datastore)
+    if !choice.hidden.isEmpty || !choice.order.isEmpty {
+      texts[.select] = table.visibleColumns(session).compactMap { $0.path.map(name) }.joined(separator: ", ")
+    }
+    return ViewQuery(texts)
+  }
+
+  private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) {
+    guard var source = table.source else { return }
+    (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
+    session.start(
+      .query, QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose), label: "plan")
+  }
+
+  mutating func heard(_ reply: QueryRequest.Reply) {
+    let request = reply.request
+    guard request.source.datastore == table.source?.datastore else { return }
+    guard request.purpose == .apply else {
+      return openEditor(
+        .view(datastore: request.source.datastore), text: request.query.text(),
+        header: [
+          "\(request.source.datastore): what is saved is applied; an empty file cancels",
+          "order FIELD desc, … · select FIELD, … · group FIELD [FIELD] · name NAME keeps it under VIEWS",
+          "plan: \(reply.plan)",
+        ])
+    }
+    let editing = external
+    external = nil
+    if let unknown = reply.unknown {
+      guard let editing else { return session.warn(unknown.sentence) }
+      return reopen(editing, request.query.mistake(unknown))
+    }
+    apply(request.query, reply.order)
+  }
+
+  /// Takes a text from the editor. A mistake opens it again at its place.
+  mutating func queryEdited(_ text: String, _ editing: ExternalEdit) {
+    let (body, _) = Self.withoutComments(text)
+    guard !body.trimmed.isEmpty else { return session.say("an empty file: the view is as it was") }
+    do throws(ViewQuery.Mistake) { ask(try ViewQuery(parsing: body), .apply) } catch {
+      reopen(ExternalEdit(subject: editing.subject, header: editing.header, text: body), error)
+    }
+  }
+
+  private mutating func reopen(_ editing: ExternalEdit, _ mistake: ViewQuery.Mistake) {
+    reopen(editing, editing.text, line: mistake.line, column: mistake.column, reason: mistake.reason)
+  }
+
+  private mutating func apply(_ query: ViewQuery, _ order: OrderRequest.Reply) {
+    guard var source = table.source else { return }
+    // An order that was not changed keeps its index and its range.
+    if query[.order] != viewQuery(of: source)[.order] {
+      let index = query.sort.isEmpty ? nil : order.index.map { $0.isEmpty ? nil : $0 } ?? source.index
+      if index != source.index { source.range = nil }
+      (source.index, source.isDescending) = (index, order.isDescending)
+      source.sort = order.index == nil ? query.sort : []
+    }
+    (source.filter, source.limit) = (query[.filter], query.limit)
+    if let filter = source.filter { remember(filter: filter) }
+    arrange(query.select, in: source.datastore)
+    noteJump()
+    table.show(source, anchor: table.keepingIdentifier())
+    if let name = query[.name] { nameView(name, query) }
+    if !query.group.isEmpty { run(.group, argument: query[.group]) }
+  }
+
+  /// Shows the selected fields in their order and hides the others; without any shows all.
+  private mutating func arrange(_ select: [DocumentPath], in datastore: String) {
+    var choice = session.columnChoice(datastore)
+    let paths = select.map(\.description)
+    choice.hidden = paths.isEmpty ? [] : table.columns.seen.map(\.path).filter { !paths.contains($0) }
+    if !paths.isEmpty { choice.order = paths }
+    session.remembered.columns[datastore] = choice.isDefault ? nil : choice
+    session.intend(.remember)
+  }
+
+  /// Keeps a view under a name.
+  mutating func nameView(_ name: String, _ query: ViewQuery? = nil) {
+    guard let source = table.source else { return }
+    let query = query ?? viewQuery(of: source)
+    let text = query.text(without: ViewQuery.Clause.allCases.filter { $0 == .name || query[$0] == nil })
+    let filter = query[.filter].map { "where   \($0)\n" } ?? ""
+    session.remembered.views.removeAll { $0.name == name && $0.datastore == source.datastore }
+    session.remembered.views.append(
+      NamedView(
+        name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text == filter ? nil : text))
+    session.intend(.remember)
+    session.say("view \(name): \(query[.filter] ?? text.replacing("\n", with: " ").trimmed)")
+  }
+
+  /// Shows a named view of the open datastore.
+  mutating func show(_ view: NamedView) {
+    noteJump()
+    guard let text = view.query, let query = try? ViewQuery(parsing: text) else { return table.setFilter(view.filter) }
+    ask(query, .apply)
+  }
+}
+
+extension CommandTable {
+  static let queries: [CommandEntry] = [
+    row(
+      .query, ["g q"], "edit the view as text in $EDITOR", "query", .table, verb: "records",
+      "Opens the view of the table as text in $VISUAL or $EDITOR: condition, order, selected fields, group and limit, with the "
+        + "plan as a comment. What is saved is applied. A mistake opens the text again at its line. With `name` the view is "
+        + "kept under VIEWS. An empty file cancels.", in: [.table], unless: .withoutDatastore
+    ) { browser, _ in browser.openQuery() }
+  ]
+}
+
+extension Command {
+  package static let query: Command = "query"
+}

@@ -1,0 +1,184 @@
+import DatastoreModel
+import Documents
+
+/// Columns with fields of the record to which a field leads: `countrycode name, population` shows `Country.name` and
+/// `Country.population`.
+struct Join: Hashable, Sendable {
+  /// As it is typed and kept.
+  let text: String
+  /// The first part of the columns' names.
+  let name: String
+  /// The field that leads to the other record.
+  let field: DocumentPath
+  /// The datastore of the other record.
+  let target: String
+  /// The shown fields of the other record; their last parts end the columns' names.
+  let fields: [DocumentPath]
+
+  /// The largest number of fields, which is the largest number of an object's members that have columns of their own.
+  static let limit = 8
+
+  var path: DocumentPath { DocumentPath([.member(name)]) }
+
+  /// Reads `FIELD FIELD, …` or `NAME = FIELD FIELD, …`; without a name the columns have that of the target.
+  init(parsing text: String, of descriptor: DatastoreDescriptor, _ naming: Naming) throws(ModelError) {
+    self.text = text.trimmed
+    let (given, rest) = text.splitOutsideQuotes(at: "=") ?? ("", text.trimmed)
+    let lead = rest.prefix { !$0.isWhitespace }
+    func refuse(_ word: some StringProtocol, _ reason: String) -> ModelError {
+      let place = text.firstRange(of: String(word)).map { text.distance(from: text.startIndex, to: $0.lowerBound) } ?? 0
+      return .invalid(text: text, column: place + 1, reason: reason)
+    }
+    field = try WorkContext.path(lead.hasPrefix(".") ? String(lead) : ".\(lead)")
+    guard let target = naming.fields(of: descriptor).target(of: field) else {
+      throw refuse(lead, "\(field.shortText) leads to no datastore; :reference \(field.shortText) DATASTORE says where")
+    }
+    self.target = target
+    name = given.isEmpty ? target : given
+    var fields: [DocumentPath] = []
+    for part in rest.dropFirst(lead.count).split(separator: ",").map({ String($0).trimmed }) where !part.isEmpty {
+      let path = try WorkContext.path(part.hasPrefix(".") ? part : ".\(part)")
+      guard !fields.contains(where: { $0.components.lastMember == path.components.lastMember }) else {
+        throw refuse(part, "\(part) is there already")
+      }
+      fields.append(path)
+    }
+    guard (1...Self.limit).contains(fields.count) else {
+      throw refuse(lead, "from one to \(Self.limit) fields of \(target) follow, as in \(lead) name, population")
+    }
+    self.fields = fields
+  }
+}
+
+/// The joined and computed fields of a table's records, as one piece of work reads them. Each record that is joined is read once.
+final class DerivedFields {
+  private let source: RowSource
+  private let targets: LabelReader
+  private var known: [Reference: [Document]] = [:]
+
+  private struct Reference: Hashable {
+    var join: Int
+    var value: Document
+  }
+
+  /// The joined records whose fields are kept.
+  private static let keptRecords = 100_000
+
+  init(_ source: RowSource, at commit: CommitNumber, in context: WorkContext) {
+    self.source = source
+    targets = LabelReader(context: context, commit: commit, naming: Naming())
+  }
+
+  /// Returns a record with its joined fields, then its computed ones. A field is null if the record that the value names, or the field in
+  /// it, is missing.
+  func adding(to document: Document) throws(ModelError) -> Document { source.adding(to: try joining(document)) }
+
+  func cells(of document: Document) throws(ModelError) -> [(path: String, value: ValueText)] {
+    source.cells(of: try joining(document))
+  }
+
+  private func joining(_ document: Document) throws(ModelError) -> Document {
+    var whole = document
+    for (number, join) in source.joined.enumerated() {
+      let values = try values(of: number, at: document[join.field] ?? .null)
+      let members = zip(join.fields, values).map { Document.Member($0.components.lastMember ?? "", $1) }
+      whole = (try? whole.setting(join.path, to: .object(members))) ?? whole
+    }
+    return whole
+  }
+
+  private func values(of number: Int, at value: Document) throws(ModelError) -> [Document] {
+    let (join, reference) = (source.joined[number], Reference(join: number, value: value))
+    if let found = known[reference] { return found }
+    var document: Document?
+    if let datastore = try targets.datastore(join.target), let identifier = datastore.identifier(namedBy: value) {
+      document = try datastore.record(identifier).flatMap { try? $0.document() }
+    }
+    let values = join.fields.map { document?[$0] ?? .null }
+    if known.count == Self.keptRecords { known = [:] }
+    known[reference] = values
+    return values
+  }
+}
+
+/// Checks that the records of a target have the fields of a join.
+struct JoinRequest: Question {
+  var source: RowSource
+  var join: Join
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var request: JoinRequest
+    var unknown: UnknownName?
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let query = RecordQuery(sort: join.fields.map { ($0, false) })
+    let target = try context.datastore(join.target, at: commit)
+    return Reply(request: self, unknown: try query.unknownNames(in: target).first)
+  }
+}
+
+extension WorkSlot {
+  static let join = WorkSlot("join")
+}
+
+extension Browser {
+  /// `FIELD FIELD, …` adds columns or changes them, `NAME` takes them away with the filter and the orders that need them.
+  mutating func joinColumns(_ text: String) {
+    guard let source = table.source, let descriptor = session.current?.descriptor else { return }
+    let text = text.trimmed
+    guard text.contains(where: \.isWhitespace) else {
+      guard let join = source.joined.first(where: { $0.name == text }) else {
+        let names = source.joined.map(\.name).joined(separator: ", ")
+        return session.warn("nothing is joined as \(text)\(names.isEmpty ? "" : "; there are \(names)")")
+      }
+      keep(source.joined.filter { $0 != join }, in: source.datastore, without: join.path)
+      return session.say("the columns of \(text) are gone\(goneWith(join.path))")
+    }
+    do throws(ModelError) {
+      let join = try Join(parsing: text, of: descriptor, session.naming)
+      session.start(.join, JoinRequest(source: source, join: join, commit: session.shown))
+    } catch { session.complain(error) }
+  }
+
+  mutating func joined(_ reply: JoinRequest.Reply) {
+    let (source, join) = (reply.request.source, reply.request.join)
+    guard table.source?.datastore == source.datastore else { return }
+    if let unknown = reply.unknown { return session.warn("not joined: \(join.target) has \(unknown.sentence)") }
+    let name = "NAME = \(join.text) gives another name"
+    if let other = source.joined.first(where: { $0.name == join.name && $0.field != join.field }) {
+      return session.warn("\(other.field.shortText) is joined as \(join.name) already; \(name)")
+    }
+    let isKnown = table.columns.seen.contains { WorkContext.isPath($0.path, in: join.path) }
+    if isKnown, !source.joined.contains(where: { $0.name == join.name }) {
+      return session.warn("the records have a field \(join.name); \(name)")
+    }
+    keep(source.joined.filter { $0.name != join.name } + [join], in: source.datastore)
+    session.say("joined: \(join.field.shortText) leads to \(join.target)")
+  }
+
+  private mutating func keep(_ joined: [Join], in datastore: String, without path: DocumentPath? = nil) {
+    var choice = session.columnChoice(datastore)
+    if let path { choice.forget(path) }
+    choice.joined = joined.isEmpty ? nil : joined.map(\.text)
+    session.remembered.columns[datastore] = choice.isDefault ? nil : choice
+    session.intend(.remember)
+  }
+}
+
+extension CommandTable {
+  static let joinedColumns: [CommandEntry] = [
+    row(
+      .join, [], "join columns of another datastore", "join", .table, argument: .init("FIELD FIELD, …"),
+      "Adds columns with fields of the record to which a field leads: `:join countrycode name, population`. Null stands where "
+        + "that record or its field is missing. `home = countrycode name` calls the column `home.name`. They can be sorted, "
+        + "filtered and grouped by, which reads all records, and are exported. NAME alone takes them away.",
+      in: [.table], unless: .withoutDatastore
+    ) { browser, argument in browser.joinColumns(argument ?? "") }
+  ]
+}
+
+extension Command {
+  package static let join: Command = "join"
+}

@@ -1,0 +1,115 @@
+import Documents
+import StorageEngine
+import TerminalKit
+import Testing
+
+@testable import DatastoreModel
+@testable import StoreBrowser
+
+@Suite("The foot, titles and small help")
+struct FootTests {
+  private static let sizes = [
+    Size(columns: 80, rows: 24), Size(columns: 120, rows: 40), Size(columns: 160, rows: 48),
+  ]
+
+  @Test("the foot is one line with keys at the left and the state at the right, in every pane", arguments: sizes)
+  func oneLine(size: Size) throws {
+    for keys in ["", "1", "3", "5", "g H", "M", "7", "F", "g b", "g d", "?"] {
+      let driver = Driver(try Sample.store(), size: size, start: .init(datastore: "City"))
+      driver.press(keys)
+      driver.browser.session.notice = nil
+      let last = driver.lines[size.rows - 1], above = driver.lines[size.rows - 2]
+      #expect(last.hasPrefix(" ") && last.contains("?") || last.contains("Esc"), "\(keys): \(last)")
+      let isBorder = above.contains("─") || above.contains("━")
+      #expect(isBorder, "\(keys): the panes reach down to the foot\n\(driver.screen)")
+      let drawn = driver.browser.footerKeys().map { "\($0.keys) \($0.short)" }.joined(separator: "  ")
+      #expect(last.dropFirst().hasPrefix(drawn), "\(keys): \(last)")
+      if size.columns >= 100 { #expect(last.trimmed.hasSuffix("B"), "\(keys): \(last)") }
+    }
+  }
+
+  @Test("the state says what is staged beside the keys that go on; a message takes the line for as long as it is new")
+  func states() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("d d")
+    #expect(driver.status.contains("staged: delete 611717") && driver.status.trimmed.hasSuffix("staged ~0 +0 -1"))
+    driver.press("j")
+    #expect(
+      driver.status.trimmed.hasSuffix("staged ~0 +0 -1") && driver.status.contains("w commit"), "\(driver.status)")
+    driver.press("Space")
+    #expect(driver.status.contains("j move"), "\(driver.status)")
+    driver.press("k")
+    #expect(driver.status.contains("j move") || driver.status.contains("marked"), "\(driver.status)")
+  }
+
+  @Test("a title says the datastore and its order; what narrows the rows is in the foot of the table")
+  func titles() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 40), start: .init(datastore: "City"))
+    try driver.play(":filter countrycode = \"JP\"")
+    try driver.play(":sort timezone")
+    #expect(
+      driver.lines[1].contains("2 City by timezone ━") && !driver.lines[1].contains("filter"), "\(driver.lines[1])")
+    let foot = try #require(driver.lines.last { $0.contains(" of 4 ") && $0.contains("row") })
+    #expect(foot.contains("filter countrycode = \"JP\" · "), "\(foot)")
+  }
+
+  @Test("the history shows a day once with its times under it, and authors if there are two")
+  func history() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 200, rows: 40), start: .init(datastore: "City")) {
+      $0.time = TimeText { time in Int(1_795_166_042 - time / 1_000_000_000) }
+    }
+    driver.press("g H")
+    let rows = driver.lines.dropFirst().filter { $0.contains("import ") && $0.contains("#") }
+    #expect(rows.count == 4 && rows.first?.contains("today 09:14") == true, "\(driver.screen)")
+    #expect(rows.dropFirst().allSatisfy { $0.contains("           09:14") }, "\(rows)")
+    #expect(rows.allSatisfy { !$0.contains("tests") }, "all are of one program")
+    #expect(TimeText.utc.under(nil, Sample.now - 86_400_000_000_000, now: Sample.now) == "2026-11-19 16:00")
+  }
+
+  @Test("a bad value is told while it is typed, and goes when it is good")
+  func live() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("l l l e")
+    driver.type("x")
+    #expect(driver.shows("not an integer"), "\(driver.screen)")
+    driver.press("Backspace")
+    #expect(!driver.shows("not an integer"))
+    driver.press("^u")
+    driver.type("12")
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.totals.updated == 1)
+  }
+
+  @Test("a reference is chosen from the records of its datastore by a few letters, another value from those seen")
+  func choosing() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    try driver.play(": reference countrycode Country")
+    while driver.browser.table.selectedPath(driver.browser.session) != ".countrycode" { driver.press("l") }
+    driver.press("C")
+    #expect(driver.shows("Switzerland") && driver.shows("Japan"), "\(driver.screen)")
+    driver.type("Jap")
+    driver.press("Enter")
+    let edit = try #require(driver.browser.session.staged.edits.values.first)
+    let document = try #require(edit.new.flatMap { try? RecordCoding.json.document(of: $0.bytes) })
+    #expect(document[member: "countrycode"] == .string("JP"), "\(driver.screen)")
+    driver.press("j l")
+    while driver.browser.table.selectedPath(driver.browser.session) != ".timezone" { driver.press("l") }
+    driver.press("C")
+    driver.type("zurich")
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.totals.updated == 2, "\(driver.screen)")
+  }
+
+  @Test("e with marked records sets the field in all of them, after a preview")
+  func marked() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.press("Space Space Space l l l e")
+    #expect(driver.status.contains("set population = ") && driver.keys.contains("3 marked records"), "\(driver.screen)")
+    driver.type("population + 1")
+    driver.press("Enter")
+    #expect(driver.shows("3 records") && driver.browser.session.staged.isEmpty, "\(driver.screen)")
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.totals.updated == 3)
+  }
+}

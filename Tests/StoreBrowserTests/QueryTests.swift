@@ -1,0 +1,124 @@
+import Documents
+import StorageEngine
+import TerminalKit
+import Testing
+
+@testable import DatastoreModel
+@testable import StoreBrowser
+
+@Suite("The view as text")
+struct QueryTests {
+  private func driver(_ steps: String...) throws -> Driver {
+    let driver = Driver(try Sample.store(), size: Size(columns: 140, rows: 30), start: .init(datastore: "City"))
+    for step in steps { try driver.play(step) }
+    return driver
+  }
+
+  private func save(_ driver: Driver, _ change: (String) -> String) {
+    driver.tell(.editorClosed(EditorOutcome(text: change(driver.editorRequest?.text ?? ""))))
+  }
+
+  private func identifiers(_ driver: Driver) -> [String] {
+    let table = driver.browser.table
+    return (0..<table.storedCount).compactMap { table.row(at: $0)?.entry.identifier.description }
+  }
+
+  private func population(_ city: Document) -> Int {
+    if case .number(let number)? = city[member: "population"] { Int(number.text) ?? 0 } else { 0 }
+  }
+
+  @Test(
+    "it opens with the condition, the order and the limit, and with its plan as a comment; saved as it is, nothing changes"
+  )
+  func opens() throws {
+    let driver = try driver(":filter population > 150000", ":sort population desc", "keys g q")
+    let text = try #require(driver.editorRequest?.text)
+    #expect(text.contains("\nwhere   population > 150000\n") && text.contains("\norder   population desc\n"), "\(text)")
+    #expect(text.contains("// plan: INDEX population") && text.hasPrefix("// City: "), "\(text)")
+    let before = (driver.browser.table.source, identifiers(driver))
+    save(driver) { $0 }
+    #expect(driver.browser.table.source == before.0 && identifiers(driver) == before.1)
+    driver.press("g q")
+    save(driver) { _ in "\n" }
+    #expect(driver.status.contains("the view is as it was") && driver.browser.table.source == before.0)
+  }
+
+  @Test("what is saved is applied: condition, order, selected fields and limit, as in a loop over the records")
+  func applies() throws {
+    let driver = try driver("keys g q")
+    save(driver) { _ in
+      """
+      where countrycode != "CH"
+      order population desc, name
+      select population, name
+      limit 3
+      """
+    }
+    let cities = try Sample.cityList(of: try Sample.store())
+    let expected = cities.filter { $0.1[member: "countrycode"] != .string("CH") }
+      .sorted { population($0.1) > population($1.1) }.prefix(3).map(\.0)
+    #expect(identifiers(driver) == expected, "\(driver.screen)")
+    #expect(driver.browser.table.visibleColumns(driver.browser.session).compactMap(\.path) == [".population", ".name"])
+    #expect(driver.shows("limit 3") && driver.shows(" of 3 "), "\(driver.screen)")
+    try driver.play(":group countrycode")
+    let groups = try #require(driver.browser.panes[GroupPane.self].reply).groups
+    #expect(
+      groups.map { "\($0.cells[0].searchText) \($0.cells[1].compactJSON)" } == ["JP 3"],
+      "the groups are of the shown rows")
+    driver.press("Esc g q")
+    #expect(driver.editorRequest?.text.contains("select  population, name\n") == true)
+    save(driver) { _ in "group countrycode population\n" }
+    #expect(driver.shows("City by countrycode") && driver.shows("figures of population"), "\(driver.screen)")
+    driver.press("Esc")
+    #expect(driver.browser.table.storedCount == 10 && driver.browser.table.source?.limit == nil)
+    driver.press("U")
+    #expect(driver.browser.table.storedCount == 3)
+  }
+
+  @Test(
+    "a mistake is told with its line and column, and the editor opens again at it with the text as it was",
+    arguments: [
+      ("where population >\n", 1, "expected"), ("order name\nwhere nmae = 5\n", 2, "no field nmae; did you mean name?"),
+      ("order name sideways\n", 1, "“sideways” is no direction"), ("limit few\n", 1, "“few” is no number of rows"),
+      ("select name\n\nwher name = 1\n", 3, "did you mean where?"), ("limit 1\nlimit 2\n", 2, "two lines with limit"),
+      ("group a b c\n", 1, "groups are by one field"), ("select .[\n", 1, "is no field"),
+    ])
+  func mistakes(text: String, line: Int, words: String) throws {
+    let driver = try driver("keys g q")
+    let before = driver.browser.table.source
+    save(driver) { _ in text }
+    #expect(driver.status.contains("line \(line), column") && driver.status.contains(words), "\(driver.status)")
+    let again = try #require(driver.editorRequest)
+    #expect(again.text.hasSuffix(text) && again.text.contains(words) && again.text.hasPrefix("// line \(line)"))
+    let marked = again.text.split(separator: "\n", omittingEmptySubsequences: false)[again.line - 1]
+    #expect(marked == text.split(separator: "\n", omittingEmptySubsequences: false)[line - 1])
+    #expect(driver.browser.table.source == before)
+    save(driver) { _ in "// done\nwhere population > 1M\n" }
+    #expect(driver.browser.table.source?.filter == "population > 1M")
+  }
+
+  @Test("a name keeps the view under VIEWS, from where all of it comes back")
+  func named() throws {
+    let driver = try driver("keys g q")
+    save(driver) { _ in "where population > 150000\norder name\nlimit 2\nname two\n" }
+    #expect(driver.browser.session.remembered.views.map(\.name) == ["two"])
+    let shown = identifiers(driver)
+    #expect(shown.count == 2)
+    driver.press("g q")
+    save(driver) { _ in "order population\n" }
+    #expect(identifiers(driver).count == 10)
+    driver.press("^p")
+    driver.type("two")
+    driver.press("Enter")
+    #expect(identifiers(driver) == shown, "\(driver.screen)")
+    try driver.play(":view again")
+    #expect(driver.browser.session.remembered.views.last?.query?.contains("limit   2") == true)
+  }
+
+  @Test("an editor that fails changes nothing")
+  func failure() throws {
+    let driver = try driver(":filter population > 1M", "keys g q")
+    driver.tell(.editorClosed(EditorOutcome(text: nil, problem: "vi is not there")))
+    #expect(driver.status.contains("vi is not there") && driver.browser.table.source?.filter == "population > 1M")
+  }
+}
