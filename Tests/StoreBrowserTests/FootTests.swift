@@ -50,7 +50,7 @@ struct FootTests {
     #expect(
       driver.lines[1].contains("2 City by timezone ━") && !driver.lines[1].contains("filter"), "\(driver.lines[1])")
     let foot = try #require(driver.lines.last { $0.contains(" of 4 ") && $0.contains("row") })
-    #expect(foot.contains("filter countrycode = \"JP\" · "), "\(foot)")
+    #expect(foot.contains("countrycode = \"JP\" · INDEX countrycode"), "\(foot)")
   }
 
   @Test("the history shows a day once with its times under it, and authors if there are two")

@@ -102,7 +102,7 @@ struct LiveFilterTests {
     driver.type("population > 1000000")
     driver.press("Enter")
     driver.resize(Size(columns: 160, rows: 40))
-    #expect(driver.shows("INDEX population · 4 records"))
+    #expect(driver.shows("population > 1000000 · INDEX population"), "\(driver.screen)")
   }
 
   @Test("Tab walks fields, operators and values that are there; Enter takes what it chose, and submits only then")

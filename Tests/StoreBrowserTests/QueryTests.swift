@@ -59,7 +59,7 @@ struct QueryTests {
       .sorted { population($0.1) > population($1.1) }.prefix(3).map(\.0)
     #expect(identifiers(driver) == expected, "\(driver.screen)")
     #expect(driver.browser.table.visibleColumns(driver.browser.session).compactMap(\.path) == [".population", ".name"])
-    #expect(driver.shows("limit 3") && driver.shows(" of 3 "), "\(driver.screen)")
+    #expect(driver.shows("limit 3") && driver.shows(" of 3 · "), "\(driver.screen)")
     try driver.play(":group countrycode")
     let groups = try #require(driver.browser.panes[GroupPane.self].reply).groups
     #expect(

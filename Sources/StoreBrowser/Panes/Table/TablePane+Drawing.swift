@@ -113,7 +113,7 @@ extension TablePane {
 
   private static let leastOfFilter = 12
 
-  /// The foot: the conditions and the plan, then the selected row and the marks. If there is too little room, the parts
+  /// The foot: the selected row and the marks, then the conditions and the plan. If there is too little room, the parts
   /// that the user sees elsewhere too are left out first, then the middle of the filter. The plan and the row stay.
   private func footer(frame: PaneFrame, _ session: Session) -> String {
     guard opened != nil, let source else { return "" }
@@ -128,7 +128,7 @@ extension TablePane {
       let isCounted = isShort && source.limit == nil && scan?.isRunning == false
       let standing = isCounted ? source.filter.flatMap { _ in scan?.plan } : filterStanding(session)
       let row = place(isShort: isShort, hasBar: frame.columns >= 70, session)
-      return [isShort ? nil : age, range, filter, standing, sort, limit, row].compactMap {
+      return [row, isShort ? nil : age, range, filter, standing, limit, sort].compactMap {
         $0?.isEmpty == true ? nil : $0
       }
       .joined(separator: separator)
