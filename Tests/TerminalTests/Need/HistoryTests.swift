@@ -48,7 +48,7 @@ struct HistoryTests {
     try browser.press("r")
     try browser.press("Esc Esc Esc")
     browser.expectNot("AS OF")
-    browser.expect("staged: ~1", "→ 2700000")
+    browser.expect("staged ~1", "→ 2700000")
     try browser.press("w")
     try browser.press("Enter Enter")
     browser.expect("committed #6")

@@ -52,7 +52,7 @@ struct TableTests {
     try browser.press("f")
     try browser.type("population > 1000000 and name ^= \"M\"")
     try browser.press("Enter")
-    browser.expect("Mogadishu", "Mosul", "popula", "8 records")
+    browser.expect("Mogadishu", "Mosul", "popula", "row 1 of 8")
     browser.expectNot("Hargeysa")
     try browser.press("Esc")
     browser.expect("of 300")
@@ -62,7 +62,7 @@ struct TableTests {
     browser.expect("✗", "^")
     // The list of values goes first, then the line.
     try browser.press("Esc Esc l l &")
-    browser.expect("INDEX country · 10 records")
+    browser.expect("of 10 · ", "INDEX country")
     browser.expectNot(" IR ")
     try browser.press("Esc f")
     try browser.type("!countrycode = \"IR\"")
