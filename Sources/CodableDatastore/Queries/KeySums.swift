@@ -72,9 +72,12 @@ struct KeySums: Sendable {
   }
 
   /// Adds the entries of a range. Returns nil if a term is not an integer, or if an entry cannot be taken apart.
-  func adding(_ entries: TypedEntries, in ranks: Range<Int>, _ tiers: KeyTiers) throws -> KeySums? {
-    var (result, isWhole) = (self, true)
-    var entry = [KeyValue](repeating: .null, count: tiers.count)
+  ///
+  /// - Parameter keys: as many as `tiers` reads.
+  func adding(
+    _ entries: TypedEntries, in ranks: Range<Int>, _ tiers: KeyTiers, into keys: [KeyValue]
+  ) throws -> KeySums? {
+    var (result, isWhole, entry) = (self, true, keys)
     try throwingEntryErrors {
       try entries.forEachValue(in: ranks) { value, count in
         isWhole = tiers.read(value, into: &entry) && result.add(entry, times: count)
@@ -93,14 +96,14 @@ extension CoveringIndex {
   func sums(isGrouped: Bool) async throws -> [(row: Row, sums: ArraySlice<_IntegerSum>)]? {
     let places = values.keyPlaces
     let none = KeySums(by: isGrouped ? places[0] : nil, of: Array(places.dropFirst(isGrouped ? 1 : 0)))
-    let (entries, tiers) = (entries, tiers)
+    let (entries, tiers, keys) = (entries, tiers, values.keys)
     // A server is asked by one.
     let workers = entries.tree.isServed ? 1 : ProcessInfo.processInfo.activeProcessorCount
     let size = max(4_096, ranges.reduce(0) { $0 + $1.count } / workers + 1)
     let sums = try await withThrowingTaskGroup(of: KeySums?.self) { group in
       for range in ranges {
         for start in stride(from: range.lowerBound, to: range.upperBound, by: size) {
-          group.addTask { try none.adding(entries, in: start..<min(start + size, range.upperBound), tiers) }
+          group.addTask { try none.adding(entries, in: start..<min(start + size, range.upperBound), tiers, into: keys) }
         }
       }
       var sums = Optional(none)
