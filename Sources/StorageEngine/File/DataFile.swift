@@ -214,8 +214,7 @@ final class DataFile: Sendable {
   private func patched(
     _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?, _ isCached: Bool
   ) throws(StorageError) -> NodeView {
-    // Without the feature, programs that know no deltas would read the store, too.
-    guard header.has(.nodeDeltas) else { throw .damaged(what: "tree node", offset: pointer.offset) }
+    // Also if the header names no deltas: a salvage does not know the features of a file whose first page is lost.
     let delta = try NodeDelta(bytes, offset: pointer.offset)
     var baseBlock: MemoryBlock?
     let base = try storedBytes(of: delta.base, keeping: &baseBlock)

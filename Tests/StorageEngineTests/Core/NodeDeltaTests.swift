@@ -80,19 +80,6 @@ struct NodeDeltaTests {
     #expect(store.counts.nodeBytesWritten * 2 < whole.counts.nodeBytesWritten)
   }
 
-  @Test("a delta in a file whose header does not name deltas is damage")
-  func unnamed() throws {
-    let (store, _) = try DeltaSample.history(DeltaSample.options(), on: MemoryDisk())
-    let file = store.publication.current.file
-    var header = file.header
-    header.requiredFeatures &= ~StoreFeature.nodeDeltas.rawValue
-    let old = try DataFile(reading: file.file, header, to: file.end)
-    for (delta, base) in try DeltaSample.deltas(store).prefix(20) {
-      #expect(try old.node(at: base).view.count == file.node(at: base).view.count)
-      #expect(throws: StorageError.damaged(what: "tree node", offset: delta.offset)) { try old.node(at: delta) }
-    }
-  }
-
   @Test("the same work makes the same bytes")
   func deterministic() throws {
     func data() throws -> [UInt8]? {
