@@ -67,7 +67,7 @@ struct FootTests {
     #expect(TimeText.utc.under(nil, Sample.now - 86_400_000_000_000, now: Sample.now) == "2026-11-19 16:00")
   }
 
-  @Test("a bad value is told while it is typed, and goes when it is good")
+  @Test("the fault of a bad value is shown while it is typed, and goes when the value is good")
   func live() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
     driver.press("l l l e")

@@ -107,7 +107,7 @@ struct JoiningTests {
     #expect(driver.browser.session.columnChoice("City").joined != nil)
   }
 
-  @Test("what cannot be joined is told")
+  @Test("what cannot be joined is refused with the reason")
   func refusals() throws {
     let driver = try driver(try Sample.store(), ":join countrycode name")
     for (text, words) in [

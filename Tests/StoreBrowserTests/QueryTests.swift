@@ -76,7 +76,7 @@ struct QueryTests {
   }
 
   @Test(
-    "a mistake is told with its line and column, and the editor opens again at it with the text as it was",
+    "a mistake is shown with its line and column, and the editor opens again at it with the text as it was",
     arguments: [
       ("where population >\n", 1, "expected"), ("order name\nwhere nmae = 5\n", 2, "no field nmae; did you mean name?"),
       ("order name sideways\n", 1, "“sideways” is no direction"), ("limit few\n", 1, "“few” is no number of rows"),

@@ -87,9 +87,10 @@ struct CommitCopy {
     _ bytes: inout LiveBytes
   ) throws(StorageError) {
     let dictionary = copy.target.dictionaries?[name]
-    // A tree that was there before has few new values.
+    // A tree that was there before has few new values. One that the app orders would be held in memory twice.
     let ahead = dictionary.flatMap { dictionary in
-      before == nil ? ValuesAhead(of: difference(nil, entry.root, entry.order), by: dictionary, in: copy) : nil
+      before == nil && entry.order == .bytes
+        ? ValuesAhead(of: difference(nil, entry.root, entry.order), by: dictionary, in: copy) : nil
     }
     // Deletes that came or went, by key. Without a state before there are only new ones, and none need be remembered.
     var deletes: [Bytes: Difference] = [:]

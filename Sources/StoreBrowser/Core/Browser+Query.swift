@@ -127,8 +127,7 @@ extension Browser {
     let paths = select.map(\.description)
     choice.hidden = paths.isEmpty ? [] : table.columns.seen.map(\.path).filter { !paths.contains($0) }
     if !paths.isEmpty { choice.order = paths }
-    session.remembered.columns[datastore] = choice.isDefault ? nil : choice
-    session.intend(.remember)
+    session.arrange(choice, of: datastore)
   }
 
   /// Keeps a view under a name.

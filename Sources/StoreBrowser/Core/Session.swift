@@ -143,6 +143,12 @@ struct Session: Sendable {
     return choice
   }
 
+  /// Arranges the columns of a datastore, which is remembered.
+  mutating func arrange(_ choice: ColumnChoice, of datastore: String) {
+    remembered.columns[datastore] = choice.isDefault ? nil : choice
+    intend(.remember)
+  }
+
   /// A record's identifier, with the record's label if it is known.
   func name(of place: RecordPlace) -> String {
     StoreBrowser.named(place.identifier, looking.named?.place == place ? looking.named?.label : nil)

@@ -58,11 +58,7 @@ extension Browser {
     guard let (now, before) = viewChanges.takeBack() else {
       return session.warn("nothing of this view was changed")
     }
-    if now.columns != before.columns {
-      session.remembered.columns[before.source.datastore] =
-        before.columns.isDefault ? nil : before.columns
-      session.intend(.remember)
-    }
+    if now.columns != before.columns { session.arrange(before.columns, of: before.source.datastore) }
     if now.source != before.source { table.show(before.source, anchor: table.keepingIdentifier()) }
     session.say("taken back: \(now.change(from: before))")
   }

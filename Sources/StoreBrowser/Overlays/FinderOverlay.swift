@@ -269,8 +269,7 @@ extension Browser {
     if let datastore = session.datastore, session.columnChoice(datastore).hidden.contains(path) {
       var choice = session.columnChoice(datastore)
       choice.hidden.removeAll { $0 == path }
-      session.remembered.columns[datastore] = choice
-      session.intend(.remember)
+      session.arrange(choice, of: datastore)
     }
     let columns = table.visibleColumns(session)
     let place = columns.firstIndex { $0.path == path } ?? columns.firstIndex { $0.source == .key }

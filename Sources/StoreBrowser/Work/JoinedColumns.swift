@@ -61,8 +61,11 @@ final class DerivedFields {
     var value: Document
   }
 
-  /// The joined records whose fields are kept.
-  private static let keptRecords = 100_000
+  /// The length of the kept fields as JSON, of each record at least that of a small one.
+  private var knownBytes = 0
+
+  private static let mostBytes = 8 << 20
+  private static let leastOfRecord = 64
 
   init(_ source: RowSource, at commit: CommitNumber, in context: WorkContext) {
     self.source = source
@@ -95,8 +98,9 @@ final class DerivedFields {
       document = try datastore.record(identifier).flatMap { try? $0.document() }
     }
     let values = join.fields.map { document?[$0] ?? .null }
-    if known.count == Self.keptRecords { known = [:] }
+    if knownBytes > Self.mostBytes { (known, knownBytes) = ([:], 0) }
     known[reference] = values
+    knownBytes += max(Self.leastOfRecord, values.reduce(0) { $0 + $1.json(.compact).count })
     return values
   }
 }
@@ -162,8 +166,7 @@ extension Browser {
     var choice = session.columnChoice(datastore)
     if let path { choice.forget(path) }
     choice.joined = joined.isEmpty ? nil : joined.map(\.text)
-    session.remembered.columns[datastore] = choice.isDefault ? nil : choice
-    session.intend(.remember)
+    session.arrange(choice, of: datastore)
   }
 }
 

@@ -242,8 +242,7 @@ extension TablePane {
       column += command == .columnLeft ? -1 : 1
     default: return
     }
-    session.remembered.columns[source.datastore] = choice.isDefault ? nil : choice
-    session.intend(.remember)
+    session.arrange(choice, of: source.datastore)
   }
 }
 

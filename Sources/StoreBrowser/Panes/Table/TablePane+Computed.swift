@@ -80,8 +80,7 @@ extension Browser {
   private mutating func keep(_ columns: [Assignment], _ choice: ColumnChoice, in datastore: String) {
     var choice = choice
     choice.computed = columns.isEmpty ? nil : columns.map(\.text)
-    session.remembered.columns[datastore] = choice.isDefault ? nil : choice
-    session.intend(.remember)
+    session.arrange(choice, of: datastore)
   }
 
   /// Takes away the filter and the orders that need a column that is gone, and says so.

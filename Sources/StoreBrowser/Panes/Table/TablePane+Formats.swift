@@ -76,8 +76,7 @@ extension Browser {
     guard let datastore = table.source?.datastore else { return }
     var choice = session.columnChoice(datastore)
     choice.formats = (choice.formats ?? [:]).merging([path: format.rawValue]) { $1 }
-    session.remembered.columns[datastore] = choice
-    session.intend(.remember)
+    session.arrange(choice, of: datastore)
     session.say("\(path): \(format.title)")
   }
 }
