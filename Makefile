@@ -42,7 +42,7 @@ $(ARCHIVES):
 	  path=$$(clang -print-file-name=$$name) && [ -e "$$path" ] && ln -sf "$$path" $@ || true; \
 	done
 
-test: requirements ## runs every test; STRATA_PART=StorageEngineTests,… builds and runs those test targets only
+test: requirements ## runs every test; STRATA_PART=StrataEngineTests,… builds and runs those test targets only
 	@Scripts/require postgresql
 	$(SWIFT) build --build-tests
 	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/test.log; status=$$?; Scripts/test-report .build/test.log; exit $$status'
@@ -54,7 +54,7 @@ install: build ## installs the program, its manual and its completions below PRE
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(RELEASE)/strata $(DESTDIR)$(PREFIX)/bin/strata
 	strip $(DESTDIR)$(PREFIX)/bin/strata
-	install -m 644 Sources/Atlas/Resources/* $(SHARE)/strata/
+	install -m 644 Sources/StrataAtlas/Resources/* $(SHARE)/strata/
 	$(RELEASE)/strata man strata.1 > $(SHARE)/man/man1/strata.1
 	$(RELEASE)/strata man strata.5 > $(SHARE)/man/man5/strata.5
 	$(RELEASE)/strata completions bash > $(SHARE)/bash-completion/completions/strata
@@ -106,7 +106,7 @@ CHECKED = -c release -Xswiftc -enable-testing
 # with killed processes. Each part prints its seed. STRATA_SEED=… and STRATA_MONKEY_SEED=… repeat a run.
 soak: requirements ## runs the long random tests; STRATA_SOAK=SECONDS for the engine's part (600)
 	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --no-parallel \
-	  --filter "SoakTests|StorageEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
+	  --filter "SoakTests|StrataEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
 	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter RandomWalkTests
 	for seed in 1 2 3 4 5 6 7 8; do STRATA=$$PWD/.build/checked/release/strata Scripts/exchange-soak $$seed || exit 1; done
 
@@ -133,15 +133,15 @@ thread: requirements ## runs the tests of concurrent code under the thread sanit
 	rm -f $(RACES).*
 	STRATA_MONKEY=$${STRATA_MONKEY:-1500x1} TSAN_OPTIONS=log_path=$(CURDIR)/$(RACES) \
 	  $(SWIFT) test $(CHECKED) --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build/thread \
-	  --filter 'StorageEngineTests|CodableDatastoreTests|TerminalTests.MonkeyTests' \
-	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests|BlockingTests/exchanging'; \
+	  --filter 'StrataEngineTests|CodableDatastoreTests|TerminalTests.MonkeyTests' \
+	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StrataEngineTests.MemoryTests|BlockingTests/exchanging'; \
 	  status=$$?; ! cat $(RACES).* 2>/dev/null && exit $$status
 
 # Values that live as long as the program are not leaks.
 address: requirements ## runs engine, library, model, folders and browser under the address sanitizer; STRATA_PART=… as for test
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test $(CHECKED) --sanitize=address --scratch-path .build/address \
-	  --filter 'StorageEngineTests|DocumentsTests|CodableDatastoreTests|DatastoreModelTests|FolderStoreTests|StoreBrowserTests' \
-	  --skip 'StorageEngineTests.MemoryTests'
+	  --filter 'StrataEngineTests|StrataDocumentsTests|CodableDatastoreTests|StrataModelTests|StrataFoldersTests|StoreBrowserTests' \
+	  --skip 'StrataEngineTests.MemoryTests'
 
 check-apple: ## type-checks the library for Apple's platforms (PLATFORMS='iOS watchOS' for some), and C for Linux on arm64; minutes at first
 	Scripts/check-apple $(PLATFORMS)

@@ -3,11 +3,14 @@ import PackageDescription
 
 // The arrows of the house. A module may import what its line names and nothing else:
 //
-//   Locks, CHash, CBlock ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Entities ← Atlas
-//   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
-//          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
-//    CCurses ← CursesTerminal ← strata → everything
-//    CLibPQ ← PostgresStore → StorageEngine;  PostgresPersistence → PostgresStore, CodableDatastore, Exchange
+//   StrataLocks, CStrataHash, CStrataBlock ← StrataEngine ← StrataModel ← StrataFolders ← CodableDatastore ← StoreEntities ← StrataAtlas
+//   StrataDocuments ← StrataExpressions ←     ↑  ← StrataExchange ← CodableDatastore
+//          StrataTerminal ← StoreBrowser (its embedding also → StrataCurses)
+//    CStrataCurses ← StrataCurses ← strata → everything
+//    CStrataLibPQ ← StrataPostgres → StrataEngine;  PostgresPersistence → StrataPostgres, CodableDatastore, StrataExchange
+//
+// The names of targets are global among packages. All but the libraries that an app imports have a prefix, so that an app can have a
+// target `Documents` of its own.
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -17,11 +20,12 @@ let everyTarget: [SwiftSetting] = [
 // Loads libpq when a server is first asked: linking would have each start of the program pay for it and all that it needs. Where an
 // app brings all of its code along, there is no libpq.
 let postgresStore = Target.Dependency.target(
-  name: "PostgresStore", condition: .when(platforms: [.linux, .macOS], traits: ["PostgreSQL"]))
+  name: "StrataPostgres", condition: .when(platforms: [.linux, .macOS], traits: ["PostgreSQL"]))
 
 let programDependencies: [Target.Dependency] = [
-  "Locks", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
-  "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
+  "StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions", "StrataModel", "StrataExchange",
+  "CodableDatastore", "StrataFolders",
+  "StrataTerminal", "StrataCurses", "StoreBrowser", "StrataAtlas", "StoreEntities",
   "PostgresPersistence", postgresStore,
 ]
 
@@ -34,7 +38,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
-    .library(name: "Entities", targets: ["Entities"]),
+    .library(name: "StoreEntities", targets: ["StoreEntities"]),
     .library(name: "PostgresPersistence", targets: ["PostgresPersistence"]),
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
     .executable(name: "strata", targets: ["strata"]),
@@ -45,130 +49,147 @@ let package = Package(
       name: "PostgreSQL", description: "Stores on PostgreSQL, for the program. Needs libpq; the libraries do not."),
   ],
   targets: [
-    .target(name: "CHash"),
-    .target(name: "CBlock"),
-    .target(name: "CLibPQ"),
-    .target(name: "Locks", swiftSettings: everyTarget),
+    .target(name: "CStrataHash"),
+    .target(name: "CStrataBlock"),
+    .target(name: "CStrataLibPQ"),
+    .target(name: "StrataLocks", swiftSettings: everyTarget),
     .target(
-      name: "StorageEngine", dependencies: ["Locks", "CHash", "CBlock"], exclude: ["FORMAT.md"],
+      name: "StrataEngine", dependencies: ["StrataLocks", "CStrataHash", "CStrataBlock"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget),
     .target(
-      name: "PostgresStore", dependencies: ["Locks", "StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
+      name: "StrataPostgres", dependencies: ["StrataLocks", "StrataEngine", "CStrataLibPQ"], exclude: ["INTERFACE.md"],
       swiftSettings: everyTarget),
     // The typed library on a server: the one product that needs libpq, and nothing where the trait is off.
     .target(
       name: "PostgresPersistence",
       dependencies: [
-        "CodableDatastore", "DatastoreModel", "Documents", "Exchange", "StorageEngine",
+        "CodableDatastore", "StrataModel", "StrataDocuments", "StrataExchange", "StrataEngine",
         postgresStore,
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
-    .target(name: "Documents", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
-    .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
+    .target(name: "StrataDocuments", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
+    .target(name: "StrataExpressions", dependencies: ["StrataDocuments"], swiftSettings: everyTarget),
     .target(
-      name: "DatastoreModel", dependencies: ["Locks", "StorageEngine", "Documents", "Expressions"],
+      name: "StrataModel", dependencies: ["StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions"],
       swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore",
       dependencies: [
-        "Locks", "DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine",
+        "StrataLocks", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions", "StrataFolders",
+        "StrataEngine",
       ],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
     .target(
-      name: "Exchange", dependencies: ["Locks", "DatastoreModel", "Documents", "StorageEngine"],
+      name: "StrataExchange", dependencies: ["StrataLocks", "StrataModel", "StrataDocuments", "StrataEngine"],
       swiftSettings: everyTarget),
-    .target(name: "FolderStore", dependencies: ["Locks", "DatastoreModel", "Documents"], swiftSettings: everyTarget),
     .target(
-      name: "TerminalKit", dependencies: ["Locks"], exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
+      name: "StrataFolders", dependencies: ["StrataLocks", "StrataModel", "StrataDocuments"], swiftSettings: everyTarget
+    ),
     .target(
-      name: "CCurses",
+      name: "StrataTerminal", dependencies: ["StrataLocks"], exclude: ["Text/make-width-table.py"],
+      swiftSettings: everyTarget),
+    .target(
+      name: "CStrataCurses",
       linkerSettings: [
         .linkedLibrary("ncursesw", .when(platforms: [.linux])), .linkedLibrary("tinfo", .when(platforms: [.linux])),
         .linkedLibrary("ncurses", .when(platforms: [.macOS])),
       ]),
     .target(
-      name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
+      name: "StrataCurses", dependencies: ["StrataTerminal", "CStrataCurses"], swiftSettings: everyTarget),
     .target(
       name: "StoreBrowser",
       dependencies: [
-        "Locks", "TerminalKit", "DatastoreModel", "Documents", "Exchange", "Expressions", "CursesTerminal",
+        "StrataLocks", "StrataTerminal", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions",
+        "StrataCurses",
       ],
       swiftSettings: everyTarget),
     .target(
-      name: "Entities", dependencies: ["CodableDatastore", "Documents"],
+      name: "StoreEntities", dependencies: ["CodableDatastore", "StrataDocuments"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(
-      name: "Atlas", dependencies: ["CodableDatastore", "Entities"], exclude: ["Resources"],
+      name: "StrataAtlas", dependencies: ["CodableDatastore", "StoreEntities"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",
       dependencies: programDependencies,
       swiftSettings: everyTarget),
     .testTarget(
-      name: "StorageEngineTests", dependencies: ["Locks", "StorageEngine", "CHash", "CBlock", "DiskSimulation"],
+      name: "StrataEngineTests",
+      dependencies: ["StrataLocks", "StrataEngine", "CStrataHash", "CStrataBlock", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "PostgresStoreTests", dependencies: ["Locks", "PostgresStore", "StorageEngine", linuxCalls],
+      name: "StrataPostgresTests", dependencies: ["StrataLocks", "StrataPostgres", "StrataEngine", linuxCalls],
       swiftSettings: everyTarget),
     // The suites of the typed library once more, on a server, by links to their files.
     .testTarget(
       name: "PostgresPersistenceTests",
       dependencies: [
-        "Locks", "PostgresPersistence", "PostgresStore", "CodableDatastore", "DatastoreModel", "Documents", "Exchange",
-        "Expressions", "StorageEngine", linuxCalls,
+        "StrataLocks", "PostgresPersistence", "StrataPostgres", "CodableDatastore", "StrataModel", "StrataDocuments",
+        "StrataExchange",
+        "StrataExpressions", "StrataEngine", linuxCalls,
       ],
       swiftSettings: everyTarget),
-    .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),
-    .testTarget(name: "ExpressionsTests", dependencies: ["Expressions", "Documents"], swiftSettings: everyTarget),
+    .testTarget(name: "StrataDocumentsTests", dependencies: ["StrataDocuments"], swiftSettings: everyTarget),
     .testTarget(
-      name: "DatastoreModelTests",
-      dependencies: ["Locks", "DatastoreModel", "Documents", "Expressions", "StorageEngine", "DiskSimulation"],
+      name: "StrataExpressionsTests", dependencies: ["StrataExpressions", "StrataDocuments"], swiftSettings: everyTarget
+    ),
+    .testTarget(
+      name: "StrataModelTests",
+      dependencies: [
+        "StrataLocks", "StrataModel", "StrataDocuments", "StrataExpressions", "StrataEngine", "DiskSimulation",
+      ],
       swiftSettings: everyTarget),
     .testTarget(
       name: "CodableDatastoreTests",
-      dependencies: ["Locks", "CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
+      dependencies: ["StrataLocks", "CodableDatastore", "StrataModel", "StrataDocuments", "StrataEngine"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "EntitiesTests", dependencies: ["Atlas", "Entities", "CodableDatastore"], swiftSettings: everyTarget),
-    .testTarget(
-      name: "ExchangeTests",
-      dependencies: ["Locks", "Exchange", "DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      name: "StoreEntitiesTests", dependencies: ["StrataAtlas", "StoreEntities", "CodableDatastore"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "FolderStoreTests",
-      dependencies: ["Locks", "FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
+      name: "StrataExchangeTests",
+      dependencies: [
+        "StrataLocks", "StrataExchange", "StrataModel", "StrataDocuments", "StrataExpressions", "StrataEngine",
+      ],
       swiftSettings: everyTarget),
-    .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "StrataFoldersTests",
+      dependencies: ["StrataLocks", "StrataFolders", "CodableDatastore", "StrataDocuments", "StrataEngine"],
+      swiftSettings: everyTarget),
+    .testTarget(name: "StrataTerminalTests", dependencies: ["StrataTerminal"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests",
       dependencies: [
-        "Locks", "StoreBrowser", "DatastoreModel", "Documents", "Exchange", "Expressions", "StorageEngine",
-        "TerminalKit",
+        "StrataLocks", "StoreBrowser", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions",
+        "StrataEngine",
+        "StrataTerminal",
       ],
       exclude: ["Snapshots"], swiftSettings: everyTarget),
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Locks", "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StorageEngine",
+        "StrataLocks", "StrataAtlas", "CodableDatastore", "StrataModel", "DiskSimulation", "StrataDocuments",
+        "StrataEngine",
         "StoreBrowser", "strata", linuxCalls,
       ],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
     // The simulated disk of the crash tests.
     .target(
-      name: "DiskSimulation", dependencies: ["Locks", "StorageEngine"], path: "Tests/DiskSimulation",
+      name: "DiskSimulation", dependencies: ["StrataLocks", "StrataEngine"], path: "Tests/DiskSimulation",
       swiftSettings: everyTarget),
     .executableTarget(
-      name: "terminal-card", dependencies: ["CursesTerminal", "TerminalKit"], path: "Tests/TestCard",
+      name: "terminal-card", dependencies: ["StrataCurses", "StrataTerminal"], path: "Tests/TestCard",
       swiftSettings: everyTarget),
     .testTarget(
       name: "TerminalTests",
       dependencies: [
-        "Locks", "CCurses", "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser",
-        "TerminalKit",
+        "StrataLocks", "CStrataCurses", "strata", "terminal-card", "StrataModel", "StrataDocuments", "StrataEngine",
+        "StoreBrowser",
+        "StrataTerminal",
         "PseudoTerminal",
       ],
       swiftSettings: everyTarget),
@@ -176,7 +197,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `STRATA_PART=StorageEngineTests,DocumentsTests` leaves those test targets and what they need: a developer who changes one module, and
+// `STRATA_PART=StrataEngineTests,StrataDocumentsTests` leaves those test targets and what they need: a developer who changes one module, and
 // a check that has no time to build everything twice more, build no more than that.
 if let part = Context.environment["STRATA_PART"] {
   var needed: Set<String> = []

@@ -14,64 +14,68 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CLibPQ", providers: [.apt(["libpq-dev"])]),
-    .target(name: "CHash"),
-    .target(name: "CBlock"),
-    .target(name: "Locks", swiftSettings: everyTarget),
+    .systemLibrary(name: "CStrataLibPQ", providers: [.apt(["libpq-dev"])]),
+    .target(name: "CStrataHash"),
+    .target(name: "CStrataBlock"),
+    .target(name: "StrataLocks", swiftSettings: everyTarget),
     .target(
-      name: "StorageEngine", dependencies: ["Locks", "CHash", "CBlock"], exclude: ["FORMAT.md"],
+      name: "StrataEngine", dependencies: ["StrataLocks", "CStrataHash", "CStrataBlock"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget),
-    .target(name: "Documents", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
-    .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
+    .target(name: "StrataDocuments", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
+    .target(name: "StrataExpressions", dependencies: ["StrataDocuments"], swiftSettings: everyTarget),
     .target(
-      name: "DatastoreModel", dependencies: ["Locks", "StorageEngine", "Documents", "Expressions"],
-      swiftSettings: everyTarget),
-    .target(
-      name: "FolderStore", dependencies: ["Locks", "DatastoreModel", "Documents", "Expressions"],
+      name: "StrataModel", dependencies: ["StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions"],
       swiftSettings: everyTarget),
     .target(
-      name: "Exchange", dependencies: ["DatastoreModel", "Documents", "StorageEngine"], swiftSettings: everyTarget),
+      name: "StrataFolders", dependencies: ["StrataLocks", "StrataModel", "StrataDocuments", "StrataExpressions"],
+      swiftSettings: everyTarget),
+    .target(
+      name: "StrataExchange", dependencies: ["StrataModel", "StrataDocuments", "StrataEngine"],
+      swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore",
       dependencies: [
-        "Locks", "DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine",
+        "StrataLocks", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions", "StrataFolders",
+        "StrataEngine",
       ],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
     .target(
-      name: "Entities", dependencies: ["CodableDatastore", "Documents"],
+      name: "StoreEntities", dependencies: ["CodableDatastore", "StrataDocuments"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(
-      name: "Atlas", dependencies: ["CodableDatastore", "Entities"], exclude: ["Resources"],
+      name: "StrataAtlas", dependencies: ["CodableDatastore", "StoreEntities"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .target(
-      name: "PostgresStore", dependencies: ["StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
+      name: "StrataPostgres", dependencies: ["StrataEngine", "CStrataLibPQ"], exclude: ["INTERFACE.md"],
       swiftSettings: everyTarget),
     .target(
       name: "PostgresPersistence",
-      dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine", "PostgresStore"],
+      dependencies: ["CodableDatastore", "StrataModel", "StrataEngine", "StrataPostgres"],
       swiftSettings: everyTarget + [.define("PostgreSQL"), .enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(name: "Measuring", swiftSettings: everyTarget),
     // Counts what is asked of the allocator.
     .target(name: "CAllocations"),
     .executableTarget(
-      name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"],
+      name: "EngineBench", dependencies: ["Measuring", "StrataEngine", "CAllocations", "CLMDB", "CSQLite"],
       swiftSettings: everyTarget),
     .executableTarget(
-      name: "ServerBench", dependencies: ["Measuring", "CLibPQ", "CodableDatastore", "PostgresPersistence"],
+      name: "ServerBench", dependencies: ["Measuring", "CStrataLibPQ", "CodableDatastore", "PostgresPersistence"],
       swiftSettings: everyTarget),
     .executableTarget(name: "VerbBench", dependencies: ["Measuring"], swiftSettings: everyTarget),
     .executableTarget(
       name: "ExchangeBench",
-      dependencies: ["Measuring", "DatastoreModel", "Documents", "Exchange", "Expressions", "StorageEngine"],
+      dependencies: [
+        "Measuring", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions", "StrataEngine",
+      ],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "TypedBench",
       dependencies: [
-        "Measuring", "Atlas", "CAllocations", "CSQLite", "CodableDatastore", "DatastoreModel", "Documents",
-        "StorageEngine",
+        "Measuring", "StrataAtlas", "CAllocations", "CSQLite", "CodableDatastore", "StrataModel", "StrataDocuments",
+        "StrataEngine",
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
   ],

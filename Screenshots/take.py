@@ -295,7 +295,7 @@ def prepare(program, steps, home):
             subprocess.run([program, "put", path, datastore, "--name", f"Correct {field} of {record['name']}"], check=True,
                            input=json.dumps(record).encode(), stdout=subprocess.DEVNULL)
         elif verb == "many":  # so many cities as a file of documents, those of the sample again and again under other numbers
-            cities = (HERE.parent / "Sources/Atlas/Resources/cities.jsonl").read_text().splitlines()
+            cities = (HERE.parent / "Sources/StrataAtlas/Resources/cities.jsonl").read_text().splitlines()
             with open(words[1], "w") as file:
                 for number in range(int(words[0])):
                     city = json.loads(cities[number % len(cities)])

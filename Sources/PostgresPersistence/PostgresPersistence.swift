@@ -1,13 +1,13 @@
-#if PostgreSQL && canImport(PostgresStore)
+#if PostgreSQL && canImport(StrataPostgres)
   public import CodableDatastore
-  import DatastoreModel
+  import StrataModel
   #if canImport(FoundationEssentials)
     import FoundationEssentials
   #else
     import Foundation
   #endif
-  import PostgresStore
-  import StorageEngine
+  import StrataPostgres
+  import StrataEngine
 
   /// A store on PostgreSQL, or on a distributed engine that speaks its protocol: many machines read and write it.
   ///

@@ -1,8 +1,8 @@
-#if PostgreSQL && canImport(PostgresStore)
-  import DatastoreModel
-  import Documents
-  package import PostgresStore
-  package import StorageEngine
+#if PostgreSQL && canImport(StrataPostgres)
+  import StrataModel
+  import StrataDocuments
+  package import StrataPostgres
+  package import StrataEngine
 
   extension ServerStore {
     /// Opens the store of a URL for datastores: it knows the record that an entry refers to, and keeps a view of each datastore for people

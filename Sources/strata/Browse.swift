@@ -1,7 +1,7 @@
-import CursesTerminal
-import DatastoreModel
+import StrataCurses
+import StrataModel
 import StoreBrowser
-import TerminalKit
+import StrataTerminal
 
 extension Program {
   /// Opens the browser on the store that the words name.

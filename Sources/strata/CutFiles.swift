@@ -1,4 +1,4 @@
-import Locks
+import StrataLocks
 
 #if canImport(Darwin)
   import Darwin

@@ -1,14 +1,14 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
-import CursesTerminal
-import DatastoreModel
-import Entities
+import StrataCurses
+import StrataModel
+import StoreEntities
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 import StoreBrowser
 
 extension Program {

@@ -1,9 +1,9 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
-import DatastoreModel
-import Entities
-import FolderStore
-import StorageEngine
+import StrataModel
+import StoreEntities
+import StrataFolders
+import StrataEngine
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

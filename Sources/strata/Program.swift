@@ -1,13 +1,13 @@
 import CodableDatastore
-import DatastoreModel
-import Exchange
-import Expressions
+import StrataModel
+import StrataExchange
+import StrataExpressions
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 import StoreBrowser
 #if PostgreSQL
   import PostgresPersistence

@@ -1,6 +1,6 @@
-import Expressions
-import DatastoreModel
-import Locks
+import StrataExpressions
+import StrataModel
+import StrataLocks
 
 #if canImport(Darwin)
   import Darwin

@@ -1,11 +1,11 @@
-import CursesTerminal
-import DatastoreModel
+import StrataCurses
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 import StoreBrowser
 
 extension Program {

@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import Locks
+import StrataLocks
 import Testing
 
 /// A property whose type changed, while the version of the format did not.

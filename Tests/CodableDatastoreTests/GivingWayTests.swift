@@ -1,5 +1,5 @@
 import Foundation
-import Locks
+import StrataLocks
 import Testing
 
 @testable import CodableDatastore

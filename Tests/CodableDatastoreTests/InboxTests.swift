@@ -1,6 +1,6 @@
-import DatastoreModel
+import StrataModel
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 @testable import CodableDatastore

@@ -1,5 +1,5 @@
 @testable import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
 import Testing
 

@@ -1,8 +1,8 @@
-import Documents
+import StrataDocuments
 @testable import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 @Suite("Records that a warm-up leaves out")

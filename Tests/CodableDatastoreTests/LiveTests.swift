@@ -1,10 +1,10 @@
-import Documents
+import StrataDocuments
 
 @testable import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 import Testing
 
 @Suite("Live results, blobs, backups, rehearsals and other processes")

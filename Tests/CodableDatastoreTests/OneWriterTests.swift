@@ -1,7 +1,7 @@
 @testable import CodableDatastore
-@testable import DatastoreModel
+@testable import StrataModel
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 @Suite("The library's writes mend indexes as the tools' do")

@@ -6,8 +6,9 @@ import Testing
 struct PlatformTests {
   /// The modules that an app links.
   private static let library = [
-    "Locks", "CHash", "CBlock", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "FolderStore",
-    "CodableDatastore", "Exchange", "Entities",
+    "StrataLocks", "CStrataHash", "CStrataBlock", "StrataEngine", "StrataDocuments", "StrataExpressions", "StrataModel",
+    "StrataFolders",
+    "CodableDatastore", "StrataExchange", "StoreEntities",
   ]
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -133,7 +134,7 @@ struct PlatformTests {
   }
 
   /// The blocking calls are mirrors, and their types say once what they throw; what `Codable` asks for is said there.
-  @Test("each public call says what it throws", arguments: ["CodableDatastore", "Entities"])
+  @Test("each public call says what it throws", arguments: ["CodableDatastore", "StoreEntities"])
   func throwing(_ module: String) throws {
     var found = 0
     for source in try sources(in: "Sources/\(module)") where !source.name.contains("/Blocking/") {

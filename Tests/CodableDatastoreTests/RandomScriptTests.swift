@@ -1,8 +1,8 @@
 @testable import CodableDatastore
-@testable import DatastoreModel
-import Documents
+@testable import StrataModel
+import StrataDocuments
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 /// One script of random writes, through the typed library and through the tools' interface by turns, against a dictionary. A failure

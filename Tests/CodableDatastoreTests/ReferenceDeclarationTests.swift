@@ -1,7 +1,7 @@
 @testable import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 private struct Person: Codable, Identifiable, Hashable, Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import CodableDatastore
-@testable import StorageEngine
+@testable import StrataEngine
 
 /// A clock by which no time passes.
 private struct StandingClock: Clock {

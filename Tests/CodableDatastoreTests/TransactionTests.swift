@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import Locks
+import StrataLocks
 import Testing
 
 @Suite("Transactions")

@@ -1,7 +1,7 @@
-import DatastoreModel
+import StrataModel
 import Foundation
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 import Testing
 
 @testable import CodableDatastore

@@ -1,4 +1,4 @@
-import StorageEngine
+import StrataEngine
 
 /// The state that a power cut left of a disk.
 package struct CrashImage: Sendable {

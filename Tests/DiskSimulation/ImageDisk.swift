@@ -1,5 +1,5 @@
-import Locks
-package import StorageEngine
+import StrataLocks
+package import StrataEngine
 
 #if canImport(Darwin)
   import Darwin

@@ -1,5 +1,5 @@
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 #if canImport(Darwin)
   import Darwin

@@ -1,5 +1,5 @@
-import Locks
-package import StorageEngine
+import StrataLocks
+package import StrataEngine
 
 /// A disk in memory that records every operation, and can be made to fail.
 ///

@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import StorageEngine
+@testable import StrataEngine
 
 /// Which of the engine's targets is fuzzed, as `Tests/Fuzz/fuzz` says.
 private let target = getenv("STRATA_FUZZ").map { String(cString: $0) }

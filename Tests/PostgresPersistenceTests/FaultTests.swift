@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 /// Networks and servers that fail under programs of the typed library. The servers are these tests' own, which they stop.

@@ -1,5 +1,5 @@
 import PostgresPersistence
-import StorageEngine
+import StrataEngine
 import Testing
 
 @testable import CodableDatastore

@@ -1,13 +1,13 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 import Foundation
 import PostgresPersistence
-import PostgresStore
-import StorageEngine
+import StrataPostgres
+import StrataEngine
 import Testing
 
-@testable import Exchange
+@testable import StrataExchange
 
 /// Store files that exchange with a store on a server.
 @Suite("A store on a server as a remote", .serialized, .enabled(if: TestServer.isThere, TestServer.missing))

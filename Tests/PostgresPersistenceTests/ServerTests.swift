@@ -1,8 +1,8 @@
 import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
 import PostgresPersistence
-import StorageEngine
+import StrataEngine
 import Testing
 
 /// What is as on a server, and not as on a disk.

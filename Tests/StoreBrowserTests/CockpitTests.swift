@@ -1,6 +1,6 @@
-@testable import DatastoreModel
-import Documents
-import TerminalKit
+@testable import StrataModel
+import StrataDocuments
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

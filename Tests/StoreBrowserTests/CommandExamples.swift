@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 @testable import StoreBrowser
 

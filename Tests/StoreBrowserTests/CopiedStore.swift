@@ -1,8 +1,8 @@
-import DatastoreModel
-import Documents
-import Exchange
-import Expressions
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataExpressions
+import StrataEngine
 
 @testable import StoreBrowser
 

@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 
 /// Documents in memory, as the source of an import.
 struct DocumentList: ImportSource {

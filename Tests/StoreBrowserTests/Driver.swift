@@ -1,6 +1,6 @@
-import DatastoreModel
-import StorageEngine
-import TerminalKit
+import StrataModel
+import StrataEngine
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

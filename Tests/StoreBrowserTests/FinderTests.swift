@@ -1,8 +1,8 @@
-import Documents
-import TerminalKit
+import StrataDocuments
+import StrataTerminal
 import Testing
 
-@testable import DatastoreModel
+@testable import StrataModel
 @testable import StoreBrowser
 
 @Suite("The finder")

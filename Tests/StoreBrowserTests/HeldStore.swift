@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 import Dispatch
-import Locks
+import StrataLocks
 
 /// A store whose writer's lock another process seems to hold, until it lets go; or one whose server is away.
 final class HeldStore: EditableStore {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,9 +1,9 @@
-import Documents
-import StorageEngine
-import TerminalKit
+import StrataDocuments
+import StrataEngine
+import StrataTerminal
 import Testing
 
-@testable import DatastoreModel
+@testable import StrataModel
 @testable import StoreBrowser
 
 @Suite("Joined columns, and derived columns in searches and in the record pane")

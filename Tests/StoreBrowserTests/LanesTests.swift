@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 import Testing
 
 @testable import StoreBrowser

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 import FoundationEssentials
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

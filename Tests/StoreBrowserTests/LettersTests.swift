@@ -1,8 +1,8 @@
-import DatastoreModel
-import Documents
-import Expressions
-import StorageEngine
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataEngine
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import StorageEngine
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataEngine
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

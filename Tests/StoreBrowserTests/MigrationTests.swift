@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Locks
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataLocks
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

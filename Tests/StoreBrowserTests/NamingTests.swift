@@ -1,8 +1,8 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 import Foundation
-import StorageEngine
-import TerminalKit
+import StrataEngine
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,8 +1,8 @@
-import DatastoreModel
-import Documents
-import Exchange
-import Expressions
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataExpressions
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

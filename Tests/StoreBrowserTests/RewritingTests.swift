@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import TerminalKit
-import StorageEngine
+import StrataDocuments
+import StrataModel
+import StrataTerminal
+import StrataEngine
 import Testing
 
 @testable import StoreBrowser

@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 import Dispatch
-import TerminalKit
+import StrataTerminal
 import Testing
 
 #if canImport(Darwin)

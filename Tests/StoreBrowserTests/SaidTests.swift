@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Locks
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataLocks
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataDocuments
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 /// A value behind a lock.
 final class Locked<Value: Sendable>: Sendable {

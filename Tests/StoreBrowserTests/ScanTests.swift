@@ -1,8 +1,8 @@
-import Documents
-import DatastoreModel
-import Expressions
-import StorageEngine
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataExpressions
+import StrataEngine
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

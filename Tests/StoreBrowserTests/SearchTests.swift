@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

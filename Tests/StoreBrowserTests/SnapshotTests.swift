@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import StorageEngine
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataEngine
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser

@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 @Suite("The demo")

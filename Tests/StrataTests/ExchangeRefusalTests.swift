@@ -1,6 +1,6 @@
-import DatastoreModel
+import StrataModel
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 /// What keeps an exchange from its end: one sentence, a status, nothing lost, and head where it was.

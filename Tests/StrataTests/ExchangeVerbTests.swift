@@ -1,5 +1,5 @@
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 @Suite("Verbs that exchange a store with its other copies")

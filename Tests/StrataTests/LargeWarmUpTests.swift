@@ -1,17 +1,18 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Dispatch
 import Foundation
 import StoreBrowser
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @Suite("A warm-up of 148,896 cities")
 struct LargeWarmUpTests {
   /// The sample 24 times with shifted identifiers, in a store of version 1.
   private static func writeStore(at url: URL) async throws {
-    let resources = URL(filePath: #filePath).appending(path: "../../../Sources/Atlas/Resources").standardizedFileURL
+    let resources = URL(filePath: #filePath).appending(path: "../../../Sources/StrataAtlas/Resources")
+      .standardizedFileURL
     let sample = try Sample(folder: resources.path)
     #expect(sample.cities.count == 6_204)
     let persistence = try DiskPersistence(readWriteURL: url)

@@ -1,7 +1,7 @@
 import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
-import Locks
+import StrataLocks
 import Testing
 
 @testable import StoreBrowser

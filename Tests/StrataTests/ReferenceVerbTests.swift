@@ -1,8 +1,8 @@
-@testable import Atlas
+@testable import StrataAtlas
 import CodableDatastore
-import DatastoreModel
+import StrataModel
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 @Suite("Verbs on references")

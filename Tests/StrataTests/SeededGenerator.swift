@@ -1,1 +1,1 @@
-../DatastoreModelTests/Keys/SeededGenerator.swift
+../StrataModelTests/Keys/SeededGenerator.swift

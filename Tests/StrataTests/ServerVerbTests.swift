@@ -1,5 +1,5 @@
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
 /// The program over stores on a server, as a shell sees it.

@@ -1,8 +1,8 @@
 import Foundation
-import StorageEngine
+import StrataEngine
 import Testing
 
-@testable import DatastoreModel
+@testable import StrataModel
 
 @Suite("Warming up by a verb") struct WarmVerbTests {
   /// A store of 300 cities with two indexes that are marked stale, as a merge leaves them; `closed` has no declared rule.

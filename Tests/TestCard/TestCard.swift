@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 #if canImport(Darwin)
   import Darwin

@@ -1,6 +1,6 @@
-import CursesTerminal
+import StrataCurses
 import Glibc
-import TerminalKit
+import StrataTerminal
 
 // terminal-card [FILE]                     on the terminal; E edits FILE
 // terminal-card --plain                    as lines

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// What this program does when it runs as a process of its own for one measurement.
 enum ChildTask {
@@ -62,7 +62,8 @@ enum ChildTask {
         try transaction.createTree(records, kind: .records)
         for number in 0..<min(200_000, 200_000_000 / keyLength) {
           let text = Array(String(1_000_000 + number).utf8)
-          _ = try transaction.put(text + [UInt8](repeating: 97, count: max(0, keyLength - text.count)), text, in: records)
+          _ = try transaction.put(
+            text + [UInt8](repeating: 97, count: max(0, keyLength - text.count)), text, in: records)
         }
       }.get()
       try store.close()

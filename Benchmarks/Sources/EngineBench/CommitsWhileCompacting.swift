@@ -1,6 +1,6 @@
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 import Synchronization
 
 /// How long durable commits take while the history is being compacted beside them.
@@ -46,7 +46,8 @@ struct CommitsWhileCompacting {
       "the same without one (\(quiet.values.count) commits)",
       [quiet.quantile(0.5), quiet.quantile(0.999), quiet.maximum].map { duration($0) }.joined(separator: ", "))
     results.add(
-      "p99.9 while a compaction runs against its own p50 without", "\(fixed(loud.quantile(0.999) / quiet.quantile(0.5)))×",
+      "p99.9 while a compaction runs against its own p50 without",
+      "\(fixed(loud.quantile(0.999) / quiet.quantile(0.5)))×",
       goal: "≤ 5×")
     try limit(&work, contender, &results)
   }

@@ -1,5 +1,5 @@
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// What node deltas take and give: the same work on a store with them and on one of whole nodes, in turn.
 struct Deltas {

@@ -1,5 +1,5 @@
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// What the history grows by, by the size of the store. Counted, so it is the same on every machine.
 struct Growth {

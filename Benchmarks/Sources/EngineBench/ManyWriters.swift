@@ -1,6 +1,6 @@
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 import Synchronization
 
 /// 64 threads that each commit durably, against one.
@@ -31,7 +31,8 @@ struct ManyWriters {
         work: "durable commits of \(threads) threads", rival: "one committer of ours", ours: together, theirs: alone,
         goal: "≥ 5×"))
     results.add(
-      "durable commits of \(threads) threads: commits a sync", "\(fixed(Double(commits) / Double(syncs))) (\(syncs) syncs)")
+      "durable commits of \(threads) threads: commits a sync",
+      "\(fixed(Double(commits) / Double(syncs))) (\(syncs) syncs)")
   }
 
   /// One thread for each batch; the seconds from when all are there until all is durable. What is timed is not how they

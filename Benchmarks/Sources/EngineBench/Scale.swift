@@ -1,6 +1,6 @@
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// A store of a million records and a hundred thousand commits: opening it, its past, and differences.
 struct Scale {
@@ -40,7 +40,8 @@ struct Scale {
     }
     let spread = Spread(times)
     results.add(
-      "open any of \(newest) commits as a view: p50, longest", "\(duration(spread.median)), \(duration(spread.maximum))",
+      "open any of \(newest) commits as a view: p50, longest",
+      "\(duration(spread.median)), \(duration(spread.maximum))",
       goal: "≤ 5 ms")
     results.add(
       "the same: frame reads, mean and most",
@@ -81,7 +82,9 @@ struct Scale {
       return try ChildTask.open(path: path).answer()
     }
     let what = "open a store of \(records) records and \(commits) commits and read one"
-    for (work, answers, goal) in [(what, opened, "≤ 10 ms, ≤ 20 MB"), ("the same after its writer was killed", killed, "≤ 20 ms")] {
+    for (work, answers, goal) in [
+      (what, opened, "≤ 10 ms, ≤ 20 MB"), ("the same after its writer was killed", killed, "≤ 20 ms"),
+    ] {
       let times = Spread(answers.map { $0[0] })
       let memory = Spread(answers.map { $0[1] })
       results.add(

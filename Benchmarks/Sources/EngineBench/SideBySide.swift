@@ -2,7 +2,7 @@ import CAllocations
 import FoundationEssentials
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// The same work by ours, LMDB and SQLite in turn.
 struct SideBySide {

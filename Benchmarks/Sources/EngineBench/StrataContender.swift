@@ -1,4 +1,4 @@
-import StorageEngine
+import StrataEngine
 import Synchronization
 
 /// Our engine: a records tree and two entries trees, every commit synced, every check on.

@@ -1,9 +1,9 @@
-import DatastoreModel
-import Exchange
-import Expressions
+import StrataModel
+import StrataExchange
+import StrataExpressions
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// A fetch of 10 new commits where both sides have 100,000 commits of 1,000 records, and 10 of their own; and all of them into an
 /// empty store.

@@ -1,9 +1,9 @@
-import DatastoreModel
-import Exchange
-import Expressions
+import StrataModel
+import StrataExchange
+import StrataExpressions
 import Glibc
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// A merge of 200 changes on one side and 200 on the other in 100,000 records: half of them of the same records, in other fields.
 struct Merging {

@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Expressions
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataEngine
 
 /// Stores of the bench, made by the engine.
 enum Stores {

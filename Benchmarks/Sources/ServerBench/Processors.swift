@@ -1,4 +1,4 @@
-import CLibPQ
+import CStrataLibPQ
 import Foundation
 import Measuring
 

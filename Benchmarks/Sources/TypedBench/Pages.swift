@@ -1,9 +1,9 @@
 import CodableDatastore
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 import FoundationEssentials
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// A page far behind in the order of an index: what the library reads it in, and the nodes that the one run of queries reads for it.
 struct Pages {

@@ -1,4 +1,4 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
 import FoundationEssentials
 import Measuring

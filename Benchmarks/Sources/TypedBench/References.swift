@@ -1,9 +1,9 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
-import DatastoreModel
+import StrataModel
 import FoundationEssentials
 import Measuring
-import StorageEngine
+import StrataEngine
 
 /// A stay in a city.
 private struct Stay: Codable, Identifiable, Sendable {

@@ -1,4 +1,4 @@
-import Atlas
+import StrataAtlas
 import CSQLite
 
 /// The cities in SQLite, without an index, as a program has them that uses its C interface by hand.
@@ -52,7 +52,9 @@ final class SQLiteCities {
 
   /// Makes an index.
   func index(_ columns: String) throws {
-    guard sqlite3_exec(database, "CREATE INDEX IF NOT EXISTS \"\(columns)\" ON cities(\(columns))", nil, nil, nil) == SQLITE_OK
+    guard
+      sqlite3_exec(database, "CREATE INDEX IF NOT EXISTS \"\(columns)\" ON cities(\(columns))", nil, nil, nil)
+        == SQLITE_OK
     else { throw failure }
   }
 

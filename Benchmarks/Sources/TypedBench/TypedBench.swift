@@ -1,4 +1,4 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
 import FoundationEssentials
 import Glibc
@@ -53,7 +53,8 @@ struct TypedBench {
 
   /// Takes the cities of a file, else those of the sample.
   init(citiesFile: String?) throws {
-    let resources = URL(filePath: #filePath).appending(path: "../../../../Sources/Atlas/Resources").standardizedFileURL
+    let resources = URL(filePath: #filePath).appending(path: "../../../../Sources/StrataAtlas/Resources")
+      .standardizedFileURL
     cities = try Sample(folder: resources.path, citiesFile: citiesFile == "sample" ? nil : citiesFile).cities
     var name = Array("/tmp/strata-bench.XXXXXX".utf8CString)
     guard mkdtemp(&name) != nil else { throw BenchError(description: "no folder for the bench") }

@@ -3,7 +3,7 @@
 #else
   public import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 extension DiskPersistence {
   /// Copies the store as it is at this moment, history included, while it is read and written. The copy is a store of its own: later

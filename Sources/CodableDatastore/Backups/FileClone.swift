@@ -1,4 +1,4 @@
-import StorageEngine
+import StrataEngine
 
 #if canImport(Darwin)
   import Darwin

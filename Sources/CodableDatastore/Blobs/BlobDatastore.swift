@@ -1,11 +1,11 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// Plain data by name: images, documents and such, beside the datastores of the same store.
 ///

@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// Pieces of data whose number is unknown: kept in memory while they are few, then in a file without a name, which the system removes with
 /// its last reference.

@@ -1,5 +1,5 @@
 import Dispatch
-import Locks
+import StrataLocks
 
 /// Runs a task on the thread that waits for it.
 ///

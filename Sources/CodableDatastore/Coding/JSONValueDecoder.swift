@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 
 /// Decodes one value: the decoder that a type's `init(from:)` receives.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {

@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

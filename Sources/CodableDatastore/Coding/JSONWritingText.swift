@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 
 /// The text of a writing, and its tokens: with these the value can be decoded again without reading the text.
 struct JSONWrittenText: ~Copyable {

@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-import Locks
+import StrataLocks
 
 /// The library's own JSON decoder, with the meaning of Foundation's and several times its speed.
 ///

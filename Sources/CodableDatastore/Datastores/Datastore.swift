@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// A datastore: `Codable` instances of one type, kept by identifier and found by their indexes.
 ///

@@ -1,11 +1,11 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 private let datastoreCount = Atomic<UInt64>(0)
 

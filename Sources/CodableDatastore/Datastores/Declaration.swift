@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import Locks
+import StrataDocuments
+import StrataModel
+import StrataLocks
 
 /// The declaration of a datastore in use for its key; two datastores that write to one key must declare the same.
 struct Declaration: Hashable, Sendable {

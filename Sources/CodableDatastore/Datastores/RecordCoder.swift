@@ -1,11 +1,11 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// Converts instances to records and records to instances.
 final class RecordCoder<Format: DatastoreFormat>: Sendable {

@@ -1,5 +1,5 @@
-public import DatastoreModel
-import StorageEngine
+public import StrataModel
+import StrataEngine
 
 /// A datastore that can be shown in the browser with its own types: every datastore that reads and writes.
 public protocol BrowsableDatastore: Sendable {

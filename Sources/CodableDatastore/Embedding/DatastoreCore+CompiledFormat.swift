@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 // The types of a datastore as tools without types use them. All of it blocks the calling thread, which must not be one
 // of the cooperative pool: a decoder may be asynchronous.

@@ -1,7 +1,7 @@
-import Expressions
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataExpressions
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 /// A datastore that can be brought up to its declaration without its types being known.
 protocol WarmableFormat: Sendable {

@@ -1,5 +1,5 @@
 import Dispatch
-import Locks
+import StrataLocks
 
 /// Runs asynchronous work and blocks the calling thread until it is done. The thread must not be one of the cooperative
 /// pool, which the work itself may need.

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-package import StorageEngine
+package import StrataEngine
 
 /// An error of the store itself: it cannot be opened, read or written.
 public struct StoreError: LocalizedError, Hashable, Sendable {

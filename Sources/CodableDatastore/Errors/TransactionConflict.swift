@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// On a server, another transaction has changed data that this one read, so nothing of it was written.
 ///
@@ -33,7 +33,7 @@ public struct TransactionConflict: LocalizedError, Hashable, Sendable {
       + (names.isEmpty ? "." : ": \(names.sorted().joined(separator: ", ")).")
   }
 
-  init(_ conflict: StorageEngine.TransactionConflict) {
+  init(_ conflict: StrataEngine.TransactionConflict) {
     commit = conflict.asOf
     places = conflict.places.compactMap { place in
       if let datastore = place.tree.datastoreKey {

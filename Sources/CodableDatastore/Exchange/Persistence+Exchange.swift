@@ -1,14 +1,14 @@
-import DatastoreModel
-import Documents
-import Exchange
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataExpressions
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 extension Persistence where AccessMode == ReadWrite {
   /// The other copies of this store that were added.

@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 
 /// A rule for merging a property that two copies of a store both changed, if it is not merged as one value.
 ///

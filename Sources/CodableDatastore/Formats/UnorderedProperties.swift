@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// The properties of an instance that are written in any order: sets, and dictionaries that `Codable` writes as a list because their keys
 /// are neither texts nor integers. Each process writes them in an order of its own.

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -68,7 +68,7 @@ public struct Commit: Identifiable, Hashable, Sendable {
   /// Whether it only built indexes and the like.
   public var isMaintenance: Bool
 
-  init(_ commit: DatastoreModel.Commit) {
+  init(_ commit: StrataModel.Commit) {
     id = Number(commit.number.rawValue)
     parents = commit.parents.map { Number($0.rawValue) }
     date = Date(commitNanoseconds: commit.date)

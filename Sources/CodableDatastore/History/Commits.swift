@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// The commits of a store, newest first.
 struct Commits: AsyncInstances {
@@ -12,7 +12,7 @@ struct Commits: AsyncInstances {
 
   struct Iterator: AsyncIteratorProtocol {
     private let commits: Commits
-    private var page: ArraySlice<DatastoreModel.Commit> = []
+    private var page: ArraySlice<StrataModel.Commit> = []
     /// The beginnings of the next page: one commit for each way that leads back.
     private var open: [CommitNumber] = []
     private var model: OwnStore?

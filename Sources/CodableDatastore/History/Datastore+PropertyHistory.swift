@@ -1,11 +1,11 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// The values of one property of an instance at two commits.
 public struct PropertyChange<Identifier: Sendable, Value: Sendable>: Sendable {

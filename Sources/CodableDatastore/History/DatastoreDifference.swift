@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// The changes of a datastore's instances between two commits.
 struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Expressions
-import StorageEngine
+import StrataModel
+import StrataExpressions
+import StrataEngine
 
 /// The commits of a store's history that are kept. The newest and all named ones always are.
 public enum HistoryRetention: Hashable, Sendable {

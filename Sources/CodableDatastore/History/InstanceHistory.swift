@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// The states of one instance, newest first.
 struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {

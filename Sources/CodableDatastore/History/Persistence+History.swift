@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 extension Persistence {
   /// All commits, newest first. Each is read when it is asked for.

@@ -1,7 +1,7 @@
-import DatastoreModel
+import StrataModel
 import Dispatch
-import StorageEngine
-import Locks
+import StrataEngine
+import StrataLocks
 
 /// The history of a store: the model's view of it, and the calls that must not run on a thread of the cooperative pool.
 extension _StoreHandle {

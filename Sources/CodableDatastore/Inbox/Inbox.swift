@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The letters that other programs have sent to a store by an ``Outbox``.
 public struct Inbox: Sendable {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 /// Applies the letters of a store's inbox when they arrive, and reports the outcomes to listeners.
 final class InboxApplier: Sendable {

@@ -1,12 +1,12 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// Sends changes to the program that owns a store, without opening the store.
 ///

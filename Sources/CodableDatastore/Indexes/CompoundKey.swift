@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// A value of an index with several tiers: ordered by the first, then by the rest.
 ///

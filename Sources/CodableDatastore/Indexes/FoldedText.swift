@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 
 /// A text without differences of case and of accents, as the value of an index: `Zürich`, `ZURICH` and `zurich` are equal.
 ///

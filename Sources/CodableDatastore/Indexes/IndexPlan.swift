@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// One index of an open datastore: how instances become entries, and where those lie. A class, because every write goes
 /// through all of them and a copy would count a dozen references.

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The internal requirements of the library's own kinds of index, beyond the public protocols.
 protocol IndexValues: RetrievableIndexRepresentation {

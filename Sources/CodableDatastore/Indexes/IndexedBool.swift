@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// A Boolean as the value of an index, where false comes before true.
 ///

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The order of the first tiers of an index whose values are not in byte order.
 struct TierOrder: Sendable {

@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

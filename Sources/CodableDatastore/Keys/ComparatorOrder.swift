@@ -1,12 +1,12 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// Orders keys by a type's own `<`, for which they are decoded; decoded values are kept for a while.
 ///

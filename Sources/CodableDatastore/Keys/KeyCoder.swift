@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Locks
+import StrataModel
+import StrataDocuments
+import StrataLocks
 
 /// Converts values of one type to keys, and knows the order of those keys.
 ///

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// The answer of a query, kept current.
 struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstances {

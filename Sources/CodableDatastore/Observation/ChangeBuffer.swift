@@ -1,4 +1,4 @@
-import Locks
+import StrataLocks
 
 /// The changes that wait for one observer.
 final class ChangeBuffer: Sendable {

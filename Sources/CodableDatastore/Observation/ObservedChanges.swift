@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The changes that one observer receives.
 struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {

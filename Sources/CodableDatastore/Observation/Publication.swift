@@ -1,5 +1,5 @@
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// A change of one record, as a transaction noted it for observers.
 struct StoredChange: Sendable {

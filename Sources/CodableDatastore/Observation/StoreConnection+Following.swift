@@ -1,6 +1,6 @@
 import Dispatch
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 extension StoreConnection {
   /// Begins to listen for commits of other processes. The file is watched, never polled.

@@ -1,11 +1,11 @@
-import DatastoreModel
-import FolderStore
+import StrataModel
+import StrataFolders
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import Locks
+import StrataLocks
 
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Makes a store of a folder that the original library wrote. The folder stays as it is, and may be in use.

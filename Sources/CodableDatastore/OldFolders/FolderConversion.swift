@@ -1,4 +1,4 @@
-import FolderStore
+import StrataFolders
 
 /// The report on a conversion of a folder of the original library.
 public struct FolderConversion: Hashable, Sendable {

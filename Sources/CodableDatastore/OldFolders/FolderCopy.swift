@@ -1,6 +1,6 @@
-import DatastoreModel
-import FolderStore
-import StorageEngine
+import StrataModel
+import StrataFolders
+import StrataEngine
 
 /// The newest state of a folder of the original library, as a store in memory, for persistences that only read: they change
 /// nothing on the disk, and their datastores read trees.

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// Replaces a folder that the original library wrote with a store.
 ///

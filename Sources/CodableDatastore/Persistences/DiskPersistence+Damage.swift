@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 extension DiskPersistence {
   /// The part of the store that cannot be read, and the commit up to which it can be, in one sentence; nil if opening found no damage.

@@ -1,4 +1,4 @@
-import StorageEngine
+import StrataEngine
 
 /// How a store is kept, whatever datastores are in it.
 ///

@@ -1,5 +1,5 @@
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Prepares for the suspension of this process by the system. When it returns, everything is durable, the writer's lock is released,

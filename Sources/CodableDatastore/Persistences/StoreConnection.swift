@@ -1,11 +1,11 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// One store as this process uses it: opened at its first use, shared by all persistences of its location.
 final class StoreConnection: Sendable {

@@ -1,5 +1,5 @@
-import Locks
-package import StorageEngine
+import StrataLocks
+package import StrataEngine
 
 /// A persistence's hold on its store. It has no public members.
 ///

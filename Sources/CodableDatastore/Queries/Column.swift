@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// A value of each instance: that of a stored property, which the text of a record may give, or one and the same for all instances.
 struct Column<Instance: Sendable, Value>: @unchecked Sendable {

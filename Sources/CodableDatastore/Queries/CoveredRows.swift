@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The rows of an answer along an index that has them. Reads no record.
 struct CoveredRows<Instance: Sendable, Row> {

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// An index whose entries have the rows of all instances that a query is about, so that no record is read.
 struct CoveringIndex<Instance: Sendable, Row> {

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// How the values of one property become keys.
 struct KeyMaking {

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// Some integers by their sum and their number.
 public struct _IntegerSum: Sendable {

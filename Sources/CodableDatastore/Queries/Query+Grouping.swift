@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 extension Query {
   /// Groups the instances that meet the condition by a property, and computes figures over each group.

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 extension Query {
   /// A walk over the answer in the state that is to be read now; nil if there is no datastore yet.

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 extension Query {
   /// The number of instances that meet the condition, whatever the limit. None is read if the indexes know the number.

@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import Locks
+import StrataLocks
 
 /// Which instances are asked for, in which order, and how many of them: each `load` of several instances returns one.
 ///

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// A property that a query is sorted by.
 struct QuerySortKey<Instance: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// Finds records of identifiers that mostly come in their order: it goes some steps along the records from the last one, and searches
 /// from the root only if those steps do not reach the record.

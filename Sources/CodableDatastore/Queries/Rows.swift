@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Locks
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataLocks
+import StrataEngine
 
 /// The values of some columns together: one row of each instance.
 struct Rows<Instance: Sendable, Row>: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// A cursor over a range of a tree on a server, whose entries are not counted: it reads a page at a time, with the records.
 struct ServedRangeCursor: EntryCursor {

@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 
 /// The places of a type's stored properties in the JSON text of an instance, as the decoding of one record showed them.
 ///

@@ -1,12 +1,12 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// When the texts of records begin to be asked, and which of them are compared with their instances.
 struct StoredPace {

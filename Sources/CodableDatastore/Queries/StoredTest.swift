@@ -1,11 +1,11 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// The conditions of a query, as far as the stored text of a record tells whether they hold.
 ///

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// The entries of a tree of the typed library, as a run of a query walks over them.
 struct TypedEntries: QueryEntries {

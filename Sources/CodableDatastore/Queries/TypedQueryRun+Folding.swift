@@ -1,11 +1,11 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 extension TypedQueryRun {
   /// Takes in the rows of all instances that meet the condition, in whatever order takes least: of many on all processors.

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 extension Datastore {
   /// The instances whose text in an index begins with this one, in the order of the index.

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 extension DatastoreCore {
   /// The number of instances.

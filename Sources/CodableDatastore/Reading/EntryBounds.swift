@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// The ends of a range of entries: the first entry does not lie before `lower`, and the last one lies before `upper`. If an end is nil, the
 /// range is open there.

@@ -1,5 +1,5 @@
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// The trees of the newest commit that was read, so that a run of reads looks each up once.
 final class RecentTrees: Sendable {

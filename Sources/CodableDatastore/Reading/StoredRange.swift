@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 /// A range of the entries of an index, or of the records, in the order of these or in the exact reverse of it.
 ///

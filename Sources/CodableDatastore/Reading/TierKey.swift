@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// A value that is asked for in one tier of an index.
 struct TierKey: Sendable {

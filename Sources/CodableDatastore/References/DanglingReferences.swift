@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 extension DatastoreCore {
   /// Walks along the index of a reference and the identifiers of its target together.

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 // A reference and its target are declared separately, and by keys that are only texts. Whether the types agree is checked when the second
 // of them is added to the store.

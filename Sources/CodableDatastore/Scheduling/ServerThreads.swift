@@ -1,5 +1,5 @@
 import Dispatch
-import StorageEngine
+import StrataEngine
 
 /// Runs calls that ask a server, on threads that may wait for the network, so that neither an actor nor a thread of the cooperative pool
 /// does.

@@ -1,6 +1,6 @@
 import Dispatch
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// Makes tasks that read or write in a loop yield to others on their executor.
 ///

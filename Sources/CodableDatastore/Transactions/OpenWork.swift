@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 /// An open transaction of the engine, shared by the outermost scope and its children.
 final class OpenWork: Sendable {

@@ -1,4 +1,4 @@
-import StorageEngine
+import StrataEngine
 
 /// A state that reads begin with.
 enum ReadState: Sendable {

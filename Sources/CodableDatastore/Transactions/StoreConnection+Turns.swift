@@ -1,5 +1,5 @@
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// Another transaction has the writer's turn, and the caller does not want to wait.
 struct TurnTaken: Error {}

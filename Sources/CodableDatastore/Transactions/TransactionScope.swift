@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 /// One transaction, as seen by its closure and by all tasks that the closure starts.
 ///

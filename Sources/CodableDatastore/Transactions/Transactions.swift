@@ -1,5 +1,5 @@
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 
 /// Begins and ends transactions.
 ///

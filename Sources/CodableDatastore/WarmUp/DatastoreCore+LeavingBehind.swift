@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 // Reads and writes that go on although an instance does not decode, so that indexes cannot be built.
 

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 extension DatastoreCore {
   /// Rebuilds one index, if it was built by an older version.

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 extension DatastoreCore {
   /// The state to read from. If the store does not fit the declaration, it is warmed up first.

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Called with the progress of a warm-up or a migration.
 public typealias ProgressHandler = @Sendable (_ progress: Progress) async -> Void

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// The result that a migration would have, found without writing anything.
 public struct MigrationRehearsal: Hashable, Sendable {

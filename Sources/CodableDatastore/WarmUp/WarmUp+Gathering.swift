@@ -1,10 +1,10 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// The results of a warm-up that are to be written.
 struct Gathered: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 extension WarmUp {
   /// Makes changes of records as they are given, before any of them is decoded: each must still be what was changed.

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 extension DatastoreCore {
   /// The name that a declared index had in the store before its property, or only its label, was renamed. Nil if there is no such

@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 extension WarmUp {
   /// Writes what was worked out, index by index.

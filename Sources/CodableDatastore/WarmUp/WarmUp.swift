@@ -1,5 +1,5 @@
-import DatastoreModel
-import StorageEngine
+import StrataModel
+import StrataEngine
 
 /// One run of making a store fit its declaration, within a transaction.
 ///

@@ -1,4 +1,4 @@
-import Locks
+import StrataLocks
 
 /// The listeners of a warm-up: one for each caller that waits for it.
 final class WarmUpListeners: Sendable {

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The work that makes a store fit a declaration.
 struct WarmUpPlan: Sendable {

@@ -1,11 +1,11 @@
-import Expressions
-import DatastoreModel
+import StrataExpressions
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 
 /// Reports the progress of a warm-up to the callers that wait for it.
 struct WarmUpReport<Format: DatastoreFormat> {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataEngine
 
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// Stores an instance that was made from its state at a commit. If the stored instance has changed since, both changes are combined,

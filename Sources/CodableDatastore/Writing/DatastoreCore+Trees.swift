@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Locks
-import StorageEngine
+import StrataDocuments
+import StrataModel
+import StrataLocks
+import StrataEngine
 
 extension DatastoreCore {
   /// Ensures that the trees exist and that the descriptor names the version that writes.

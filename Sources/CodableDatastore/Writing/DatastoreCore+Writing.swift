@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Locks
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataLocks
+import StrataEngine
 
 extension DatastoreCore {
   /// Inserts or replaces an instance and returns the previous one. If `touch` is true, an equal instance is written again as a new version.

@@ -1,4 +1,4 @@
-import StorageEngine
+import StrataEngine
 
 /// The record and the keys of an instance, computed before anything is written.
 struct PreparedRecord<Identifier: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-#if PostgreSQL && canImport(PostgresStore)
-  import Exchange
+#if PostgreSQL && canImport(StrataPostgres)
+  import StrataExchange
 
   /// Stores on database servers as remotes of store files.
   ///

@@ -1,8 +1,8 @@
-#if PostgreSQL && canImport(PostgresStore)
-  import DatastoreModel
-  package import Exchange
-  package import PostgresStore
-  package import StorageEngine
+#if PostgreSQL && canImport(StrataPostgres)
+  import StrataModel
+  package import StrataExchange
+  package import StrataPostgres
+  package import StrataEngine
 
   /// A store on a database server as another copy of a store file.
   ///

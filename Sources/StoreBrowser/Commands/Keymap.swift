@@ -1,4 +1,4 @@
-package import TerminalKit
+package import StrataTerminal
 
 /// Which keys mean which command: the table's, with a person's changes. A key may mean one thing in a pane and another
 /// elsewhere; the row that names the pane wins.

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Why a command does not work now, whatever pane has the keys: as rows of the command table name it.
 package struct Refusal: Sendable {

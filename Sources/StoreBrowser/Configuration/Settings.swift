@@ -1,4 +1,4 @@
-package import TerminalKit
+package import StrataTerminal
 
 /// The settings from the config file, or their defaults.
 package struct Settings: Sendable, Hashable {

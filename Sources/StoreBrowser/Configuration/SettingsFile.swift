@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-import TerminalKit
+import StrataTerminal
 
 /// The config file: lines of `NAME = VALUE`, with `#` before comments.
 package struct SettingsFile: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// Commands: whether they work here, and those that belong to no single pane.
 extension Browser {

@@ -1,5 +1,5 @@
-package import TerminalKit
-import DatastoreModel
+package import StrataTerminal
+import StrataModel
 
 /// The picture: title, panes, foot, and what lies over them.
 extension Browser {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The state of the file that keeps the staged changes. The kept changes are read before new ones overwrite them.
 struct Keeping: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// Keys, pastes, the mouse: what they mean where.
 extension Browser {

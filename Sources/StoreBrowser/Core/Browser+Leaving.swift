@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The ways to leave a store in memory. The user always chooses one.
 enum Leaving: Sendable, Hashable {

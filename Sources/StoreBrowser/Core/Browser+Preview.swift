@@ -1,7 +1,7 @@
-import Documents
-import Expressions
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataExpressions
+import StrataModel
+import StrataTerminal
 
 /// The state of the table before a filter was typed, for going back.
 struct FilterPreview: Sendable {

@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Expressions
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataExpressions
+import StrataTerminal
 
 /// The prompts at the foot of the screen.
 extension Browser {

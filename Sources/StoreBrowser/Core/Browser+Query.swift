@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// Finds the plan of a view and the names in it that no record has.
 struct QueryRequest: Question {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Every command ends in a staged step.
 extension Browser {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 /// The targets of fields, and the labels of records.
 extension Browser {

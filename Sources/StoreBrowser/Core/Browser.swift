@@ -1,6 +1,6 @@
-package import DatastoreModel
-import Documents
-package import TerminalKit
+package import StrataModel
+import StrataDocuments
+package import StrataTerminal
 
 /// The browser: state, messages in, effects and pictures out. It reads no store, starts no thread and paints nothing.
 ///

@@ -1,5 +1,5 @@
-package import DatastoreModel
-import Expressions
+package import StrataModel
+import StrataExpressions
 
 /// The configuration of a browser at its start.
 package struct BrowserConfiguration: Sendable {

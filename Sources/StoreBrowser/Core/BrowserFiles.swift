@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 #if canImport(Darwin)
   import Darwin

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// An earlier place of the cursor, for ^o and gi.
 struct Jump: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// Recorded keys.
 struct Macro: Sendable {

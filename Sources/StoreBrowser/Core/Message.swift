@@ -1,5 +1,5 @@
-package import DatastoreModel
-package import TerminalKit
+package import StrataModel
+package import StrataTerminal
 
 /// The input of the browser: the terminal's events, and the replies of its own work.
 package enum Message: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// The user's choices for the records of a store, beyond the descriptors: the fields with their labels, and the targets of fields. Requests
 /// carry it, so that a reply names the choices from which it was made.

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// The contents of a store, as the stores pane shows them: read once per commit; the cost does not depend on the records.
 package struct Outline: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The panes as they were last drawn: a pane that did not change is not drawn again.
 struct PaneDrawings: Sendable {

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The state that the browser keeps for a store between two starts: columns, views, bookmarks, last place.
 package struct Remembered: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
-package import DatastoreModel
-import Documents
-import Expressions
+package import StrataModel
+import StrataDocuments
+import StrataExpressions
 
 /// The rows of a table, and their order.
 package struct RowSource: Hashable, Sendable {

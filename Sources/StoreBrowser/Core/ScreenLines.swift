@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// The lines above and below the panes: the title and the foot.
 struct ScreenLines: Sendable, Equatable {

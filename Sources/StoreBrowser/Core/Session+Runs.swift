@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Long work, as the cockpit shows it: what runs, and what has ended with what came of it.
 extension Session {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The state that all panes share: the store, the shown commit, the staged changes, the running work.
 struct Session: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// A tour of the browser in steps, shown in a box over the panes: each says what to press, and the next comes when that is done.
 struct Tour: Sendable {

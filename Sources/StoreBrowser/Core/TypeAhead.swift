@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// Events that were typed, pasted or replayed before their screen was complete.
 struct TypeAhead: Sendable {

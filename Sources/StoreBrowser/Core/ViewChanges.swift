@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The changes of the table's view, for taking the last one back: its filter, order and range, and how its columns are arranged.
 struct ViewChanges: Sendable {

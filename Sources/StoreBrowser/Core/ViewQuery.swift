@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// A view of a table as text that a person edits, a clause on each line:
 ///

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// The characters of charts: chosen by the terminal's abilities, or by the user (`gs`), and remembered.
 extension Session {

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// The contents of a chart in words, for users who read the screen as lines (`--plain`).
 struct ChartTable: Sendable, Hashable {

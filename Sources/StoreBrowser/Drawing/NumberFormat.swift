@@ -1,4 +1,4 @@
-import Documents
+import StrataDocuments
 
 /// Numbers as people read them.
 enum NumberFormat {

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// Splits text into lines by its bytes, because a value of many megabytes must open at once.
 enum TextLines {

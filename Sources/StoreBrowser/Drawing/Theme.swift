@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// The meaning of a cell; a theme gives its style.
 enum Role: Sendable, Hashable, CaseIterable {

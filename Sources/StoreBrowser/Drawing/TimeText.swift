@@ -1,6 +1,6 @@
-import Expressions
-import Documents
-import DatastoreModel
+import StrataExpressions
+import StrataDocuments
+import StrataModel
 
 /// Times as text, in one zone.
 package struct TimeText: Sendable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// How the values of a column are written, if the user chose a format; remembered per datastore and field.
 enum ValueFormat: String, CaseIterable, Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 
 /// A value as one line of a table or tree: cut to a visible length, with its kind.
 struct ValueText: Sendable, Hashable {

@@ -1,11 +1,11 @@
-import CursesTerminal
-public import DatastoreModel
+import StrataCurses
+public import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import TerminalKit
+import StrataTerminal
 
 /// Shows a store of this app in the terminal until the user leaves.
 ///

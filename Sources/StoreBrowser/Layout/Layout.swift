@@ -1,4 +1,4 @@
-package import TerminalKit
+package import StrataTerminal
 
 /// Where everything stands on a screen of some size: a pure function, tested at every size.
 package struct Layout: Sendable, Hashable {

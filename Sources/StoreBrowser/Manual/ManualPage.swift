@@ -1,4 +1,4 @@
-import Expressions
+import StrataExpressions
 
 /// The manual page of the program, made from the tables of verbs and commands.
 package enum ManualPage {

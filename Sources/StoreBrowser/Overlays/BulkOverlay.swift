@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The preview of a change of many records: count, samples, nulls, failures first. Enter stages it.
 struct BulkOverlay: Pane {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The estimate of a compaction, then its progress: first shows bytes before and after; Enter begins, Esc cancels.
 struct CompactOverlay: Pane {

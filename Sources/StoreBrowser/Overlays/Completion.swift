@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Expressions
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataTerminal
 
 /// A completion of the word at the cursor of a prompt.
 struct Completion: Sendable, Hashable {

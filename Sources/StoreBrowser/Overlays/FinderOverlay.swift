@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 /// Finds a datastore, index, field, command, view, bookmark, pin, commit or record by a few letters, with a preview; Enter goes there.
 struct FinderOverlay: ListPane {

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// First shows one screen of the keys that work in the pane below it. The next key shows all commands: typing searches, Enter runs. If a
 /// command is not available, it says why.

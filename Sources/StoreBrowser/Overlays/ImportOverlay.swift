@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 /// Imports a file in steps: its contents; the datastore, the identifier and the indexes; the result of a dry run. Then the import runs, and
 /// the cockpit shows its progress.

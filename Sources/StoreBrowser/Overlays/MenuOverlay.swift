@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// A short list to choose from.
 struct MenuOverlay: ListPane {

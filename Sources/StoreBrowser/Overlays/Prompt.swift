@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// An input line at the foot of the screen: a command, a search, a filter, a name.
 struct Prompt: Pane {

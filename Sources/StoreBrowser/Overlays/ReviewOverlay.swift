@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The changes to be written, with their checks: letters are commands, Enter asks for the name, a second Enter commits.
 struct ReviewOverlay: ListPane {

@@ -1,7 +1,7 @@
-import Documents
-import Expressions
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataExpressions
+import StrataModel
+import StrataTerminal
 
 /// Lines to read: a long value, a log, the scalars of a cell.
 struct TextOverlay: ListPane {

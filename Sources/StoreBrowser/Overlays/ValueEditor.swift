@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The typed editor of a field. Invalid input stays and is explained; a suggestion is offered, never applied.
 struct ValueEditor: Pane {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The contents of the fields of the table's rows, one line per field; Enter counts the values of one.
 struct DescribePane: ListPane, KeptPane {

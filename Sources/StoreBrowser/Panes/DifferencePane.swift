@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
 struct DifferencePane: ListPane, KeptPane, Equatable {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// The distinct values of a column with their counts; Enter filters to one.
 struct FrequencyPane: ListPane, KeptPane {

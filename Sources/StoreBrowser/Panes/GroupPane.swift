@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Expressions
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataTerminal
 
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
 struct GroupPane: ListPane, KeptPane {

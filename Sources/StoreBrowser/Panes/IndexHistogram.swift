@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The histogram above the keys of an index: the distribution of its entries, with the range as a brush on it.
 struct IndexHistogram: Sendable, Equatable {

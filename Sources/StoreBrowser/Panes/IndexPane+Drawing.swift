@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 extension IndexPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
 struct IndexPane: KeptPane, Equatable {

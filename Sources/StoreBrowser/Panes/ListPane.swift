@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 /// A pane that is a list of lines with one selected: what all lists do, once. Moving, clicking, scrolling and the look of
 /// the selected line come from here; the pane says how many lines there are and draws one.

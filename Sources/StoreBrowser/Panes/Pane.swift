@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// One pane: a state, its commands, its requests for missing data, and its picture. An overlay that lies over the other panes for a moment
 /// (a prompt, the review, a menu) is a pane too.

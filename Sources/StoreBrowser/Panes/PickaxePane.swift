@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 /// The commits in which a text came or went.
 struct PickaxePane: ListPane, KeptPane {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataTerminal
 
 /// The rows of the table counted by two fields: a line for each value of one, a column for each value of the other; Enter shows the
 /// records of a cell.

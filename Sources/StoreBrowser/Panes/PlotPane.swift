@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// Two fields of the table's rows as a chart of dots, with a third by colour and mark. A cross-hair names the nearest record; a rectangle
 /// becomes a filter.

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The chosen index at a glance, for the sidebar: how its entries are spread, a few rows high.
 struct SmallHistogram: Sendable, Equatable {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// Pane 1: datastores, the indexes of the open one, named views, staged changes, letters in the inbox, pins.
 struct StoresPane: ListPane, KeptPane, Equatable {

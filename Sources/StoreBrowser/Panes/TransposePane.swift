@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Expressions
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataTerminal
 
 /// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.
 struct TransposePane: ListPane, KeptPane, Equatable {

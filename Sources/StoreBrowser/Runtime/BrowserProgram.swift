@@ -1,10 +1,10 @@
-package import DatastoreModel
+package import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-package import TerminalKit
+package import StrataTerminal
 
 #if canImport(Darwin)
   import Darwin

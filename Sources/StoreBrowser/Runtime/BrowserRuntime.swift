@@ -1,6 +1,6 @@
 import Dispatch
-package import DatastoreModel
-import Locks
+package import StrataModel
+import StrataLocks
 
 /// Runs the browser's work on its own threads and posts the reports.
 ///

@@ -1,4 +1,4 @@
-import Locks
+import StrataLocks
 
 /// Tells running work to stop. Work looks at it between its pieces.
 package final class Cancellation: Sendable {

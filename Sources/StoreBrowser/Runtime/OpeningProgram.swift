@@ -1,7 +1,7 @@
-package import DatastoreModel
+package import StrataModel
 import Dispatch
-import Locks
-package import TerminalKit
+import StrataLocks
+package import StrataTerminal
 
 /// Shows a first picture at once, opens the store meanwhile, and is the browser from then on.
 ///

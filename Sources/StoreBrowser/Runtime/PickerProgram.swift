@@ -1,6 +1,6 @@
 import Dispatch
-import Locks
-package import TerminalKit
+import StrataLocks
+package import StrataTerminal
 
 /// A list of stores to choose from, with a preview of the one under the cursor.
 ///

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 extension Verb {
   /// The browser itself: what `strata` does without a verb.

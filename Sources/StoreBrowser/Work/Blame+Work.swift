@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// Finds the commit that last wrote each field of a record, as seen from a commit.
 package struct BlameRequest: Question, Hashable {

@@ -1,6 +1,6 @@
-import Expressions
-import Documents
-package import DatastoreModel
+import StrataExpressions
+import StrataDocuments
+package import StrataModel
 
 /// Changes many records at once.
 package struct BulkRequest: Question {

@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// The source of the shown difference.
 package enum DifferenceSource: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// The commits of a history over time.
 package struct CommitStripRequest: Question, Hashable {

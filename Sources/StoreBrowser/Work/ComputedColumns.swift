@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 
 /// The columns of a table that no record has: joined, or computed. Every reader of rows adds them by `DerivedFields`.
 extension RowSource {

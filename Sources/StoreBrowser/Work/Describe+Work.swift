@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Describes the fields of a table's rows; results so far are reported as partial replies.
 package struct DescribeRequest: Question, Hashable {

@@ -1,5 +1,5 @@
-package import Documents
-package import DatastoreModel
+package import StrataDocuments
+package import StrataModel
 
 /// Documents that came back from an editor, to be made edits of the records that they are.
 package struct EditedDocumentsRequest: Question {

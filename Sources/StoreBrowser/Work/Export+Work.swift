@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Writes records to a file.
 package struct ExportRequest: Question {

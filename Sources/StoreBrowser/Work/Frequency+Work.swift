@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// Counts the distinct values of a column.
 package struct FrequencyRequest: Sendable, Hashable {

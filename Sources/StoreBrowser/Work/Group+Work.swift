@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 
 /// Groups the rows that the table shows by one or more fields, with figures over another.
 struct GroupRequest: Question, Hashable {

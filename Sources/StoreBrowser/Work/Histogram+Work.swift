@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// How the entries of an index, or the identifiers, are spread; see `Histogram`.
 package struct HistogramRequest: Question, Hashable {

@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// The scope of the shown history.
 package enum HistoryScope: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// The bytes of a store that its newest state does not need.
 package struct HistorySize: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 
 /// The record that a person means by the text of an identifier.
 struct IdentifyRequest: Question {

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Reads the contents of a file to be imported.
 struct SurveyRequest: Question, Hashable {

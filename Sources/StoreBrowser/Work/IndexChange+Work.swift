@@ -1,6 +1,6 @@
-import Expressions
-package import Documents
-package import DatastoreModel
+import StrataExpressions
+package import StrataDocuments
+package import StrataModel
 
 /// A change of an index from the browser; each is a commit.
 package enum IndexChange: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// Columns with fields of the record to which a field leads: `countrycode name, population` shows `Country.name` and
 /// `Country.population`.

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Keeps what is staged beside the store.
 struct SaveStagedRequest: Question {

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Keeps the commits of a store in memory on the disk, like staged changes, until its file is closed: a hang-up or a crash loses neither.
 struct KeepCommitsRequest: Question {

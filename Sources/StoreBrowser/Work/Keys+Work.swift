@@ -1,5 +1,5 @@
-import Expressions
-package import DatastoreModel
+import StrataExpressions
+package import StrataModel
 
 /// Distinct keys of an index with the number of their entries, from a rank on.
 package struct KeysRequest: Question, Hashable {

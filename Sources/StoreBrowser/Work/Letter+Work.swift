@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Deletes a letter of the inbox.
 struct DropLetterRequest: Question, Hashable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// Writes the lines of a list to a file, in the order in which they are shown.
 struct ListExport: Question {

@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import Expressions
+import StrataDocuments
+import StrataModel
+import StrataExpressions
 
 /// Finds out whether an index has the rows in a given order.
 struct OrderRequest: Question, Hashable {

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// The contents of a commit, and the state of the store.
 struct OutlineRequest: Question {

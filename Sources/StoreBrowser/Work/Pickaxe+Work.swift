@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// Searches values through the history: the commits that added or removed a text.
 package struct PickaxeRequest: Sendable, Hashable {

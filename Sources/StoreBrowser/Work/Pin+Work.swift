@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Gives a commit a name, or takes the name away.
 struct PinRequest: Question {

@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// Plots two fields of a table's rows as points, counted into the dots of a chart.
 package struct PlotRequest: Question, Hashable {

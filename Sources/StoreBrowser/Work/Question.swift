@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 #if canImport(Darwin)
   import Darwin

@@ -1,5 +1,5 @@
-package import Documents
-package import DatastoreModel
+package import StrataDocuments
+package import StrataModel
 
 package struct RecordRequest: Question, Hashable {
   package var place: RecordPlace

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// The targets of a record's references, whether they exist, and the record's joined and computed fields. The record is given as shown,
 /// with its staged edit.

@@ -1,5 +1,5 @@
-package import DatastoreModel
-import Documents
+package import StrataModel
+import StrataDocuments
 
 /// Finds the records that refer to a record.
 package struct ReferrersRequest: Question, Hashable {

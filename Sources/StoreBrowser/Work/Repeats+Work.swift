@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// Looks for values that several records have, before an index is built that is meant to have one record per value.
 struct RepeatsRequest: Question {

@@ -1,6 +1,6 @@
-import Documents
-package import DatastoreModel
-import Exchange
+import StrataDocuments
+package import StrataModel
+import StrataExchange
 
 /// The subject of a review: the changes to be written.
 package enum ReviewSubject: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Work on the store as a whole.
 package enum Rewrite: Question, Hashable {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 
 /// The rows of a table with their derived columns, for work that reads all of them: each record once.
 struct RowReader {

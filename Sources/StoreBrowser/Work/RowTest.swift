@@ -1,6 +1,6 @@
-import Expressions
-import Documents
-import DatastoreModel
+import StrataExpressions
+import StrataDocuments
+import StrataModel
 
 /// A filter as it was typed, ready to test records: `EXPR`, or `!EXPR` for the others.
 struct RowTest: Sendable {

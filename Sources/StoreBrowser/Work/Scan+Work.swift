@@ -1,7 +1,7 @@
-import Documents
-import Expressions
-package import DatastoreModel
-import StorageEngine
+import StrataDocuments
+import StrataExpressions
+package import StrataModel
+import StrataEngine
 
 /// Looks for the next row with a text.
 package struct SearchRequest: Question, Hashable {

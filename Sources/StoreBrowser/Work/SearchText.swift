@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 
 /// The text of a search, as it is typed: `zürich` in either case, `Bern` with regard to case because of its capital letter, `"Bern"` for a
 /// whole value, `/^San/` for a pattern.

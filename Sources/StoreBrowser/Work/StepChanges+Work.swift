@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Finds the records of a datastore that differ between the previously shown commit and the present one.
 package struct StepChangesRequest: Question, Hashable {

@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// Opens a table: the bounds of its range, the position of the selection, and the first rows.
 package struct TableRequest: Question, Hashable {

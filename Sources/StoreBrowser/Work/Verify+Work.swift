@@ -1,5 +1,5 @@
-import Documents
-package import DatastoreModel
+import StrataDocuments
+package import StrataModel
 
 /// Compares an index with the records.
 package struct VerifyRequest: Question, Hashable {

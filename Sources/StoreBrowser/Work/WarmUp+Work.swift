@@ -1,4 +1,4 @@
-package import DatastoreModel
+package import StrataModel
 
 /// Brings indexes and records into the form that the app's formats declare.
 package struct WarmUpRequest: Question {

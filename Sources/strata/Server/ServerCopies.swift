@@ -1,15 +1,15 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 import StoreBrowser
 #if PostgreSQL
   import PostgresPersistence
-  import PostgresStore
+  import StrataPostgres
 #endif
 
 // Copies between files and servers: copy PATH URL, copy URL PATH.

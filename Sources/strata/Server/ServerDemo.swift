@@ -1,6 +1,6 @@
-import Atlas
+import StrataAtlas
 import CodableDatastore
-import DatastoreModel
+import StrataModel
 import StoreBrowser
 #if PostgreSQL
   import PostgresPersistence

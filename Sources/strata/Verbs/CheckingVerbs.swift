@@ -1,8 +1,8 @@
-import Documents
-import DatastoreModel
-import FolderStore
-import Locks
-import StorageEngine
+import StrataDocuments
+import StrataModel
+import StrataFolders
+import StrataLocks
+import StrataEngine
 import StoreBrowser
 
 // The verbs that look for damage and recover data: verify, salvage, convert.

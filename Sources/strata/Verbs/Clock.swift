@@ -1,6 +1,6 @@
-import Expressions
-import Documents
-import DatastoreModel
+import StrataExpressions
+import StrataDocuments
+import StrataModel
 
 /// Dates of commits, in the two forms that verbs print.
 enum Clock {

@@ -1,7 +1,7 @@
 import CodableDatastore
-import DatastoreModel
-import Documents
-import Entities
+import StrataModel
+import StrataDocuments
+import StoreEntities
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

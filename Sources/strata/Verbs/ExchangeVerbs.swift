@@ -1,13 +1,13 @@
-import DatastoreModel
-import Documents
-import Exchange
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataExpressions
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 import StoreBrowser
 
 // The verbs that exchange a store with its other copies: remote, fetch, merge, push, exchange, clone, serve.

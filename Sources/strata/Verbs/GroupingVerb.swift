@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 import StoreBrowser
 
 // `records` with --group-by, --distinct or --select: columns instead of whole records.

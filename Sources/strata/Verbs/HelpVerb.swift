@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 import StoreBrowser
 
 // How the program is used, from the table of verbs.

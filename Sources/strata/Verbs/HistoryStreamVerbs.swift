@@ -1,8 +1,8 @@
-import DatastoreModel
-import Documents
-import Exchange
-import Expressions
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataExpressions
+import StrataEngine
 import StoreBrowser
 
 // A store as a text: with its history as a stream (export --history, import --history), and without (--interchange).

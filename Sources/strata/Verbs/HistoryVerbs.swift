@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 import StoreBrowser
 
 // The verbs that print what happened: history, diff, watch.

@@ -1,11 +1,11 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import StorageEngine
+import StrataEngine
 import StoreBrowser
 
 // The verbs that import documents: import, put.

@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Expressions
-import StorageEngine
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataEngine
 import StoreBrowser
 
 // The letters that other programs have left for a store.

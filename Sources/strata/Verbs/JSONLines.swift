@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 
 // The shapes of the lines that `--json` prints.
 

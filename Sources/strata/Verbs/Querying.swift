@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 import StoreBrowser
 
 // The arguments `--where` and `--sort`, for every verb that accepts them.

@@ -1,6 +1,6 @@
-import Expressions
-import Documents
-import DatastoreModel
+import StrataExpressions
+import StrataDocuments
+import StrataModel
 import StoreBrowser
 
 // The verbs that print what is in a store: info, records, get.

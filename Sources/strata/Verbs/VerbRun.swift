@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import Locks
+import StrataDocuments
+import StrataModel
+import StrataLocks
 import StoreBrowser
 
 /// One run of a headless verb: its arguments and its output.

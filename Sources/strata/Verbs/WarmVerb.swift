@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Expressions
-import Locks
+import StrataModel
+import StrataDocuments
+import StrataExpressions
+import StrataLocks
 import StoreBrowser
 
 // `warm`: rebuilds the indexes that are stale, as far as this can be done without the app.

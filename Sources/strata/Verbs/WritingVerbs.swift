@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Exchange
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataExpressions
 import StoreBrowser
 
 // The verbs that change a store by one commit and print its number: delete, undo, redo, restore, pin.

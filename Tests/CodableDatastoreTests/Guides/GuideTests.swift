@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import Locks
+import StrataLocks
 import Testing
 
 // What the guides show, run. `samples` sees to it that every block of code in a guide stands here, line by line.

@@ -1,6 +1,6 @@
 import Foundation
-import Locks
-import StorageEngine
+import StrataLocks
+import StrataEngine
 import Testing
 
 @testable import CodableDatastore

@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 import Foundation
-import Locks
+import StrataLocks
 import Testing
 
 @testable import CodableDatastore

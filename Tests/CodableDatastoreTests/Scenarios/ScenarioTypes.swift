@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import Locks
+import StrataLocks
 
 // The scenarios are written from the public interface alone, as somebody would who has a program for it already.
 

@@ -1,1 +1,1 @@
-../../PostgresStoreTests/Support/Box.swift
+../../StrataPostgresTests/Support/Box.swift

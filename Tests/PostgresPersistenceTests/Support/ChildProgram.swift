@@ -1,1 +1,1 @@
-../../PostgresStoreTests/Support/ChildProgram.swift
+../../StrataPostgresTests/Support/ChildProgram.swift

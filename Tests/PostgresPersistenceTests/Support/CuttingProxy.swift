@@ -1,1 +1,1 @@
-../../PostgresStoreTests/Support/CuttingProxy.swift
+../../StrataPostgresTests/Support/CuttingProxy.swift

@@ -1,1 +1,1 @@
-../../ExchangeTests/ExchangedStore+Exchange.swift
+../../StrataExchangeTests/ExchangedStore+Exchange.swift

@@ -1,1 +1,1 @@
-../../ExchangeTests/ExchangedStore.swift
+../../StrataExchangeTests/ExchangedStore.swift

@@ -1,5 +1,5 @@
-import Locks
-import TerminalKit
+import StrataLocks
+import StrataTerminal
 
 /// What an xterm sends for keys.
 enum KeyBytes {

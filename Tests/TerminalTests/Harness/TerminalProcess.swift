@@ -1,7 +1,7 @@
 import Glibc
 import PseudoTerminal
 import Testing
-import TerminalKit
+import StrataTerminal
 
 /// A real program on a real pseudo-terminal.
 ///

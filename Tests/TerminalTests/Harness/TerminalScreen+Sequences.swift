@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 extension TerminalScreen {
   /// Does what a control sequence says.

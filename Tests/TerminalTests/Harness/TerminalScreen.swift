@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// A small terminal: reads what a program sends to an xterm and keeps the picture, written apart from the program so
 /// that it can contradict it.

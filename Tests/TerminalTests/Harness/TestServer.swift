@@ -1,1 +1,1 @@
-../../PostgresStoreTests/Support/TestServer.swift
+../../StrataPostgresTests/Support/TestServer.swift

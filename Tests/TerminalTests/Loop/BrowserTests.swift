@@ -1,5 +1,5 @@
 import Glibc
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @Suite("The browser on a terminal")

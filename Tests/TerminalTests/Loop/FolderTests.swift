@@ -1,5 +1,5 @@
 import Foundation
-import TerminalKit
+import StrataTerminal
 import Testing
 
 /// A store that the original library wrote, where this machine has one.

@@ -1,5 +1,5 @@
 import Glibc
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @Suite("Keys as a terminal sends them")

@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @Suite("Scripts without a terminal")

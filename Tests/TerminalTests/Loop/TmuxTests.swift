@@ -1,5 +1,5 @@
 import Glibc
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @Suite("A second opinion", .enabled(if: access("/usr/bin/tmux", X_OK) == 0, "tmux is not installed"))

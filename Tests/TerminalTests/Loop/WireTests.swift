@@ -1,5 +1,5 @@
-import CCurses
-import TerminalKit
+import CStrataCurses
+import StrataTerminal
 import Testing
 
 @Suite("Pictures in few bytes")

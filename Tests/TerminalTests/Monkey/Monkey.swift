@@ -1,5 +1,5 @@
 import Glibc
-import TerminalKit
+import StrataTerminal
 import Testing
 
 /// One run of the monkey: a store, a folder for all that the browser writes, and the browser itself, started anew whenever

@@ -1,6 +1,6 @@
 import Glibc
 import StoreBrowser
-import TerminalKit
+import StrataTerminal
 
 /// One thing that the monkey does.
 struct MonkeyStep {

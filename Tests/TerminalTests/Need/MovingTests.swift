@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 import Testing
 
 @Suite("Needs: moving and finding one's way")

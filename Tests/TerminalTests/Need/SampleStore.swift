@@ -1,5 +1,5 @@
 import Glibc
-import TerminalKit
+import StrataTerminal
 import Testing
 
 /// A store of 300 cities and all countries, made by the program itself: five commits, the last three of them counting
@@ -96,7 +96,7 @@ struct SampleStore {
 
   private static let resources: String = {
     let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
-    return root + "/Sources/Atlas/Resources"
+    return root + "/Sources/StrataAtlas/Resources"
   }()
 
   @discardableResult

@@ -1,5 +1,5 @@
 import Glibc
-import TerminalKit
+import StrataTerminal
 import Testing
 
 /// Several programs on one store on a server, which is stopped under them.

@@ -1,7 +1,7 @@
-import DatastoreModel
+import StrataModel
 import Glibc
-import StorageEngine
-import TerminalKit
+import StrataEngine
+import StrataTerminal
 import Testing
 
 /// Several programs on one store, and programs that die.

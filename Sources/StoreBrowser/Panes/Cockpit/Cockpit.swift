@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The picture of one run: a bar for the whole, a row a step with its bar, rate and time, the result in words, the worker and the
 /// waiters, and the rate over time.

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The rows of the steps: names whole in a column of their own, a bar, how much of all is done, rate and time.
 struct CockpitSteps {

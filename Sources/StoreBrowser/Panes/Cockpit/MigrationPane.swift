@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// Pane 6, the cockpit: every long work, here or in another process, while it runs and with what came of it; and the records
 /// that a migration could not convert.

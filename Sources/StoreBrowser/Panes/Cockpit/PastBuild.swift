@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// A build of indexes that this browser ran or watched, as it remembers it.
 package struct PastBuild: Sendable, Hashable, Codable {

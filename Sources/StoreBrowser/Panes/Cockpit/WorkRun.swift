@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// Long work as far as it was reported, and how it ended.
 struct WorkRun: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The sentence about the worker and the waiters, which is derived from the writer's lock and from the work.
 struct WorkStanding {

@@ -1,4 +1,4 @@
-import DatastoreModel
+import StrataModel
 
 /// The lanes of a history's graph: one for each open branch, from the newest commit down.
 ///

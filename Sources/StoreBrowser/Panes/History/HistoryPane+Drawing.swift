@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 extension HistoryPane {
   func further(_ session: Session) -> String { title(session) }

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// The strip above a history: its commits over time, as high as the records that they changed, on a logarithmic scale so
 /// that a migration does not flatten everything else. The selected commit, the commit that is shown and pins are marked.

@@ -1,5 +1,5 @@
-import DatastoreModel
-import TerminalKit
+import StrataModel
+import StrataTerminal
 
 /// A number over time: each value as a horizontal line from its commit to the next value's commit, with the dates of the first and the
 /// last.

@@ -1,5 +1,5 @@
-import DatastoreModel
-import Documents
+import StrataModel
+import StrataDocuments
 
 /// The targets of a record's references, and its joined and computed fields.
 extension RecordPane {

@@ -1,5 +1,5 @@
-import Documents
-import DatastoreModel
+import StrataDocuments
+import StrataModel
 
 /// `/` in a record: in all of it, folded branches and the hidden ends of long values too.
 extension RecordPane {

@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Expressions
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataExpressions
+import StrataTerminal
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
 struct RecordPane: ListPane, KeptPane, Equatable {

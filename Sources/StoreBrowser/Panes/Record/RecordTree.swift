@@ -1,6 +1,6 @@
-import Documents
-import DatastoreModel
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataTerminal
 
 /// A line of the record tree.
 struct TreeLine: Sendable, Hashable {

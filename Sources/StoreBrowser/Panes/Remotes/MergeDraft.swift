@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Exchange
+import StrataModel
+import StrataDocuments
+import StrataExchange
 
 /// The decisions of a merge that is not committed yet, kept between two starts.
 package struct MergeDraft: Sendable, Hashable, Codable {

@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Exchange
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataTerminal
 
 /// The drawing of a merge: base, ours and theirs of each field side by side, and the result.
 extension MergePane {

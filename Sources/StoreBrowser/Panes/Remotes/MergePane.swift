@@ -1,7 +1,7 @@
-import DatastoreModel
-import Documents
-import Exchange
-import TerminalKit
+import StrataModel
+import StrataDocuments
+import StrataExchange
+import StrataTerminal
 
 /// The merge of a commit into the head, before anything is written: the conflicts, field by field with each side's value and the result,
 /// and the records that merge without one. The user's decisions are kept as a draft until they are committed.

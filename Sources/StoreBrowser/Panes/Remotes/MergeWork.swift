@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Exchange
+import StrataModel
+import StrataDocuments
+import StrataExchange
 
 /// Plans a merge of a commit into the head.
 struct MergePlanRequest: Question, Hashable {

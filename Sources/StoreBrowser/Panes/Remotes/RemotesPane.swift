@@ -1,6 +1,6 @@
-import DatastoreModel
-import Exchange
-import TerminalKit
+import StrataModel
+import StrataExchange
+import StrataTerminal
 
 /// Pane 7: the other copies of the store: their locations, how many commits each side lacks, and when they last exchanged.
 struct RemotesPane: ListPane, KeptPane {

@@ -1,6 +1,6 @@
-import DatastoreModel
-import Exchange
-import Expressions
+import StrataModel
+import StrataExchange
+import StrataExpressions
 
 #if canImport(Darwin)
   import Darwin

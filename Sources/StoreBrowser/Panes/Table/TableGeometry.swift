@@ -1,4 +1,4 @@
-import TerminalKit
+import StrataTerminal
 
 /// The positions of a table's columns.
 enum TableGeometry {

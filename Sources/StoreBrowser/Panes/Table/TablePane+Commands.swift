@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Expressions
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataExpressions
+import StrataTerminal
 
 extension TablePane {
   func refusal(of command: Command, in session: Session) -> String? {

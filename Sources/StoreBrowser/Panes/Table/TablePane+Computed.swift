@@ -1,6 +1,6 @@
-import DatastoreModel
-import Documents
-import Expressions
+import StrataModel
+import StrataDocuments
+import StrataExpressions
 
 /// Columns that are computed: how they are added, changed and taken away. `DerivedFields` computes them.
 extension TablePane {

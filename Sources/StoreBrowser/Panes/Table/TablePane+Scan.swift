@@ -1,7 +1,7 @@
-import Documents
-import DatastoreModel
-import Expressions
-import TerminalKit
+import StrataDocuments
+import StrataModel
+import StrataExpressions
+import StrataTerminal
 
 /// Filters and sorts: the list of their rows, and how it is filled.
 extension TablePane {

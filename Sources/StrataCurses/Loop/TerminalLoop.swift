@@ -1,0 +1,208 @@
+import CStrataCurses
+package import StrataTerminal
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Runs a program on the terminal of this process.
+///
+/// One turn: wait for any event; pass every key, signal and result to the program; draw once; paint the difference. While nothing happens
+/// it waits in `poll` without a timer: no processor, no bytes.
+///
+/// One thread uses it, which it blocks: the main one.
+package struct TerminalLoop {
+  private let program: any TerminalProgram
+  private let screen: CursesScreen
+  private var input = TerminalInput(file: STDIN_FILENO)
+  private var idleSignal = IdleSignal()
+  private var recorder: SessionRecorder?
+  private var size: Size
+  private var ending: Ending?
+  private var isToldToEnd: Int32?
+  private var expectsOwnContinuation = false
+  private var screenshots: [String] = []
+  private var asked: ArraySlice<TerminalAction> = []
+  private var isCarryingOut = false
+  /// Events typed ahead, while the program waits for a result that it depends on.
+  private var waiting: ArraySlice<TerminalEvent> = []
+
+  package enum Ending: Hashable, Sendable {
+    /// The program quit with this exit status.
+    case quit(status: Int32)
+    /// The system ended it by this signal.
+    case signal(Int32)
+  }
+
+  /// A loop of `program` on `screen`.
+  package init(_ program: any TerminalProgram, on screen: CursesScreen) {
+    self.program = program
+    self.screen = screen
+    self.size = screen.size
+  }
+
+  /// Runs until the program quits or is made to. The screen is still open afterwards.
+  package mutating func run() -> Ending {
+    carryOut(program.start(screen.surroundings) { strata_wake() })
+    paint()
+    while ending == nil {
+      tellIdle()
+      turn()
+      paint()
+    }
+    recorder?.finish()
+    return ending ?? .quit(status: 0)
+  }
+
+  // MARK: One turn
+
+  private mutating func turn() {
+    let patience = input.patience
+    let found = Int(strata_wait(STDIN_FILENO, patience))
+    if found == 0, patience >= 0 { deliver(input.giveUpWaiting()) }
+    handle(found)
+    awaitAnswers()
+  }
+
+  /// Waits for answers as long as the program asks for, so that one picture is painted instead of two.
+  private mutating func awaitAnswers() {
+    let start = ContinuousClock.now
+    while ending == nil {
+      let patience = program.picturePatience
+      guard ContinuousClock.now < start + .milliseconds(patience) else { return }
+      let found = Int(strata_wait(STDIN_FILENO, Int32(patience)))
+      guard found != 0 else { return }
+      handle(found)
+    }
+  }
+
+  private mutating func handle(_ found: Int) {
+    if found != 0 { idleSignal?.interrupt() }
+    if found & STRATA_RESIZED != 0 { adoptSize() }
+    if found & STRATA_CONTINUED != 0 { comeBack() }
+    if found & STRATA_INPUT != 0 { deliver(input.readAll()) }
+    if found & STRATA_INPUT_ENDED != 0 { input.end() }
+    if found & STRATA_WOKEN != 0 {
+      carryOut(program.respondToAnswers())
+      deliver([])
+    }
+    if found & STRATA_STOP != 0 { suspend() }
+    if found & STRATA_INTERRUPTED != 0 { deliver([.key(KeyChord(.character("c"), .control))]) }
+    if found & STRATA_TERMINATE != 0 { end(.terminate, by: SIGTERM) }
+    if found & STRATA_HANGUP != 0 || input.hasEnded { end(.hangup, by: SIGHUP) }
+  }
+
+  /// Hands on the user's events in their order, as long as the program is ready for the next.
+  private mutating func deliver(_ events: [TerminalEvent]) {
+    waiting += events
+    while ending == nil, let event = waiting.first, !program.awaitsAnswer {
+      waiting = waiting.dropFirst()
+      tell(event)
+    }
+    // A cancelling event does not wait, and it drops the events typed ahead before it.
+    guard ending == nil, let last = waiting.lastIndex(where: Self.takesBack) else { return }
+    let event = waiting[last]
+    waiting = waiting[(last + 1)...]
+    tell(event)
+  }
+
+  private static func takesBack(_ event: TerminalEvent) -> Bool {
+    event == .key(KeyChord(.escape)) || event == .key(KeyChord(.character("c"), .control))
+  }
+
+  private mutating func tell(_ event: TerminalEvent) {
+    guard ending == nil else { return }
+    if event == .synchronizesUpdates { return screen.synchronizeUpdates() }
+    if event == .repeatsCharacters { return screen.repeatCharacters() }
+    if case .measured(let sample, let columns) = event { return SafeText.joining.learn(sample, columns: columns) }
+    recorder?.add(event)
+    carryOut(program.respond(to: event))
+  }
+
+  /// Lets the program end itself. The second time, or when the terminal is gone, it does not wait for the program.
+  private mutating func end(_ interruption: Interruption, by signal: Int32) {
+    if isToldToEnd == nil {
+      isToldToEnd = signal
+      tell(.interrupt(interruption))
+    }
+    if input.hasEnded, ending == nil { ending = .signal(signal) }
+  }
+
+  private mutating func paint() {
+    guard ending == nil else { return }
+    let picture = program.draw(size: size)
+    screen.show(picture)
+    for path in screenshots { ScreenFile.save(picture, to: path) }
+    screenshots = []
+  }
+
+  private mutating func tellIdle() {
+    guard idleSignal != nil, program.isIdle, waiting.isEmpty, input.isAtRest, !strata_has_events(STDIN_FILENO) else {
+      return
+    }
+    idleSignal?.tell(inputBytes: input.count, size: size)
+  }
+
+  // MARK: Requests of the program
+
+  /// Carries out the program's requests, and those that it makes in response to their results: one after the other, however often an editor
+  /// is opened again.
+  private mutating func carryOut(_ actions: [TerminalAction]) {
+    asked += actions
+    guard !isCarryingOut else { return }
+    isCarryingOut = true
+    while let action = asked.popFirst() { carryOut(action) }
+    isCarryingOut = false
+  }
+
+  private mutating func carryOut(_ action: TerminalAction) {
+    switch action {
+    case .quit(let status): ending = isToldToEnd.map { .signal($0) } ?? .quit(status: status)
+    case .suspend: suspend()
+    case .edit(let path, let line, let column): edit(path, line: line, column: column)
+    case .copy(let text): if !screen.copy(text) { screen.ring() }
+    case .bell: screen.ring()
+    case .mouse(let isOn): screen.reportMouse(isOn)
+    case .repaint: screen.forgetPicture()
+    case .record(let path): recorder = SessionRecorder(path: path, size: size)
+    case .stopRecording:
+      recorder?.finish()
+      recorder = nil
+    case .saveScreen(let path): screenshots.append(path)
+    }
+  }
+
+  private mutating func adoptSize() {
+    size = screen.adoptSize()
+    tell(.resize(size))
+  }
+
+  private mutating func suspend() {
+    expectsOwnContinuation = true
+    screen.lend { strata_stop() }
+    resume()
+  }
+
+  /// Another process stopped this one without the program's help, and the shell has changed the terminal since.
+  private mutating func comeBack() {
+    if expectsOwnContinuation {
+      expectsOwnContinuation = false
+      return
+    }
+    screen.lend {}
+    resume()
+  }
+
+  private mutating func edit(_ path: String, line: Int?, column: Int?) {
+    let end = screen.lend { ForegroundEditor.edit(path, line: line, column: column) }
+    resume(after: .editorEnded(end))
+  }
+
+  /// The terminal may have another size by now.
+  private mutating func resume(after event: TerminalEvent = .resumed) {
+    if screen.size != size { adoptSize() }
+    tell(event)
+  }
+}

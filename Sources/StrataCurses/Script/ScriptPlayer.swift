@@ -1,0 +1,100 @@
+import CStrataCurses
+package import StrataTerminal
+
+/// Runs a program without any terminal, from a script: for tests, pictures, examples in the manual and bug reports.
+///
+/// After every event it waits, without a clock, until the program is idle, so that a script always shows the same.
+package struct ScriptPlayer {
+  private let program: any TerminalProgram
+  private var size: Size
+  private let isASCII: Bool
+  var isReadAsLines = false
+  /// The exit status that the program quit with.
+  private(set) var status: Int32?
+  private var screenshots: [String] = []
+  private var asked: ArraySlice<TerminalAction> = []
+  private var isCarryingOut = false
+
+  /// A player for `program`.
+  ///
+  /// - Parameters:
+  ///   - program: The program that gets the scripts' events.
+  ///   - size: Columns and rows at the start.
+  ///   - isASCII: Whether pictures are saved in ASCII.
+  package init(_ program: any TerminalProgram, size: Size, isASCII: Bool = false) {
+    self.program = program
+    self.size = size
+    self.isASCII = isASCII
+  }
+
+  /// Plays a whole script.
+  ///
+  /// - Returns: The last picture, and the exit status that the program quit with, or 0 if it did not quit.
+  package mutating func play(_ script: Script) throws(TerminalProblem) -> (picture: CellGrid, status: Int32) {
+    var picture = try start()
+    for step in script.steps where status == nil { picture = try play(step, after: picture) }
+    return (picture, status ?? 0)
+  }
+
+  /// Starts the program and waits for its first picture.
+  mutating func start() throws(TerminalProblem) -> CellGrid {
+    guard strata_events_open() else { throw .system(Environment.lastError) }
+    var surroundings = TerminalSurroundings(size: size, isASCII: isASCII)
+    surroundings.isReadAsLines = isReadAsLines
+    carryOut(program.start(surroundings) { strata_wake() })
+    return try settle()
+  }
+
+  /// Plays one step and waits for the picture after it.
+  mutating func play(_ step: Script.Step, after picture: CellGrid) throws(TerminalProblem) -> CellGrid {
+    switch step {
+    case .event(let event):
+      deliver(event)
+      return try settle()
+    case .saveScreen(let path):
+      try save(picture, to: path)
+      return picture
+    }
+  }
+
+  /// Waits until nothing is left to do, and draws.
+  private mutating func settle() throws(TerminalProblem) -> CellGrid {
+    while true {
+      carryOut(program.respondToAnswers())
+      if program.isIdle || status != nil { break }
+      _ = strata_wait(-1, -1)
+    }
+    let drawn = program.draw(size: size)
+    let picture = isASCII ? drawn.asciiOnly() : drawn
+    for path in screenshots { try save(picture, to: path) }
+    screenshots = []
+    return picture
+  }
+
+  private func save(_ picture: CellGrid, to path: String) throws(TerminalProblem) {
+    guard ScreenFile.save(picture, to: path) else { throw .script("\(path): \(Environment.lastError)") }
+  }
+
+  private mutating func deliver(_ event: TerminalEvent) {
+    if case .resize(let size) = event { self.size = size }
+    carryOut(program.respond(to: event))
+  }
+
+  private mutating func carryOut(_ actions: [TerminalAction]) {
+    asked += actions
+    guard !isCarryingOut else { return }
+    isCarryingOut = true
+    while let action = asked.popFirst() { carryOut(action) }
+    isCarryingOut = false
+  }
+
+  private mutating func carryOut(_ action: TerminalAction) {
+    switch action {
+    case .quit(let status): self.status = status
+    case .edit(let path, _, _): deliver(.editorEnded(ForegroundEditor.editWithoutTerminal(path)))
+    case .saveScreen(let path): screenshots.append(path)
+    case .suspend: deliver(.resumed)
+    case .copy, .bell, .mouse, .repaint, .record, .stopRecording: break
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package import StrataModel
+package import StrataDocuments
+
+/// A record that both sides changed in ways that exclude one another, and the choices for it so far.
+package struct MergeConflict: Sendable {
+  package let place: RecordPlace
+  package let base: RecordContent?
+  package let ours: RecordContent?
+  package let theirs: RecordContent?
+  /// Fields that both changed, with ours as `mine`; none if one side deleted the record, or if the contents cannot be merged field by
+  /// field.
+  package let fields: [FieldConflict]
+  /// The reason of the conflict if the records do not show it, as a sentence: a value that a unique index has already.
+  package let reason: String?
+  /// The content of the record if no other had its value of a unique index; nil for all other conflicts.
+  package internal(set) var collision: Collision?
+  /// The choices for single fields.
+  package private(set) var choices: [DocumentPath: FieldChoice] = [:]
+  private var whole: Whole?
+  private let merge: RecordMerge
+  private let isOursFirst: Bool
+
+  /// A record that would have a value of a unique index that other records have.
+  package struct Collision: Sendable {
+    package var content: RecordContent
+    package var rivals: [(place: RecordPlace, content: RecordContent)]
+  }
+
+  private enum Whole: Sendable, Hashable {
+    case side(MergeSide)
+    case content(RecordContent?)
+  }
+
+  init(
+    place: RecordPlace, base: RecordContent?, ours: RecordContent?, theirs: RecordContent?, fields: [FieldConflict],
+    merge: RecordMerge, isOursFirst: Bool, reason: String? = nil
+  ) {
+    self.place = place
+    self.base = base
+    self.ours = ours
+    self.theirs = theirs
+    self.fields = isOursFirst ? fields : fields.map(\.mirrored)
+    self.merge = merge
+    self.isOursFirst = isOursFirst
+    self.reason = reason
+  }
+
+  // MARK: Choosing
+
+  /// Takes one side for all that conflicts: for every field that both changed, while changes of one side alone stay; or the whole record if
+  /// there are no such fields. `mine` is ours. A collision stays open: only another value settles it.
+  package mutating func choose(_ side: MergeSide) {
+    if isCollision { return }
+    whole = nil
+    choices = Dictionary(fields.map { ($0.path, .side(side)) }) { first, _ in first }
+    if fields.isEmpty || result == nil { whole = .side(side) }
+  }
+
+  /// Takes a side, or a value, for one field that both changed.
+  ///
+  /// - Throws: `ModelError.refused` if the record cannot hold it.
+  package mutating func choose(_ choice: FieldChoice, for field: DocumentPath) throws(ModelError) {
+    guard fields.contains(where: { $0.path == field }) else {
+      throw .refused(reason: "\(field) does not conflict in \(place.datastore)/\(place.identifier)")
+    }
+    let (known, before) = (choices, whole)
+    whole = nil
+    choices[field] = choice
+    if merge.withChoices({ self.choice($0.path) }) == nil {
+      (choices, whole) = (known, before)
+      throw .refused(reason: "\(place.datastore)/\(place.identifier) cannot hold this \(field)")
+    }
+  }
+
+  /// Takes a content that a user wrote; nil deletes the record.
+  package mutating func choose(content: RecordContent?) {
+    whole = .content(content)
+    choices = [:]
+  }
+
+  // MARK: Result
+
+  /// Whether it is settled as the other side has it, and the record needs no check against others: then the record is taken over as stored
+  /// there. With a unique index, the writer of all edits checks the values together.
+  var isTakenOver: Bool { isSettled && result == theirs && !merge.hasUniqueIndex }
+
+  /// Whether it would have a value of a unique index that another record has: taking either side would lose one of them.
+  package var isCollision: Bool { collision != nil }
+
+  package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }
+
+  /// The result if it is settled; nil deletes the record.
+  package var result: RecordContent? { isSettled ? preview : nil }
+
+  /// The result so far, with ours for all that is not chosen yet.
+  package var preview: RecordContent? {
+    switch whole {
+    case .content(let content): return content
+    case .side(.base): return base
+    case .side(.mine): return ours
+    case .side(.theirs): return theirs
+    case nil: return fields.isEmpty ? ours ?? theirs : merge.withChoices { choice($0.path) }
+    }
+  }
+
+  /// The choice as the merge has it, whose sides may be the other way round.
+  private func choice(_ field: DocumentPath) -> FieldChoice {
+    switch choices[field] ?? .side(.mine) {
+    case .side(.mine): .side(isOursFirst ? .mine : .theirs)
+    case .side(.theirs): .side(isOursFirst ? .theirs : .mine)
+    case let other: other
+    }
+  }
+
+  package var sentence: String {
+    if let reason { return reason }
+    let name = "\(place.datastore)/\(place.identifier)"
+    switch (ours, theirs) {
+    case (nil, _): return "\(name) was deleted here and edited there"
+    case (_, nil): return "\(name) was edited here and deleted there"
+    default:
+      return fields.isEmpty
+        ? "\(name) was changed on both sides"
+        : "\(name) was changed on both sides in \(fields.map(\.path.description).joined(separator: ", "))"
+    }
+  }
+}
+
+/// Two conflicts are equal if their records and conflicting fields are, whatever was chosen.
+extension MergeConflict: Equatable {
+  package static func == (left: Self, right: Self) -> Bool {
+    left.place == right.place && left.base == right.base && left.ours == right.ours && left.theirs == right.theirs
+      && left.fields == right.fields
+  }
+}
+
+extension FieldConflict {
+  fileprivate var mirrored: FieldConflict {
+    var mirrored = self
+    (mirrored.mine, mirrored.theirs) = (theirs, mine)
+    return mirrored
+  }
+}

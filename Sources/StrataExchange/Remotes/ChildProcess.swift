@@ -1,0 +1,135 @@
+import StrataModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A program whose standard input and output this process holds, and whose standard error is kept.
+final class ChildProcess {
+  let input: Int32
+  /// For a `LineReader`, which closes it.
+  let output: Int32
+  private let errors: Int32
+  private let process: pid_t
+  private var hasEnded = false
+  private var isInputOpen = true
+
+  /// - Parameters:
+  ///   - words: The program, found along PATH, and its arguments.
+  ///   - keepsTerminal: Leaves it the terminal of this process, so that it may ask; otherwise it has none.
+  init(_ words: [String], keepsTerminal: Bool = true) throws {
+    guard Spawning.isAllowed else { throw ExchangeError.peer(name: words[0], reason: Spawning.refusal) }
+    var toChild: [Int32] = [0, 0]
+    var fromChild: [Int32] = [0, 0]
+    var template = Array("\(TemporaryFile.folder)/strata-ssh-XXXXXX".utf8CString)
+    let kept = mkstemp(&template)
+    guard kept >= 0, pipe(&toChild) == 0, pipe(&fromChild) == 0 else {
+      throw ExchangeError.peer(name: words[0], reason: String(cString: strerror(errno)))
+    }
+    unlink(template)
+    for descriptor in toChild + fromChild + [kept] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    var child: pid_t = 0
+    let code = Spawning.start(
+      words, &child, input: toChild[0], output: fromChild[1], errors: kept, keepsTerminal: keepsTerminal)
+    close(toChild[0])
+    close(fromChild[1])
+    guard code == 0 else {
+      for descriptor in [toChild[1], fromChild[0], kept] { close(descriptor) }
+      throw ExchangeError.peer(name: words[0], reason: "it cannot be started: \(String(cString: strerror(code)))")
+    }
+    process = child
+    input = toChild[1]
+    output = fromChild[0]
+    errors = kept
+  }
+
+  deinit {
+    closeInput()
+    if !hasEnded { _ = wait([(SIGTERM, 1), (SIGKILL, 1)]) }
+    close(errors)
+  }
+
+  func closeInput() {
+    if isInputOpen { close(input) }
+    isInputOpen = false
+  }
+
+  /// Waits for its end and returns its exit status.
+  ///
+  /// - Parameter steps: A program that does not end gets these signals in turn, and after each has the given seconds.
+  func wait(_ steps: [(signal: Int32?, seconds: Int)] = [(nil, 5), (SIGTERM, 2), (SIGKILL, 2)]) -> Int32 {
+    var status: Int32 = 0
+    for (signal, seconds) in steps where !hasEnded {
+      if let signal { kill(process, signal) }
+      for _ in 0..<(seconds * 100) {
+        let ended = waitpid(process, &status, WNOHANG)
+        if ended == process || ended < 0 && errno != EINTR {
+          hasEnded = true
+          break
+        }
+        usleep(10_000)
+      }
+    }
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+  }
+
+  /// The end of its standard error, on one line.
+  var words: String {
+    var bytes = [UInt8](repeating: 0, count: 2_048)
+    let size = lseek(errors, 0, SEEK_END)
+    let count = pread(errors, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
+    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    return text.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
+  }
+}
+
+/// The way to start a program, if a process may start one.
+enum Spawning {
+  static let refusal =
+    "this system lets no app start another program, so a store behind ssh cannot be reached from it; exchange through a folder"
+
+  #if os(macOS) || os(Linux)
+    static let isAllowed = true
+
+    /// `POSIX_SPAWN_SETSID`; Glibc's header shows it only to programs that ask for GNU's extensions.
+    #if canImport(Darwin)
+      private static let ownSession = Int16(POSIX_SPAWN_SETSID)
+    #else
+      private static let ownSession: Int16 = 0x80
+    #endif
+
+    /// Starts a program with these descriptors as its standard input, output and error. Returns 0 or an error number.
+    static func start(
+      _ words: [String], _ process: inout pid_t, input: Int32, output: Int32, errors: Int32, keepsTerminal: Bool
+    ) -> Int32 {
+      #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+      #else
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+      #endif
+      posix_spawnattr_init(&attributes)
+      if !keepsTerminal { posix_spawnattr_setflags(&attributes, ownSession) }
+      defer { posix_spawnattr_destroy(&attributes) }
+      posix_spawn_file_actions_init(&actions)
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+      posix_spawn_file_actions_adddup2(&actions, output, 1)
+      posix_spawn_file_actions_adddup2(&actions, errors, 2)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+      arguments.append(nil)
+      defer { for argument in arguments { free(argument) } }
+      return posix_spawnp(&process, words[0], &actions, &attributes, arguments, environ)
+    }
+  #else
+    // The calls do not exist on tvOS and watchOS, and fail in the sandbox of iOS and visionOS.
+    static let isAllowed = false
+
+    static func start(
+      _ words: [String], _ process: inout pid_t, input: Int32, output: Int32, errors: Int32, keepsTerminal: Bool
+    ) -> Int32 { ENOTSUP }
+  #endif
+}

@@ -1,0 +1,153 @@
+import StrataModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Lines of a file or a pipe, one after the other. A line with a record is at most 172 MiB long, any other 4 MiB.
+package final class LineReader {
+  private let descriptor: Int32
+  private let name: String
+  /// The milliseconds to wait for a silent peer; negative means for ever.
+  private let patience: Int32
+  private var ahead: [UInt8] = []
+  private var at = 0
+  /// A line that was put back.
+  private var again: [UInt8]?
+  private var isAtEnd = false
+  private var hasHungUp = false
+  /// The number of lines that were read.
+  private var count = 0
+  /// Bytes that were read.
+  package private(set) var byteCount = 0
+
+  /// The longest line of a stream: a record of 128 MiB as base64, and the rest of its line.
+  package static let lineLimit = 172 << 20
+  /// The longest line without a record.
+  private static let plainLimit = 4 << 20
+  private static let chunk = 1 << 16
+
+  /// Takes over an open descriptor, and closes it in the end.
+  package init(descriptor: Int32, name: String, patience: Int32 = -1) {
+    self.descriptor = descriptor
+    self.name = name
+    self.patience = patience
+  }
+
+  /// Opens a file; `-` is standard input.
+  package convenience init(path: String, patience: Int32 = -1) throws {
+    let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ModelError.noSuchStore(path: path, reason: String(cString: strerror(errno)))
+    }
+    self.init(descriptor: descriptor, name: path == "-" ? "standard input" : path, patience: patience)
+  }
+
+  deinit { hangUp() }
+
+  /// Closes the descriptor, so that the writer to it gets an error.
+  func hangUp() {
+    if !hasHungUp { close(descriptor) }
+    hasHungUp = true
+    isAtEnd = true
+  }
+
+  /// The next line, without its end; nil at the end. Bytes after the last end of a line are a line too.
+  ///
+  /// - Parameter limit: A longer line is an error; no more than 4 MiB of it are held before it is all there.
+  package func next(limit: Int = lineLimit) throws -> [UInt8]? {
+    if let line = again.take() {
+      count += 1
+      return line
+    }
+    var searched = at
+    while true {
+      if let end = end(from: searched) { return take(to: end) }
+      searched = ahead.count
+      if searched - at >= Self.plainLimit, limit > Self.plainLimit { return try longLine(limit) }
+      guard searched - at < limit else { throw tooLong(limit) }
+      if isAtEnd { return at < ahead.count ? take(to: ahead.count) : nil }
+      if at > 0 {
+        ahead.removeFirst(at)
+        searched -= at
+        at = 0
+      }
+      try readMore()
+    }
+  }
+
+  private func take(to end: Int) -> [UInt8] {
+    defer { at = min(end + 1, ahead.count) }
+    count += 1
+    return Array(ahead[at..<end])
+  }
+
+  /// The next line, which is long: it is kept in a file until all of it has come. A line without a record is refused.
+  private func longLine(_ limit: Int) throws -> [UInt8] {
+    let holdsRecord = ["{\"put\":", "{\"set\":"].contains { ahead[at...].starts(with: $0.utf8) }
+    guard holdsRecord else { throw tooLong(Self.plainLimit) }
+    let file = try TemporaryFile()
+    var length = 0
+    while true {
+      let end = end(from: at)
+      let piece = Array(ahead[at..<(end ?? ahead.count)])
+      try file.write(piece, at: length)
+      length += piece.count
+      guard length < limit else { throw tooLong(limit) }
+      at = end.map { $0 + 1 } ?? ahead.count
+      if end != nil || isAtEnd { break }
+      ahead.removeAll(keepingCapacity: true)
+      at = 0
+      try readMore()
+    }
+    count += 1
+    return try file.read(at: 0, count: length)
+  }
+
+  /// Makes `next` return the last line again.
+  func unread(_ line: [UInt8]) { (again, count) = (line, count - 1) }
+
+  /// The place of the next end of a line in the bytes that were read.
+  private func end(from place: Int) -> Int? {
+    ahead.withUnsafeBytes { bytes in
+      bytes.baseAddress.flatMap { start in
+        memchr(start + place, 0x0A, bytes.count - place).map { UnsafeRawPointer($0) - start }
+      }
+    }
+  }
+
+  private func tooLong(_ limit: Int) -> ExchangeError {
+    .peer(name: name, reason: "line \(count + 1): a line is longer than \(limit >> 20) MiB")
+  }
+
+  private func readMore() throws {
+    switch isReady(descriptor, for: POLLIN, patience: patience) {
+    case true?: break
+    case false?: throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
+    case nil: throw failure()
+    }
+    var count = 0
+    let piece = [UInt8](unsafeUninitializedCapacity: Self.chunk) { bytes, filled in
+      count = read(descriptor, bytes.baseAddress, Self.chunk)
+      filled = max(0, count)
+    }
+    ahead += piece
+    byteCount += piece.count
+    if count == 0 { isAtEnd = true }
+    if count < 0, errno != EINTR { throw failure() }
+  }
+
+  private func failure() -> ExchangeError { .peer(name: name, reason: String(cString: strerror(errno))) }
+}
+
+/// Waits until a descriptor can be read, or written. Returns false if that takes longer than `patience` milliseconds, nil if it fails.
+func isReady(_ descriptor: Int32, for events: Int32, patience: Int32) -> Bool? {
+  var poller = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+  while true {
+    let ready = poll(&poller, 1, patience)
+    if ready >= 0 { return ready > 0 }
+    guard errno == EINTR else { return nil }
+  }
+}

@@ -1,0 +1,193 @@
+package import StrataDocuments
+
+/// A change of one field, or a field that is computed, as it is typed: `price = price * 1.1`.
+///
+/// * Paths and literals as in filters; `null`.
+/// * `+ - * /` and brackets, exact in decimal digits; an endless quotient is rounded to 34 digits. `+` also joins texts.
+/// * `lower(X) upper(X) trim(X) length(X) replace(X, /RE/, "TEXT")` with `$1`…`$9` for groups.
+/// * `date(X)` of a text or of seconds since 1970; a date minus a date is seconds. `if(CONDITION, X, Y)` with a condition of filters.
+///
+/// A result computed from null is null. A field of an integer stays one: a result with a fraction is an error.
+package struct Assignment: Hashable, Sendable {
+  /// As it was typed.
+  package let text: String
+  package let path: DocumentPath
+  let value: Expression
+
+  package init(parsing text: String) throws(DocumentError) {
+    self.text = text
+    do throws(ExpressionError) {
+      var parser = AssignmentParser(text)
+      (path, value) = try parser.assignment()
+    } catch {
+      throw .invalid(text: text, column: error.column, reason: error.message)
+    }
+  }
+
+  indirect enum Expression: Hashable, Sendable {
+    case literal(Document)
+    case path(DocumentPath)
+    case negative(Expression)
+    case arithmetic(Expression, Operator, Expression)
+    case lower(Expression)
+    case upper(Expression)
+    case trim(Expression)
+    case length(Expression)
+    case date(Expression)
+    case replace(Expression, Pattern, with: String)
+    case choice(Filter.Condition, Expression, Expression)
+  }
+
+  enum Operator: Hashable, Sendable { case plus, minus, times, divided }
+
+  /// The document with the field set. Throws `DocumentError.refused` with the reason if the value cannot be computed.
+  ///
+  /// - Parameter isInteger: Whether the field has integers; nil uses its present value.
+  package func apply(to document: Document, isInteger: Bool? = nil) throws(DocumentError) -> Document {
+    let old = document[path]
+    let new = try result(in: document, isInteger: isInteger)
+    if new == .null, old == nil { return document }
+    return try document.setting(path, to: new)
+  }
+
+  /// The value that the field of a document would be set to.
+  package func result(in document: Document, isInteger: Bool? = nil) throws(DocumentError) -> Document {
+    let value = try value.value(in: document)
+    guard case .number(let number) = value else { return value }
+    var holdsInteger = isInteger
+    if case .number(let old)? = document[path] { holdsInteger = isInteger ?? old.isInteger }
+    switch holdsInteger {
+    case true?:
+      guard let digits = DecimalDigits(number.text), let whole = digits.integerText, let result = NumberText(whole)
+      else {
+        throw .refused(reason: "\(path) holds integers, and the result is \(number)")
+      }
+      guard result.integer != nil || result.unsigned != nil else {
+        throw .refused(reason: "\(result) is beyond the range of integers")
+      }
+      return .number(result)
+    case false? where number.isInteger:
+      // A field of decimal numbers keeps its form.
+      return .number(NumberText(number.text + ".0") ?? number)
+    default: return value
+    }
+  }
+}
+
+extension Assignment: CustomStringConvertible {
+  package var description: String { text }
+}
+
+// MARK: - Parsing
+
+/// Reads an assignment: `* /` bind more than `+ -`.
+private struct AssignmentParser {
+  private static let depthLimit = 200
+
+  private var scanner: ExpressionScanner
+  private var depth = 0
+
+  init(_ text: String) { scanner = ExpressionScanner(text) }
+
+  mutating func assignment() throws(ExpressionError) -> (DocumentPath, Assignment.Expression) {
+    guard let path = try scanner.path(), !path.isRoot else { throw scanner.expected("a field") }
+    guard scanner.take("=") else { throw scanner.expected("“=”") }
+    let value = try sum()
+    guard scanner.isAtEnd else { throw scanner.expected("an operator or the end") }
+    return (path, value)
+  }
+
+  private mutating func sum() throws(ExpressionError) -> Assignment.Expression {
+    var left = try product()
+    while true {
+      if scanner.take("+") {
+        left = .arithmetic(left, .plus, try product())
+      } else if scanner.take("-") {
+        left = .arithmetic(left, .minus, try product())
+      } else {
+        return left
+      }
+    }
+  }
+
+  private mutating func product() throws(ExpressionError) -> Assignment.Expression {
+    var left = try factor()
+    while true {
+      if scanner.take("*") {
+        left = .arithmetic(left, .times, try factor())
+      } else if scanner.take("/") {
+        left = .arithmetic(left, .divided, try factor())
+      } else {
+        return left
+      }
+    }
+  }
+
+  private mutating func factor() throws(ExpressionError) -> Assignment.Expression {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.depthLimit else {
+      throw ExpressionError("nested deeper than \(Self.depthLimit)", column: scanner.column)
+    }
+    if scanner.take("(") {
+      let inner = try sum()
+      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      return inner
+    }
+    if let function = try function() { return function }
+    if let literal = try scanner.literal() { return .literal(literal) }
+    if scanner.take("-") { return .negative(try factor()) }
+    if let path = try scanner.path() { return .path(path) }
+    throw scanner.expected("a field or a value")
+  }
+
+  private mutating func function() throws(ExpressionError) -> Assignment.Expression? {
+    let names: [(String, (Assignment.Expression) -> Assignment.Expression)] = [
+      ("lower", { .lower($0) }), ("upper", { .upper($0) }), ("trim", { .trim($0) }), ("length", { .length($0) }),
+      ("date", { .date($0) }),
+    ]
+    let before = scanner
+    for (name, make) in names where scanner.take(word: name) {
+      guard scanner.take("(") else { break }
+      let argument = try sum()
+      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      return make(argument)
+    }
+    scanner = before
+    if scanner.take(word: "replace"), scanner.take("(") {
+      let argument = try sum()
+      try comma()
+      let pattern = try replacedPattern()
+      try comma()
+      guard let template = try scanner.string() else { throw scanner.expected("a text in quotes") }
+      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      return .replace(argument, pattern, with: template)
+    }
+    scanner = before
+    if scanner.take(word: "if"), scanner.take("(") {
+      var conditions = FilterParser(scanner)
+      let condition = try conditions.alternatives()
+      scanner = conditions.scanner
+      try comma()
+      let first = try sum()
+      try comma()
+      let second = try sum()
+      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      return .choice(condition, first, second)
+    }
+    // A field may have the name of a function.
+    scanner = before
+    return nil
+  }
+
+  /// A pattern between slashes, or in quotes the text itself.
+  private mutating func replacedPattern() throws(ExpressionError) -> Pattern {
+    if let text = try scanner.string() { return try Pattern(literally: text) }
+    guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
+    return pattern
+  }
+
+  private mutating func comma() throws(ExpressionError) {
+    guard scanner.take(",") else { throw scanner.expected("“,”") }
+  }
+}

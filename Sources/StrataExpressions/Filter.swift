@@ -1,0 +1,105 @@
+package import StrataDocuments
+
+/// A condition on documents, as it is typed: `population > 1000000 and name ^= "San"`.
+///
+/// * Paths: `price`, `authors[0]`, `dims.w`, `."odd name"`; a path that leads nowhere is null. Through a list of objects it
+///   leads to the values of all of them, and one that fits is enough: `authors.name = "Lem"`.
+/// * Literals: `12`, `-0.5`, `"text"`, `'text'`, `true`, `false`, `null`, `2026-11-17`, `2026-11-17T09:30Z`.
+/// * `= != < <= > >=` compare numbers by their exact value, texts by Swift's order, dates by time; values that cannot be compared are not
+///   equal and have no order. `!=` is the opposite of `=`.
+/// * `in (…, …)`, `^=` begins with, `$=` ends with, `*=` contains, `~ /…/` (with `i`: in either case) matches.
+/// * The same as words: `between … and …`, `contains`, `starts with`, `ends with`, `like "San%"` (`%` any text, `_` one
+///   character); `=~ /…/` matches in either case.
+/// * `has`: a list has an element, an object a member. `is null`, `is not null`, `not in`. A path alone: is true.
+/// * `not`, then `and`, then `or`; brackets.
+package struct Filter: Hashable, Sendable {
+  /// As it was typed.
+  package let text: String
+  package let condition: Condition
+  /// The parts of a document that it reads.
+  package let selection: DocumentSelection
+  /// Fields that are written as a text or a number, `"Order ID" = 1`: constants, unless records have fields with these names.
+  package let namesInQuotes: [DocumentPath]
+
+  package init(parsing text: String) throws(ExpressionError) {
+    self.text = text
+    var parser = FilterParser(text)
+    condition = try parser.filter()
+    namesInQuotes = parser.namesInQuotes
+    selection = DocumentSelection(condition.paths)
+  }
+
+  /// Whether a document meets the condition. Never traps; takes time linear in the values looked at.
+  package func matches(_ document: Document) -> Bool { condition.holds(for: document) }
+
+  /// The paths that are conditions by themselves and keep the records in which they are true: `isOpen and …`.
+  package var barePaths: [DocumentPath] { condition.barePaths }
+
+  /// The filter that keeps the records with this value at this place: `population = 12`.
+  package static func text(of path: DocumentPath, being value: Document) -> String {
+    switch value {
+    case .null: "\(path.shortText) is null"
+    case .bool, .number, .string, .date: "\(path.shortText) = \(value.literalText)"
+    case .data(let bytes): "\(path.shortText) = \(JSONWriter.literal(Base64.text(of: bytes)))"
+    case .array, .object: "\(path.shortText) = \(JSONWriter.literal(value.compactJSON))"
+    }
+  }
+}
+
+extension Filter: CustomStringConvertible {
+  package var description: String { text }
+}
+
+extension Filter {
+  package indirect enum Condition: Hashable, Sendable {
+    case all([Condition])
+    case any([Condition])
+    case not(Condition)
+    case isTrue(Operand)
+    case isNull(Operand)
+    case compare(Operand, Comparison, Operand)
+    case isOne(Operand, of: [Document])
+    case has(Operand, Operand)
+    case text(Operand, TextTest, Operand)
+    case matches(Operand, Pattern)
+
+    fileprivate var barePaths: [DocumentPath] {
+      switch self {
+      case .all(let parts), .any(let parts): parts.flatMap(\.barePaths)
+      case .not(let inner): inner.barePaths
+      case .isTrue(.path(let path)): [path]
+      default: []
+      }
+    }
+  }
+
+  package enum Operand: Hashable, Sendable {
+    case path(DocumentPath)
+    case literal(Document)
+  }
+
+  package enum Comparison: Hashable, Sendable {
+    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+
+    /// The same comparison with its sides exchanged.
+    var mirrored: Comparison {
+      switch self {
+      case .equal, .notEqual: self
+      case .less: .greater
+      case .lessOrEqual: .greaterOrEqual
+      case .greater: .less
+      case .greaterOrEqual: .lessOrEqual
+      }
+    }
+  }
+
+  package enum TextTest: Hashable, Sendable { case begins, ends, contains }
+}
+
+extension Document {
+  /// The value as a literal of filters and assignments.
+  package var literalText: String {
+    if case .date(let value) = self { return DateText.text(of: value) }
+    return compactJSON
+  }
+}

@@ -1,0 +1,200 @@
+import StrataDocuments
+
+/// Reads a filter: `or` binds least, then `and`, then `not`.
+struct FilterParser {
+  /// The depth to which brackets and `not` may be nested.
+  private static let depthLimit = 200
+
+  private(set) var scanner: ExpressionScanner
+  private var depth = 0
+  /// Texts and numbers at places where only a field is possible.
+  private(set) var namesInQuotes: [DocumentPath] = []
+
+  init(_ text: String) { scanner = ExpressionScanner(text) }
+
+  /// Reads a condition within another expression.
+  init(_ scanner: ExpressionScanner) { self.scanner = scanner }
+
+  mutating func filter() throws(ExpressionError) -> Filter.Condition {
+    let condition = try alternatives()
+    guard scanner.isAtEnd else {
+      let hint = scanner.hyphenatedName.map { "; a field of that name is written .\"\($0)\"" }
+      throw scanner.expected("“and”, “or” or the end", hint: hint ?? "")
+    }
+    return condition
+  }
+
+  mutating func alternatives() throws(ExpressionError) -> Filter.Condition {
+    var parts = [try conjunction()]
+    while scanner.take(word: "or") || scanner.take("||") { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .any(parts)
+  }
+
+  private mutating func conjunction() throws(ExpressionError) -> Filter.Condition {
+    var parts = [try negation()]
+    while scanner.take(word: "and") || scanner.take("&&") { parts.append(try negation()) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func negation() throws(ExpressionError) -> Filter.Condition {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.depthLimit else {
+      throw ExpressionError("nested deeper than \(Self.depthLimit)", column: scanner.column)
+    }
+    if scanner.take(word: "not") || scanner.take("!") { return .not(try negation()) }
+    guard scanner.take("(") else { return try comparison() }
+    let inner = try alternatives()
+    guard scanner.take(")") else { throw scanner.expected("“)”") }
+    return inner
+  }
+
+  private mutating func comparison() throws(ExpressionError) -> Filter.Condition {
+    let column = scanner.column
+    let left = try operand()
+    if scanner.take(word: "is") {
+      let isNegative = scanner.take(word: "not")
+      let left = try field(left, column)
+      guard scanner.take(word: "null") || scanner.take(word: "nil") else { throw scanner.expected("“null”") }
+      return isNegative ? .not(.isNull(left)) : .isNull(left)
+    }
+    if scanner.take(word: "in") { return .isOne(try field(left, column), of: try list()) }
+    if scanner.take(word: "not") {
+      guard scanner.take(word: "in") else { throw scanner.expected("“in”") }
+      return .not(.isOne(try field(left, column), of: try list()))
+    }
+    if let words = try words(after: left) { return words }
+    if scanner.take(word: "has") { return .has(left, try operand()) }
+    if scanner.take("=~") {
+      guard let pattern = try scanner.pattern(ignoringCase: true) else {
+        throw scanner.expected("a pattern, as /San.*/")
+      }
+      return .matches(left, pattern)
+    }
+    if scanner.take("~") {
+      guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
+      return .matches(left, pattern)
+    }
+    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)] where scanner.take(symbol)
+    {
+      return .text(left, test, try textOperand())
+    }
+    for (symbol, comparison) in Self.comparisons where scanner.take(symbol) {
+      let right = try operand()
+      if case (.literal, .literal) = (left, right) { return Self.compare(try field(left, column), comparison, right) }
+      return Self.compare(left, comparison, right)
+    }
+    if case .path = left { return .isTrue(left) }
+    if case .literal(.bool) = left { return .isTrue(left) }
+    throw scanner.expected("a comparison")
+  }
+
+  /// The comparisons that are words: `between a and b`, `contains`, `starts with`, `ends with`, `like`.
+  private mutating func words(after left: Filter.Operand) throws(ExpressionError) -> Filter.Condition? {
+    if scanner.take(word: "between") {
+      let low = try operand()
+      guard scanner.take(word: "and") else { throw scanner.expected("“and”") }
+      return .all([Self.compare(left, .greaterOrEqual, low), Self.compare(left, .lessOrEqual, try operand())])
+    }
+    if scanner.take(word: "contains") { return .text(left, .contains, try textOperand()) }
+    for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.take(word: word) {
+      guard scanner.take(word: "with") else { throw scanner.expected("“with”") }
+      return .text(left, test, try textOperand())
+    }
+    if scanner.take(word: "like") {
+      guard let pattern = try scanner.string() else { throw scanner.expected("a text in quotes") }
+      return try Self.like(left, pattern)
+    }
+    return nil
+  }
+
+  /// `%` matches any text and `_` one character; all other characters match themselves.
+  private static func like(_ left: Filter.Operand, _ pattern: String) throws(ExpressionError) -> Filter.Condition {
+    let body = pattern.dropFirst(pattern.first == "%" ? 1 : 0).dropLast(pattern.last == "%" ? 1 : 0)
+    if !pattern.isEmpty, pattern != "%", !body.contains(where: { $0 == "%" || $0 == "_" }) {
+      let text = Filter.Operand.literal(.string(String(body)))
+      switch (pattern.first == "%", pattern.last == "%") {
+      case (false, false): return .compare(left, .equal, text)
+      case (false, true): return .text(left, .begins, text)
+      case (true, false): return .text(left, .ends, text)
+      case (true, true): return .text(left, .contains, text)
+      }
+    }
+    var source = "^"
+    for scalar in pattern.unicodeScalars {
+      switch scalar {
+      case "%": source += "(?:.|\\n)*"
+      case "_": source += "(?:.|\\n)"
+      default:
+        if "\\.[]{}()*+?|^$/".unicodeScalars.contains(scalar) { source += "\\" }
+        source.unicodeScalars.append(scalar)
+      }
+    }
+    return .matches(left, try Pattern(source + "$"))
+  }
+
+  private static let comparisons: [(String, Filter.Comparison)] = [
+    ("==", .equal), ("=", .equal), ("!=", .notEqual), ("<>", .notEqual), ("<=", .lessOrEqual), ("<", .less),
+    (">=", .greaterOrEqual), (">", .greater),
+  ]
+
+  private static func compare(
+    _ left: Filter.Operand, _ comparison: Filter.Comparison, _ right: Filter.Operand
+  ) -> Filter.Condition {
+    switch (left, comparison, right) {
+    case (.literal, _, .path): compare(right, comparison.mirrored, left)
+    case (_, .equal, .literal(.null)): .isNull(left)
+    case (_, .notEqual, .literal(.null)): .not(.isNull(left))
+    case (_, .notEqual, _): .not(.compare(left, .equal, right))
+    default: .compare(left, comparison, right)
+    }
+  }
+
+  /// The field that a text or a number names if there is no field to compare it with.
+  private mutating func field(_ operand: Filter.Operand, _ column: Int) throws(ExpressionError) -> Filter.Operand {
+    let name: String
+    switch operand {
+    case .path: return operand
+    case .literal(.string(let text)): name = text
+    case .literal(.number(let number)): name = number.text
+    case .literal: throw ExpressionError("a constant is compared with a constant", column: column)
+    }
+    let path = DocumentPath([.member(name)])
+    namesInQuotes.append(path)
+    return .path(path)
+  }
+
+  private mutating func operand() throws(ExpressionError) -> Filter.Operand {
+    if let path = try scanner.path() { return .path(path) }
+    if let literal = try scanner.literal() { return .literal(literal) }
+    throw scanner.expected("a field or a value")
+  }
+
+  private mutating func textOperand() throws(ExpressionError) -> Filter.Operand {
+    let column = scanner.column
+    let operand = try operand()
+    if case .literal(let value) = operand {
+      guard case .string = value else { throw ExpressionError("expected a text in quotes", column: column) }
+    }
+    return operand
+  }
+
+  private mutating func list() throws(ExpressionError) -> [Document] {
+    let close: String
+    if scanner.take("(") {
+      close = ")"
+    } else if scanner.take("[") {
+      close = "]"
+    } else {
+      throw scanner.expected("a list, as (1, 2)")
+    }
+    var values: [Document] = []
+    if scanner.take(close) { return values }
+    repeat {
+      guard let value = try scanner.literal() else { throw scanner.expected("a value") }
+      values.append(value)
+    } while scanner.take(",")
+    guard scanner.take(close) else { throw scanner.expected("“,” or “\(close)”") }
+    return values
+  }
+}

@@ -1,0 +1,109 @@
+import StrataDocuments
+import StrataModel
+
+/// The members of one JSON object of the folder's own files, with errors that name the member.
+///
+/// The original library ignores members that it does not know, and so does this reader.
+struct JSONFile {
+  private let members: [Document.Member]
+  /// The name of the object in errors: `descriptor`, or empty for the file itself.
+  private let name: String
+
+  init(parsing bytes: [UInt8]) throws(FormatError) {
+    let document: Document
+    do throws(JSONError) {
+      document = try JSONParser.parse(bytes)
+    } catch {
+      throw FormatError("the file is no JSON: \(error)")
+    }
+    try self.init(document, named: "")
+  }
+
+  init(_ document: Document, named name: String) throws(FormatError) {
+    guard case .object(let members) = document else {
+      throw FormatError(name.isEmpty ? "the file is no JSON object" : "\(name) is no JSON object")
+    }
+    self.members = members
+    self.name = name
+  }
+
+  /// The value of a member; nil if it is absent or null.
+  subscript(_ member: String) -> Document? {
+    switch members.last(where: { $0.name == member })?.value {
+    case .null?: nil
+    case let value: value
+    }
+  }
+
+  func required(_ member: String) throws(FormatError) -> Document {
+    guard let value = self[member] else { throw FormatError("\(path(member)) is missing") }
+    return value
+  }
+
+  /// The members of a list that some releases may not have written.
+  func list(_ member: String) throws(FormatError) -> [Document] {
+    guard let value = self[member] else { return [] }
+    guard case .array(let elements) = value else { throw FormatError("\(path(member)) is no list") }
+    return elements
+  }
+
+  func object(_ member: String) throws(FormatError) -> JSONFile {
+    try JSONFile(try required(member), named: path(member))
+  }
+
+  /// All members, in stored order; the first of each name counts.
+  var all: [Document.Member] { members }
+
+  func path(_ member: String) -> String { name.isEmpty ? member : "\(name).\(member)" }
+
+  func text(_ member: String) throws(FormatError) -> String {
+    guard let text = try optionalText(member) else { throw FormatError("\(path(member)) is missing") }
+    return text
+  }
+
+  func optionalText(_ member: String) throws(FormatError) -> String? {
+    switch self[member] {
+    case nil: nil
+    case .string(let text)?: text
+    default: throw FormatError("\(path(member)) is no text")
+    }
+  }
+
+  func date(_ member: String) throws(FormatError) -> Int64 {
+    let text = try text(member)
+    guard let date = FolderDate.nanoseconds(text) else { throw FormatError("\(path(member)) is no date: \(text)") }
+    return date
+  }
+
+  func optionalIdentifier(_ member: String) throws(FormatError) -> DatedIdentifier? {
+    guard let text = try optionalText(member) else { return nil }
+    guard let identifier = DatedIdentifier(text) else {
+      throw FormatError("\(path(member)) is no identifier: \(text.prefix(80))")
+    }
+    return identifier
+  }
+
+  func name(_ member: String) throws(FormatError) -> FolderName {
+    guard let name = try optionalName(member) else { throw FormatError("\(path(member)) is missing") }
+    return name
+  }
+
+  func optionalName(_ member: String) throws(FormatError) -> FolderName? {
+    guard let text = try optionalText(member) else { return nil }
+    guard let name = FolderName(text) else {
+      throw FormatError("\(path(member)) cannot be a file's name: \(text.prefix(80))")
+    }
+    return name
+  }
+
+  /// Every file of the folder has the version of its format, and there is only one.
+  func checkVersion() throws(FormatError) {
+    let version = try text("version")
+    guard version == "alpha" else { throw FormatError("the format version is \(version), and only alpha is known") }
+  }
+
+  /// Those of the members that are absent.
+  func absent(_ required: [String]) -> [String] {
+    required.filter { name in !members.contains { $0.name == name } }.map(path)
+  }
+}

@@ -1,0 +1,58 @@
+import StrataModel
+import StrataLocks
+
+/// The contents of a folder that were read so far. Everything that it returns is immutable, in memory as on disk, so all views share it.
+package final class FolderContents: Sendable {
+  package let files: FolderFiles
+  private let iterations = Mutex(BoundedCache<FolderHistory.Link, IterationFile>(half: 512))
+  private let roots = Mutex(BoundedCache<String, RootFile>(half: 256))
+  private let lists = Mutex(BoundedCache<String, EntryList>(half: 128))
+  private let datastores = Mutex(BoundedCache<String, FolderDatastore>(half: 16))
+  private let pages = Mutex<[String: PageFiles]>([:])
+
+  package init(path: String) { files = FolderFiles(path: path) }
+
+  package func iteration(_ link: FolderHistory.Link) throws(FolderError) -> IterationFile {
+    try iterations.value(of: link) { () throws(FolderError) in try parse(link.file) }
+  }
+
+  /// A root, by its path.
+  package func root(_ file: String) throws(FolderError) -> RootFile {
+    try roots.value(of: file) { () throws(FolderError) in try parse(file) }
+  }
+
+  /// The entries that an index manifest lists.
+  package func entries(of index: String, manifest: FolderName) throws(FolderError) -> EntryList {
+    let file = FolderLayout.indexManifest(manifest, of: index)
+    return try lists.value(of: file) { () throws(FolderError) in
+      let manifest: IndexManifest = try parse(file)
+      return EntryList(source: pageFiles(of: index), pages: manifest.pages)
+    }
+  }
+
+  /// A datastore that was opened already, by its root.
+  func datastore(_ key: String, root file: String) -> FolderDatastore? {
+    guard let known = datastores.withLock({ $0[file] }), known.descriptor.key == key else { return nil }
+    return known
+  }
+
+  func keep(_ datastore: FolderDatastore, root file: String) { datastores.withLock { $0[file] = datastore } }
+
+  package func pageFiles(of index: String) -> PageFiles {
+    pages.withLock { pages in
+      if let known = pages[index] { return known }
+      let new = PageFiles(files: files, index: index)
+      pages[index] = new
+      return new
+    }
+  }
+
+  /// The number of page files that were read, for tests that count work.
+  package var pageReadCount: Int { pages.withLock { $0.values.reduce(0) { $0 + $1.readCount } } }
+
+  /// The content of the file at a path.
+  func parse<File: ParsedFile>(_ file: String) throws(FolderError) -> File {
+    let bytes = try files.bytes(of: file)
+    do throws(FormatError) { return try File(parsing: bytes) } catch { throw FolderError(file: file, error) }
+  }
+}

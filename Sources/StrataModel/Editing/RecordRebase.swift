@@ -1,0 +1,88 @@
+import StrataDocuments
+
+/// The outcome of one record's edit if the record may have changed since it was read.
+enum RecordRebase {
+  /// The record is unchanged since it was read.
+  case unmoved
+  /// The record already has the content that the edit wants.
+  case alreadyMade
+  /// It changed in other fields; this is the merge of both changes.
+  case merged(RecordContent)
+  /// Both changed the same fields (listed if the documents can be compared).
+  case conflict([FieldConflict])
+
+  init(_ edit: RecordEdit, theirs: RecordContent?, descriptor: DatastoreDescriptor) {
+    let merge = RecordMerge(descriptor, base: edit.old, mine: edit.new, theirs: theirs)
+    if merge.isSame(edit.old, theirs) {
+      self = .unmoved
+    } else if merge.isSame(edit.new, theirs) {
+      self = .alreadyMade
+    } else {
+      switch merge.outcome {
+      case .mine: self = .unmoved
+      // An edit that changes nothing keeps the changes made meanwhile.
+      case .theirs: self = .alreadyMade
+      case .merged(let content): self = .merged(content)
+      case .conflict(let fields): self = .conflict(fields)
+      }
+    }
+  }
+
+  /// Returns the conflict for the user, also if the fields could have been merged but the caller did not allow that.
+  func conflict(of edit: RecordEdit, theirs: RecordContent?) -> EditConflict {
+    var fields: [FieldConflict] = []
+    if case .conflict(let found) = self { fields = found }
+    return EditConflict(place: edit.place, base: edit.old, mine: edit.new, theirs: theirs, fields: fields)
+  }
+}
+
+extension RecordEdit {
+  /// Returns the edit as a change of the stored content: its fields over the stored ones. If the record is gone, or both changed a field,
+  /// it stays a change of its old content, and the new content has the edit's value of the field.
+  ///
+  /// - Returns: the resulting edit, and the record's new content.
+  package func over(
+    _ stored: RecordContent?, _ descriptor: DatastoreDescriptor
+  ) -> (edit: RecordEdit, content: RecordContent?) {
+    var edit = self
+    switch RecordRebase(self, theirs: stored, descriptor: descriptor) {
+    case .unmoved: return (self, new)
+    case .alreadyMade: (edit.old, edit.new) = (stored, stored)
+    case .merged(let content): (edit.old, edit.new) = (stored, content)
+    case .conflict:
+      return (self, RecordMerge(descriptor, base: old, mine: new, theirs: stored).withValues { $0.mine } ?? new)
+    }
+    return (edit, edit.new)
+  }
+}
+
+extension OwnStore {
+  package func rebase(
+    _ changes: ChangeSet, onto commit: CommitNumber, progress: WorkProgress?
+  ) throws(ModelError) -> RebasedChanges {
+    let view = try ownView(at: commit)
+    var rebased = RebasedChanges(changes: ChangeSet(base: commit), from: changes.base, to: commit)
+    var datastores: [String: OwnDatastore] = [:]
+    for (position, edit) in changes.changes.enumerated() {
+      if position % 256 == 0, let progress, !progress(position, changes.count) { throw .cancelled }
+      var known = datastores[edit.datastore]
+      if known == nil { known = try view.requiredDatastore(edit.datastore) }
+      guard let datastore = known else { continue }
+      datastores[edit.datastore] = datastore
+      let theirs = try datastore.record(edit.identifier)?.stored
+      let outcome = RecordRebase(edit, theirs: theirs, descriptor: datastore.descriptor)
+      switch outcome {
+      case .unmoved: rebased.changes.changes.append(edit)
+      case .alreadyMade: rebased.alreadyMade.append(edit.place)
+      case .merged(let content):
+        rebased.changes.changes.append(
+          RecordEdit(datastore: edit.datastore, identifier: edit.identifier, old: theirs, new: content))
+        rebased.merged.append(edit.place)
+      case .conflict:
+        rebased.changes.changes.append(edit)
+        rebased.conflicts.append(outcome.conflict(of: edit, theirs: theirs))
+      }
+    }
+    return rebased
+  }
+}

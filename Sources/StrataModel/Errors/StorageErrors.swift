@@ -1,0 +1,53 @@
+package import StrataEngine
+
+extension ModelError {
+  /// Converts an error of the engine for users of the model.
+  package init(_ error: StorageError) {
+    switch error {
+    case .notFound(let path), .notAStore(let path): self = .noSuchStore(path: path, reason: error.reasonForPath)
+    case .locked(let hold): self = .locked(WriterHold(hold))
+    case .readOnly(let reason): self = .readOnly(reason: reason)
+    case .noSuchCommit(let number): self = .noSuchCommit("#\(number)")
+    case .prunedCommit(let number, let nearest):
+      self = .noSuchCommit(
+        "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
+    case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
+    case .server(.unreachable, _): self = .storage(error.description, kind: .unreachable)
+    default: self = .storage(error.description, kind: .failed)
+    }
+  }
+}
+
+extension StorageError {
+  fileprivate var reasonForPath: String {
+    if case .notFound = self { "there is nothing at this path" } else { "this is no Strata store" }
+  }
+}
+
+extension WriterHold {
+  init(_ hold: LockHold) {
+    self.init(processIdentifier: hold.processIdentifier, program: hold.program, since: hold.since)
+  }
+}
+
+/// Runs code that reads or writes the engine, and throws its errors as those of the model.
+package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(ModelError) -> Value {
+  do {
+    return try body()
+  } catch {
+    throw ModelError(error)
+  }
+}
+
+/// Runs code that writes with a `DatastoreWriter`, and throws its errors as those of the model.
+package func onWriter<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+  do {
+    return try body()
+  } catch let error as ModelError {
+    throw error
+  } catch let error as StorageError {
+    throw ModelError(error)
+  } catch {
+    throw .unreadable(what: "a key", where: "\(error)")
+  }
+}

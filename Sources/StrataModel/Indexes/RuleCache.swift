@@ -1,0 +1,148 @@
+import StrataLocks
+import StrataEngine
+
+/// The proofs of the rules of a store's indexes: a proof is made once, and after that only checked against changes.
+final class RuleCache: Sendable {
+  private struct Known: Sendable {
+    var commit: CommitNumber
+    var indexes: [IndexDescriptor]
+    var outcomes: [String: RuleOutcome]
+  }
+
+  private let known = Mutex<[String: Known]>([:])
+
+  /// The rules of a datastore's indexes as of its view.
+  ///
+  /// The first time, each record is read once. Later, a rule that held at an earlier commit is checked against the changes
+  /// since then; only if that fails, or nothing was proven, all records are read again.
+  func rules(
+    of datastore: OwnDatastore, progress: WorkProgress? = nil
+  ) throws(ModelError) -> [String: RuleOutcome] {
+    let key = datastore.descriptor.key
+    let commit = datastore.view.commit
+    let earlier = known.withLock { $0[key] }
+    if let earlier, earlier.commit == commit, earlier.indexes == datastore.descriptor.indexes {
+      return earlier.outcomes
+    }
+    let carried = try earlier.map { earlier throws(ModelError) in
+      earlier.indexes == datastore.descriptor.indexes
+        ? try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes) : [:]
+    }
+    var outcomes = carried ?? [:]
+    let open = datastore.descriptor.indexes.filter { outcomes[$0.name] == nil }
+    if !open.isEmpty {
+      let proof = RuleProof(datastore: datastore, progress: progress)
+      let indexes = open.map { OwnIndex(datastore: datastore, descriptor: $0) }
+      outcomes.merge(try proof.outcomes(of: indexes)) { $1 }
+    }
+    remember(outcomes, of: datastore)
+    return outcomes
+  }
+
+  /// The outcomes that hold for this state by an earlier proof. Of a small datastore, all records are read for them.
+  func knownRules(of datastore: OwnDatastore) throws(ModelError) -> [String: RuleOutcome] {
+    if try datastore.count <= Self.smallCount, !datastore.view.store.engine.isServed { return try rules(of: datastore) }
+    guard let earlier = known.withLock({ $0[datastore.descriptor.key] }),
+      earlier.indexes == datastore.descriptor.indexes
+    else { return [:] }
+    if earlier.commit == datastore.view.commit { return earlier.outcomes }
+    return try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes)
+  }
+
+  /// The number of records that are read in the time of a keystroke.
+  private static let smallCount = 4_096
+
+  func remember(_ outcomes: [String: RuleOutcome], of datastore: OwnDatastore) {
+    known.withLock {
+      $0[datastore.descriptor.key] = Known(
+        commit: datastore.view.commit, indexes: datastore.descriptor.indexes, outcomes: outcomes)
+    }
+  }
+}
+
+extension ReadableDatastore {
+  /// The rule of an index that was not declared, if it is known to hold for every record of this state.
+  func knownRule(of index: IndexDescriptor) throws(ModelError) -> IndexRule? {
+    guard let own = self as? OwnDatastore,
+      case .proven(let rule)? = try own.view.store.proofs.knownRules(of: own)[index.name]
+    else { return nil }
+    return rule
+  }
+}
+
+/// Carries a proof from one commit to a later one by looking at what changed between them: each changed record's values
+/// must have their entries, and nothing but entries of changed records may have come or gone.
+private struct CarriedProof {
+  private static let changeLimit = 20_000
+
+  let old: CommitNumber
+  let datastore: OwnDatastore
+
+  init(from old: CommitNumber, to datastore: OwnDatastore) {
+    self.old = old
+    self.datastore = datastore
+  }
+
+  /// The outcomes that still hold; those that need a new proof are left out.
+  func carried(_ outcomes: [String: RuleOutcome]) throws(ModelError) -> [String: RuleOutcome] {
+    let proven = outcomes.compactMapValues { outcome -> IndexRule? in
+      if case .proven(let rule) = outcome { rule } else { nil }
+    }
+    guard !proven.isEmpty, let before = try? datastore.view.store.ownView(at: old),
+      let changed = try changedRecords(since: before)
+    else { return [:] }
+    var carried: [String: RuleOutcome] = [:]
+    for (name, rule) in proven where try holds(rule, index: name, before: before, changed) {
+      carried[name] = .proven(rule)
+    }
+    return carried
+  }
+
+  /// The records that changed, with their new content; nil if there are more than `changeLimit`.
+  private func changedRecords(since before: OwnView) throws(ModelError) -> [[UInt8]: Record?]? {
+    var changed: [[UInt8]: Record?] = [:]
+    var cursor = try onStorage { () throws(StorageError) in
+      try difference(before.view, datastore.view.view, tree: .records(of: datastore.descriptor.key))
+    }
+    while let difference = try onStorage({ () throws(StorageError) in try cursor.next() }) {
+      let key = datastore.descriptor.storedKey(difference.key.array)
+      let record = try difference.new?.payload.record.map { reference throws(ModelError) in
+        try datastore.record(key, at: reference)
+      }
+      changed[key.bytes] = .some(record)
+      if changed.count > Self.changeLimit { return nil }
+    }
+    return changed
+  }
+
+  private func holds(
+    _ rule: IndexRule, index name: String, before: OwnView, _ changed: [[UInt8]: Record?]
+  ) throws(ModelError) -> Bool {
+    if rule.origin == .declared { return true }
+    var expected: [[UInt8]: Set<[UInt8]>] = [:]
+    for (identifier, record) in changed {
+      guard let record else { continue }
+      guard let document = try? record.document(), let values = try? rule.encodedValues(of: document) else {
+        return false
+      }
+      expected[identifier] = Set(values)
+    }
+    var cursor = try onStorage { () throws(StorageError) in
+      try difference(before.view, datastore.view.view, tree: .index(name, of: datastore.descriptor.key))
+    }
+    while let difference = try onStorage({ () throws(StorageError) in try cursor.next() }) {
+      guard let (value, identifier) = difference.key.withUnsafeBytes({ EntryKey.split($0) }),
+        changed[identifier] != nil
+      else { return false }
+      let isExpected = expected[identifier]?.contains(value) ?? false
+      guard isExpected == (difference.new != nil) else { return false }
+    }
+    guard let index = datastore.descriptor.index(name) else { return false }
+    let entries = OwnIndex(datastore: datastore, descriptor: index)
+    for (identifier, values) in expected {
+      let key = datastore.descriptor.storedKey(identifier)
+      for value in values where try !entries.contains(value, of: key) { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,18 @@
+import StrataEngine
+
+extension IndexDescriptor {
+  /// The value of its bytes for people, also where they cannot be decoded.
+  package func shownValue(_ bytes: [UInt8]) -> KeyValue { (try? encoding.decode(bytes)) ?? .data(bytes) }
+
+  /// The value of an entry's key for people.
+  func describe(_ key: Bytes) -> String {
+    key.withUnsafeBytes { EntryKey.value($0) }.map { shownValue($0).description } ?? "?"
+  }
+}
+
+extension DatastoreDescriptor {
+  /// An identifier with its value; where the bytes cannot be decoded they are shown as they are.
+  package func storedKey(_ bytes: [UInt8]) -> StoredKey {
+    StoredKey(bytes: bytes, value: (try? identifierEncoding.decode(bytes)) ?? .data(bytes))
+  }
+}

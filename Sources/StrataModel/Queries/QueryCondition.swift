@@ -1,0 +1,65 @@
+package import StrataDocuments
+package import StrataExpressions
+
+/// The condition of a query, in the form that the planner reads: it shows which parts an index can serve.
+package indirect enum QueryCondition: Sendable {
+  case all([QueryCondition])
+  case any([QueryCondition])
+  case not(QueryCondition)
+  case term(IndexableTerm, text: String)
+  /// A condition that only the record can decide.
+  case test(text: String)
+
+  /// The condition as a user reads it.
+  package var text: String {
+    switch self {
+    case .all(let parts): parts.map { $0.isAlternative ? "(\($0.text))" : $0.text }.joined(separator: " and ")
+    case .any(let parts): parts.map(\.text).joined(separator: " or ")
+    case .not(let inner): "not (\(inner.text))"
+    case .term(_, let text), .test(let text): text
+    }
+  }
+
+  private var isAlternative: Bool { if case .any = self { true } else { false } }
+
+  /// The parts that must all be met.
+  var conjuncts: [QueryCondition] {
+    if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
+  }
+}
+
+/// The value of a record that a term or a sort uses.
+package enum QuerySubject: Hashable, Sendable {
+  case path(DocumentPath)
+  /// A property of the app's type, by the number that the typed library gave its key path.
+  case property(Int)
+}
+
+/// One property that a query is sorted by.
+package struct QuerySort: Hashable, Sendable {
+  package var subject: QuerySubject
+  package var isDescending: Bool
+
+  package init(_ subject: QuerySubject, isDescending: Bool = false) {
+    self.subject = subject
+    self.isDescending = isDescending
+  }
+}
+
+extension Filter {
+  /// The condition in the planner's form.
+  package var queryCondition: QueryCondition { QueryCondition(condition) }
+}
+
+extension QueryCondition {
+  fileprivate init(_ condition: Filter.Condition) {
+    switch condition {
+    case .all(let parts): self = .all(parts.map { QueryCondition($0) })
+    case .any(let parts): self = .any(parts.map { QueryCondition($0) })
+    case .not(let inner): self = .not(QueryCondition(inner))
+    default:
+      let text = condition.description
+      self = Filter.term(condition).map { .term($0, text: text) } ?? .test(text: text)
+    }
+  }
+}

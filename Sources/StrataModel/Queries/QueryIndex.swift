@@ -1,0 +1,101 @@
+import StrataDocuments
+
+/// An index as the planner uses it: its subjects, and the number of entries before a value. A record's entries must be exactly its values
+/// of the subjects; an index that may have others is not offered to the planner.
+package struct QueryIndex: Sendable {
+  package var name: String
+  /// The subject of each tier; one for an index that is not compound.
+  package var subjects: [QuerySubject]
+  package var encodings: [KeyEncoding]
+  package var isCompound: Bool
+  /// Whether a record may have several values in it.
+  package var hasManyValues: Bool
+  /// Whether a value's rank can be found in the app's own order, as the typed library can; in byte order it always can be found.
+  package var takesComparators: Bool
+  /// Whether its entries have all that is wanted of a record.
+  package var isCovering: Bool
+  package var count: Int
+  /// Returns the number of entries before a bound: O(log n).
+  package var rank: @Sendable (KeyBound) throws(ModelError) -> Int
+
+  package init(
+    name: String, subjects: [QuerySubject], encodings: [KeyEncoding], isCompound: Bool = false,
+    hasManyValues: Bool = false, takesComparators: Bool = false, isCovering: Bool = false, count: Int,
+    rank: @escaping @Sendable (KeyBound) throws(ModelError) -> Int
+  ) {
+    self.name = name
+    self.subjects = subjects
+    self.encodings = encodings
+    self.isCompound = isCompound
+    self.hasManyValues = hasManyValues
+    self.takesComparators = takesComparators
+    self.isCovering = isCovering
+    self.count = count
+    self.rank = rank
+  }
+
+  /// The ranks of an interval of the tier that follows a prefix of equal ones.
+  func ranks(of interval: KeyInterval, after prefix: [KeyValue]) throws(ModelError) -> Range<Int> {
+    let lower: KeyBound =
+      switch interval.lower {
+      case .open: prefix.isEmpty ? .start : .before(.compound(prefix))
+      case .including(let value): .before(whole(value, after: prefix))
+      case .excluding(let value): .after(whole(value, after: prefix))
+      }
+    let upper: KeyBound =
+      switch interval.upper {
+      case .open: prefix.isEmpty ? .end : .after(.compound(prefix))
+      case .including(let value): .after(whole(value, after: prefix))
+      case .excluding(let value): .before(whole(value, after: prefix))
+      }
+    let start = try rank(lower)
+    return start..<max(start, try rank(upper))
+  }
+
+  private func whole(_ value: KeyValue, after prefix: [KeyValue]) -> KeyValue {
+    isCompound ? .compound(prefix + [value]) : value
+  }
+}
+
+/// Ranges of one index that contain the records that match a query.
+package struct IndexRanges: Hashable, Sendable {
+  package var index: String
+  /// Ascending, and disjoint.
+  package var ranges: [Range<Int>]
+  /// The ranges of values, as a user types them.
+  package var shown: String
+  package var hasManyValues = false
+  /// The number of leading tiers that have a single value throughout.
+  package var fixedTiers = 0
+
+  package var count: Int { ranges.reduce(0) { $0 + $1.count } }
+}
+
+extension [Range<Int>] {
+  /// The ranges in order, with adjacent ones joined.
+  var united: [Range<Int>] {
+    var result: [Range<Int>] = []
+    for range in sorted(by: { $0.lowerBound < $1.lowerBound }) where !range.isEmpty {
+      if let last = result.last, last.upperBound >= range.lowerBound {
+        result[result.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+      } else {
+        result.append(range)
+      }
+    }
+    return result
+  }
+
+  func intersected(with other: [Range<Int>]) -> [Range<Int>] {
+    flatMap { left in other.map { left.clamped(to: $0) } }.united
+  }
+
+  func complement(in count: Int) -> [Range<Int>] {
+    var start = 0
+    var result: [Range<Int>] = []
+    for range in united {
+      if start < range.lowerBound { result.append(start..<range.lowerBound) }
+      start = range.upperBound
+    }
+    return start < count ? result + [start..<count] : result
+  }
+}

@@ -1,0 +1,204 @@
+import StrataEngine
+package import StrataDocuments
+
+/// The whole store as of one commit; immutable, cheap to take, safe from any thread.
+package protocol ReadableView: Sendable {
+  var commit: CommitNumber { get }
+  /// All datastores, by key. The cost does not depend on the number of their records.
+  var datastores: [any ReadableDatastore] { get throws(ModelError) }
+  /// Returns one datastore, or nil if this view has none of that key.
+  func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)?
+}
+
+/// One datastore as of one commit.
+package protocol ReadableDatastore: Sendable {
+  var descriptor: DatastoreDescriptor { get }
+  /// The number of records.
+  var count: Int { get throws(ModelError) }
+  /// All records by identifier.
+  var primary: any ReadableIndex { get }
+  /// The secondary indexes, in the order of their names.
+  var indexes: [any ReadableIndex] { get }
+  /// Returns the record of an identifier, or nil.
+  func record(_ key: StoredKey) throws(ModelError) -> Record?
+  /// Returns the records of a range of ranks in the order of their identifiers; ranks beyond the end are left out.
+  func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor
+  /// Returns the stored key for an identifier that a user typed (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws if the text
+  /// does not fit it. For composite types the text is a JSON literal.
+  func identifier(parsing text: String) throws(ModelError) -> StoredKey
+  /// The number of records that a warm-up left out because they did not decode. They keep their bytes, and are in no rebuilt index until
+  /// they are mended.
+  var leftOutCount: Int { get throws(ModelError) }
+  /// The share of their length that the values take in the file, from a sample of them; nil if they are not compressed, or damaged.
+  var compressedShare: Double? { get }
+  /// Returns up to `limit` of them, by identifier.
+  func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord]
+}
+
+extension ReadableDatastore {
+  package var leftOutCount: Int { get throws(ModelError) { 0 } }
+  package var compressedShare: Double? { nil }
+  package func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] { [] }
+}
+
+/// A record that a warm-up left out, and why.
+package struct LeftOutRecord: Hashable, Sendable {
+  package var identifier: StoredKey
+  package var reason: String
+}
+
+/// An ordered run of entries: the primary order by identifier, or one secondary index.
+///
+/// Rows are addressed by rank (0 is the first entry). In our own stores rank and select are O(log n) at any size; a
+/// folder of the original library counts pages up to the rank once.
+package protocol ReadableIndex: Sendable {
+  var descriptor: IndexDescriptor { get }
+  /// The number of entries.
+  var count: Int { get throws(ModelError) }
+  /// Returns the entries of a range of ranks in ascending order; ranks beyond the end are left out.
+  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry]
+  /// Returns the number of entries before a bound; two calls give the exact number of entries in a range without reading any.
+  func rank(of bound: KeyBound) throws(ModelError) -> Int
+  /// Returns the rank of a record's entry (the one with `value`, in an index with several per record), or nil.
+  func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
+  /// Returns whether a record has an entry with a value, given by its encoded bytes.
+  func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
+  /// Returns the same for several entries, in their order. On a server this takes one round trip.
+  func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool]
+  /// Returns the value that a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
+  func value(parsing text: String) throws(ModelError) -> KeyValue
+}
+
+extension ReadableIndex {
+  package func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
+    try rank(of: identifier, value: descriptor.encoding.decode(encodedValue)) != nil
+  }
+
+  package func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
+    var found: [Bool] = []
+    for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
+    return found
+  }
+}
+
+/// A place between entries of an index.
+package enum KeyBound: Hashable, Sendable {
+  /// Before the first entry whose value is not less.
+  case before(KeyValue)
+  /// After the last entry whose value is not greater.
+  case after(KeyValue)
+  case start
+  case end
+}
+
+/// One row of an index.
+package struct IndexEntry: Hashable, Sendable {
+  /// The indexed value; in the primary order the identifier itself.
+  package var value: KeyValue
+  /// The identifier of its record.
+  package var identifier: StoredKey
+
+  package init(value: KeyValue, identifier: StoredKey) {
+    self.value = value
+    self.identifier = identifier
+  }
+}
+
+/// An identifier as its store keeps it, with its value for showing.
+///
+/// `bytes` decides identity (within one datastore, two keys are the same record if their bytes are equal). `value` is shown to the user.
+package struct StoredKey: Sendable, CustomStringConvertible {
+  package var bytes: [UInt8]
+  package var value: KeyValue
+
+  package init(bytes: [UInt8], value: KeyValue) {
+    self.bytes = bytes
+    self.value = value
+  }
+
+  /// The identifier as a user types it: a text without quotes, unless it would be read as something else.
+  package var description: String {
+    guard case .string(let text) = value, !["", "null", "nil"].contains(text), text.first != "\"",
+      text == text.trimmingSpaces, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { return value.description }
+    return text
+  }
+}
+
+extension StoredKey: Hashable {
+  package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
+  package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
+
+/// One record as it is stored.
+package struct Record: Sendable, Equatable {
+  package var identifier: StoredKey
+  /// The app's version that wrote it, as the text of its JSON raw value without quotes: `2024-04-09`, `1`.
+  package var version: String
+  /// The bytes as the app's coder produced them.
+  package var content: [UInt8]
+  package var coding: RecordCoding
+  /// The lists that are stored unordered.
+  var rules = MergeRules()
+
+  package init(identifier: StoredKey, version: String, content: [UInt8], coding: RecordCoding) {
+    self.identifier = identifier
+    self.version = version
+    self.content = content
+    self.coding = coding
+  }
+
+  /// Returns the content as a document, with unordered lists sorted; opaque content gives `.data`. Costs a parse each time.
+  package func document() throws(ModelError) -> Document {
+    rules.normalized(try onDocument(coding.document(of: content)))
+  }
+
+  /// Whether another state of the record is unchanged: the same bytes, or the same value with unordered lists in another order.
+  func isSame(as other: Record) -> Bool {
+    if stored == other.stored { return true }
+    guard rules.hasUnordered, version == other.version, let document = try? document() else { return false }
+    return document == (try? other.document())
+  }
+
+  /// Returns the selected parts of the document.
+  package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
+    try RawRecord(version: version, bytes: Bytes(content), coding: coding).document(at: selection)
+  }
+}
+
+/// A state of a record at a commit.
+package struct RecordVersion: Sendable {
+  package var commit: Commit
+  /// Nil if the commit deleted it.
+  package var record: Record?
+
+  package init(commit: Commit, record: Record?) {
+    self.commit = commit
+    self.record = record
+  }
+}
+
+/// A record that differs between two commits.
+package struct RecordChange: Sendable {
+  package var datastore: String
+  package var identifier: StoredKey
+  /// Nil if the record was inserted.
+  package var old: Record?
+  /// Nil if the record was deleted.
+  package var new: Record?
+
+  package init(datastore: String, identifier: StoredKey, old: Record?, new: Record?) {
+    self.datastore = datastore
+    self.identifier = identifier
+    self.old = old
+    self.new = new
+  }
+
+  package var kind: ChangeKind { old == nil ? .insert : new == nil ? .delete : .update }
+}
+
+/// A stream of changes, read in pieces so that a difference of any size takes bounded memory.
+package protocol ChangeReader: AnyObject, Sendable {
+  /// Returns the next changes, up to `limit`; an empty array is the end.
+  func next(_ limit: Int) throws(ModelError) -> [RecordChange]
+}

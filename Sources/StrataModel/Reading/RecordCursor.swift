@@ -1,0 +1,135 @@
+package import StrataDocuments
+package import StrataEngine
+
+/// Walks records in the order of their identifiers, and copies only the requested ones.
+package protocol RecordCursor {
+  /// Goes to the next record. Returns false after the last one.
+  mutating func next() throws(ModelError) -> Bool
+  /// The identifier of the current record.
+  var identifier: StoredKey { get throws(ModelError) }
+  /// Returns the content of the current record, or nil if it is missing although it should exist.
+  func rawRecord() throws(ModelError) -> RawRecord?
+}
+
+extension RecordCursor {
+  /// Returns a copy of the current record.
+  package func record() throws(ModelError) -> Record? {
+    guard let content = try rawRecord() else { return nil }
+    return Record(
+      identifier: try identifier, version: content.version, content: content.bytes.array, coding: content.coding)
+  }
+}
+
+/// The contents of a record, as they are stored.
+package struct RawRecord: Sendable {
+  /// The app's version that wrote it.
+  package let version: String
+  /// The bytes as the app's coder produced them.
+  package let bytes: Bytes
+  package let coding: RecordCoding
+
+  /// Its document; opaque content gives `.data`.
+  package func document() throws(ModelError) -> Document { try document(at: .all) }
+
+  /// The selected parts of its document.
+  package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
+    do {
+      return try bytes.withUnsafeBytes { bytes throws(DocumentError) in try coding.document(of: bytes, at: selection) }
+    } catch {
+      throw ModelError(error)
+    }
+  }
+
+}
+
+extension ReadableDatastore {
+  /// Returns the records of a range of ranks, one after the other; ranks beyond the end are left out.
+  package func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor {
+    RecordWindows(datastore: self, ranks: ranks)
+  }
+
+  /// All records.
+  package func records() throws(ModelError) -> any RecordCursor { try records(at: 0..<count) }
+}
+
+/// Records of any datastore: identifiers are read in batches, and each record is looked up.
+private struct RecordWindows<Datastore: ReadableDatastore>: RecordCursor {
+  private let datastore: Datastore
+  private var ranks: Range<Int>
+  private var window: ArraySlice<IndexEntry> = []
+  private var current: StoredKey?
+
+  private static var windowSize: Int { 256 }
+
+  init(datastore: Datastore, ranks: Range<Int>) {
+    self.datastore = datastore
+    self.ranks = ranks
+  }
+
+  mutating func next() throws(ModelError) -> Bool {
+    while window.isEmpty, !ranks.isEmpty {
+      let next = ranks.prefix(Self.windowSize)
+      window = try datastore.primary.entries(at: next.startIndex..<next.endIndex)[...]
+      ranks = next.endIndex..<ranks.upperBound
+    }
+    current = window.popFirst()?.identifier
+    return current != nil
+  }
+
+  var identifier: StoredKey {
+    get throws(ModelError) {
+      guard let current else { throw .unreadable(what: "a record", where: "the cursor stands at none") }
+      return current
+    }
+  }
+
+  func rawRecord() throws(ModelError) -> RawRecord? {
+    guard let record = try datastore.record(try identifier) else { return nil }
+    return RawRecord(version: record.version, bytes: Bytes(record.content), coding: record.coding)
+  }
+}
+
+/// Records of one of our own stores: one walk over the leaves of their tree.
+struct OwnRecordCursor: RecordCursor {
+  private let datastore: OwnDatastore
+  private let ranks: Range<Int>
+  private var cursor: Cursor
+  private var passed: Int?
+
+  init(_ datastore: OwnDatastore, at ranks: Range<Int>) {
+    self.datastore = datastore
+    // Ranks beyond the end turn out to have no record.
+    self.ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
+    cursor = datastore.tree.cursor()
+  }
+
+  mutating func next() throws(ModelError) -> Bool {
+    let rank = passed.map { $0 + 1 } ?? ranks.lowerBound
+    guard rank < ranks.upperBound else { return false }
+    let isFirst = passed == nil
+    passed = rank
+    try onStorage { () throws(StorageError) in
+      if isFirst { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
+    }
+    return cursor.currentPayload != nil
+  }
+
+  var identifier: StoredKey {
+    get throws(ModelError) {
+      var key: [UInt8] = []
+      try copyKey(into: &key)
+      return datastore.descriptor.storedKey(key)
+    }
+  }
+
+  /// Replaces the contents of an array with the bytes of the identifier.
+  func copyKey(into key: inout [UInt8]) throws(ModelError) {
+    try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
+  }
+
+  func rawRecord() throws(ModelError) -> RawRecord? {
+    guard let reference = cursor.currentPayload?.record else { return nil }
+    let bytes = try onStorage { () throws(StorageError) in try datastore.tree.value(of: reference) }
+    return try datastore.descriptor.content(bytes)
+  }
+}

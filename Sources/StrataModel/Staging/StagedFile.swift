@@ -1,0 +1,116 @@
+import StrataLocks
+package import StrataEngine
+
+/// Keeps staged changes on disk, so that they survive quitting, a crash and `kill -9`.
+///
+/// A folder (one per store, under `$XDG_STATE_HOME/strata`) holds `staged-1`, and `staged-2` and so on if several browsers have one store
+/// open. Each holds the lock of its own file as long as it runs, so that none overwrites another's. A browser takes the first unlocked file
+/// that has contents.
+///
+/// Saving writes a new file, makes it durable and renames it into place: after a power failure there is the old set or the new one. A file
+/// that cannot be read is reported and kept aside, never deleted.
+package final class StagedFile: Sendable {
+  /// The path of the file, which exists while there are changes.
+  package let path: String
+  private let folder: String
+  private let disk: any Disk
+  private let lock: any DiskFile
+  private let isSaving = Mutex(())
+
+  /// Opens the file in a folder, and creates the folder if needed. Reads and writes nothing yet.
+  package init(folder: String, disk: any Disk = SystemDisk()) throws(ModelError) {
+    self.folder = folder
+    self.disk = disk
+    do {
+      try disk.makeFolders(folder)
+      (path, lock) = try Self.claim(in: folder, on: disk)
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  /// Returns the changes that were saved last, or nil if there are none.
+  ///
+  /// - Parameters:
+  ///   - descriptors: give the types of each datastore's identifiers.
+  ///   - counted: receives the number of changes, before they are read.
+  package func load(
+    _ descriptors: [DatastoreDescriptor] = [], counted: (Int) -> Void = { _ in }
+  ) throws(ModelError) -> StagedChanges? {
+    let bytes: [UInt8]
+    do {
+      guard let status = try disk.status(path), status.size > 0 else { return nil }
+      bytes = try disk.contents(of: path)
+    } catch {
+      throw Self.failure(error)
+    }
+    let known = Dictionary(descriptors.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+    return try StagedText(path: path).changes(of: bytes, counted: counted) { datastore, identifier in
+      known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
+    }
+  }
+
+  /// Makes the changes durable; an empty set (with nothing to redo) removes the file.
+  package func save(_ staged: StagedChanges) throws(ModelError) {
+    let bytes = staged.steps.isEmpty ? [] : StagedText(path: path).bytes(of: staged)
+    do {
+      try isSaving.withLock { _ throws(DiskError) in
+        if bytes.isEmpty { try remove() } else { try replace(bytes) }
+      }
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  /// Moves an unreadable file aside. Returns its new path.
+  package func setAside() throws(ModelError) -> String {
+    do {
+      var number = 1
+      while try disk.status("\(path).unreadable-\(number)") != nil { number += 1 }
+      let aside = "\(path).unreadable-\(number)"
+      try disk.rename(path, to: aside)
+      try disk.syncDirectory(folder)
+      return aside
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  private func replace(_ bytes: [UInt8]) throws(DiskError) {
+    let fresh = path + ".new"
+    try disk.writeDurably(bytes, to: fresh)
+    try disk.rename(fresh, to: path)
+    try disk.syncDirectory(folder)
+  }
+
+  private func remove() throws(DiskError) {
+    guard try disk.status(path) != nil else { return }
+    try disk.unlink(path)
+    try disk.syncDirectory(folder)
+  }
+
+  /// Takes the first unlocked file, and prefers one with contents.
+  private static func claim(in folder: String, on disk: any Disk) throws(DiskError) -> (String, any DiskFile) {
+    var free: (path: String, lock: any DiskFile)?
+    for number in 1...64 {
+      let path = "\(folder)/staged-\(number)"
+      let hasContent = try disk.status(path) != nil
+      if free != nil, !hasContent { continue }
+      let lock = try openLock(path + ".lock", on: disk)
+      guard try lock.tryLock() else { continue }
+      if hasContent { return (path, lock) }
+      free = (path, lock)
+    }
+    guard let free else { throw DiskError(operation: "lock", path: folder, code: 11) }
+    return free
+  }
+
+  private static func openLock(_ path: String, on disk: any Disk) throws(DiskError) -> any DiskFile {
+    if try disk.status(path) == nil, let file = try? disk.open(path, .create) { return file }
+    return try disk.open(path, .readWrite)
+  }
+
+  private static func failure(_ error: DiskError) -> ModelError {
+    .storage("the staged changes cannot be kept: \(error)", kind: .failed)
+  }
+}

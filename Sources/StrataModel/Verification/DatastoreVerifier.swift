@@ -1,0 +1,280 @@
+import StrataDocuments
+import StrataEngine
+
+/// Verifies a datastore: each record decodes, and each index agrees with the records both ways, as far as its rule is known. An index that
+/// is marked stale need not agree, because no read uses it.
+///
+/// Reads every record and every entry once, in the order of their trees, and compares the entries that the records should have with the
+/// found ones by sums. Only if these differ does it look up each entry, to name the wrong ones. Memory does not grow with their number.
+struct DatastoreVerifier {
+  private let datastore: OwnDatastore
+  private let descriptor: DatastoreDescriptor
+  private let names: Set<String>?
+  private let progress: WorkProgress?
+  /// The app's own types, if they are compiled in.
+  private let format: (any CompiledFormat)?
+  private let total: Int
+  private var done = 0
+  private var result: DatastoreVerification
+  private var subjects: [IndexSubject] = []
+  private var leftOut: Set<StoredKey> = []
+
+  /// The number of listed findings of one kind; further ones are only counted.
+  static let listLimit = 20
+
+  /// - Parameter indexes: the names of the indexes to verify; nil for all.
+  init(
+    _ datastore: OwnDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
+    progress: WorkProgress? = nil
+  ) throws(ModelError) {
+    self.datastore = datastore
+    self.names = names.map { Set($0) }
+    self.format = format
+    self.progress = progress
+    descriptor = datastore.descriptor
+    result = DatastoreVerification(key: descriptor.key)
+    var total = try datastore.count
+    for index in datastore.indexes { total += try index.count }
+    self.total = total
+  }
+
+  mutating func run() throws(ModelError) -> DatastoreVerification {
+    try noteLeftOut()
+    try chooseSubjects()
+    try checkRecords()
+    for position in subjects.indices { try checkEntries(position) }
+    try nameDisagreements()
+    result.indexes = subjects.map { $0.finished(in: descriptor.key) }
+    return result
+  }
+
+  private mutating func noteLeftOut() throws(ModelError) {
+    result.leftOut = try datastore.leftOutCount
+    for record in try datastore.leftOut(limit: 10_000) {
+      leftOut.insert(record.identifier)
+      guard leftOut.count <= Self.listLimit else { continue }
+      result.findings.append(
+        Finding(
+          .note, datastore: descriptor.key, record: record.identifier, "left out of the indexes: \(record.reason)",
+          advice: "mend the record, then it is indexed again"))
+    }
+  }
+
+  private mutating func chooseSubjects() throws(ModelError) {
+    let indexes = descriptor.indexes.filter { names?.contains($0.name) ?? true }
+      .map { OwnIndex(datastore: datastore, descriptor: $0) }
+    let open = indexes.filter { !$0.descriptor.isStale && format == nil && $0.descriptor.declaredRule == nil }
+    let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
+    for index in indexes {
+      var subject = IndexSubject(index)
+      if format != nil {
+        subject.source = .format
+      } else if let rule = index.descriptor.declaredRule {
+        subject.source = .rule(rule)
+      } else if index.descriptor.isStale {
+        // A rule is found from the entries, and those of a stale index cannot be trusted.
+      } else if case .proven(let rule)? = outcomes[subject.name] {
+        subject.source = .rule(rule)
+      } else if let rule = try RuleProof(datastore: datastore).likelyRule(of: index) {
+        subject.source = .rule(rule)
+      } else if case .unproven(let reason)? = outcomes[subject.name] {
+        subject.findings.append(
+          Finding(
+            .note, datastore: descriptor.key, index: subject.name,
+            "its values cannot be checked without the app: \(reason)"))
+      }
+      subjects.append(subject)
+    }
+  }
+
+  /// Asks whether to continue while the check itself has done nothing yet.
+  private var askedOnly: WorkProgress? {
+    guard let progress else { return nil }
+    return { _, _ in progress(0, 0) }
+  }
+
+  // MARK: Records
+
+  /// Reads the records, half of them on another thread: they take most of the time, and the halves share nothing.
+  private mutating func checkRecords() throws(ModelError) {
+    let count = try datastore.count
+    let check = RecordCheck(
+      datastore, format: format, leftOut: leftOut, subjects: subjects.map(\.withoutCounts))
+    let half = count < Self.countToShare ? count : count / 2
+    let shared = SharedCount()
+    let halves = try workingAhead(by: 1) { queue in
+      var later = check
+      _ = queue.put(
+        Result { () throws(ModelError) in
+          try later.run(half..<count, shared.add); return later
+        })
+    } use: { queue throws(ModelError) in
+      var first = check
+      do throws(ModelError) {
+        try first.run(0..<half) { () throws(ModelError) in try advance(beside: shared) }
+        while let later = queue.take() { return [first, try later.get()] }
+      } catch {
+        shared.cancel()
+        throw error
+      }
+      return [first]
+    }
+    done += shared.count
+    for half in halves {
+      result.records += half.records
+      result.findings += half.findings
+      for position in subjects.indices { subjects[position].add(half.subjects[position]) }
+    }
+    if result.records != count {
+      wrong(nil, "\(result.records) records can be read, and it should have \(count)", nil)
+    }
+  }
+
+  /// Fewer records are not worth another thread.
+  private static let countToShare = 4_096
+
+  // MARK: Entries
+
+  /// Reads each entry of an index once: its order and its contents.
+  private mutating func checkEntries(_ position: Int) throws(ModelError) {
+    let index = subjects[position].index
+    let count = try index.count
+    var owners = ValueOwners()
+    if let tree = try index.tree() {
+      let isOrdered = index.descriptor.encoding.isByteOrdered
+      var (key, last): ([UInt8], [UInt8]) = ([], [])
+      var cursor = tree.cursor()
+      try onStorage { () throws(StorageError) in try cursor.seekToStart() }
+      while cursor.currentPayload != nil {
+        try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
+        guard let identifier = key.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
+          throw .unreadable(what: "an entry of \(index.descriptor.name)", where: "its key cannot be taken apart")
+        }
+        if isOrdered, subjects[position].entries > 0, !follows(key, last, identifier) {
+          subjects[position].disorder(index.entry(key, identifier))
+        }
+        subjects[position].find(key)
+        if knowsOneRecord(index.descriptor), let shared = owners.next(key, identifier) {
+          reportDuplicates(shared, position)
+        }
+        swap(&key, &last)
+        try onStorage { () throws(StorageError) in try cursor.next() }
+        try advance()
+      }
+    }
+    if let shared = owners.end() { reportDuplicates(shared, position) }
+    if subjects[position].entries != count {
+      subjects[position].findings.append(
+        Finding(
+          .wrong, datastore: descriptor.key, index: subjects[position].name,
+          "\(subjects[position].entries) entries can be read, and it should have \(count)"))
+    }
+  }
+
+  /// Whether an entry's key comes after the previous one. If only the app can order identifiers, the identifiers cannot order entries of
+  /// one value.
+  private func follows(_ key: [UInt8], _ last: [UInt8], _ identifier: Range<Int>) -> Bool {
+    guard !descriptor.identifierEncoding.isByteOrdered else { return last.precedes(key) }
+    let before = last.withUnsafeBytes { EntryKey.identifierRange($0) } ?? 0..<0
+    return !Array(key[..<identifier.lowerBound]).precedes(Array(last[..<before.lowerBound]))
+  }
+
+  private func knowsOneRecord(_ index: IndexDescriptor) -> Bool {
+    (index.kind.meansOneRecord || index.isUnique) && !index.isStale
+  }
+
+  private mutating func reportDuplicates(_ owners: ValueOwners.Shared, _ position: Int) {
+    let index = subjects[position].index.descriptor
+    subjects[position].duplicate(
+      index.shownValue(owners.value), of: owners.identifiers.map(descriptor.storedKey), isEnforced: index.isUnique,
+      in: descriptor.key)
+  }
+
+  // MARK: Disagreement
+
+  /// Names the records and entries that disagree, for the indexes whose entries differ from those that the records should have: one look-up
+  /// per entry, which nothing else needs.
+  private mutating func nameDisagreements() throws(ModelError) {
+    let wanted = subjects.indices.filter { subjects[$0].disagrees }
+    guard !wanted.isEmpty else { return }
+    try nameMissing(wanted)
+    for position in wanted where subjects[position].mayHaveStrays { try nameStrays(position) }
+  }
+
+  private mutating func nameMissing(_ wanted: [Int]) throws(ModelError) {
+    guard wanted.contains(where: { subjects[$0].source != nil }) else { return }
+    let selection = DocumentSelection(subjects.flatMap(\.paths))
+    var cursor = OwnRecordCursor(datastore, at: 0..<(try datastore.count))
+    while try cursor.next() {
+      let key = try cursor.identifier
+      // Unreadable records were reported already.
+      guard !leftOut.contains(key), let content = try? cursor.rawRecord(), let record = try? cursor.record(),
+        let document = try? content.document(at: selection)
+      else { continue }
+      let given = try? format?.keys(of: record.stored).values
+      for position in wanted { try subjects[position].nameMissing(key, document, given) }
+      try advance()
+    }
+  }
+
+  private mutating func nameStrays(_ position: Int) throws(ModelError) {
+    let index = subjects[position].index
+    var rank = 0
+    while true {
+      let entries = try index.entries(at: rank..<(rank + 512))
+      if entries.isEmpty { return }
+      for entry in entries {
+        try nameStray(entry, position)
+        try advance()
+      }
+      rank += entries.count
+    }
+  }
+
+  private mutating func nameStray(_ entry: IndexEntry, _ position: Int) throws(ModelError) {
+    guard let record = try? datastore.record(entry.identifier) else {
+      return subjects[position].stray(entry, "there is no such record")
+    }
+    let value = try? subjects[position].index.descriptor.encoding.encode(entry.value)
+    guard let value, let document = try? record.document() else { return }
+    let given = try? format?.keys(of: record.stored).values
+    guard let values = subjects[position].values(of: document, given) else { return }
+    if !values.contains(value) { subjects[position].stray(entry, "the record has not got this value") }
+  }
+
+  // MARK: Bookkeeping
+
+  private mutating func wrong(_ record: StoredKey?, _ text: String, _ advice: String?) {
+    guard result.findings.count < RecordCheck.findingLimit else { return }
+    result.findings.append(Finding(.wrong, datastore: descriptor.key, record: record, text, advice: advice))
+  }
+
+  private mutating func advance(beside shared: SharedCount? = nil) throws(ModelError) {
+    done += 1
+    guard done % 256 == 0, let progress else { return }
+    if !progress(min(done + (shared?.count ?? 0), total), total) { throw .cancelled }
+  }
+}
+
+/// Gathers the records that share a value of an index, from its keys in order.
+private struct ValueOwners {
+  struct Shared {
+    var value: [UInt8]
+    var identifiers: [[UInt8]]
+  }
+
+  private var last = Shared(value: [], identifiers: [])
+
+  /// Takes the next key. Returns the owners of the previous value, if there are several.
+  mutating func next(_ key: [UInt8], _ identifier: Range<Int>) -> Shared? {
+    let value = key[..<identifier.lowerBound]
+    guard !last.identifiers.isEmpty, value.elementsEqual(last.value) else {
+      defer { last = Shared(value: Array(value), identifiers: [Array(key[identifier])]) }
+      return end()
+    }
+    last.identifiers.append(Array(key[identifier]))
+    return nil
+  }
+
+  func end() -> Shared? { last.identifiers.count > 1 ? last : nil }
+}

@@ -1,0 +1,148 @@
+import StrataDocuments
+
+/// An index under verification.
+struct IndexSubject: Sendable {
+  enum Source: Sendable {
+    case rule(IndexRule)
+    case format
+  }
+
+  let index: OwnIndex
+  let name: String
+  var source: Source?
+  var findings: [Finding] = []
+  /// The entries that the records should have, and the entries found.
+  private var expected = EntrySum()
+  private var found = EntrySum()
+  private var missing = 0
+  private var strays = 0
+  private var disordered = 0
+  private var duplicates = 0
+
+  init(_ index: OwnIndex) {
+    self.index = index
+    name = index.descriptor.name
+  }
+
+  /// The same index, without counts.
+  var withoutCounts: IndexSubject {
+    var subject = IndexSubject(index)
+    subject.source = source
+    return subject
+  }
+
+  /// Adds the counts and findings of another subject, which come from other records.
+  mutating func add(_ other: IndexSubject) {
+    expected.add(other.expected)
+    findings += other.findings
+  }
+
+  var entries: Int { found.count }
+
+  /// The paths of records that its rule reads.
+  var paths: [DocumentPath] { if case .rule(let rule)? = source { rule.tiers.map(\.path) } else { [] } }
+
+  /// Whether the found entries differ from those that the records should have, or those are unknown.
+  var disagrees: Bool { source == nil || expected != found }
+
+  /// Whether there may be entries beyond those of the records' values.
+  var mayHaveStrays: Bool { source == nil || expected.count - missing != found.count }
+
+  /// Returns the encoded values of a record, or nil if they are unknown.
+  func values(of document: Document, _ given: [String: [[UInt8]]]?) -> [[UInt8]]? {
+    switch source {
+    case .rule(let rule): try? rule.encodedValues(of: document)
+    case .format: given?[name] ?? []
+    case nil: nil
+    }
+  }
+
+  /// Returns the same values, and reports a record that should have values but does not.
+  mutating func values(
+    of document: Document, _ given: [String: [[UInt8]]]?, expectedOf key: StoredKey
+  ) -> [[UInt8]] {
+    guard source != nil else { return [] }
+    if let values = values(of: document, given) { return values }
+    add(key, "the record has no value that the index could hold", "mend the record")
+    return []
+  }
+
+  /// Counts the entries that a record should have. `entry`: memory to make them in.
+  mutating func expect(_ values: [[UInt8]], of identifier: [UInt8], _ entry: inout [UInt8]) {
+    for value in values {
+      entry.removeAll(keepingCapacity: true)
+      EntryKey.append(value: value, identifier: identifier, to: &entry)
+      expected.add(entry)
+    }
+  }
+
+  /// Counts a found entry.
+  mutating func find(_ entry: [UInt8]) { found.add(entry) }
+
+  mutating func nameMissing(_ key: StoredKey, _ document: Document, _ given: [String: [[UInt8]]]?) throws(ModelError) {
+    for value in values(of: document, given) ?? [] where try !index.contains(value, of: key) {
+      missing += 1
+      tell(missing, key, "the entry \(index.descriptor.shownValue(value)) is missing")
+    }
+  }
+
+  mutating func stray(_ entry: IndexEntry, _ reason: String) {
+    strays += 1
+    tell(strays, entry.identifier, "the entry \(entry.value) is too many: \(reason)")
+  }
+
+  mutating func disorder(_ entry: IndexEntry) {
+    disordered += 1
+    tell(disordered, entry.identifier, "the entry \(entry.value) does not come after the one before it")
+  }
+
+  mutating func duplicate(_ value: KeyValue, of owners: [StoredKey], isEnforced: Bool, in datastore: String) {
+    duplicates += 1
+    guard duplicates <= DatastoreVerifier.listLimit else { return }
+    let names = owners.prefix(4).map(\.description).joined(separator: ", ")
+    findings.append(
+      Finding(
+        isEnforced ? .wrong : .note, datastore: datastore, index: name,
+        "\(value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")"))
+  }
+
+  func finished(in datastore: String) -> IndexVerification {
+    var rule: String?
+    if case .rule(let known)? = source { rule = known.text }
+    var findings = findings.map { finding in
+      var finding = finding
+      finding.datastore = datastore
+      return finding
+    }
+    if index.descriptor.isStale {
+      findings.append(staleness(in: datastore))
+    } else {
+      for (count, name) in [
+        (missing, "missing entries"), (strays, "entries too many"), (disordered, "entries out of order"),
+      ] where count > DatastoreVerifier.listLimit {
+        findings.append(Finding(.wrong, datastore: datastore, index: self.name, "\(count) \(name) in all"))
+      }
+    }
+    return IndexVerification(
+      name: name, entries: entries, strays: strays, missing: missing, rule: rule, findings: findings)
+  }
+
+  private func staleness(in datastore: String) -> Finding {
+    let count = missing + strays + disordered
+    let disagreeing = count == 1 ? "1 entry disagrees" : "\(count) entries disagree"
+    return Finding(
+      .note, datastore: datastore, index: name,
+      count == 0 ? "it is stale" : "it is stale, and \(disagreeing) with the records",
+      advice: "the app rebuilds it when it opens the store")
+  }
+
+  /// Reports an entry if it is among the first of its kind. For an index that is to be rebuilt, only the count is reported.
+  private mutating func tell(_ count: Int, _ record: StoredKey, _ text: String) {
+    guard !index.descriptor.isStale, count <= DatastoreVerifier.listLimit else { return }
+    add(record, text, "rebuild the index")
+  }
+
+  private mutating func add(_ record: StoredKey, _ text: String, _ advice: String) {
+    findings.append(Finding(.wrong, datastore: "", index: name, record: record, text, advice: advice))
+  }
+}

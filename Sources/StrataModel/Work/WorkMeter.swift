@@ -1,0 +1,144 @@
+import StrataExpressions
+import StrataEngine
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Counts long work step by step, reports it to the listeners, and asks them whether to go on.
+final class WorkMeter {
+  private let store: OwnStore
+  private let datastore: String
+  private let progress: WorkProgress?
+  private let activity: ActivityProgress?
+  private var account: WorkAccount
+  /// Units that were done in the step at the last report to the listeners.
+  private var told = 0
+  /// The time of the last report to other processes; nil before the first.
+  private var toldOthersAt: Int64?
+
+  init(
+    store: OwnStore, title: String, steps: [Activity.Step], datastore: String, startedAt: Int64,
+    progress: WorkProgress?, activity: ActivityProgress?
+  ) {
+    self.store = store
+    self.datastore = datastore
+    self.progress = progress
+    self.activity = activity
+    account = WorkAccount(
+      title, steps, startedAt: startedAt, at: LocalTime.now, storeBefore: (store.engine as? FileStore)?.fileBytes)
+  }
+
+  /// Ends the steps before and begins another, planned or not. Throws `ModelError.cancelled` if the listener wants no more.
+  func begin(_ step: String, total: Int) throws(ModelError) {
+    account.begin(step, total: total, at: LocalTime.now)
+    told = 0
+    try tell()
+  }
+
+  /// Turns to a step that alternates with others, and sets how much it has to do if `total` says so.
+  func enter(_ step: String, total: Int? = nil) {
+    account.enter(step, total: total, at: LocalTime.now)
+    told = account.activity.done
+  }
+
+  /// Sets the totals of the step and of those planned after it, if they are known only now.
+  func expect(_ total: Int) throws(ModelError) {
+    account.expect(total)
+    try tell()
+  }
+
+  /// Throws `ModelError.cancelled` if the listener wants no more.
+  func advance(by count: Int = 1) throws(ModelError) {
+    account.advance(by: count)
+    guard account.activity.done - told >= Self.stride else { return }
+    told = account.activity.done
+    try tell()
+  }
+
+  /// Notes a record that cannot be taken.
+  func fail(_ identifier: StoredKey, _ reason: String) {
+    account.fail(Activity.Failure(datastore: datastore, identifier: identifier.bytes, reason: reason))
+  }
+
+  /// Completes the steps so far.
+  func finish() throws(ModelError) {
+    account.finish(at: LocalTime.now)
+    try tell()
+  }
+
+  /// Completes all steps, when there is nothing left that could be called off.
+  func end() {
+    account.end(at: LocalTime.now)
+    try? tell()
+  }
+
+  /// Leaves the result for other processes, if the work was reported to them.
+  func close(_ outcome: Result<CommitNumber?, ModelError>) {
+    guard toldOthersAt != nil else { return }
+    var last = present
+    var ending = Activity.Ending(processIdentifier: getpid(), at: LocalTime.now)
+    switch outcome {
+    case .success(let commit):
+      ending.commit = commit?.rawValue
+      let bytes = (store.engine as? FileStore)?.fileBytes ?? 0
+      ending.bytes = Int(clamping: bytes) - Int(clamping: last.storeBefore ?? bytes)
+    case .failure(.failures(let records, let total)):
+      ending.reason = "\(counted(total, "record")) \(total == 1 ? "does" : "do") not fit"
+      ending.failureCount = total
+      ending.failures = records.prefix(Self.mostFailures).map {
+        .init(datastore: datastore, identifier: $0.identifier.bytes, reason: $0.reason)
+      }
+    // Nothing was done, and the one that was waited for has more to say.
+    case .failure(.locked): return store.engine.setActivity(nil)
+    case .failure(.cancelled): break
+    case .failure(let error): ending.reason = error.description
+    }
+    (last.failures, last.failureCount) = (nil, nil)
+    (last.ending, last.worker) = (ending, Activity.Worker.current(store.program))
+    store.engine.leaveActivity(last.bytes)
+  }
+
+  private static let mostFailures = 100
+  private static let stride = 64
+
+  /// Reports the progress now, however recent the last report is.
+  func report() throws(ModelError) { try tell() }
+
+  private func tell() throws(ModelError) {
+    account.update(at: LocalTime.now)
+    tellOthers()
+    let present = present
+    if let activity, !activity(present) { throw .cancelled }
+    if let progress, !progress(present.done, max(present.total, present.done)) { throw .cancelled }
+  }
+
+  private var present: Activity { account.activity }
+
+  /// Reports work of more than 500 units to other processes, at most twenty times a second.
+  private func tellOthers() {
+    guard present.total > 500 || present.done > 500 || toldOthersAt != nil else { return }
+    let now = LocalTime.now
+    guard toldOthersAt.map({ now - $0 >= 50_000_000 }) ?? true else { return }
+    toldOthersAt = now
+    account.note(WorkFigures(of: store.engine))
+    var told = present
+    told.worker = Activity.Worker.current(store.program)
+    // A file is written ten times a second: three records say what is wrong.
+    told.failures = told.failures.map { Array($0.prefix(3)) }
+    store.engine.setActivity(told.bytes)
+  }
+}
+
+extension Activity.Worker {
+  /// This process.
+  package static func current(_ program: String) -> Self {
+    var name = [CChar](repeating: 0, count: 256)
+    let host =
+      gethostname(&name, name.count - 1) == 0
+      ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
+    return Self(processIdentifier: getpid(), program: program, host: host)
+  }
+}

@@ -1,0 +1,160 @@
+import StrataEngine
+
+/// The changes of trees from one state to another.
+struct TreeSteps {
+  let dropped: [TreeName]
+  /// The trees of the other state; `before` is nil if one is new.
+  let trees: [(before: Tree?, after: Tree)]
+
+  /// - Parameter old: Nil if it is the empty store.
+  init(from old: View?, to new: View) throws(StorageError) {
+    let names = (old: try old?.trees() ?? [], new: try new.trees())
+    var dropped = Set(names.old).subtracting(names.new)
+    var trees: [(before: Tree?, after: Tree)] = []
+    for name in names.new {
+      guard let after = try new.tree(name) else { continue }
+      let before = try old?.tree(name)
+      let isSame = before.map { $0.kind == after.kind && $0.identifier == after.identifier } ?? false
+      if before != nil, !isSame { dropped.insert(name) }
+      trees.append((isSame ? before : nil, after))
+    }
+    (self.dropped, self.trees) = (dropped.sorted(), trees)
+  }
+}
+
+extension HistoryUpload {
+  /// Writes the changes from one state to another.
+  ///
+  /// - Parameter isCounted: Whether the difference is the commit's own changes, and is counted as these.
+  mutating func writeDifference(
+    from old: View?, to new: View, number: UInt64, isCounted: Bool = true
+  ) throws(StorageError) {
+    let steps = try TreeSteps(from: old, to: new)
+    var draft = CommitDraft()
+    for name in steps.dropped {
+      if let tree = trees.removeValue(forKey: name) { draft.treeChanges.append(.drop(tree)) }
+    }
+    for (before, after) in steps.trees {
+      guard after.order == .bytes else { throw .unordered(after.name) }
+      if let before {
+        guard before.attributes != after.attributes, let tree = trees[after.name] else { continue }
+        draft.treeChanges.append(.setAttributes(tree, after.name, after.kind, after.attributes.array))
+        continue
+      }
+      try check(after.name.bytes)
+      trees[after.name] = nextTree
+      draft.treeChanges.append(.create(nextTree, after.name, after.kind, attributes: after.attributes.array))
+      nextTree += 1
+    }
+    add(draft)
+    for (before, after) in steps.trees {
+      if let old, before != nil {
+        try writeDifference(old, new, after, isCounted: isCounted)
+      } else {
+        try copyAll(of: after, number: number, isCounted: isCounted)
+      }
+    }
+  }
+
+  private mutating func writeDifference(_ old: View, _ new: View, _ tree: Tree, isCounted: Bool) throws(StorageError) {
+    guard let number = trees[tree.name] else { return }
+    var cursor = try difference(old, new, tree: tree.name)
+    var draft = CommitDraft()
+    while let next = try cursor.next() {
+      let key = next.key.array
+      try check(key)
+      var write = KeyWrite()
+      if let payload = next.new?.payload { write = try self.write(payload, in: tree) }
+      draft.writes.append(
+        DraftWrite(TreeKey(tree: number, key: key), write, isRecord: isCounted && tree.kind == .records))
+      if draft.writes.count == 5_000 {
+        add(draft)
+        draft = CommitDraft()
+        try sendIfMuch()
+      }
+    }
+    add(draft)
+    try sendIfMuch()
+  }
+
+  private func check(_ key: [UInt8]) throws(StorageError) {
+    guard key.count <= ServerLimits.key else { throw .keyTooLong(key.count) }
+  }
+
+  private func write(_ payload: Payload, in tree: Tree) throws(StorageError) -> KeyWrite {
+    switch payload {
+    case .none: return KeyWrite(payload: ServerPayload.none)
+    case .bytes(let bytes): return KeyWrite(payload: .bytes(bytes.array))
+    case .record(.served(let record)): return KeyWrite(payload: .record(writtenBy: record.commit))
+    case .record(let reference):
+      let writer = writer(try tree.change(of: reference).commit)
+      guard tree.kind == .records else { return KeyWrite(payload: .record(writtenBy: writer)) }
+      let value = try tree.value(of: reference)
+      guard value.count <= ServerLimits.value else { throw .valueTooLong(value.count) }
+      return KeyWrite(payload: .bytes(value.array), written: writer)
+    }
+  }
+
+  mutating func add(_ draft: CommitDraft) {
+    guard !draft.writes.isEmpty || !draft.treeChanges.isEmpty || !draft.info.names.isEmpty else { return }
+    waiting += Flush(
+      tables: tables, drafts: [draft], token: .token(), options: target.options, clocks: [], catalog: ServerCatalog()
+    ).changes()
+    waitingBytes += draft.bytes
+  }
+
+  /// Copies a tree that is new, by COPY.
+  private mutating func copyAll(of tree: Tree, number: UInt64, isCounted: Bool) throws(StorageError) {
+    guard try tree.count > 0, let target = trees[tree.name] else { return }
+    try send()
+    var cursor = tree.cursor()
+    try cursor.seekToStart()
+    var rows = CopyRows(connection, tables)
+    while let entry = cursor.current {
+      let key = entry.key.array
+      try check(key)
+      try rows.add(
+        DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), number: number, isFirst: true)
+      try cursor.next()
+    }
+    try rows.finish()
+    if isCounted, tree.kind == .records { tell(RecordCounts(inserted: try tree.count), of: target, number: number) }
+  }
+
+  // MARK: Counts
+
+  /// Writes how many records of each tree a commit changed, if it was not made on the one that is written before it.
+  mutating func count(from old: View?, to new: View, number: UInt64) throws(StorageError) {
+    for name in try new.trees() {
+      guard let tree = try new.tree(name), tree.kind == .records, let own = trees[name] else { continue }
+      var counts = RecordCounts()
+      if let old, try old.tree(name) != nil {
+        var cursor = try difference(old, new, tree: name)
+        while let next = try cursor.next() { counts.add(was: next.old != nil, isThere: next.new != nil) }
+      } else {
+        counts.inserted = try tree.count
+      }
+      if counts != RecordCounts() { tell(counts, of: own, number: number) }
+    }
+  }
+
+  private mutating func tell(_ counts: RecordCounts, of tree: Int32, number: UInt64) {
+    waiting.append(
+      tables.statement(
+        "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, $4, $5)",
+        [.number(number), .int32(tree), .number(counts.inserted), .number(counts.updated), .number(counts.deleted)]))
+  }
+
+  // MARK: Sending
+
+  mutating func sendIfMuch() throws(StorageError) {
+    if waiting.count >= 400 || waitingBytes >= 4 << 20 { try send() }
+  }
+
+  mutating func send() throws(StorageError) {
+    guard !waiting.isEmpty else { return }
+    try connection.exchange(waiting)
+    waiting = []
+    waitingBytes = 0
+  }
+}

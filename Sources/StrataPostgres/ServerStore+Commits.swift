@@ -1,0 +1,268 @@
+package import StrataEngine
+
+// MARK: Interface of an engine
+
+extension ServerStore {
+  package func commit(_ number: UInt64) throws(StorageError) -> CommitRecord {
+    try known(number).record
+  }
+
+  package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
+    try known(commit.number).pedigree
+  }
+
+  private func known(_ number: UInt64) throws(StorageError) -> ServerCommit {
+    if number == 0 { return .beginning(identity.created) }
+    if let commit = knownCommits[number] { return commit }
+    // Older commits come along: a caller that asks for one mostly asks for those next.
+    if let commit = try load(upTo: number).first, commit.number == number { return commit }
+    // Its error says whether the commit was pruned or never existed.
+    return try keptCommit(number)
+  }
+
+  private static let batch = 256
+
+  /// Commits up to a number, newest first. Two round trips.
+  private func load(upTo number: UInt64) throws(StorageError) -> [ServerCommit] {
+    try complete(commits(upTo: number, limit: Self.batch, withBookkeeping: true))
+  }
+
+  /// Two round trips for each thousand that are not known yet.
+  package func foresee(commits numbers: [UInt64]) throws(StorageError) {
+    var missing = Set(numbers).filter { $0 > 0 && knownCommits[$0] == nil }.sorted()[...]
+    while !missing.isEmpty {
+      let batch = Array(missing.prefix(1_000))
+      missing = missing.dropFirst(batch.count)
+      _ = try complete(commits("commitsOf", "where c.number = any($1)", [.numbers(batch)]))
+    }
+  }
+
+  /// Adds to commits what their rows lack: records changed, names set, moved and removed, and which of their parents are kept. One round
+  /// trip.
+  private func complete(_ commits: [ServerCommit]) throws(StorageError) -> [ServerCommit] {
+    if commits.isEmpty { return [] }
+    let own = Set(commits.map(\.number))
+    let rows = try pool.read([
+      tables.statement(
+        "changesOf",
+        """
+        select a.number, t.name, a.inserted, a.updated, a.deleted from {change} a
+          join {tree} t on t.tree = a.tree and t.born <= a.number and a.number < t.died
+        where a.number = any($1) order by a.number, t.name
+        """, [.numbers(own)]),
+      tables.statement(
+        "namesOf",
+        """
+        select n.name, n.born, n.died, n.number from {name} n
+        where n.born = any($1) or n.died = any($1) order by n.born, n.name
+        """, [.numbers(own)]),
+      tables.statement(
+        "keptCommits", "select c.number from {commit} c where c.number = any($1)",
+        [.numbers(Set(commits.flatMap(\.parents)).subtracting(own))]),
+    ])
+    var counts: [UInt64: [ChangeCounts]] = [:]
+    for row in 0..<rows[0].count {
+      counts[rows[0].number(row, 0), default: []].append(
+        ChangeCounts(
+          tree: TreeName(rows[0].bytes(row, 1) ?? []), inserted: rows[0].number(row, 2),
+          updated: rows[0].number(row, 3), deleted: rows[0].number(row, 4), identifier: 0))
+    }
+    let names = NameChange.byCommit(rows[1])
+    let kept = own.union((0..<rows[2].count).map { rows[2].number($0, 0) })
+    let found = commits.map { commit in
+      var commit = commit
+      // A walk to the parents ends where the history was pruned.
+      commit.record.parents = commit.parents.filter(kept.contains)
+      commit.record.counts = counts[commit.number] ?? []
+      commit.record.names = names[commit.number] ?? []
+      return commit
+    }
+    for commit in found { knownCommits[commit.number] = commit }
+    return found
+  }
+
+  package func forEachCommit(
+    _ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool
+  ) throws(StorageError) {
+    try forEachPage(
+      load(upTo:), number: \.record.number
+    ) { commit throws(StorageError) in try visit(commit.record, commit.pedigree) }
+  }
+
+  /// A round trip for each 20,000 commits.
+  package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
+    try forEachPage(
+      { number throws(StorageError) in try descents(upTo: number, limit: 20_000) }, number: \.number, visit)
+  }
+
+  private func forEachPage<Element>(
+    _ page: (UInt64) throws(StorageError) -> [Element], number: (Element) -> UInt64,
+    _ visit: (Element) throws(StorageError) -> Bool
+  ) throws(StorageError) {
+    var upTo = newest.asOf
+    while upTo > 0 {
+      let page = try page(upTo)
+      for element in page { guard try visit(element) else { return } }
+      guard let last = page.last.map(number), last > 0 else { return }
+      upTo = last - 1
+    }
+  }
+
+  package func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord {
+    guard let found = try firstAncestor(of: number, where: { $0.number <= ancestor }) else {
+      throw .noSuchCommit(number: ancestor)
+    }
+    return found
+  }
+
+  package func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord {
+    func isWritten(_ commit: CommitRecord) throws(StorageError) -> Bool { try clock(of: commit) <= date }
+    guard let found = try firstAncestor(of: number, where: isWritten) else {
+      throw .noCommitAsOld(date: date)
+    }
+    return found
+  }
+
+  package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
+    try known(commit.number).clock
+  }
+
+  /// Walks along first parents: a round trip for some hundred commits.
+  private func firstAncestor(
+    of number: UInt64, where isWanted: (CommitRecord) throws(StorageError) -> Bool
+  ) throws(StorageError) -> CommitRecord? {
+    var record = try commit(number)
+    while try !isWanted(record) {
+      guard let parent = record.parents.first, parent < record.number else { return nil }
+      record = try commit(parent)
+    }
+    return record
+  }
+
+  package func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor {
+    throw .refused("a commit on a server lists no changes: its state is compared with its parent's")
+  }
+
+  package func view(at number: UInt64) throws(StorageError) -> View {
+    // A commit that was read along with others has only the parents that are kept.
+    if let known = knownCommits[number] {
+      return ServerView(self, known, asOf: number).view
+    }
+    return try state(at: number).view
+  }
+
+  package var names: [String: UInt64] {
+    get throws(StorageError) {
+      let rows = try pool.read(
+        tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", []))
+      var names: [String: UInt64] = [:]
+      for row in 0..<rows.count { names[rows.text(row, 0)] = rows.number(row, 1) }
+      return names
+    }
+  }
+
+  /// 0 if the server cannot be asked.
+  package var commitCount: UInt64 {
+    (try? pool.read(tables.statement("select count(*) from {commit}")))?.number(0, 0) ?? 0
+  }
+
+  /// 0 if the server cannot be asked, or does not answer that.
+  package var fileBytes: UInt64 {
+    let rows = try? pool.read(
+      Statement(
+        """
+        select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint from pg_catalog.pg_class c
+          join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'r'
+        """, .text(tables.schema)))
+    return rows?.number(0, 0) ?? 0
+  }
+}
+
+// MARK: Reading the tables
+
+extension ServerStore {
+  /// The trees, at least up to a commit.
+  func catalog(upTo commit: UInt64) throws(StorageError) -> ServerCatalog {
+    let catalog = knownCatalog
+    if catalog.upTo >= commit { return catalog }
+    try refreshed()
+    return knownCatalog
+  }
+
+  /// Whether a state is kept: one round trip.
+  func keeps(_ state: UInt64) throws(StorageError) -> Bool {
+    let rows = try pool.read(
+      tables.statement(
+        "keeps", "select \(Tables.isKept("$1", oldest: "s.oldest")) from {store} s where s.one", [.number(state)]))
+    return rows.count == 1 && rows.bool(0, 0)
+  }
+
+  /// One commit of those that are kept: one round trip.
+  package func keptCommit(_ number: UInt64) throws(StorageError) -> ServerCommit {
+    let known = newest.commit
+    if known.number == number { return known }
+    let rows = try pool.read([
+      tables.statement(
+        "commit",
+        """
+        select \(tables.commitColumns) from {commit} c, {store} s
+        where s.one and c.number = $1 and \(Tables.isKept("$1", oldest: "s.oldest"))
+        """, [.number(number)]),
+      tables.statement("oldest", "select s.oldest, s.newest from {store} s where s.one", []),
+    ])
+    if rows[0].count == 1 { return ServerCommit(rows[0], 0) }
+    let (oldest, newest) = (rows[1].number(0, 0), rows[1].number(0, 1))
+    if number > 0, number < oldest, number <= newest { throw .prunedCommit(number: number, nearest: oldest) }
+    throw .noSuchCommit(number: number)
+  }
+
+  /// The state as of a commit.
+  package func state(at number: UInt64) throws(StorageError) -> ServerView {
+    let newest = newest
+    return newest.commit.number == number ? newest : ServerView(self, try keptCommit(number), asOf: number)
+  }
+
+  /// Commits, from the SQL that follows the table `c`. One round trip.
+  func commits(_ name: String, _ condition: String, _ parameters: [SQLValue]) throws(StorageError) -> [ServerCommit] {
+    let rows = try pool.read(
+      tables.statement(name, "select \(tables.commitColumns) from {commit} c \(condition)", parameters))
+    return (0..<rows.count).map { ServerCommit(rows, $0) }
+  }
+
+  /// Commits up to a number, newest first, at most `limit` of them; without bookkeeping commits unless asked for.
+  package func commits(
+    upTo newest: UInt64, limit: Int, withBookkeeping: Bool = false
+  ) throws(StorageError) -> [ServerCommit] {
+    try commits(
+      "log",
+      "where c.number <= $1 and ($3 or c.flags & \(CommitFlags.bookkeeping.rawValue) = 0) order by c.number desc limit $2",
+      [.number(newest), .int(Int64(limit)), .bool(withBookkeeping)])
+  }
+
+  /// Commits after a number, oldest first, with bookkeeping commits. Two round trips.
+  func commits(after number: UInt64, upTo newest: UInt64, limit: Int) throws(StorageError) -> [ServerCommit] {
+    try complete(
+      commits(
+        "logAfter", "where c.number > $1 and c.number <= $2 order by c.number limit $3",
+        [.number(number), .number(newest), .int(Int64(limit))]))
+  }
+
+  /// The identities and parents of the commits up to a number, newest first. One round trip.
+  func descents(upTo newest: UInt64, limit: Int) throws(StorageError) -> [CommitDescent] {
+    let rows = try pool.read(
+      tables.statement(
+        "descents",
+        """
+        select c.number, c.origin, c.origin_number, c.flags, c.undoes, c.parents, c.pedigree
+        from {commit} c where c.number <= $1 order by c.number desc limit $2
+        """, [.number(newest), .int(Int64(limit))]))
+    return (0..<rows.count).map { row in
+      let parents = rows.numbers(row, 5)
+      return CommitDescent(
+        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.number(row, 1), number: rows.number(row, 2)),
+        flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 3))),
+        undoes: rows.int(row, 4) == 0 ? nil : rows.number(row, 4), firstParent: parents.first ?? 0,
+        secondParent: parents.dropFirst().first ?? 0, pedigree: Pedigree(text: rows.text(row, 6)))
+    }
+  }
+}

@@ -1,1 +1,0 @@
-../DatastoreModelTests/Keys/SeededGenerator.swift

@@ -1,0 +1,1 @@
+../StrataModelTests/Keys/SeededGenerator.swift

@@ -1,0 +1,238 @@
+import StrataDocuments
+import StrataExpressions
+import StrataEngine
+import Testing
+
+@testable import StrataModel
+
+/// Queries as they are typed, against a loop over the records.
+@Suite("Queries over documents")
+struct RecordQueryTests {
+  private static func store(_ documents: [Document]) throws -> OwnStore {
+    let store = try Cities.store(0)
+    try Cities.write(documents, to: store)
+    return store
+  }
+
+  private static func datastore(_ store: OwnStore) throws -> any ReadableDatastore {
+    try #require(try store.head.datastore("City"))
+  }
+
+  private static func answer(
+    _ query: RecordQuery, _ datastore: any ReadableDatastore, limit: Int? = nil, offset: Int = 0,
+    after: QueryPosition? = nil
+  ) throws -> [FoundRecord] {
+    let plan = try query.plan(in: datastore, need: limit.map { .first($0) } ?? .all)
+    var run = try query.run(plan, in: datastore, limit: limit, offset: offset, after: after)
+    var found: [FoundRecord] = []
+    while let next = try run.next() { found.append(next) }
+    return found
+  }
+
+  private static func number(_ document: Document?, _ name: String) -> Int {
+    if case .number(let number)? = document?[member: name] { Int(number.integer ?? 0) } else { 0 }
+  }
+
+  private static func text(_ document: Document, _ name: String) -> String {
+    if case .string(let text)? = document[member: name] { text } else { "" }
+  }
+
+  @Test("random conditions, sorts, limits and pages answer as a loop does", arguments: 1...6 as ClosedRange<UInt64>)
+  func random(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var documents: [Int: Document] = [:]
+    func document(_ id: Int) -> Document {
+      Cities.document(
+        id, name: ["Bern", "Basel", "Zürich", "Zug", "Genève"].randomElement(using: &random),
+        country: ["CH", "FR", "IR", "DE"].randomElement(using: &random),
+        population: Int.random(in: 0..<40, using: &random),
+        tags: ["a", "b", "c", "d"].filter { _ in Bool.random(using: &random) })
+    }
+    for id in 0..<220 { documents[id] = document(id) }
+    let store = try Self.store(Array(documents.values))
+    var past = [(try Self.datastore(store), documents)]
+    for _ in 0..<3 {
+      var changed: [Document] = []
+      for _ in 0..<15 {
+        let id = Int.random(in: 0..<240, using: &random)
+        documents[id] = document(id)
+      }
+      changed = Array(documents.values)
+      try Cities.write(changed, to: store)
+      past.append((try Self.datastore(store), documents))
+    }
+    for round in 0..<120 {
+      let text = condition(depth: 4, using: &random)
+      let (datastore, documents) = past[round % past.count]
+      let filter = try Filter(parsing: text)
+      var sort: [(path: DocumentPath, isDescending: Bool)] = []
+      for name in ["population", "name", "country", "id"] where Int.random(in: 0..<3, using: &random) == 0 {
+        sort.append((DocumentPath([.member(name)]), Bool.random(using: &random)))
+      }
+      let expected = documents.filter { filter.matches($0.value) }.map(\.key).sorted { left, right in
+        for (path, isDescending) in sort {
+          let (one, two) = (documents[left] ?? .null, documents[right] ?? .null)
+          if path.shortText == "population" || path.shortText == "id" {
+            let (one, two) = (Self.number(one, path.shortText), Self.number(two, path.shortText))
+            if one != two { return (one < two) != isDescending }
+          } else {
+            let (one, two) = (Self.text(one, path.shortText), Self.text(two, path.shortText))
+            if one != two { return (one < two) != isDescending }
+          }
+        }
+        return left < right
+      }
+      let query = RecordQuery(filter: filter, sort: sort)
+      let plan = try query.plan(in: datastore)
+      let all = try Self.answer(query, datastore).map { Self.number($0.document, "id") }
+      #expect(all == expected, "\(text) by \(sort): \(plan.text)")
+      var counting = try query.run(plan, in: datastore)
+      #expect(try counting.count() == expected.count, "\(text): \(plan.text)")
+      let (offset, limit) = (Int.random(in: 0..<20, using: &random), Int.random(in: 1..<30, using: &random))
+      let page = try Self.answer(query, datastore, limit: limit, offset: offset).map { Self.number($0.document, "id") }
+      #expect(page == Array(expected.dropFirst(offset).prefix(limit)), "\(text) by \(sort): \(plan.text)")
+      var paged: [Int] = []
+      var after: QueryPosition?
+      while true {
+        let part = try Self.answer(query, datastore, limit: 7, after: after)
+        paged += part.map { Self.number($0.document, "id") }
+        guard let last = part.last else { break }
+        after = try query.position(query.position(after: last, in: datastore).text, in: datastore)
+      }
+      #expect(paged == expected, "\(text) by \(sort), in pages: \(plan.text)")
+    }
+  }
+
+  private func condition(depth: Int, using random: inout SeededGenerator) -> String {
+    if depth > 0, Bool.random(using: &random) {
+      let (left, right) = (condition(depth: depth - 1, using: &random), condition(depth: depth - 1, using: &random))
+      return ["(\(left)) and (\(right))", "(\(left)) or (\(right))", "not (\(left))"].randomElement(using: &random)
+        ?? left
+    }
+    let number = Int.random(in: -2..<42, using: &random)
+    let symbol = ["=", "!=", "<", "<=", ">", ">="].randomElement(using: &random) ?? "="
+    return [
+      "population \(symbol) \(number)", "population between \(number - 5) and \(number)", "country \(symbol) \"FR\"",
+      "name starts with \"Z\"", "name like \"%e%\"", "name \(symbol) \"Zug\"", "tags has \"b\"",
+      "population in (1, 5, 9)",
+      "id \(symbol) \(number * 5)", "country in (\"CH\", \"DE\")", "name =~ /^z/", "population is null", "nowhere = 1",
+    ].randomElement(using: &random) ?? "true"
+  }
+
+  @Test("a count by ranks, a page far behind and the first of an order read few entries")
+  func fewReads() throws {
+    let store = try Self.store((0..<2_000).map { Cities.document($0) })
+    let datastore = try Self.datastore(store)
+    let query = RecordQuery(filter: try Filter(parsing: "population > 150000"))
+    var run = try query.run(query.plan(in: datastore), in: datastore)
+    #expect(try run.count() == 499)
+    #expect(run.readCount == 0)
+    let ordered = RecordQuery(sort: [(DocumentPath([.member("population")]), true)])
+    var page = try ordered.run(
+      ordered.plan(in: datastore, need: .first(1_510)), in: datastore, limit: 10, offset: 1_500)
+    var found: [Int] = []
+    while let next = try page.next() { found.append(Self.number(next.document, "id")) }
+    #expect(found == (490..<500).reversed())
+    #expect(page.readCount == 10)
+  }
+
+  @Test("of many records each processor looks through a part; the answer is a loop's, in its order, and can be ended")
+  func manyRecords() throws {
+    let documents = (0..<20_000).map { Cities.document($0, name: "City \($0 * 7919 % 20_000)") }
+    let datastore = try Self.datastore(Self.store(documents))
+    for (text, sort) in [
+      ("name contains \"77\"", []), ("name contains \"9\"", ["name"]), ("name ends with \"123\"", ["id"]),
+    ] {
+      let filter = try Filter(parsing: text)
+      let query = RecordQuery(filter: filter, sort: sort.map { (DocumentPath([.member($0)]), true) })
+      let plan = try query.plan(in: datastore)
+      #expect(plan.way == .scan)
+      var expected = documents.filter { filter.matches($0) }
+      if !sort.isEmpty {
+        expected.sort { left, right in
+          sort == ["id"]
+            ? Self.number(left, "id") > Self.number(right, "id") : Self.text(left, "name") > Self.text(right, "name")
+        }
+      }
+      let ids = expected.map { Self.number($0, "id") }
+      var run = try query.run(plan, in: datastore)
+      var found: [Int] = []
+      while let next = try run.next() { found.append(Self.number(next.document, "id")) }
+      #expect(found == ids)
+      #expect(run.readCount >= 20_000)
+      var counting = try query.run(plan, in: datastore)
+      #expect(try counting.count() == ids.count && counting.readCount == 20_000)
+      let page = try Self.answer(query, datastore, limit: 5, offset: 40)
+      #expect(page.map { Self.number($0.document, "id") } == Array(ids.dropFirst(40).prefix(5)))
+    }
+    struct Stop: Error {}
+    let query = RecordQuery(filter: try Filter(parsing: "name = \"nobody\""))
+    #expect(throws: Stop.self) {
+      let scan = QueryPlan(
+        way: .scan, order: .along(index: "", isDescending: false), isTested: true, condition: "", rows: 20_000)
+      var run = try query.run(scan, in: datastore) { read in if read > 1_000 { throw Stop() } }
+      _ = try run.next()
+    }
+  }
+
+  @Test("an index that holds another value of one record than its path says serves nothing, though all others agree")
+  func otherValues() throws {
+    for count in [300, 6_000] {
+      let store = try Self.store((0..<count).map { Cities.document($0) })
+      // As an app writes that has converted one old record.
+      _ = try store.transact(CommitInfo(action: "convert")) { transaction throws(ModelError) in
+        let tree = TreeName.index("population", of: "City")
+        let old = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(700)), identifier: Cities.key(7).bytes)
+        let new = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(-1)), identifier: Cities.key(7).bytes)
+        try onStorage { () throws(StorageError) in
+          _ = try transaction.remove(old, in: tree)
+          _ = try transaction.insert(new, .none, in: tree)
+        }
+      }
+      let datastore = try Self.datastore(store)
+      for (text, expected) in [("population <= 700", Array(0...7)), ("population < 0", []), ("name = \"City 7\"", [7])]
+      {
+        let query = RecordQuery(filter: try Filter(parsing: text))
+        #expect(try Self.answer(query, datastore).map { Self.number($0.document, "id") } == expected, "\(text)")
+      }
+      let first = try Self.answer(
+        RecordQuery(sort: [(DocumentPath([.member("population")]), false)]), datastore, limit: 9)
+      #expect(first.map { Self.number($0.document, "id") } == Array(0..<9))
+    }
+  }
+
+  @Test("an index without a declared rule serves once all records have proven it, and goes on while few of them change")
+  func provenIndexes() throws {
+    let store = try Self.store((0..<5_000).map { Cities.document($0) })
+    let query = RecordQuery(filter: try Filter(parsing: "population < 300"))
+    #expect(try query.plan(in: Self.datastore(store)).way == .scan)
+    _ = try store.proofs.rules(of: store.headView.requiredDatastore("City"))
+    #expect(try query.plan(in: Self.datastore(store)).shortText == "INDEX population")
+    try Cities.write([Cities.document(2, population: 4)], to: store)
+    #expect(try query.plan(in: Self.datastore(store)).shortText == "INDEX population")
+    #expect(try Self.answer(query, Self.datastore(store)).map { Self.number($0.document, "id") } == [0, 1, 2])
+  }
+
+  @Test("a name that nothing has is told of with those that look like it")
+  func unknownNames() throws {
+    let datastore = try Self.datastore(Self.store([Cities.document(1)]))
+    func sentences(_ text: String) throws -> [String] {
+      try RecordQuery(filter: Filter(parsing: text)).unknownNames(in: datastore).map(\.sentence)
+    }
+    #expect(try sentences("countr = \"CH\" and name = \"x\"") == ["no field countr; did you mean country?"])
+    #expect(try sentences("popluation > 1").first?.contains("population") == true)
+    #expect(try sentences("tags has \"a\"").isEmpty)
+  }
+
+  @Test("a cursor of another query, and text that is none, are refused")
+  func cursors() throws {
+    let datastore = try Self.datastore(Self.store([Cities.document(1)]))
+    let one = RecordQuery(filter: try Filter(parsing: "population > 1"))
+    let other = RecordQuery(filter: try Filter(parsing: "population > 2"))
+    let found = try #require(try Self.answer(one, datastore).first)
+    let cursor = one.position(after: found, in: datastore)
+    #expect(throws: ModelError.self) { try other.position(cursor.text, in: datastore) }
+    #expect(throws: ModelError.self) { try one.position("x", in: datastore) }
+    #expect(throws: ModelError.self) { try other.run(other.plan(in: datastore), in: datastore, after: cursor) }
+  }
+}

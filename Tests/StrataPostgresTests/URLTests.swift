@@ -1,0 +1,35 @@
+import Testing
+
+@testable import StrataPostgres
+
+@Suite("URLs of servers")
+struct URLTests {
+  @Test("a URL is shown without its password, and everything else stays")
+  func shown() throws {
+    let url = try ServerURL(
+      parsing: "postgres://ada:s3cr%40t@db.example:5433,[::1]:5434/app?schema=library&sslmode=require")
+    #expect(url.description == "postgres://ada@db.example:5433,[::1]:5434/app?sslmode=require&schema=library")
+    #expect(url.schema == "library")
+    #expect(url.redact("password s3cr@t is wrong") == "password … is wrong")
+    let socket = try ServerURL(parsing: "postgresql:///app?host=/tmp/x y&password=top")
+    #expect(socket.description == "postgres:///app?host=/tmp/x%20y")
+    #expect(try ServerURL(parsing: "postgres://").description == "postgres://")
+  }
+
+  @Test(
+    "what is no URL is told by the part that is wrong, and never with the password",
+    arguments: [
+      ("http://x", "begins with postgres://"), ("postgres://a:hush@h:0/d", "a port is a number"),
+      ("postgres://a:hush@h:x/d", "a port is a number"), ("postgres://a:hush%@h/d", "hexadecimal"),
+      ("postgres://a:hu@sh@h/d", "%40"), ("postgres://a:hush/x@h/d", "%40 or %2F"),
+      ("postgres://h/d?sslmod=require", "no parameter “sslmod”"), ("postgres://h/d?schema=", "1 to 63 bytes"),
+      ("postgres://h/d?schema", "has no value"), ("postgres://[::1/d", "has no end"),
+      ("postgres://a:hush#x@h/d", "%23"),
+      ("postgres://a:%FFhush@h/d", "no UTF-8"),
+    ])
+  func refused(_ text: String, _ part: String) throws {
+    let error = try #require(throws: InvalidServerURL.self) { try ServerURL(parsing: text) }
+    #expect(error.description.contains(part), "\(error)")
+    #expect(!error.description.contains("hush"))
+  }
+}
