@@ -15,6 +15,8 @@ package final class PipePeer: Peer {
   private var isBroken = false
   /// Requests that waited for an answer, for statistics.
   package private(set) var roundTrips = 0
+  /// Bytes in both directions, for statistics.
+  package var byteCount: Int { reader.byteCount + writer.byteCount }
 
   private static let patience: Int32 = 60_000
   private static let mostHaves = 10_000
