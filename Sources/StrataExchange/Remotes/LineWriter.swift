@@ -10,6 +10,8 @@ package final class LineWriter {
   private let name: String
   private let patience: Int32
   private var waiting: [UInt8] = []
+  /// Bytes that were written.
+  private(set) var byteCount = 0
 
   /// The bytes that a pipe with room takes at once, so that the write does not wait.
   private static let piece = Int(PIPE_BUF)
@@ -39,6 +41,7 @@ package final class LineWriter {
         }
         if count >= 0 {
           written += count
+          byteCount += count
         } else if errno != EINTR {
           throw failure(String(cString: strerror(errno)))
         }
