@@ -32,8 +32,11 @@ struct KeySums: Sendable {
   func sums(of group: Int) -> ArraySlice<_IntegerSum> { sums[group * terms.count..<(group + 1) * terms.count] }
 
   /// Adds an entry. Returns false if a term is not an integer.
-  mutating func add(_ entry: [KeyValue], times: Int) -> Bool {
-    let first = group(of: entry) * terms.count
+  ///
+  /// - Parameter isOfLast: Whether the entry is known to be of the same group as the last one.
+  mutating func add(_ entry: [KeyValue], times: Int, isOfLast: Bool) -> Bool {
+    let group = if isOfLast, let last { last } else { group(of: entry) }
+    let first = group * terms.count
     for (place, term) in terms.enumerated() {
       switch term.map({ entry[$0] }) {
       case nil: break
@@ -77,10 +80,12 @@ struct KeySums: Sendable {
   func adding(
     _ entries: TypedEntries, in ranks: Range<Int>, _ tiers: KeyTiers, into keys: [KeyValue]
   ) throws -> KeySums? {
-    var (result, isWhole, entry) = (self, true, keys)
+    var (result, isWhole, entry, first) = (self, true, keys, [UInt8]())
+    let isByFirst = tier == tiers.placeOfFirst
     try throwingEntryErrors {
       try entries.forEachValue(in: ranks) { value, count in
-        isWhole = tiers.read(value, into: &entry) && result.add(entry, times: count)
+        let read = tiers.readNext(value, after: &first, into: &entry)
+        isWhole = read.isValue && result.add(entry, times: count, isOfLast: isByFirst && read.hasSameFirst)
         return isWhole
       }
     }

@@ -1,9 +1,12 @@
 import StrataDocuments
+import StrataEngine
 
 /// Reads values from the bytes of a key. Returns nil, and never traps, if they are not as `KeyEncoder` makes them.
 struct KeyDecoder {
   private let bytes: UnsafeRawBufferPointer
   private var at = 0
+  /// The number of bytes that were read.
+  var position: Int { at }
   /// FF within a descending value.
   private var mask: UInt8 = 0
 
@@ -49,6 +52,16 @@ struct KeyDecoder {
       return true
     default: return next(encoding) != nil
     }
+  }
+
+  /// Goes past bytes if they come next. Otherwise returns false.
+  mutating func skip(bytes expected: [UInt8]) -> Bool {
+    let end = at + expected.count
+    guard end <= bytes.count,
+      expected.withUnsafeBytes({ compareKeys(UnsafeRawBufferPointer(rebasing: bytes[at..<end]), $0) }) == 0
+    else { return false }
+    at = end
+    return true
   }
 
   private mutating func skipEscaped() -> Bool {
@@ -111,6 +124,7 @@ struct KeyDecoder {
       count = Int(isNegative ? ~length : length)
       guard (9...16).contains(count) else { return nil }
     }
+    if count <= 8 { return narrowInteger(count, isNegative: isNegative) }
     var magnitude: UInt128 = 0
     for _ in 0..<count {
       guard let byte = take() else { return nil }
@@ -120,6 +134,18 @@ struct KeyDecoder {
     guard count == 0 || magnitude >> UInt128(8 * (count - 1)) != 0 else { return nil }
     guard !isNegative || magnitude <= Int128.min.magnitude else { return nil }
     return KeyValue(magnitude: magnitude, isNegative: isNegative)
+  }
+
+  /// The same for up to eight bytes. Most integers are such, and 128 bits cost several times as much.
+  private mutating func narrowInteger(_ count: Int, isNegative: Bool) -> KeyValue? {
+    guard bytes.count - at >= count else { return nil }
+    let flip = isNegative ? ~mask : mask
+    var magnitude: UInt64 = 0
+    for place in at..<at + count { magnitude = magnitude << 8 | UInt64(bytes[place] ^ flip) }
+    at += count
+    guard count == 0 || magnitude >> UInt64(8 * (count - 1)) != 0 else { return nil }
+    if !isNegative, magnitude <= UInt64(Int64.max) { return .integer(Int64(bitPattern: magnitude)) }
+    return KeyValue(magnitude: UInt128(magnitude), isNegative: isNegative)
   }
 
   private mutating func orderedDouble() -> Double? {
