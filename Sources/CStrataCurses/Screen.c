@@ -104,6 +104,7 @@ static void send_text(const char *text) { send_all(terminal, text, strlen(text))
 #define UPDATE_BEGINS "\033[?2026h"
 #define UPDATE_ENDS "\033[?2026l"
 #define ASK_FOR_SYNCHRONIZED_UPDATES "\033[?2026$p"
+#define ASK_FOR_BACKGROUND "\033]11;?\033\\"
 // A character on the empty picture, three times repeated, and where the cursor is then: many terminals say that they are an xterm
 // and do not know all that it knows, or repeat nothing but ASCII. Row 2, as the answer of row 1 would be a function key.
 #define ASK_FOR_REPEATING(character) "\033[2;1H" character "\033[3b\033[6n\r\033[K\033[H"
@@ -243,6 +244,7 @@ int strata_screen_open(bool colours) {
   if (COLS != columns || LINES != rows) resize_term(rows, columns);
   // What a terminal shows that does not know the question is cleared by what follows.
   if (may_know_synchronized_updates()) send_text(ASK_FOR_SYNCHRONIZED_UPDATES);
+  if (may_know_synchronized_updates() && colours_are_on) send_text(ASK_FOR_BACKGROUND);
   refresh();
   learn_wire();
   if (knows_modes && has_capability("rep")) {

@@ -45,7 +45,8 @@ final class TestCard: TerminalProgram {
       surroundings.size = size
       return []
     case .key(let chord): return press(chord.description)
-    case .paste, .mouse, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured: return []
+    case .paste, .mouse, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured, .background:
+      return []
     }
   }
 
@@ -99,7 +100,7 @@ final class TestCard: TerminalProgram {
     case .interrupt(let reason): note("asked to end: \(reason)")
     case .resumed: note("resumed")
     case .editorEnded(let end): note("editor \(end)")
-    case .measured: break
+    case .measured, .background: break
     case .repeatsCharacters: note("repeats characters")
     case .synchronizesUpdates: note("synchronized updates")
     }

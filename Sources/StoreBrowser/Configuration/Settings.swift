@@ -8,6 +8,9 @@ package struct Settings: Sendable, Hashable {
   package var aliases: [KeyChord: KeyChord] = [:]
   /// Nil chooses it by the abilities of the terminal.
   package var theme: Theme.Name?
+  /// The styles of a theme file, and the name of the file.
+  var roles: [Role: Style] = [:]
+  package var themeFile: String?
   package var mouse = true
   package var ascii = false
   package var follows = true
@@ -43,9 +46,10 @@ package struct SettingEntry: Sendable, Hashable {
   /// All settings, in the order of the manual.
   package static let all: [SettingEntry] = [
     SettingEntry(
-      name: "theme", values: "auto, standard, refined, plain",
+      name: "theme", values: "auto, dark, light, contrast, plain, standard, refined, or NAME",
       help:
-        "The 16 colours of the terminal, 256 colours, or none; auto takes what the terminal can show. NO_COLOR wins."),
+        "The colours; auto chooses by those that the terminal has and by its background. NAME is a file themes/NAME beside this "
+        + "file, with lines like `selected = black on 229 bold` and `like = dark`. NO_COLOR wins."),
     SettingEntry(name: "mouse", values: "on, off", help: "Whether wheel and clicks are heard; gm switches."),
     SettingEntry(name: "ascii", values: "on, off", help: "Borders and signs in ASCII only."),
     SettingEntry(

@@ -66,7 +66,7 @@ package struct SettingsFile: Sendable {
     let value = String(line[line.index(after: equals)...]).trimmed
     guard let name = words.first else { throw Refusal(reason: "the name before “=” is missing") }
     switch (name, words.dropFirst().first) {
-    case ("theme", nil): settings.theme = try Self.theme(value)
+    case ("theme", nil): try theme(value)
     case ("mouse", nil): settings.mouse = try Self.flag(value)
     case ("ascii", nil): settings.ascii = try Self.flag(value)
     case ("follow", nil): settings.follows = try Self.flag(value)
@@ -104,12 +104,18 @@ package struct SettingsFile: Sendable {
     settings.aliases[from] = to
   }
 
-  private static func theme(_ value: String) throws(Refusal) -> Theme.Name? {
-    if value == "auto" { return nil }
-    guard let name = Theme.Name(rawValue: value) else {
-      throw Refusal(reason: "“\(value)” is no theme; there are auto, standard, refined, plain")
+  private mutating func theme(_ value: String) throws(Refusal) {
+    settings.theme = Theme.Name(rawValue: value)
+    guard value != "auto", settings.theme == nil else { return }
+    let place = (path.split(separator: "/", omittingEmptySubsequences: false).dropLast() + ["themes", value[...]])
+      .joined(separator: "/")
+    guard !value.contains("/"), let data = try? Data(contentsOf: URL(filePath: place)) else {
+      let names = (["auto"] + Theme.Name.allCases.map(\.rawValue)).joined(separator: ", ")
+      throw Refusal(reason: "“\(value)” is no theme; there are \(names), and no file \(place)")
     }
-    return name
+    let file = ThemeFile(parsing: String(decoding: data, as: UTF8.self))
+    (settings.theme, settings.roles, settings.themeFile) = (file.base, file.roles, value)
+    problems += file.problems.map { SettingsProblem(file: place, line: $0.line, reason: $0.reason) }
   }
 
   private static func flag(_ value: String) throws(Refusal) -> Bool {
@@ -144,7 +150,7 @@ package struct SettingsFile: Sendable {
       let text = "\(name) = \(value)"
       lines.append(text + String(repeating: " ", count: max(2, 40 - text.count)) + " # \(origin)")
     }
-    line("theme", settings.theme?.rawValue ?? "auto")
+    line("theme", settings.themeFile ?? settings.theme?.rawValue ?? "auto")
     line("mouse", settings.mouse ? "on" : "off")
     line("ascii", settings.ascii ? "on" : "off")
     line("follow", settings.follows ? "on" : "off")

@@ -15,6 +15,7 @@ extension Browser {
     // A signal is not asked back.
     case .interrupt: session.emit(.quit(status: 0, farewell: farewell))
     case .resumed: session.emit(.repaint)
+    case .background(let isLight): suit(isLight: isLight)
     case .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured: break
     }
   }

@@ -30,13 +30,17 @@ extension Theme {
   /// The style of a cell of dots: `shade` from few points to many.
   func dots(shade: Int) -> Style {
     switch (name, shade) {
-    case (.plain, 0): .dim
-    case (.plain, 1): .plain
-    case (.plain, _): .bold
-    case (.refined, 0): Style(.indexed(24))
-    case (.refined, 1): Style(.indexed(31))
-    case (.refined, 2): Style(.indexed(80))
-    case (.refined, _): Style(.indexed(229), .bold)
+    case (.plain, 0), (.contrast, 0): .dim
+    case (.plain, 1), (.contrast, 1): .plain
+    case (.plain, _), (.contrast, _): .bold
+    case (.refined, 0), (.dark, 0): Style(.indexed(24))
+    case (.refined, 1), (.dark, 1): Style(.indexed(31))
+    case (.refined, 2), (.dark, 2): Style(.indexed(80))
+    case (.refined, _), (.dark, _): Style(.indexed(229), .bold)
+    case (.light, 0): Style(.indexed(110))
+    case (.light, 1): Style(.indexed(31))
+    case (.light, 2): Style(.indexed(24))
+    case (.light, _): Style(.indexed(88), .bold)
     case (.standard, 0): Style(.ansi(6), .dim)
     case (.standard, 1): Style(.ansi(6))
     case (.standard, 2): Style(.ansi(6), .bold)
@@ -46,11 +50,14 @@ extension Theme {
 
   /// The style of a series; no red beside green, no dark blue.
   func series(_ series: Int) -> Style {
-    guard name != .plain else { return series.isMultiple(of: 2) ? .plain : .bold }
-    let colors: [Color] =
-      name == .refined
-      ? [.indexed(80), .indexed(220), .indexed(176), .indexed(255), .indexed(208), .indexed(245)]
-      : [.ansi(6), .ansi(3), .ansi(5), .ansi(7), .standard, .ansi(8)]
+    let colors: [Color]
+    switch name {
+    case .plain, .contrast: return series.isMultiple(of: 2) ? .plain : .bold
+    case .standard: colors = [.ansi(6), .ansi(3), .ansi(5), .ansi(7), .standard, .ansi(8)]
+    case .light: colors = [.indexed(24), .indexed(130), .indexed(90), .standard, .indexed(88), .indexed(242)]
+    case .refined, .dark:
+      colors = [.indexed(80), .indexed(220), .indexed(176), .indexed(255), .indexed(208), .indexed(245)]
+    }
     return Style(colors[series % colors.count])
   }
 }

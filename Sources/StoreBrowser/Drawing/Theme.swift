@@ -1,7 +1,7 @@
 import StrataTerminal
 
 /// The meaning of a cell; a theme gives its style.
-enum Role: Sendable, Hashable, CaseIterable {
+enum Role: String, Sendable, Hashable, CaseIterable {
   case text, dim, title, border, focusedBorder, header
   /// The selected line, in the focused pane and elsewhere.
   case selected, selectedElsewhere
@@ -17,11 +17,15 @@ package struct Theme: Sendable, Hashable {
     case standard
     /// The 256-colour refinement of the same.
     case refined
+    /// 256 colours for a dark and for a light background, and few strong ones for those who see little.
+    case dark, light, contrast
     /// Attributes only: for `NO_COLOR` and monochrome terminals.
     case plain
   }
 
   package var name: Name
+  /// The styles of a theme file. They replace those of the named theme.
+  var roles: [Role: Style] = [:]
   /// Borders and signs in ASCII.
   package var isASCII: Bool
   /// Whether the terminal shows braille patterns.
@@ -33,6 +37,10 @@ package struct Theme: Sendable, Hashable {
   }
 
   func style(_ role: Role) -> Style {
+    if name != .plain {
+      if !roles.isEmpty, let own = roles[role] { return own }
+      if let built = ThemeFile.builtIn[name]?[role] { return built }
+    }
     var style = Style(.standard, attributes(role))
     if name != .plain, let color = color(role) { style.foreground = color }
     return style
@@ -53,14 +61,14 @@ package struct Theme: Sendable, Hashable {
   private func color(_ role: Role) -> Color? {
     switch role {
     case .focusedBorder: .ansi(6)
-    case .header, .key: name == .refined ? .indexed(67) : .ansi(4)
+    case .header, .key: name == .standard ? .ansi(4) : .indexed(67)
     case .marked, .found, .foundBar: .ansi(5)
     case .changed, .warning: .ansi(3)
     case .inserted: .ansi(2)
     case .deleted, .problem: .ansi(1)
-    case .string: name == .refined ? .indexed(65) : .ansi(2)
-    case .number, .bar: name == .refined ? .indexed(67) : .ansi(6)
-    case .constant, .date, .blob: name == .refined ? .indexed(133) : .ansi(5)
+    case .string: name == .standard ? .ansi(2) : .indexed(65)
+    case .number, .bar: name == .standard ? .ansi(6) : .indexed(67)
+    case .constant, .date, .blob: name == .standard ? .ansi(5) : .indexed(133)
     default: nil
     }
   }

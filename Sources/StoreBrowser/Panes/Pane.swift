@@ -142,7 +142,7 @@ extension CellGrid {
     restyle(seen) { style in
       style.attributes.formUnion(look.attributes)
       // A selected line has one colour, whatever colours its parts have otherwise.
-      style.foreground = .standard
+      (style.foreground, style.background) = (look.foreground, look.background)
       style.attributes.remove(.dim)
     }
     if frame.isFocused { cursor = Point(column: cursorColumn ?? rect.left, row: rect.top) }

@@ -172,7 +172,10 @@ extension BrowserConfiguration {
     } else {
       theme.name = surroundings.colors == 0 ? .plain : surroundings.colors >= 256 ? .refined : .standard
     }
+    // Their colours have no counterparts among eight.
+    if surroundings.colors < 16, [.dark, .light].contains(theme.name) { theme.name = .standard }
     if surroundings.colors == 0 { theme.name = .plain }
+    theme.roles = settings.roles
     theme.isASCII = theme.isASCII || surroundings.isASCII
     theme.hasBraille = surroundings.hasBraille
     return theme
@@ -180,6 +183,14 @@ extension BrowserConfiguration {
 }
 
 extension Browser {
+  /// Takes the theme for the terminal's background, unless the user chose one or the terminal has few colours.
+  mutating func suit(isLight: Bool) {
+    guard session.configuration.settings.theme == nil, [.refined, .dark, .light].contains(session.theme.name) else {
+      return
+    }
+    session.theme.name = isLight ? .light : .dark
+  }
+
   mutating func noteLatency(_ nanoseconds: Int64) { session.latency?.note(nanoseconds) }
 
   mutating func refuseCopy(bytes: Int, limit: Int) {

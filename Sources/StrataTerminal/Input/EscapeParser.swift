@@ -16,7 +16,8 @@ package struct EscapeParser: Sendable {
     case control([UInt8])
     case shiftedThree
     case linuxFunction
-    case string(sawEscape: Bool)
+    /// Of a reply: its bytes, up to a limit, if it is an operating system command.
+    case string(sawEscape: Bool, [UInt8]?)
     case text(needed: Int, [UInt8])
     case paste([UInt8])
   }
@@ -74,7 +75,7 @@ package struct EscapeParser: Sendable {
     case .linuxFunction:
       state = .ground
       if (0x41...0x45).contains(byte) { events.append(.key(KeyChord(.function(Int(byte) - 0x40)))) }
-    case .string(let sawEscape): readString(byte, sawEscape)
+    case .string(let sawEscape, let bytes): readString(byte, sawEscape, bytes, &events)
     case .text(let needed, let bytes): readText(byte, needed, bytes, &events)
     case .paste: readPaste(byte, &events)
     }
@@ -103,7 +104,7 @@ package struct EscapeParser: Sendable {
     switch byte {
     case 0x5B: state = .control([])
     case 0x4F: state = .shiftedThree
-    case 0x5D, 0x50, 0x5F, 0x5E, 0x58: state = .string(sawEscape: false)
+    case 0x5D, 0x50, 0x5F, 0x5E, 0x58: state = .string(sawEscape: false, byte == 0x5D ? [] : nil)
     case 0x1B: events.append(.key(KeyChord(.escape)))
     default:
       events.append(.key(KeyChord(.escape)))
@@ -130,12 +131,17 @@ package struct EscapeParser: Sendable {
     }
   }
 
-  /// Answers of the terminal (`OSC … ST`, `DCS … ST`): read to their end and dropped.
-  private mutating func readString(_ byte: UInt8, _ sawEscape: Bool) {
+  /// Replies of the terminal (`OSC … ST`, `DCS … ST`): all but the colour of the background are dropped.
+  private mutating func readString(_ byte: UInt8, _ sawEscape: Bool, _ bytes: [UInt8]?, _ events: inout [TerminalEvent])
+  {
     switch byte {
-    case 0x07: state = .ground
-    case 0x5C where sawEscape: state = .ground
-    default: state = .string(sawEscape: byte == 0x1B)
+    case 0x07,
+      0x5C where byte == 0x07 || sawEscape:
+      state = .ground
+      events += bytes.flatMap(KeySequences.background).map { [$0] } ?? []
+    case 0x1B: state = .string(sawEscape: true, bytes)
+    default:
+      state = .string(sawEscape: false, bytes.map { $0.count < Self.sequenceLimit ? $0 + [byte] : $0 })
     }
   }
 

@@ -45,6 +45,20 @@ enum KeySequences {
     return values.count == 2 && values[0] == 2026 && [1, 2].contains(values[1]) ? .synchronizesUpdates : nil
   }
 
+  /// The reply to a query of the background: `11;rgb:ffff/ffff/ffff`, with one to four hexadecimal digits a colour.
+  static func background(_ reply: [UInt8]) -> TerminalEvent? {
+    let text = String(decoding: reply, as: UTF8.self)
+    guard text.hasPrefix("11;rgb:") || text.hasPrefix("11;rgba:"), let colon = text.firstIndex(of: ":") else {
+      return nil
+    }
+    let parts = text[text.index(after: colon)...].split(separator: "/").prefix(3)
+    let shares = parts.compactMap { part in
+      Int(part, radix: 16).map { Double($0) / Double(1 << (4 * min(4, part.count)) - 1) }
+    }
+    guard shares.count == 3 else { return nil }
+    return .background(isLight: 0.299 * shares[0] + 0.587 * shares[1] + 0.114 * shares[2] > 0.5)
+  }
+
   private static func cursorKey(_ byte: UInt8) -> KeyChord.Key? {
     switch byte {
     case 0x41: .up

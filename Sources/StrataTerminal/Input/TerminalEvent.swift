@@ -14,6 +14,8 @@ package enum TerminalEvent: Hashable, Sendable {
   /// The number of columns that the terminal gives to a sample: a letter with a vowel sign, emoji with a joiner, an emoji of a skin colour.
   /// Handled by the loop; no program receives it.
   case measured(sample: Int, columns: Int)
+  /// The terminal's background is light or dark, as it replied to OSC 11.
+  case background(isLight: Bool)
   /// The system asks the program to end. It has a moment to finish.
   case interrupt(Interruption)
   /// The program has the screen again after it was stopped or another one had the screen.

@@ -36,7 +36,8 @@ package struct ScriptRecorder: Sendable {
       case .wheelDown: return "wheel-down \(place)"
       case .press, .release, .drag: return nil
       }
-    case .key, .interrupt, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured: return nil
+    case .key, .interrupt, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured, .background:
+      return nil
     }
   }
 

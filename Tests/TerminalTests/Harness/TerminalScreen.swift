@@ -53,6 +53,8 @@ struct TerminalScreen {
   private var frameBegan = 0
   /// Bells outside of any sequence.
   var bells = 0
+  /// How often it was asked for the colour of its background. It does not answer by itself.
+  var backgroundQuestions = 0
   /// Everything after `OSC 52 ; c ;`.
   var copied: [String] = []
   /// Device strings, which tmux and screen would pass on.
@@ -147,6 +149,8 @@ struct TerminalScreen {
         idle.append(IdleReport(inputBytes: bytes, size: String(parts[3])))
       } else if text.hasPrefix("52;c;") {
         copied.append(String(text.dropFirst(5)))
+      } else if text == "11;?" {
+        backgroundQuestions += 1
       } else if text == "104" {
         // The terminal's own colours again: nothing changed them.
       } else {

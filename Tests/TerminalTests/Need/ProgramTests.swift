@@ -39,6 +39,16 @@ struct ProgramTests {
       browser.expect("▶", "┏━ 2 City")
       #expect(looks.contains { $0.isReversed }, "the selection is seen without colour")
     }
+    let store = try SampleStore()
+    for (reply, key) in [("ffff/ffff/ffff", 19), ("0000/2b2b/3636", 75)] {
+      let browser = try store.browse(environment: ["TERM": "xterm-256color"])
+      #expect(browser.screen.backgroundQuestions == 1)
+      try browser.send(Array("\u{1B}]11;rgb:\(reply)\u{1B}\\".utf8))
+      try browser.waitUntilIdle()
+      #expect(browser.screen.places.joined().contains { $0.look.foreground == key }, "the theme suits the background")
+      try browser.press("j")
+      browser.expect("row 2 of 300")
+    }
     let ascii = try SampleStore().browse(environment: ["LANG": "C"])
     #expect(ascii.screen.transcript.allSatisfy { $0 < 0x80 })
     ascii.expect("+- 2 City")
