@@ -67,6 +67,42 @@ struct FootTests {
     #expect(TimeText.utc.under(nil, Sample.now - 86_400_000_000_000, now: Sample.now) == "2026-11-19 16:00")
   }
 
+  @Test("the history has a column of changed counts for each datastore, as in a loop over the commits")
+  func counts() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "Country", "JP", ".population", to: 1)
+    try Sample.delete(store, "City", "615532")
+    let driver = Driver(store, size: Size(columns: 160, rows: 40), start: .init(datastore: "City"))
+    driver.press("g H")
+    var starts: [String: Set<Int>] = [:]
+    for number in 1...store.head.commit.rawValue {
+      let commit = try store.commit(CommitNumber(number))
+      let row = try #require(
+        driver.lines.dropFirst().first { $0.contains("#\(number) ") && $0.contains(commit.action) })
+      for change in commit.changes {
+        let counts = [("~", change.updated), ("+", change.inserted), ("-", change.deleted)].filter { $0.1 > 0 }
+        let text = "\(change.datastore) " + counts.map { "\($0.0)\($0.1)" }.joined(separator: " ")
+        let place = try #require(row.firstRange(of: text), "\(text) in \(row)")
+        starts[change.datastore, default: []].insert(row.distance(from: row.startIndex, to: place.lowerBound))
+      }
+    }
+    #expect(starts.count == 2 && starts.values.allSatisfy { $0.count == 1 }, "\(driver.screen)")
+  }
+
+  @Test("a commit in which no record differs leaves all the room to the history; the next one brings the changes back")
+  func room() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":add-index timezone=timezone")
+    driver.press("g H")
+    #expect(driver.shows("no record differs") && !driver.shows("Changes"), "\(driver.screen)")
+    #expect(driver.lines[1].hasSuffix("┓") && driver.lines[1].filter { $0 == "┓" || $0 == "┐" }.count == 1)
+    driver.press("j")
+    #expect(driver.shows("Changes") && !driver.shows("no record differs"), "\(driver.screen)")
+    driver.press("k")
+    #expect(!driver.shows("Changes"))
+  }
+
   @Test("the fault of a bad value is shown while it is typed, and goes when the value is good")
   func live() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -25,6 +25,17 @@ struct LayoutTests {
     }
   }
 
+  @Test("a difference that has nothing to show leaves all of its room to the history, unless it has the keys")
+  func withoutDifference() {
+    for size in Self.sizes where size.columns >= 60 && size.rows >= 10 {
+      let layout = Layout(size: size, view: .history, focus: .history, mode: .normal, isWithoutDifference: true)
+      #expect(layout.panes.map(\.pane) == [.history])
+      #expect(layout.rect(of: .history) == Rect(column: 0, row: 1, columns: size.columns, rows: size.rows - 2))
+      let focused = Layout(size: size, view: .history, focus: .difference, mode: .normal, isWithoutDifference: true)
+      #expect(focused.rect(of: .difference) != nil)
+    }
+  }
+
   private func check(_ layout: Layout, _ focus: PaneID, _ what: String) {
     let isSmall = layout.size.columns < 40 || layout.size.rows < 10
     guard layout.isTooSmall == isSmall else {

@@ -228,12 +228,19 @@ package struct Browser: Sendable {
 
   private mutating func demand() {
     let layout = layout
-    for entry in PaneTable.panes where entry.isAlwaysKept || layout.rect(of: entry.id) != nil {
+    for entry in PaneTable.panes where isAsked(entry, in: layout) {
       let frame = frame(of: entry.id, in: layout)
       if entry.id == .table, frame == .hidden, session.outline == nil { continue }
       demand(entry.id, frame)
     }
     for overlay in overlays { demand(overlay.id, frame(of: overlay.id, in: layout)) }
+  }
+
+  /// Whether a pane requests its data. One that gave its room away finds out whether it needs it again.
+  private func isAsked(_ entry: PaneEntry, in layout: Layout) -> Bool {
+    entry.isAlwaysKept || layout.rect(of: entry.id) != nil
+      || panes[entry.id]?.leavesRoom == true
+        && PaneTable.panes.contains { $0.view.contains(entry.id) && layout.rect(of: $0.id) != nil }
   }
 
   private mutating func demand(_ id: PaneID, _ frame: PaneFrame) {

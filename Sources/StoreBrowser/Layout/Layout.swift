@@ -30,8 +30,7 @@ package struct Layout: Sendable, Hashable {
     guard !isTooSmall else { return }
     let body = Area(x: 0, y: 1, width: size.columns, height: size.rows - 2)
     let focus = view.panes.contains(focus) || (view == .main && Self.isWideExtra(focus)) ? focus : view.panes[0]
-    let history = isWithoutDifference && focus != .difference ? Share.whole : .part
-    var placed = Self.arrange(view, in: body, focus: focus, history)
+    var placed = Self.arrange(view, in: body, focus: focus, hasDifference: !isWithoutDifference || focus == .difference)
     if !placed.contains(where: { $0.pane == focus }) { placed = [(focus, body)] }
     switch mode {
     case .normal: break
@@ -46,34 +45,27 @@ package struct Layout: Sendable, Hashable {
 
   private typealias Arranged = [(pane: PaneID, area: Area)]
 
-  /// The part of the shared room that the history takes from the differences.
-  private enum Share {
-    case part, whole
-
-    func columns(of width: Int, percent: Int) -> Int { self == .part ? width * percent / 100 : width - 22 }
-  }
-
-  private static func arrange(_ view: ViewKind, in body: Area, focus: PaneID, _ history: Share) -> Arranged {
+  private static func arrange(_ view: ViewKind, in body: Area, focus: PaneID, hasDifference: Bool) -> Arranged {
     switch view {
-    case .main: main(in: body, focus: focus, history)
+    case .main: main(in: body, focus: focus, hasDifference: hasDifference)
     case .history where body.width >= 60:
-      split(
-        .history, .difference, in: body,
-        first: history.columns(of: body.width, percent: body.width >= 100 ? 55 : 60))
+      history(in: body, percent: body.width >= 100 ? 55 : 60, hasDifference: hasDifference)
     case .history: [(focus, body)]
     default: [(view.panes[0], body)]
     }
   }
 
-  private static func split(_ left: PaneID, _ right: PaneID, in body: Area, first width: Int) -> Arranged {
-    let (a, b) = body.columns(width)
-    return [(left, a), (right, b)]
+  /// The history with a share of the width, and the difference beside it.
+  private static func history(in body: Area, percent: Int, hasDifference: Bool) -> Arranged {
+    guard hasDifference else { return [(.history, body)] }
+    let (a, b) = body.columns(body.width * percent / 100)
+    return [(.history, a), (.difference, b)]
   }
 
-  private static func main(in body: Area, focus: PaneID, _ history: Share) -> Arranged {
+  private static func main(in body: Area, focus: PaneID, hasDifference: Bool) -> Arranged {
     if body.width < 60 { return [(focus, body)] }
     if body.width < 100 { return narrow(in: body) }
-    if body.width >= 140, body.height >= 36 { return everything(in: body, focus: focus, history) }
+    if body.width >= 140, body.height >= 36 { return everything(in: body, focus: focus, hasDifference) }
     return columns(in: body, focus: focus)
   }
 
@@ -97,14 +89,14 @@ package struct Layout: Sendable, Hashable {
   }
 
   /// From 140×39 on: also history, difference and index.
-  private static func everything(in body: Area, focus: PaneID, _ history: Share) -> Arranged {
+  private static func everything(in body: Area, focus: PaneID, _ hasDifference: Bool) -> Arranged {
     // As high as its histogram needs, and with the keys as high as that and its keys.
     let indexHeight = focus == .index ? max(14, min(18, body.height / 3)) : max(9, min(12, body.height / 5))
     let historyHeight = max(8, body.height / 5)
     let (upper, rest) = body.rows(body.height - indexHeight - historyHeight)
     let (middle, lower) = rest.rows(historyHeight)
     var result = columns(in: upper, focus: focus)
-    result += split(.history, .difference, in: middle, first: history.columns(of: body.width, percent: 60))
+    result += history(in: middle, percent: 60, hasDifference: hasDifference)
     result.append((.index, lower))
     return result
   }

@@ -53,7 +53,7 @@ extension HistoryPane {
     let more = seeks.map { "+ · looking for “\($0.typed)”" } ?? (isAtEnd ? "" : "+")
     return (follows == nil ? "" : "follows the selection · ")
       + "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
-      + (base.map { " · base \($0)" } ?? "")
+      + (base.map { " · base \($0)" } ?? "") + (selected?.commit.changes.isEmpty == true ? " · no record differs" : "")
   }
 
   /// Whether rows below one are what it was made on, asked from it down.
@@ -103,14 +103,15 @@ extension HistoryPane {
     let (text, now) = (session.time, session.now)
     let time = isNarrow ? text.short(commit.date, now: now, isNarrow: true) : text.under(above, commit.date, now: now)
     put(time, isNarrow ? 5 : 16, .dim, .trailing)
-    let summary = Self.summary(of: commit, scope: scope)
-    let tail = row.value?.text ?? summary + (rect.columns >= 90 && authors.count > 1 ? "  \(commit.who)" : "")
+    let author = rect.columns >= 90 && authors.count > 1 ? "  \(commit.who)" : ""
+    let counts = counts(of: commit, room: (rect.right - x) / 2 - SafeText.width(author))
+    let tail = row.value?.text ?? (counts ?? Self.summary(of: commit, scope: scope)) + author
     let summaryWidth = max(0, min(SafeText.width(tail), (rect.right - x) / 2))
     let nameWidth = max(0, rect.right - x - summaryWidth - 1)
     let name = commit.action.isEmpty ? "(no name)" : commit.action
     let names = pins(of: commit, session)
     let isMuted = commit.isMaintenance || commit.isSquashed || commit.action.isEmpty || commit.isNamedByLibrary
-    put(names + name, nameWidth, isMuted ? .dim : .text)
+    put(names + name + (counts == nil ? "" : Self.notes(on: commit)), nameWidth, isMuted ? .dim : .text)
     put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
   }
 
@@ -118,16 +119,32 @@ extension HistoryPane {
     session.outline?.pins.filter { $0.commit == commit.number }.map { "[\($0.name)] " }.joined() ?? ""
   }
 
-  /// `City ~212 +3 -1`; several datastores one after the other.
+  /// The changed counts with a column for each datastore; nil if there is no room for all columns.
+  private func counts(of commit: Commit, room: Int) -> String? {
+    guard countWidths.values.reduce(0, { $0 + $1 + 2 }) - 2 <= room else { return nil }
+    return countWidths.sorted { $0.key < $1.key }.map { datastore, width in
+      let text = commit.changes.first { $0.datastore == datastore }.map(Self.counts) ?? ""
+      return text + String(repeating: " ", count: max(0, width - text.count))
+    }.joined(separator: "  ")
+  }
+
+  /// `City ~212 +3 -1`.
+  static func counts(_ change: ChangeCount) -> String {
+    var parts = [change.datastore]
+    if change.updated > 0 { parts.append("~\(NumberFormat.count(change.updated))") }
+    if change.inserted > 0 { parts.append("+\(NumberFormat.count(change.inserted))") }
+    if change.deleted > 0 { parts.append("-\(NumberFormat.count(change.deleted))") }
+    return parts.joined(separator: " ")
+  }
+
+  /// The counts of several datastores one after the other, and the notes.
   static func summary(of commit: Commit, scope: HistoryScope) -> String {
     let changes = commit.changes.filter { scope.datastore == nil || $0.datastore == scope.datastore }
-    var text = changes.map { change in
-      var parts: [String] = []
-      if change.updated > 0 { parts.append("~\(NumberFormat.count(change.updated))") }
-      if change.inserted > 0 { parts.append("+\(NumberFormat.count(change.inserted))") }
-      if change.deleted > 0 { parts.append("-\(NumberFormat.count(change.deleted))") }
-      return "\(change.datastore) \(parts.joined(separator: " "))"
-    }.joined(separator: ", ")
+    return changes.map(counts).joined(separator: ", ") + notes(on: commit)
+  }
+
+  private static func notes(on commit: Commit) -> String {
+    var text = ""
     if let undone = commit.undoes { text += " (undoes \(undone))" }
     if let restored = commit.restores { text += " (restores \(restored))" }
     if commit.isMaintenance { text += " (maintenance)" }

@@ -31,6 +31,8 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   private(set) var problem: String?
   /// The authors of the commits that were read.
   private(set) var authors: Set<String> = []
+  /// The widths of the changed counts of each datastore in the commits that were read.
+  private(set) var countWidths: [String: Int] = [:]
   private var searchText: SearchText?
   var strip = HistoryStrip()
   /// The commit that the user went to and that was followed last.
@@ -82,6 +84,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     pending = nil
     problem = nil
     lanes = 1
+    countWidths = [:]
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
@@ -142,6 +145,9 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     let known = count
     pages[page] = answer.rows
     authors.formUnion(answer.rows.map(\.commit.who))
+    for change in answer.rows.flatMap(\.commit.changes) where scope.datastore.map({ $0 == change.datastore }) != false {
+      countWidths[change.datastore] = max(countWidths[change.datastore] ?? 0, Self.counts(change).count)
+    }
     lanes = max(lanes, answer.rows.compactMap { $0.graph?.width }.max() ?? 1)
     if page == counts.count {
       counts.append(answer.rows.count)
