@@ -323,7 +323,8 @@ struct ManyRecordsTests {
     let cancellation = Cancellation()
     cancellation.cancel()
     let request = GatherRequest(
-      commit: store.head.commit, source: RowSource(datastore: "Item"), which: .ranks(Array(0..<5_000)), purpose: .delete
+      commit: store.head.commit, source: RowSource(datastore: "Item"), which: .ranks(RowRanks(list: Array(0..<5_000))),
+      purpose: .delete
     )
     #expect(throws: ModelError.cancelled) {
       _ = try request.reply(in: WorkContext(store: store, cancellation: cancellation))

@@ -155,6 +155,39 @@ struct JoiningTests {
     #expect(joined - plain <= 10 * 4, "\(plain) then \(joined)")
   }
 
+  @Test("the joined records of a batch of rows are read in the order of their identifiers, not one by one")
+  func batches() throws {
+    let store = try Sample.large(4_000)
+    let targets = (0..<4_000).map { number in
+      Document.object([.init("key", .number(NumberText(number))), .init("name", .string("Target \(number)"))])
+    }
+    try Sample.add(targets, to: store, Sample.plan("Target", "key", []), "targets")
+    var naming = Naming()
+    naming.references = ["Item": [".value": "Target"]]
+    var source = RowSource(datastore: "Item")
+    let descriptor = try #require(try store.head.datastore("Item")).descriptor
+    source.joined = [try Join(parsing: "value name", of: descriptor, naming)]
+    let request = RowsRequest(source: source, commit: store.head.commit, first: 0, ranks: Array(0..<512))
+    func nodes(_ work: () throws -> Void) rethrows -> UInt64 {
+      let before = store.engine.counts.nodeReads
+      try work()
+      return store.engine.counts.nodeReads - before
+    }
+    var plain = request
+    plain.source.joined = []
+    let withoutJoin = try nodes { _ = try plain.reply(in: WorkContext(store: store)) }
+    var rows: [Row] = []
+    let withJoin = try nodes { rows = try request.reply(in: WorkContext(store: store)).rows }
+    for row in rows {
+      #expect(row.cells[".Target.name"]?.text == "Target \(row.rank * 7919 % 4_000)")
+    }
+    let datastore = try #require(try store.head.datastore("Target"))
+    let lookups = try nodes {
+      for row in rows { _ = try datastore.record(datastore.identifier(parsing: "\(row.rank * 7919 % 4_000)")) }
+    }
+    #expect(withJoin - withoutJoin < lookups / 2, "\(withJoin - withoutJoin) instead of \(lookups)")
+  }
+
   @Test("a search finds what computed and joined columns show, in all columns and in one")
   func searches() throws {
     let store = try Sample.store()

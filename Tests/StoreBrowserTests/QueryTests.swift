@@ -115,6 +115,23 @@ struct QueryTests {
     #expect(driver.browser.session.remembered.views.last?.query?.contains("limit   2") == true)
   }
 
+  @Test("a limit of many rows, and all rows without one, are a run of the index: work on them gets no list")
+  func runs() throws {
+    let store = try Sample.large(2_000)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    try driver.play(":sort value desc")
+    driver.press("g q")
+    save(driver) { $0.replacing("limit   ", with: "limit   1500") }
+    let table = driver.browser.table
+    #expect(table.storedCount == 1_500 && table.ranks == nil && table.foundRanks?.isRun == true)
+    #expect(Array(table.shownRanks) == (500..<2_000).reversed())
+    try driver.play(":frequency group")
+    #expect(driver.shows("1 500"), "\(driver.screen)")
+    driver.press("Esc")
+    guard case .ranks(let all) = table.everything(driver.browser.session) else { return }
+    #expect(all.isRun && all.count == 1_500)
+  }
+
   @Test("an editor that fails changes nothing")
   func failure() throws {
     let driver = try driver(":filter population > 1M", "keys g q")

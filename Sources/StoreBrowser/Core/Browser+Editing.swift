@@ -139,18 +139,26 @@ extension Browser {
       return
     }
     let value = document[path]
-    if case .some(let value) = value, !value.isLeaf, value.compactText(limit: 300).count > 200 {
-      session.warn("E opens it in $EDITOR")
+    if case .some(let value) = value, value.compactText(limit: Self.editedInPlace).count >= Self.editedInPlace {
+      session.warn("it is too long to edit here; E opens it in $EDITOR")
       return
     }
-    var editor = ValueEditor(place: place, stored: record.stored, path: path, old: value)
+    let isLong = value?.isLeaf == false && (value?.compactText(limit: Self.line).count ?? 0) >= Self.line
+    var editor = ValueEditor(
+      place: place, stored: record.stored, path: path, old: value, text: isLong ? value?.prettyText : nil)
     if value == nil || value == .null, let kind = columnKind(path, of: place) {
       editor = ValueEditor(place: place, stored: record.stored, path: path, old: kind, text: "")
     }
-    editor.seen = seenValues(path, of: place, limit: 64).map { ValueEditor.text(of: $0) }
+    editor.seen = seenValues(path, of: place, limit: 64).map { FieldKind.text(of: $0) }
+    editor.indexes = session.outline?.datastore(place.datastore)?.words(onIndexesOf: path) ?? []
     editor.line = selectedScreenLine
     present(editor)
   }
+
+  /// The length of JSON from which on a value is edited in the user's editor.
+  private static let editedInPlace = 4_000
+  /// The length of JSON from which on a list or an object is edited on several lines.
+  private static let line = 60
 
   /// The line of the screen with the selected row or field.
   private var selectedScreenLine: Rect? {
@@ -163,7 +171,7 @@ extension Browser {
   }
 
   /// An empty value of the column's kind in other records, so that the editor has its type.
-  private func columnKind(_ path: DocumentPath, of place: RecordPlace) -> Document? {
+  func columnKind(_ path: DocumentPath, of place: RecordPlace) -> Document? {
     guard place.datastore == table.source?.datastore,
       let column = table.columns.seen.first(where: { $0.path == path.description })
     else { return nil }
@@ -239,24 +247,17 @@ extension Browser {
       session.warn("\(title) is not staged: \(place.datastore) is not there any more")
       return false
     }
-    let begun =
-      session.staged.edits[place]
-      ?? RecordEdit(datastore: place.datastore, identifier: place.identifier, old: stored, new: stored)
-    var edit = begun.over(stored, descriptor).edit
+    let begun = RecordEdit.begun(at: place, over: stored, session.staged.edits[place], descriptor)
     do throws(DocumentError) {
-      guard let before = edit.new else {
+      guard begun.new != nil else {
         session.warn("\(title) is not staged: the record is staged for deletion, x takes that out")
         return false
       }
-      let coding = descriptor.coding(of: before.bytes)
-      let document = try coding.document(of: before.bytes)
-      let changed = try change(document)
-      guard changed != document else {
+      guard let changed = try begun.changing(descriptor, change) else {
         session.say("nothing changed")
         return true
       }
-      edit.new = RecordContent(version: before.version, bytes: try coding.encode(changed, keeping: before.bytes))
-      stage(StagedStep(title: title, edits: [edit]))
+      stage(StagedStep(title: title, edits: [changed.edit]))
       return true
     } catch {
       session.warn("\(title) is not staged: \(error)")
@@ -272,23 +273,29 @@ extension Browser {
     func offer(_ title: String, _ detail: String, _ value: Document) {
       items.append(.init(kind: detail, words: .init(name: title), choice: stage(value)))
     }
-    offer("null", "", .null)
-    switch document[path] {
+    let old = document[path]
+    if let old, old.isLeaf, old != .null { offer(old.compactJSON, "as it is", old) }
+    for value in seenValues(path, of: place, limit: Self.listed) where value != old {
+      offer(value.compactJSON, "seen", value)
+    }
+    switch old {
     case .bool?:
-      offer("true", "", true)
-      offer("false", "", false)
+      for flag in [Document.bool(true), .bool(false)] where flag != old { offer(flag.compactJSON, "", flag) }
     case .number?: offer("0", "", 0)
     case .array?: offer("[]", "empty list", [])
     case .object?: offer("{}", "empty object", .object([]))
     default: offer("\"\"", "empty text", "")
     }
-    for value in seenValues(path, of: place, limit: 14) { offer(value.compactJSON, "seen", value) }
+    offer("null", "", .null)
     let target = session.current.flatMap { session.naming.fields(of: $0.descriptor).target(of: path) }
     present(
       FinderOverlay(items, title: "\(path.shortText) of \(session.name(of: place))", in: target) {
         stage($0.identifier.value.document)
       })
   }
+
+  /// The most values that are offered in the list.
+  private static let listed = 64
 
   /// The distinct values of a field in the rows read so far, without null.
   private func seenValues(_ path: DocumentPath, of place: RecordPlace, limit: Int) -> [Document] {

@@ -1,14 +1,16 @@
+import StrataDocuments
 import StrataModel
 import StrataTerminal
 
-/// The preview of a change of many records: count, samples, nulls, failures first. Enter stages it.
-struct BulkOverlay: Pane {
-  static let entry = PaneEntry(.bulk, name: "Preview", work: [.bulk], footer: [.open, .escape])
+/// The preview of a change of many records: failures first, counts, and the changes. Enter stages it.
+struct BulkOverlay: ListPane {
+  static let entry = PaneEntry(.bulk, name: "Preview", work: [.bulk], footer: [.open, .down, .escape])
 
   let request: BulkRequest
   private(set) var answer: BulkAnswer?
   private(set) var problem: String?
   private var isAsked = false
+  var list = ListWindow()
 
   init(request: BulkRequest) { self.request = request }
 
@@ -41,13 +43,16 @@ struct BulkOverlay: Pane {
     return true
   }
 
-  func footer(_ session: Session) -> [Command] { canStage ? [.open, .escape] : [.escape] }
+  func lineCount(_ session: Session) -> Int { lines(session).count }
+
+  func footer(_ session: Session) -> [Command] { canStage ? Self.entry.footer : [.escape] }
   func short(_ command: Command) -> String? { command == .open ? "stage" : canStage ? "leave it" : "close" }
   private var canStage: Bool { answer.map { !$0.edits.isEmpty } ?? false }
 
   var title: String {
     switch request.change {
     case .set(let text): "set \(text)"
+    case .paste(let cells): cells.title
     case .delete: "delete"
     }
   }
@@ -58,13 +63,12 @@ struct BulkOverlay: Pane {
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    let theme = session.theme
     grid.fill(frame.rect)
-    grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
-    for (row, spans) in lines(session).enumerated() where row < frame.rows {
-      grid.write(spans, at: frame.inside.at(1, row), width: frame.columns - 2)
+    grid.border(frame, digit: nil, title: title, footer: "", theme: session.theme)
+    let lines = lines(session)
+    drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
+      grid.write(lines[line], at: rect.origin, width: rect.columns)
     }
-    grid.cursor = frame.inside.origin
   }
 
   private func lines(_ session: Session) -> [[Span]] {
@@ -81,13 +85,16 @@ struct BulkOverlay: Pane {
     return lines
   }
 
+  /// The failures, and the deletions, that are listed.
+  private static let shown = 20
+
   private static func lines(_ answer: BulkAnswer, theme: Theme) -> [[Span]] {
     var lines: [[Span]] = []
-    for failure in answer.failures.prefix(5) {
-      lines.append([Span("\(theme.problemSign) \(failure.identifier)  \(failure.reason)", theme.style(.problem))])
+    for failure in answer.failures.prefix(shown) {
+      lines.append([Span("\(theme.problemSign) \(failure.subject)  \(failure.reason)", theme.style(.problem))])
     }
-    if answer.failures.count > 5 {
-      lines.append([Span("… \(NumberFormat.count(answer.failures.count - 5)) more fail", theme.style(.problem))])
+    if answer.failures.count > shown {
+      lines.append([Span("… \(NumberFormat.count(answer.failures.count - shown)) more fail", theme.style(.problem))])
     }
     var counts = NumberFormat.counted(answer.edits.count, "record")
     if answer.unchanged > 0 { counts += " · \(NumberFormat.count(answer.unchanged)) unchanged" }
@@ -101,11 +108,11 @@ struct BulkOverlay: Pane {
       lines.append([Span(text, theme.style(.dim))])
     }
     if case .delete = answer.request.change {
-      for edit in answer.edits.prefix(5) { lines.append([Span("- \(edit.identifier)", theme.style(.deleted))]) }
+      for edit in answer.edits.prefix(shown) { lines.append([Span("- \(edit.identifier)", theme.style(.deleted))]) }
     }
     for sample in answer.samples {
       lines.append([
-        Span("~ \(sample.identifier)  ", theme.style(.key)),
+        Span("~ \(sample.identifier) \(sample.path.shortText)  ", theme.style(.key)),
         Span("- \(sample.old?.text ?? "(none)")  ", theme.style(.deleted)),
         Span("+ \(sample.new?.text ?? "(none)")", theme.style(.inserted)),
       ])
@@ -115,12 +122,13 @@ struct BulkOverlay: Pane {
 }
 
 extension Browser {
-  mutating func bulk(_ change: BulkRequest.Change) {
+  mutating func bulk(_ change: BulkRequest.Change, in which: GatherRequest.Which? = nil) {
     guard let source = table.source, table.opened != nil else { return }
     present(
       BulkOverlay(
         request: BulkRequest(
-          source: source, commit: table.commit(session), which: table.everything(session), change: change)))
+          source: source, commit: table.commit(session), which: which ?? table.everything(session), change: change,
+          staged: session.staged.edits.filter { $0.key.datastore == source.datastore })))
   }
 }
 

@@ -56,7 +56,7 @@ struct FinderOverlay: ListPane {
 
   func lineCount(_ session: Session) -> Int { items.count }
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
-  func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 14 ? 6 : 0 }
+  func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 14 && (title == nil || datastore != nil) ? 6 : 0 }
 
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
     switch chord.description {

@@ -6,22 +6,11 @@ import StrataTerminal
 struct ValueEditor: Pane {
   static let entry = PaneEntry(.editor, name: "Editor", footer: [.open, .escape])
 
-  enum Kind: String, Sendable, Hashable {
-    case string = "String"
-    case integer = "Int"
-    case number = "Double"
-    case bool = "Bool"
-    case date = "Date"
-    /// Any value, as a JSON literal.
-    case json = "JSON"
-    case data = "Data, as base64"
-  }
-
   let place: RecordPlace
   /// The stored content when the editor was opened: the edit is based on it, even if the record changes meanwhile.
   let stored: RecordContent?
   let path: DocumentPath
-  let kind: Kind
+  let kind: FieldKind
   let old: Document?
   /// Whether this is an element or member that does not exist yet.
   let isNew: Bool
@@ -33,7 +22,11 @@ struct ValueEditor: Pane {
   private var seenIndex: Int?
   /// The text when the editor was opened.
   private var first: String
+  /// Whether the text is a date, whose parts the arrows choose and change.
+  private let isDate: Bool
   private(set) var isDraft = false
+  /// The indexes that are made from the field, in words.
+  var indexes: [String] = []
   /// The line of the screen with its field.
   var line: Rect?
 
@@ -46,36 +39,38 @@ struct ValueEditor: Pane {
     self.path = path
     self.old = old
     self.isNew = isNew
-    kind = Self.kind(of: old)
-    first = text ?? Self.text(of: old)
+    kind = FieldKind(of: old)
+    first = text ?? FieldKind.text(of: old)
     field = TextField(first)
+    isDate = kind == .date || kind == .string && DateText.parse(first) != nil
+    if isDate { field.moveCursor(to: Self.day) }
   }
 
-  static func kind(of value: Document?) -> Kind {
-    switch value {
-    case .string: .string
-    case .number(let number): number.isInteger ? .integer : .number
-    case .bool: .bool
-    case .date: .date
-    case .data: .data
-    case nil, .null, .array, .object: .json
-    }
-  }
-
-  static func text(of value: Document?) -> String {
-    switch value {
-    case nil, .null: ""
-    case .string(let text): text
-    case .number(let number): number.text
-    case .date(let seconds): DateText.text(of: seconds)
-    case .some(let value): value.compactJSON
-    }
-  }
+  /// The clusters before the day in the text of a date.
+  private static let day = 8
 
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
     if kind == .bool, chord.description == "Space" {
       field.set(field.text == "true" ? "false" : "true")
       changed()
+      return true
+    }
+    if isDate, let parts = DateParts(field), parts.apply(chord, to: &field) {
+      changed()
+      return true
+    }
+    if takesLines, chord.description == "^o" {
+      field.insert("\n")
+      changed()
+      return true
+    }
+    if field.lines.count > 1, let step = ["Down": 1, "Up": -1][chord.description] {
+      _ = field.moveLine(by: step)
+      return true
+    }
+    if chord.description == "Tab", !isNew {
+      leave(in: &session)
+      session.intend(.run(.valueMenu, argument: nil))
       return true
     }
     if !seen.isEmpty, let step = ["Down": 1, "^n": 1, "Up": -1, "^p": -1][chord.description] {
@@ -142,13 +137,13 @@ struct ValueEditor: Pane {
 
   private mutating func changed() {
     suggestion = nil
-    problem = if case .failure(let failure) = parse(field.text) { failure.reason } else { nil }
+    problem = if case .failure(let failure) = kind.value(of: field.text, over: old) { failure.reason } else { nil }
   }
 
   /// The typed value; nil, with `problem` set, if it is invalid. A shown suggestion is accepted.
   private mutating func accept() -> Document? {
     if let suggestion { return suggestion }
-    switch parse(field.text) {
+    switch kind.value(of: field.text, over: old) {
     case .success(let value): return value
     case .failure(let failure):
       problem = failure.reason
@@ -157,90 +152,55 @@ struct ValueEditor: Pane {
     }
   }
 
-  struct Failure: Error, Hashable {
-    var reason: String
-    var suggestion: Document?
-  }
+  /// Whether its text may have several lines.
+  private var takesLines: Bool { kind == .string && !isDate || kind == .json }
 
-  private func parse(_ text: String) -> Result<Document, Failure> {
-    switch kind {
-    case .string: return .success(.string(text))
-    case .integer: return Self.integer(text, wasWide: holdsWide)
-    case .number: return Self.number(text)
-    case .bool:
-      switch text.trimmed.lowercased() {
-      case "true": return .success(true)
-      case "false": return .success(false)
-      case "yes", "1", "on": return .failure(Failure(reason: "not a Bool: “\(text)”", suggestion: true))
-      case "no", "0", "off": return .failure(Failure(reason: "not a Bool: “\(text)”", suggestion: false))
-      default: return .failure(Failure(reason: "not a Bool: “\(text)”; it is true or false"))
-      }
-    case .date:
-      if let seconds = DateText.parse(text.trimmed) { return .success(.date(seconds)) }
-      return .failure(Failure(reason: "not a date: “\(text)”; it is written 2026-11-17T09:00:00Z"))
-    case .json, .data: return Self.json(text)
-    }
-  }
-
-  /// Whether the old value is wider than 64 bits, so that the field accepts such numbers.
-  private var holdsWide: Bool {
-    guard case .number(let number)? = old else { return false }
-    return Int64(number.text) == nil && UInt64(number.text) == nil
-  }
-
-  private static func integer(_ text: String, wasWide: Bool) -> Result<Document, Failure> {
-    let text = text.trimmed
-    if let number = NumberText(text), number.isInteger {
-      guard Int64(number.text) != nil || UInt64(number.text) != nil || wasWide else {
-        return .failure(Failure(reason: "does not fit into 64 bits: “\(text)”"))
-      }
-      return .success(.number(number))
-    }
-    let plain = text.filter { !" _'’,.\u{A0}\u{202F}".contains($0) }
-    let hasGroups = plain != text && !plain.isEmpty && !text.contains(".")
-    let suggestion = hasGroups ? NumberText(plain).flatMap { $0.isInteger ? Document.number($0) : nil } : nil
-    return .failure(Failure(reason: "not an integer: “\(text)”", suggestion: suggestion))
-  }
-
-  private static func number(_ text: String) -> Result<Document, Failure> {
-    let text = text.trimmed
-    if let number = NumberText(text), number.text != "nan" { return .success(.number(number)) }
-    let suggestion = NumberText(text.replacing(",", with: ".").filter { $0 != " " && $0 != "'" })
-    let fault = text.firstIndex(of: ",").map { _ in "“,”" } ?? "“\(text)”"
-    return .failure(Failure(reason: "not a number: \(fault)", suggestion: suggestion.map(Document.number)))
-  }
-
-  private static func json(_ text: String) -> Result<Document, Failure> {
-    guard !text.trimmed.isEmpty else { return .success(.null) }
-    do { return .success(try JSONParser.parse(text)) } catch {
-      return .failure(Failure(reason: "not JSON at column \(error.column): \(error.reason)", suggestion: .string(text)))
-    }
-  }
-
+  /// The problem, or else the keys that do something here beside typing.
   private func note(_ theme: Theme) -> String {
-    guard let problem else { return seen.isEmpty ? "" : "\(theme.isASCII ? "Up Down" : "↑ ↓") values seen" }
+    guard let problem else {
+      let (across, along) = theme.isASCII ? ("Left Right", "Up Down") : ("← →", "↑ ↓")
+      var keys: [String] = []
+      if isDate { keys.append("\(across) a part  \(along) change it") }
+      if !isDate, !seen.isEmpty, field.lines.count == 1 { keys.append("\(along) values seen") }
+      if !isNew { keys.append("Tab list") }
+      if takesLines { keys.append("^o new line") }
+      return keys.joined(separator: "  ")
+    }
     guard let suggestion else { return "\(theme.problemSign) \(problem)" }
     return
       "\(theme.problemSign) \(problem) — \(theme.enterKey) takes \(ValueText(literal: suggestion).text)"
   }
 
+  private func title(_ theme: Theme) -> String {
+    let words = indexes.isEmpty ? "" : " \(theme.dot) " + indexes.joined(separator: " \(theme.dot) ")
+    return "\(path.shortText) : \(kind.rawValue)\(words)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")"
+  }
+
+  /// The most lines of a text that are shown at a time.
+  private static let shownLines = 12
+
   func rect(in body: Rect, session: Session) -> Rect {
     let line = line ?? Rect(column: body.left + 1, row: body.top + body.rows / 2, columns: body.columns - 2, rows: 1)
-    let top = max(body.top, min(line.top - 1, body.bottom - 3))
-    let width = min(body.columns, max(40, line.columns + 2, SafeText.width(note(session.theme)) + 6))
+    let rows = min(body.rows, min(field.lines.count, Self.shownLines) + 2)
+    let top = max(body.top, min(line.top - 1, body.bottom - rows))
+    let words = max(SafeText.width(note(session.theme)), SafeText.width(title(session.theme)))
+    let width = min(body.columns, max(40, line.columns + 2, words + 6))
     let left = max(body.left, min(line.left - 1, body.right - width))
-    return Rect(column: left, row: top, columns: width, rows: 3)
+    return Rect(column: left, row: top, columns: width, rows: rows)
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let (theme, rect) = (session.theme, frame.rect)
     grid.fill(rect)
-    grid.border(
-      frame, digit: nil,
-      title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")",
-      footer: note(theme),
-      theme: theme)
-    field.draw(into: &grid, at: rect.at(2, 1), width: rect.columns - 4)
+    grid.border(frame, digit: nil, title: title(theme), footer: note(theme), theme: theme)
+    let inside = frame.inside
+    field.drawLines(
+      into: &grid, in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: inside.rows))
+    if isDate, let part = DateParts(field)?.range {
+      grid.restyle(Rect(column: inside.left + 1 + part.lowerBound, row: inside.top, columns: part.count, rows: 1)) {
+        $0.attributes.insert(.underline)
+      }
+    }
   }
 }
 

@@ -8,10 +8,13 @@ package struct BulkRequest: Question {
   package var commit: CommitNumber
   package var which: GatherRequest.Which
   package var change: Change
+  /// The staged edits, which are changed further.
+  package var staged: [RecordPlace: RecordEdit] = [:]
 
   package enum Change: Sendable, Hashable {
     /// `PATH = EXPR`, or `PATH = EXPR where CONDITION`
     case set(String)
+    case paste(PastedCells)
     case delete
   }
 
@@ -32,13 +35,17 @@ package struct BulkRequest: Question {
         try context.goOn()
         context.report(Progress(done: position, total: identifiers.count))
       }
-      guard let record = try datastore.record(identifier) else { continue }
-      guard let assignment else {
-        answer.edits.append(
-          RecordEdit(datastore: source.datastore, identifier: identifier, old: record.stored, new: nil))
-        continue
+      let place = RecordPlace(datastore: source.datastore, identifier: identifier)
+      let stored = try datastore.record(identifier)?.stored
+      guard stored != nil || staged[place] != nil else { continue }
+      let edit = RecordEdit.begun(at: place, over: stored, staged[place], datastore.descriptor)
+      answer.add(edit, stored, datastore.descriptor, change, assignment, row: position)
+    }
+    if case .paste(let cells) = change {
+      for row in cells.present..<cells.rows.count {
+        answer.failures.append(
+          .init(subject: "row \(row + 1) of the block", reason: "there is no record below the last"))
       }
-      WorkContext.set(assignment, record, in: source.datastore, answer: &answer)
     }
     return answer
   }
@@ -55,15 +62,20 @@ package struct BulkAnswer: Sendable {
   package var numbers = NumberSummary()
 
   package struct Failure: Sendable, Hashable {
-    package var identifier: StoredKey
+    /// The record, or the row of a block.
+    package var subject: String
     package var reason: String
   }
 
   package struct Sample: Sendable, Hashable {
     package var identifier: StoredKey
+    var path: DocumentPath
     var old: ValueText?
     var new: ValueText?
   }
+
+  /// The largest number of changes that the preview lists.
+  static let sampleLimit = 500
 }
 
 extension WorkContext {
@@ -100,38 +112,45 @@ extension WorkContext {
     }
     return identifiers
   }
+}
 
-  fileprivate static func set(
-    _ assignment: Assignment, _ record: Record, in datastore: String, answer: inout BulkAnswer
+extension BulkAnswer {
+  /// Changes one record, or says why it stays.
+  fileprivate mutating func add(
+    _ begun: RecordEdit, _ stored: RecordContent?, _ descriptor: DatastoreDescriptor, _ change: BulkRequest.Change,
+    _ assignment: Assignment?, row: Int
   ) {
-    do {
-      let old = try record.document()
-      let new = try assignment.apply(to: old)
-      guard new != old else {
-        answer.unchanged += 1
+    do throws(DocumentError) {
+      if change == .delete {
+        var edit = begun
+        (edit.old, edit.new) = (stored, nil)
+        edits.append(edit)
         return
       }
-      let bytes = try record.coding.encode(new, keeping: record.content)
-      note(Document.difference(old, new), of: record.identifier, in: &answer)
-      answer.edits.append(
-        RecordEdit(
-          datastore: datastore, identifier: record.identifier, old: record.stored,
-          new: RecordContent(version: record.version, bytes: bytes)))
-    } catch {
-      answer.failures.append(BulkAnswer.Failure(identifier: record.identifier, reason: "\(error)"))
-    }
+      guard begun.new != nil else { throw .refused(reason: "it is staged for deletion") }
+      let changed = try begun.changing(descriptor) { document throws(DocumentError) in
+        if case .paste(let cells) = change { return try cells.put(cells.rows[row], into: document) }
+        return try assignment?.apply(to: document) ?? document
+      }
+      guard let changed else {
+        unchanged += 1
+        return
+      }
+      note(Document.difference(changed.before, changed.after), of: begun.identifier)
+      edits.append(changed.edit)
+    } catch { failures.append(Failure(subject: "\(begun.identifier)", reason: "\(error)")) }
   }
 
-  fileprivate static func note(_ changes: [FieldChange], of identifier: StoredKey, in answer: inout BulkAnswer) {
+  private mutating func note(_ changes: [FieldChange], of identifier: StoredKey) {
     for change in changes {
-      if change.new == nil || change.new == .null { answer.nulls += 1 }
-      if answer.samples.count < 5 {
-        answer.samples.append(
-          BulkAnswer.Sample(
-            identifier: identifier, old: change.old.map(ValueText.init(literal:)),
+      if change.new == nil || change.new == .null { nulls += 1 }
+      if samples.count < Self.sampleLimit {
+        samples.append(
+          Sample(
+            identifier: identifier, path: change.path, old: change.old.map(ValueText.init(literal:)),
             new: change.new.map(ValueText.init(literal:))))
       }
-      if let new = change.new { answer.numbers.add(new) }
+      if let new = change.new { numbers.add(new) }
     }
   }
 }

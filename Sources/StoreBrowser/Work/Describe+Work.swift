@@ -5,7 +5,7 @@ package struct DescribeRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   /// The rows of a filter, if they are known; nil for the whole range, through the filter.
-  package var ranks: [Int]?
+  package var ranks: RowRanks?
 
   package func reply(in context: WorkContext) throws(ModelError) -> DescribeReply {
     let rows = try RowReader(source, ranks: ranks, at: commit, in: context)

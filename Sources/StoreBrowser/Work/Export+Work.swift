@@ -68,8 +68,10 @@ extension WorkContext {
     try write(writer.beginning)
     for chunk in request.which.chunks(of: 128) {
       try goOn()
-      for identifier in try identifiers(chunk, of: request.source, at: request.commit) {
-        guard let document = try datastore.record(identifier)?.document() else { continue }
+      let documents = try identifiers(chunk, of: request.source, at: request.commit)
+        .map { identifier throws(ModelError) in try datastore.record(identifier)?.document() }
+      try fields.prepare(documents)
+      for case .some(let document) in documents {
         try write(writer.row(fields.adding(to: document)))
         answer.records += 1
       }
@@ -93,7 +95,7 @@ extension GatherRequest.Which {
       let places = start..<min(count, start + size)
       switch self {
       case .identifiers(let identifiers): return .identifiers(Array(identifiers[places]))
-      case .ranks(let ranks): return .ranks(Array(ranks[places]))
+      case .ranks(let ranks): return .ranks(RowRanks(list: Array(ranks[places])))
       }
     }
   }

@@ -7,7 +7,7 @@ package struct FrequencyRequest: Sendable, Hashable {
   package var commit: CommitNumber
   package var path: String
   /// The rows of a filter, where they are known; nil is the whole range, through the filter.
-  package var ranks: [Int]?
+  package var ranks: RowRanks?
 }
 
 package struct FrequencyAnswer: Sendable {

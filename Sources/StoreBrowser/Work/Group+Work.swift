@@ -10,7 +10,7 @@ struct GroupRequest: Question, Hashable {
   /// The field of sum, mean, least and greatest; nil counts only.
   var field: DocumentPath?
   /// The ranks of the rows, if they are limited.
-  var ranks: [Int]?
+  var ranks: RowRanks?
 
   struct Reply: Sendable {
     var request: GroupRequest

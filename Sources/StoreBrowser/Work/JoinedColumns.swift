@@ -50,7 +50,8 @@ struct Join: Hashable, Sendable {
   }
 }
 
-/// The joined and computed fields of a table's records, as one piece of work reads them. Each record that is joined is read once.
+/// The joined and computed fields of a table's records, as one piece of work reads them. Each record that is joined is read once, and those
+/// of a batch of rows in the order of their identifiers, so that each node of the tree is read once a batch.
 final class DerivedFields {
   private let source: RowSource
   private let targets: LabelReader
@@ -80,6 +81,40 @@ final class DerivedFields {
     source.cells(of: try joining(document))
   }
 
+  /// Reads the joined records of a batch of rows that is processed next.
+  func prepare(_ documents: [Document?]) throws(ModelError) {
+    for (number, join) in source.joined.enumerated() {
+      guard let datastore = try targets.datastore(join.target) else { continue }
+      var wanted: [StoredKey: Document] = [:]
+      for value in documents.compactMap({ $0?[join.field] }) where known[Reference(join: number, value: value)] == nil {
+        if let identifier = datastore.identifier(namedBy: value) { wanted[identifier] = value }
+      }
+      let sorted = wanted.keys.sorted { $0.bytes.precedes($1.bytes) }
+      for start in stride(from: 0, to: sorted.count, by: Self.batch) {
+        try read(sorted[start..<min(sorted.count, start + Self.batch)], wanted, of: number, in: datastore)
+      }
+    }
+  }
+
+  /// Records that lie close together are read as they lie; the others are looked up when their row is shown.
+  private func read(
+    _ keys: ArraySlice<StoredKey>, _ wanted: [StoredKey: Document], of number: Int, in datastore: any ReadableDatastore
+  ) throws(ModelError) {
+    guard let first = keys.first, let last = keys.last, keys.count > 1,
+      let lowest = try datastore.primary.rank(of: first, value: nil),
+      let highest = try datastore.primary.rank(of: last, value: nil),
+      (lowest...max(lowest, highest)).count <= Self.distance * keys.count
+    else { return }
+    var records = try datastore.records(at: lowest..<highest + 1)
+    while try records.next() {
+      guard let value = wanted[try records.identifier] else { continue }
+      keep(try records.rawRecord().flatMap { try? $0.document() }, of: number, at: value)
+    }
+  }
+
+  /// The records that are read together, and the records between two of them that are passed over.
+  private static let (batch, distance) = (64, 8)
+
   private func joining(_ document: Document) throws(ModelError) -> Document {
     var whole = document
     for (number, join) in source.joined.enumerated() {
@@ -97,9 +132,15 @@ final class DerivedFields {
     if let datastore = try targets.datastore(join.target), let identifier = datastore.identifier(namedBy: value) {
       document = try datastore.record(identifier).flatMap { try? $0.document() }
     }
-    let values = join.fields.map { document?[$0] ?? .null }
+    return keep(document, of: number, at: value)
+  }
+
+  /// Keeps the joined fields of a record, or null for each if there is none.
+  @discardableResult
+  private func keep(_ document: Document?, of number: Int, at value: Document) -> [Document] {
+    let values = source.joined[number].fields.map { document?[$0] ?? .null }
     if knownBytes > Self.mostBytes { (known, knownBytes) = ([:], 0) }
-    known[reference] = values
+    known[Reference(join: number, value: value)] = values
     knownBytes += max(Self.leastOfRecord, values.reduce(0) { $0 + $1.json(.compact).count })
     return values
   }

@@ -6,7 +6,7 @@ package struct PlotRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   /// The rows of a filter; nil for the whole range.
-  package var ranks: [Int]?
+  package var ranks: RowRanks?
   /// The fields; nil chooses the two most suitable ones.
   package var x: String?
   package var y: String?

@@ -59,7 +59,7 @@ package struct GatherRequest: Question {
   package enum Which: Sendable {
     case identifiers([StoredKey])
     /// Ranks in the index of the source.
-    case ranks([Int])
+    case ranks(RowRanks)
   }
 
   package enum Purpose: Sendable, Hashable {
@@ -110,7 +110,7 @@ extension WorkContext {
     case .ranks(let ranks):
       let index = try datastore(source.datastore, at: commit).index(source.index)
       var seen: Set<StoredKey> = []
-      return try entries(at: ranks, of: index).map(\.entry.identifier).filter { seen.insert($0).inserted }
+      return try entries(at: Array(ranks), of: index).map(\.entry.identifier).filter { seen.insert($0).inserted }
     }
   }
 

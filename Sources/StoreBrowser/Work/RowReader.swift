@@ -7,7 +7,7 @@ struct RowReader {
   let context: WorkContext
   let source: RowSource
   /// The ranks of the rows in the index, if a filter has found them; nil for the whole range.
-  let ranks: [Int]?
+  let ranks: RowRanks?
   let datastore: any ReadableDatastore
   let index: any ReadableIndex
   let bounds: Range<Int>
@@ -18,7 +18,7 @@ struct RowReader {
 
   /// - Parameter repeats: Whether a record is passed once for each of its entries, as a table shows it.
   init(
-    _ source: RowSource, ranks: [Int]?, at commit: CommitNumber, repeats: Bool = false,
+    _ source: RowSource, ranks: RowRanks?, at commit: CommitNumber, repeats: Bool = false,
     in context: WorkContext
   ) throws(ModelError) {
     self.context = context
@@ -50,23 +50,26 @@ struct RowReader {
   ) throws(ModelError) {
     let total = min(self.total, limit)
     let selection = DocumentSelection(test == nil && !source.derivesColumns ? paths : [.root])
+    var batch: [(rank: Int, stored: Document?)] = []
     func step(_ read: Int) throws(ModelError) {
       try context.goOn()
-      if let report { try report(read) } else { context.report(Progress(done: read, total: total)) }
-    }
-    func show(_ rank: Int, _ stored: Document?) throws(ModelError) {
-      let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
-      if let test {
-        guard let document, test.filter.matches(document) else { return }
+      try fields.prepare(batch.map(\.stored))
+      for (rank, stored) in batch {
+        let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
+        if let test {
+          guard let document, test.filter.matches(document) else { continue }
+        }
+        try body(rank, document)
       }
-      try body(rank, document)
+      batch.removeAll(keepingCapacity: true)
+      if let report { try report(read) } else { context.report(Progress(done: read, total: total)) }
     }
     if source.index == nil, ranks == nil {
       // In the order of the identifiers, records are stored one after the other.
       var cursor = try datastore.records(at: bounds.lowerBound..<bounds.lowerBound + total)
       var read = 0
       while try cursor.next() {
-        try show(bounds.lowerBound + read, try cursor.rawRecord().flatMap { try? $0.document(at: selection) })
+        batch.append((bounds.lowerBound + read, try cursor.rawRecord().flatMap { try? $0.document(at: selection) }))
         read += 1
         if read.isMultiple(of: 512) { try step(read) }
       }
@@ -78,7 +81,7 @@ struct RowReader {
       let known = ranks.map { Array($0[places]) } ?? places.map { bounds.lowerBound + $0 }
       let rows = try context.entries(at: known, of: index)
       for (rank, entry) in rows where seen?.insert(entry.identifier).inserted != false {
-        try show(rank, try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) })
+        batch.append((rank, try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }))
       }
       try step(places.upperBound)
     }

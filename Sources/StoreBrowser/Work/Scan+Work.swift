@@ -99,8 +99,11 @@ package struct SortRequest: Question, Hashable {
     for start in stride(from: 0, to: ranks.count, by: WorkContext.chunk) {
       try context.goOn()
       let chunk = Array(ranks[start..<min(ranks.count, start + WorkContext.chunk)])
-      for (offset, (rank, entry)) in try context.entries(at: chunk, of: index).enumerated() {
-        let stored = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
+      let read = try context.entries(at: chunk, of: index).map { rank, entry throws(ModelError) in
+        (rank, stored: try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) })
+      }
+      try fields.prepare(read.map(\.stored))
+      for (offset, (rank, stored)) in read.enumerated() {
         let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
         // Rows that are equal in it stay in the order in which they stand.
         let tail = [start + offset, rank].flatMap { number in

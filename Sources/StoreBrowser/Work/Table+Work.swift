@@ -134,12 +134,14 @@ extension WorkContext {
     let named = NamedCells(request.naming, datastore.descriptor)
     let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
     let fields = DerivedFields(request.source, at: request.commit, in: self)
-    for (rank, entry) in try entries(at: request.ranks, of: index) {
+    let read = try entries(at: request.ranks, of: index).map { rank, entry throws(ModelError) in
       try goOn()
+      return (rank, entry, document: Result { () throws(ModelError) in try datastore.record(entry.identifier)?.read })
+    }
+    try fields.prepare(read.map { try? $0.document.get()?.document })
+    for (rank, entry, document) in read {
       rows.append(
-        row(
-          rank: rank, entry: entry, fields, in: datastore, columns: &columns,
-          named: named, labels))
+        row(rank: rank, entry: entry, document, fields, columns: &columns, named: named, labels))
     }
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
   }
@@ -166,14 +168,13 @@ extension WorkContext {
   }
 
   fileprivate func row(
-    rank: Int, entry: IndexEntry, _ fields: DerivedFields, in datastore: any ReadableDatastore,
-    columns: inout ColumnScan, named: NamedCells, _ labels: LabelReader
+    rank: Int, entry: IndexEntry, _ read: Result<(record: Record, document: Document)?, ModelError>,
+    _ fields: DerivedFields, columns: inout ColumnScan, named: NamedCells, _ labels: LabelReader
   ) -> Row {
     do throws(ModelError) {
-      guard let record = try datastore.record(entry.identifier) else {
+      guard let (record, document) = try read.get() else {
         return Row(rank: rank, entry: entry, version: "", cells: [:], problem: "the index has no such record")
       }
-      let document = try record.document()
       let cells = try fields.cells(of: document)
       let targets = try named.targets(in: document, labels)
       columns.add(cells, targets)
@@ -234,6 +235,13 @@ private struct NamedCells {
       targets[column] = try labels.target(named: value, in: target)
     }
     return targets
+  }
+}
+
+extension Record {
+  /// The record with its document.
+  fileprivate var read: (record: Record, document: Document) {
+    get throws(ModelError) { (self, try document()) }
   }
 }
 

@@ -1,8 +1,8 @@
-/// One line of text that a person edits, by grapheme cluster.
+/// Text that a person edits, by grapheme cluster: one line, or several if its owner inserts line breaks.
 ///
 /// Keys: characters insert; Left Right Home End and `^b ^f ^a ^e` move; `M-b M-f C-Left C-Right` move by word; Backspace
-/// Delete `^h ^d` delete; `^w` the word before, `^u` all before, `^k` all behind the cursor; `^y` puts back what the
-/// last of these three took.
+/// Delete `^h ^d` delete; `^w` deletes the word before the cursor, `^u` the line before it, `^k` the line after it; `^y`
+/// inserts again what the last of these three deleted.
 package struct TextField: Hashable, Sendable {
   package private(set) var text: String
   /// Grapheme clusters before the cursor: 0 … `text.count`.
@@ -59,15 +59,15 @@ package struct TextField: Hashable, Sendable {
       set("")
     case "Left", "^b": moveCursor(to: cursor - 1)
     case "Right", "^f": moveCursor(to: cursor + 1)
-    case "Home", "^a": cursor = 0
-    case "End", "^e": cursor = text.count
+    case "Home", "^a": cursor = lineStart()
+    case "End", "^e": cursor = lineEnd()
     case "C-Left", "M-Left", "M-b": cursor = wordStart()
     case "C-Right", "M-Right", "M-f": cursor = wordEnd()
     case "Backspace", "^h": remove(max(0, cursor - 1)..<cursor)
     case "Delete", "^d": remove(cursor..<min(cursor + 1, text.count))
     case "^w": kill(wordStart()..<cursor)
-    case "^u": kill(0..<cursor)
-    case "^k": kill(cursor..<text.count)
+    case "^u": kill(lineStart()..<cursor)
+    case "^k": kill(cursor..<lineEnd())
     case "^y": insert(killed)
     default: return false
     }
@@ -128,6 +128,10 @@ package struct TextField: Hashable, Sendable {
     killed = String(text[index(range.lowerBound)..<index(range.upperBound)])
     remove(range)
   }
+
+  private func lineStart() -> Int { cursor - position.column }
+
+  private func lineEnd() -> Int { cursor + text.dropFirst(cursor).prefix { !$0.isNewline }.count }
 
   private func wordStart() -> Int {
     let characters = Array(text)

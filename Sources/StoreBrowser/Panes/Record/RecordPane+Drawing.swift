@@ -26,7 +26,7 @@ extension RecordPane {
     }
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
       switch form {
-      case .tree: drawTree(tree.lines[line], in: rect, on: &grid, session: session)
+      case .tree: drawTree(tree.lines[line], in: rect, isFocused: frame.isFocused, on: &grid, session: session)
       case .json: grid.write(text[line], at: rect.origin, width: rect.columns)
       case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
       }
@@ -68,7 +68,9 @@ extension RecordPane {
     return parts.joined(separator: " \(session.theme.dot) ")
   }
 
-  private func drawTree(_ line: TreeLine, in rect: Rect, on grid: inout CellGrid, session: Session) {
+  private func drawTree(
+    _ line: TreeLine, in rect: Rect, isFocused: Bool, on grid: inout CellGrid, session: Session
+  ) {
     let theme = session.theme
     let edit = place.flatMap { session.asOf == nil ? session.staged.edits[$0] : nil }
     let before = edit?.kind == .update ? before(line.path) : nil
@@ -92,8 +94,12 @@ extension RecordPane {
       grid.write("›", at: rect.at(nameWidth), width: 1, style: theme.style(.dim))
     }
     // In a narrow pane the value is more important than its type.
-    let trailing = trailingText(of: line, isChanged: isChanged, isNarrow: rect.columns < 40)
-    let trailingWidth = min(SafeText.width(trailing), max(0, rect.columns / 3))
+    var trailing = trailingText(of: line, isChanged: isChanged, isNarrow: rect.columns < 40)
+    if isFocused, rect.columns >= 60, !isChanged, !showsBlame, !line.isDerived {
+      let indexes = session.outline?.datastore(place?.datastore)?.words(onIndexesOf: line.path) ?? []
+      trailing = ([trailing] + indexes).filter { !$0.isEmpty }.joined(separator: " \(theme.dot) ")
+    }
+    let trailingWidth = min(SafeText.width(trailing), max(0, rect.columns * (isFocused ? 5 : 4) / 12))
     let valueColumn = rect.left + 2 + nameWidth + 1
     let room = rect.right - valueColumn - trailingWidth - 1
     var spans: [Span] = []
@@ -156,8 +162,11 @@ extension RecordPane {
     }
     // Beside the table the fields above say the same, and each step in the table would rewrite them.
     for entry in isFocused ? answer?.entries ?? [] : [] {
+      let index = session.outline?.datastore(place?.datastore)?.index(entry.index)?.descriptor
+      let rule = index.map { "  \($0.kind.short)\($0.rules)" } ?? ""
       lines.append([
         Span("index \(entry.index) \(theme.arrow) ", theme.style(.dim)), Span(ValueText(literal: entry.value).text),
+        Span(rule, theme.style(.dim)),
       ])
     }
     let free = inside.rows - count - 1

@@ -317,7 +317,7 @@ struct MergePane: ListPane, KeptPane {
     if case .value(let decided)? = shown { value = decided }
     if case .side(.theirs)? = shown { value = field.theirs }
     var editor = ValueEditor(place: row.place, path: field.path, old: value)
-    editor.seen = [field.ours, field.theirs, field.base].compactMap { $0.map { ValueEditor.text(of: $0) } }
+    editor.seen = [field.ours, field.theirs, field.base].compactMap { $0.map { FieldKind.text(of: $0) } }
     let line = frame.inside.top + headerRows(frame) + list.selection - list.top
     editor.line = Rect(column: frame.inside.left, row: line, columns: frame.columns, rows: 1)
     session.intend(.present(editor))

@@ -56,6 +56,12 @@ extension TablePane {
     return true
   }
 
+  /// Cells from a spreadsheet.
+  mutating func paste(_ text: String, in session: inout Session) -> Bool {
+    session.intend(Intent { $0.pasteCells(text) })
+    return true
+  }
+
   private mutating func runOnRecords(_ command: Command, in session: inout Session) -> Bool {
     switch command {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
@@ -109,7 +115,8 @@ extension TablePane {
         session.start(
           .gather,
           GatherRequest(
-            commit: commit(session), source: source, which: .ranks(range.compactMap(rank(at:))), purpose: .mark),
+            commit: commit(session), source: source, which: .ranks(RowRanks(list: range.compactMap(rank(at:)))),
+            purpose: .mark),
           label: "marking")
       }
       rangeStart = nil

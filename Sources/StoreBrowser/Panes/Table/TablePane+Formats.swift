@@ -35,7 +35,8 @@ extension TablePane {
     return text
   }
 
-  private func path(of column: TableColumn, _ session: Session) -> String? {
+  /// The document path of a column.
+  func path(of column: TableColumn, _ session: Session) -> String? {
     switch column.source {
     case .field(let path): path
     case .identifier: columns.identifierPath

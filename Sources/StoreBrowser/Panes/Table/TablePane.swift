@@ -121,18 +121,22 @@ struct TablePane: ListPane, KeptPane, Equatable {
   /// The commit of the rows, which is older than the shown one while a new list is filled.
   func commit(_ session: Session) -> CommitNumber { opened?.commit ?? session.shown }
 
-  /// The number of rows of the range or the list, without staged ones.
-  var storedCount: Int { min(ranks?.count ?? bounds.count, source?.limit ?? .max) }
-
-  /// The ranks of the rows of a filter or a limit, once all of them are found.
-  var foundRanks: [Int]? {
-    if source?.limit != nil { return shownRanks }
-    guard source?.filter != nil, renewal == nil, let scan, !scan.isRunning, scan.read == scan.total else { return nil }
-    return ranks
+  /// The ranks of the stored rows, as far as they are known.
+  var shownRanks: RowRanks {
+    let limit = source?.limit ?? .max
+    if let ranks { return RowRanks(list: ranks, limit: limit) }
+    return RowRanks(run: bounds, isDescending: source?.isDescending == true, limit: limit)
   }
 
-  /// The ranks of the stored rows, as far as they are known.
-  var shownRanks: [Int] { (0..<storedCount).compactMap(rank(at:)) }
+  /// The number of rows of the range or the list, without staged ones.
+  var storedCount: Int { shownRanks.count }
+
+  /// The ranks of the rows of a filter or a limit, once all of them are found.
+  var foundRanks: RowRanks? {
+    if source?.limit != nil { return shownRanks }
+    guard source?.filter != nil, renewal == nil, let scan, !scan.isRunning, scan.read == scan.total else { return nil }
+    return ranks == nil ? nil : shownRanks
+  }
 
   func count(_ session: Session) -> Int { storedCount + insertions(session).count }
 
@@ -142,9 +146,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
   }
 
   func rank(at position: Int) -> Int? {
-    guard position >= 0, position < storedCount else { return nil }
-    if let ranks { return ranks[position] }
-    return source?.isDescending == true ? bounds.upperBound - 1 - position : bounds.lowerBound + position
+    let ranks = shownRanks
+    return ranks.indices.contains(position) ? ranks[position] : nil
   }
 
   func row(at position: Int) -> Row? { rank(at: position).flatMap { rows[$0] } }
@@ -223,12 +226,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   /// The document path of the selected column.
   func selectedPath(_ session: Session) -> String? {
-    switch selectedColumn(session)?.source {
-    case .field(let path)?: path
-    case .identifier?: columns.identifierPath
-    case .key?: session.current?.index(source?.index)?.descriptor.documentPath?.description
-    case nil: nil
-    }
+    selectedColumn(session).flatMap { path(of: $0, session) }
   }
 
   // MARK: Marks
@@ -255,15 +253,15 @@ struct TablePane: ListPane, KeptPane, Equatable {
   /// The records that a command applies to: the marked records, the range, or the row under the cursor.
   func chosen(_ session: Session) -> GatherRequest.Which? {
     if !marks.isEmpty { return .identifiers(marks) }
-    if let range { return .ranks(range.compactMap(rank(at:))) }
+    if let range { return .ranks(RowRanks(list: range.compactMap(rank(at:)))) }
     return selectedIdentifier(session).map { .identifiers([$0]) }
   }
 
   /// The marked records, or all shown ones.
   func everything(_ session: Session) -> GatherRequest.Which {
     if !marks.isEmpty { return .identifiers(marks) }
-    if let range { return .ranks(range.compactMap(rank(at:))) }
-    return .ranks(source?.limit == nil ? ranks ?? Array(bounds) : shownRanks)
+    if let range { return .ranks(RowRanks(list: range.compactMap(rank(at:)))) }
+    return .ranks(shownRanks)
   }
 
   func footer(_ session: Session) -> [Command] {

@@ -1,0 +1,32 @@
+/// The ranks of a table's rows in their order: a run of the index from either end, or the list that a filter or an order made. A run takes no
+/// memory for its rows.
+package struct RowRanks: RandomAccessCollection, Sendable, Hashable {
+  private enum Form: Sendable, Hashable {
+    case run(Range<Int>, isDescending: Bool)
+    case list([Int])
+  }
+
+  private let form: Form
+  package let endIndex: Int
+
+  init(run: Range<Int>, isDescending: Bool, limit: Int = .max) {
+    form = .run(run, isDescending: isDescending)
+    endIndex = Swift.min(run.count, limit)
+  }
+
+  init(list: [Int], limit: Int = .max) {
+    form = .list(list)
+    endIndex = Swift.min(list.count, limit)
+  }
+
+  var isRun: Bool { if case .run = form { true } else { false } }
+
+  package var startIndex: Int { 0 }
+
+  package subscript(position: Int) -> Int {
+    switch form {
+    case .run(let run, let isDescending): isDescending ? run.upperBound - 1 - position : run.lowerBound + position
+    case .list(let ranks): ranks[position]
+    }
+  }
+}
