@@ -175,7 +175,7 @@ let package = Package(
         "StrataEngine",
         "StoreBrowser", "strata", linuxCalls,
       ],
-      swiftSettings: everyTarget),
+      exclude: ["Jobs"], swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
     // The simulated disk of the crash tests.
     .target(

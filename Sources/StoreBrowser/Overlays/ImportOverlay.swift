@@ -87,13 +87,22 @@ struct ImportOverlay: ListPane {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let reply = reply as? SurveyReply, reply.request.file == file, reply.request.encoding == encoding {
-      propose(from: reply.survey)
+    if let reply = reply as? SurveyReply, reply.request.file == file, reply.request.encoding == encoding,
+      reply.request.datastore == datastore
+    {
+      propose(from: reply.survey, session)
     }
     if let reply = reply as? ImportReply, reply.request.plan.isDryRun { preview = reply }
   }
 
-  private mutating func propose(from survey: FileSurvey) {
+  private mutating func propose(from survey: FileSurvey, _ session: Session) {
+    // A file whose rows have the identifier of the open datastore is most likely about its records.
+    if session.outline?.datastore(datastore) == nil, let open = session.current, self.survey == nil,
+      survey.fields.contains(where: { $0.path.description == open.descriptor.identifierPath })
+    {
+      (datastore, isAsked) = (open.key, false)
+      list.selection = 1
+    }
     self.survey = survey
     identifier = survey.fields.firstIndex { $0.path == survey.identifier } ?? 0
     if survey.fields.isEmpty { problem = "no documents were found in \(file)" }
