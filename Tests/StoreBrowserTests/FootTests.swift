@@ -103,6 +103,17 @@ struct FootTests {
     #expect(!driver.shows("Changes"))
   }
 
+  @Test("columns that were scrolled out come back when the screen has room for all")
+  func columnsComeBack() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("l l l l l l")
+    #expect(!driver.lines[2].contains(" name "), "\(driver.screen)")
+    driver.resize(Size(columns: 200, rows: 40))
+    for column in driver.browser.table.visibleColumns(driver.browser.session) {
+      #expect(driver.lines[2].contains(" \(column.title) "), "\(column.title) in \(driver.lines[2])")
+    }
+  }
+
   @Test("the fault of a bad value is shown while it is typed, and goes when the value is good")
   func live() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -50,7 +50,9 @@ extension CommandTable {
   static let writing: [CommandEntry] = [
     row(
       .edit, ["e"], "edit the field", "edit", .write,
-      "Opens the typed editor of the field. What is accepted is staged, not written.",
+      "Opens the typed editor of the field: its value is staged, not written. Arrows choose and change the parts of a date, ^o opens a "
+        + "line, Tab lists values and referenced records. With marked records it sets the field in all of them after a preview. Cells that "
+        + "are pasted from a spreadsheet fill the table from the cursor, after a preview too.",
       in: [.table, .record, .migration, .merge], unless: .editing
     ) { browser, _ in browser.edit() },
     row(

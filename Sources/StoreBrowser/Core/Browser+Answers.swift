@@ -201,10 +201,7 @@ extension Browser {
     if session.awaySince != nil { comeBack() }
     guard answer.head != session.head else { return }
     guard adopt(head: answer.head, newCommits: answer.newCommits) else { return }
-    guard let changed = answer.changed else {
-      session.say("many records changed")
-      return
-    }
+    guard let changed = answer.changed else { return session.say("many records changed") }
     for (identifier, kind) in changed { table.changed[identifier] = kind }
     if let selected = table.selectedIdentifier(session), changed[selected] == .delete {
       session.warn("\(selected) was deleted by another program")

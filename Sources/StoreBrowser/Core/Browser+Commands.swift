@@ -8,8 +8,7 @@ extension Browser {
     let entry = CommandTable.entry(command)
     if ![.quit, .close, .interrupt].contains(command) { session.keeping.isLeaving = false }
     if entry.group == .write, session.keeping.holds(command, argument) {
-      session.say("what is staged is being read; \(entry.name) follows")
-      return
+      return session.say("what is staged is being read; \(entry.name) follows")
     }
     // Commits that are named in full can be compared and merged from any pane.
     let isSaidInFull = argument != nil && (command == .difference || command == .merge && session.writingRefusal == nil)
@@ -262,10 +261,7 @@ extension Browser {
   mutating func noteJump() { here.map { jumps.leave($0) } }
 
   mutating func goBack() {
-    guard let here, let jump = jumps.back(from: here) else {
-      session.warn("there is no place before")
-      return
-    }
+    guard let here, let jump = jumps.back(from: here) else { return session.warn("there is no place before") }
     go(to: jump)
   }
 
@@ -291,10 +287,7 @@ extension Browser {
       awaitsLetter = .setBookmark
       return
     }
-    guard let place = table.selectedPlace(session) else {
-      session.warn("no record is selected")
-      return
-    }
+    guard let place = table.selectedPlace(session) else { return session.warn("no record is selected") }
     session.remembered.bookmarks[letter] = Bookmark(
       datastore: place.datastore, identifier: place.identifier.value.description)
     session.intend(.remember)

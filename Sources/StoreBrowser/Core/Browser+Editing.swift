@@ -89,8 +89,7 @@ extension Browser {
 
   mutating func reviewUndo(_ commit: CommitNumber?, isRedo: Bool) {
     guard let commit else {
-      session.warn(isRedo ? "there is no undo to take back" : "there is no commit to take back")
-      return
+      return session.warn(isRedo ? "there is no undo to take back" : "there is no commit to take back")
     }
     present(ReviewOverlay(subject: .undo(commit, isRedo: isRedo)))
   }
@@ -128,8 +127,7 @@ extension Browser {
     if focus == .table, !table.marks.isEmpty { return ask(for: .set) }
     guard let (place, document, path) = editableRecord(.edit) else { return }
     if session.staged.edits[place]?.kind == .delete {
-      session.warn("the record is staged for deletion; x takes that out")
-      return
+      return session.warn("the record is staged for deletion; x takes that out")
     }
     if path == identifierPath(of: place) {
       session.warn(
@@ -140,8 +138,7 @@ extension Browser {
     }
     let value = document[path]
     if case .some(let value) = value, value.compactText(limit: Self.editedInPlace).count >= Self.editedInPlace {
-      session.warn("it is too long to edit here; E opens it in $EDITOR")
-      return
+      return session.warn("it is too long to edit here; E opens it in $EDITOR")
     }
     let isLong = value?.isLeaf == false && (value?.compactText(limit: Self.line).count ?? 0) >= Self.line
     var editor = ValueEditor(
@@ -209,30 +206,17 @@ extension Browser {
 
   /// Removes one field from a staged change: the field has its stored value again, and the rest stays staged.
   mutating func leaveFieldOut(_ place: RecordPlace, _ path: DocumentPath) {
-    guard let edit = session.staged.edits[place], let old = edit.old, let new = edit.new,
-      let coding = session.outline?.datastore(place.datastore)?.descriptor.coding
+    guard let edit = session.staged.edits[place], let old = edit.old,
+      let descriptor = session.outline?.datastore(place.datastore)?.descriptor
     else { return }
     do {
-      let (stored, staged) = (try coding.document(of: old.bytes), try coding.document(of: new.bytes))
-      let changed: Document
-      if let value = stored[path] {
-        changed = staged[path] == nil ? try staged.inserting(value, at: path) : try staged.setting(path, to: value)
-      } else {
-        changed = try staged.removing(path)
+      let stored = try descriptor.coding.document(of: old.bytes)
+      let changed = try edit.changing(descriptor) { staged throws(DocumentError) in
+        guard let value = stored[path] else { return try staged.removing(path) }
+        return staged[path] == nil ? try staged.inserting(value, at: path) : try staged.setting(path, to: value)
       }
-      guard changed != stored else {
-        stage(.leavingOut(place, of: session.staged))
-        return
-      }
-      let bytes = try coding.encode(changed, keeping: new.bytes)
-      stage(
-        StagedStep(
-          title: "left \(path.shortText) of \(place.identifier) out",
-          edits: [
-            RecordEdit(
-              datastore: place.datastore, identifier: place.identifier, old: old,
-              new: RecordContent(version: new.version, bytes: bytes))
-          ]))
+      guard let changed, changed.after != stored else { return stage(.leavingOut(place, of: session.staged)) }
+      stage(StagedStep(title: "left \(path.shortText) of \(place.identifier) out", edits: [changed.edit]))
     } catch { session.warn("\(error)") }
   }
 
@@ -316,12 +300,10 @@ extension Browser {
     guard case .index(let index)? = path.components.last, let parent = path.parent,
       case .array(let elements)? = document[parent]
     else {
-      session.warn("choose an element of a list")
-      return
+      return session.warn("choose an element of a list")
     }
     guard elements.indices.contains(index + step) else {
-      session.warn("it is the \(step < 0 ? "first" : "last") already")
-      return
+      return session.warn("it is the \(step < 0 ? "first" : "last") already")
     }
     stageDocument(place, over: record.stored, title: "moved \(path.shortText) of \(place.identifier)") {
       document throws(DocumentError) in
@@ -333,8 +315,7 @@ extension Browser {
   mutating func deleteField() {
     guard let place = record.place, let line = record.selectedLine else { return }
     if line.path == identifierPath(of: place) {
-      session.warn("the identifier stays; dd in the table deletes the record")
-      return
+      return session.warn("the identifier stays; dd in the table deletes the record")
     }
     stageDocument(place, over: record.stored, title: "removed \(line.path.shortText) of \(place.identifier)") {
       document throws(DocumentError) in

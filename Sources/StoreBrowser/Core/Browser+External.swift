@@ -66,12 +66,10 @@ extension Browser {
     external = ExternalEdit(
       subject: editing.subject, header: editing.header, text: Self.withoutComments(outcome.text ?? "").0)
     guard let text = outcome.text else {
-      session.complain(outcome.problem ?? "the editor failed; nothing was changed")
-      return
+      return session.complain(outcome.problem ?? "the editor failed; nothing was changed")
     }
     if editing.isTemplate, Self.withoutComments(text).0.trimmed == editing.text.trimmed {
-      session.say("left as it was: no record is staged")
-      return
+      return session.say("left as it was: no record is staged")
     }
     switch editing.subject {
     case .field(let place, let stored, let path, isText: true):
@@ -92,10 +90,7 @@ extension Browser {
     _ text: String, _ editing: ExternalEdit, then done: (inout Browser, Document) -> Void
   ) {
     let (body, _) = Self.withoutComments(text)
-    guard !body.trimmed.isEmpty else {
-      session.say("an empty file: nothing was changed")
-      return
-    }
+    guard !body.trimmed.isEmpty else { return session.say("an empty file: nothing was changed") }
     do {
       done(&self, try JSONParser.parse(body))
     } catch {
@@ -113,10 +108,7 @@ extension Browser {
         return
       }
     }
-    guard !documents.isEmpty else {
-      session.say("an empty file: nothing was changed")
-      return
-    }
+    guard !documents.isEmpty else { return session.say("an empty file: nothing was changed") }
     resolveIdentifiers(documents, of: records, in: datastore)
   }
 

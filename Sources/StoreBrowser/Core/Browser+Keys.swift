@@ -53,8 +53,7 @@ extension Browser {
 
   private mutating func paste(_ text: String) {
     guard with(target, { pane, session in pane.paste(text, in: &session) }) == true else {
-      session.warn("nothing here takes a paste; e edits a field")
-      return
+      return session.warn("nothing here takes a paste; e edits a field")
     }
   }
 

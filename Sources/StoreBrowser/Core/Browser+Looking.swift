@@ -68,10 +68,7 @@ extension Browser {
   }
 
   private mutating func stepCommit(_ lines: Int) {
-    if lines > 0, session.asOf == nil {
-      session.warn("this is the newest commit")
-      return
-    }
+    if lines > 0, session.asOf == nil { return session.warn("this is the newest commit") }
     session.start(.resolve, StepRequest(commit: session.shown, lines: lines, head: session.head))
   }
 

@@ -64,8 +64,7 @@ extension Browser {
       return
     }
     guard !copied.records.isEmpty, let datastore = session.current else {
-      session.warn("no record was copied (yr)")
-      return
+      return session.warn("no record was copied (yr)")
     }
     stageCopies(copied.records, in: datastore)
   }
@@ -157,10 +156,7 @@ extension Browser {
 
   /// Opens a record that failed, with its staged edit if there is one.
   private mutating func mend(_ record: Record?, in key: String, _ reason: String) {
-    guard let record else {
-      session.warn("the record is not there any more")
-      return
-    }
+    guard let record else { return session.warn("the record is not there any more") }
     var shown = record
     let place = RecordPlace(datastore: key, identifier: record.identifier)
     if let content = session.staged.edits[place]?.new {
@@ -207,10 +203,7 @@ extension Browser {
       guard content != present?.stored else { continue }
       edits.append(RecordEdit(datastore: key, identifier: identifier, old: present?.stored, new: content))
     }
-    guard !edits.isEmpty else {
-      session.say("it is as it was at \(commit) already")
-      return
-    }
+    guard !edits.isEmpty else { return session.say("it is as it was at \(commit) already") }
     let what = path.map { "\($0.shortText) of " } ?? ""
     stage(
       StagedStep(
@@ -222,8 +215,7 @@ extension Browser {
   /// `r` and `c` at an older commit: the shown state becomes the staged one.
   mutating func restoreHere(_ command: Command) {
     guard let asOf = session.asOf, let place = record.place else {
-      session.warn("choose a commit in the history first (H)")
-      return
+      return session.warn("choose a commit in the history first (H)")
     }
     let path = command == .restoreField ? record.selectedLine?.path : nil
     if command == .restoreRecord || path != nil { session.restore(place, path, from: asOf) }
@@ -247,8 +239,7 @@ extension Browser {
     case .dropIndex: change = .drop(argument ?? "")
     default:
       guard let name = argument ?? table.source?.index else {
-        session.warn("which index? the table is in the order of the identifier")
-        return
+        return session.warn("which index? the table is in the order of the identifier")
       }
       change = .rebuild(name)
     }

@@ -19,6 +19,13 @@ package struct RowRanks: RandomAccessCollection, Sendable, Hashable {
     endIndex = Swift.min(list.count, limit)
   }
 
+  /// Returns the place of a rank in a run; nil in a list, or if the rank is not in the run.
+  func position(of rank: Int) -> Int? {
+    guard case .run(let run, let isDescending) = form else { return nil }
+    let position = isDescending ? run.upperBound - 1 - rank : rank - run.lowerBound
+    return indices.contains(position) ? position : nil
+  }
+
   var isRun: Bool { if case .run = form { true } else { false } }
 
   package var startIndex: Int { 0 }

@@ -52,12 +52,8 @@ extension Browser {
   }
 
   mutating func takeViewBack() {
-    guard session.asOf == nil else {
-      return session.warn("this is as of \(session.shown); Esc returns to the head")
-    }
-    guard let (now, before) = viewChanges.takeBack() else {
-      return session.warn("nothing of this view was changed")
-    }
+    guard session.asOf == nil else { return session.warn("this is as of \(session.shown); Esc returns to the head") }
+    guard let (now, before) = viewChanges.takeBack() else { return session.warn("nothing of this view was changed") }
     if now.columns != before.columns { session.arrange(before.columns, of: before.source.datastore) }
     if now.source != before.source { table.show(before.source, anchor: table.keepingIdentifier()) }
     session.say("taken back: \(now.change(from: before))")

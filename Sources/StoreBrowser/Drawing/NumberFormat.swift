@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataTerminal
 
 /// Numbers as people read them.
 enum NumberFormat {
@@ -29,6 +30,12 @@ enum NumberFormat {
     case .string(""): "\"\""
     default: ValueText(cell: value).text
     }
+  }
+
+  /// The same in a number of columns: a number that is too wide is scaled.
+  static func exact(_ value: Document, in width: Int) -> String {
+    let text = exact(value)
+    return SafeText.width(text) <= width ? text : fitting(ValueText(cell: value).text, in: width)
   }
 
   /// `1 commit`, `12 408 commits`; with `plural` for nouns whose plural is irregular.

@@ -179,10 +179,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
 
   /// Restores the record as it was before the difference, if that is a commit's; otherwise its older side.
   private func restore(_ place: RecordPlace, path: String?, in session: inout Session) {
-    guard let old else {
-      session.warn("there is nothing before the first commit")
-      return
-    }
+    guard let old else { return session.warn("there is nothing before the first commit") }
     session.restore(place, path.flatMap { try? DocumentPath(parsing: $0) }, from: old)
   }
 

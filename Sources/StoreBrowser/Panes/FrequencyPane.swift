@@ -3,15 +3,16 @@ import StrataModel
 import StrataTerminal
 
 /// The distinct values of a column with their counts; Enter filters to one.
-struct FrequencyPane: ListPane, KeptPane {
+struct FrequencyPane: ListPane, KeptPane, ReplyPane {
   static let entry = PaneEntry(
     .frequency, name: "Frequency", work: [.frequency], footer: [.down, .open, .copyValue, .help, .close]
   ) { FrequencyPane() }
 
+  static let question = WorkSlot.frequency
+
   private(set) var request: FrequencyRequest?
   private var answer: FrequencyAnswer?
-  private var progress: Progress?
-  private var problem: String?
+  var reading = Reading()
   var list = ListWindow()
 
   mutating func show(_ request: FrequencyRequest, in session: inout Session) {
@@ -24,16 +25,6 @@ struct FrequencyPane: ListPane, KeptPane {
     guard let answer = reply as? FrequencyAnswer, answer.request == request else { return }
     self.answer = answer
   }
-
-  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    if slot == .frequency { self.progress = progress }
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { session.intend(.closeView(id)) }
 
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
   func lineCount(_ session: Session) -> Int { answer?.values.count ?? 0 }
@@ -80,11 +71,11 @@ struct FrequencyPane: ListPane, KeptPane {
       "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
     }
     let footer = [found].compactMap(\.self) + (request?.source.narrowing ?? [])
-    let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
     guard
       grid.begin(
         frame, title: request.map { "\($0.source.datastore) by \($0.path.dropFirst())" } ?? "Frequency",
-        footer: footer.joined(separator: " \(theme.dot) "), problem: problem, note: answer == nil ? read : nil,
+        footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
+        note: answer == nil ? reading.note : nil,
         theme: theme), let answer
     else { return }
     let inside = frame.inside
@@ -120,10 +111,7 @@ extension Browser {
     let path =
       argument.map { (try? fieldPath($0))?.description ?? $0 }
       ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))
-    guard let path else {
-      session.warn("choose a column first")
-      return
-    }
+    guard let path else { return session.warn("choose a column first") }
     open(ViewKind(of: .frequency))
     let request = FrequencyRequest(
       source: source, commit: table.commit(session), path: path, ranks: table.foundRanks)

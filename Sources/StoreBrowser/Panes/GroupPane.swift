@@ -4,7 +4,7 @@ import StrataExpressions
 import StrataTerminal
 
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
-struct GroupPane: ListPane, KeptPane {
+struct GroupPane: ListPane, KeptPane, ReplyPane {
   static let entry = PaneEntry(
     .group, name: "Groups", work: [.group],
     footer: [.down, .open, .group, .sort, .sortReverse, .export, .copyValue, .help, .close],
@@ -20,12 +20,13 @@ struct GroupPane: ListPane, KeptPane {
     ]
   ) { GroupPane() }
 
+  static let question = WorkSlot.group
+
   private(set) var request: GroupRequest?
   private(set) var reply: GroupRequest.Reply?
   /// The fields that figures can be of, in the order in which they are stepped through.
   private var fields: [DocumentPath] = []
-  private var progress: Progress?
-  private var problem: String?
+  var reading = Reading()
   private var column = 0
   private var sorted: (column: Int, isDescending: Bool) = (0, false)
   var list = ListWindow()
@@ -39,18 +40,6 @@ struct GroupPane: ListPane, KeptPane {
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
     if let answer = answer as? GroupRequest.Reply, answer.request == request { reply = answer }
-  }
-
-  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    if slot == .group { self.progress = progress }
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == .group { problem = error.description } else { session.complain(error) }
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    if slot == .group { session.intend(.closeView(id)) }
   }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
@@ -125,12 +114,12 @@ struct GroupPane: ListPane, KeptPane {
     let theme = session.theme
     let found = reply.map { [NumberFormat.counted($0.groups.count, "group"), $0.plan] } ?? []
     let footer = [figures].compactMap(\.self) + (request?.source.narrowing ?? []) + found
-    let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
     guard
       grid.begin(
         frame, title: request.map { "\($0.source.datastore) by \($0.keys[0].shortText)" } ?? "Groups",
         footer: footer.joined(separator: " \(theme.dot) "),
-        problem: problem, note: reply == nil ? read : reply?.groups.isEmpty == true ? "no record is shown" : nil,
+        problem: reading.problem,
+        note: reply == nil ? reading.note : reply?.groups.isEmpty == true ? "no record is shown" : nil,
         theme: theme), let reply
     else { return }
     let columns = layout(reply, width: frame.columns - 2, rows: visibleRows(frame), theme)
@@ -144,17 +133,12 @@ struct GroupPane: ListPane, KeptPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       for (place, value) in zip(columns, reply.groups[line].cells) {
         let shown = ValueText(cell: value)
-        let text = shown.kind == .number ? fitted(value, place.width) : shown.text
+        let text = shown.kind == .number ? NumberFormat.exact(value, in: place.width) : shown.text
         grid.write(
           text, at: rect.at(2 + place.left), width: place.width, style: theme.style(shown.cellRole),
           alignment: place.left > 0 || shown.isTrailing ? .trailing : .leading)
       }
     }
-  }
-
-  private func fitted(_ value: Document, _ width: Int) -> String {
-    let text = Self.text(value)
-    return SafeText.width(text) <= width ? text : NumberFormat.fitting(ValueText(cell: value).text, in: width)
   }
 
   private static func text(_ value: Document) -> String { NumberFormat.exact(value) }

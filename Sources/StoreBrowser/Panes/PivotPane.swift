@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The rows of the table counted by two fields: a line for each value of one, a column for each value of the other; Enter shows the
 /// records of a cell.
-struct PivotPane: ListPane, KeptPane {
+struct PivotPane: ListPane, KeptPane, ReplyPane {
   static let entry = PaneEntry(
     .pivot, name: "Pivot", work: [.pivot],
     footer: [.down, .right, .open, .pivot, .search, .export, .copyValue, .help, .close],
@@ -20,6 +20,8 @@ struct PivotPane: ListPane, KeptPane {
     ]
   ) { PivotPane() }
 
+  static let question = WorkSlot.pivot
+
   private(set) var request: GroupRequest?
   private(set) var groups: [RecordGroup]?
   /// The values that give the lines and the columns, in their order.
@@ -28,8 +30,7 @@ struct PivotPane: ListPane, KeptPane {
   private var cells: [[Document]: RecordGroup] = [:]
   private var figures: [String] = []
   private(set) var figure = 0
-  private var progress: Progress?
-  private var problem: String?
+  var reading = Reading()
   private(set) var column = 0
   var list = ListWindow()
 
@@ -53,16 +54,6 @@ struct PivotPane: ListPane, KeptPane {
     groups.sort(by: key, isDescending: false)
     return groups.map { $0.keys[key] }.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
   }
-
-  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    self.progress = progress
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { session.intend(.closeView(id)) }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { rows.count }
@@ -110,34 +101,27 @@ struct PivotPane: ListPane, KeptPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     let names = request.map { $0.keys.map(\.shortText).joined(separator: " × ") } ?? ""
-    let read = progress.map { "\(NumberFormat.count($0.done)) records read" } ?? "reading…"
     let size = "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
     let footer = groups.map { _ in [figures[figure]] + (request?.source.narrowing ?? []) + [size] } ?? []
     guard
       grid.begin(
         frame, title: "\(request?.source.datastore ?? "Pivot") by \(names)",
-        footer: footer.joined(separator: " \(theme.dot) "), problem: problem,
-        note: groups == nil ? read : rows.isEmpty ? "no record is shown" : nil,
+        footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
+        note: groups == nil ? reading.note : rows.isEmpty ? "no record is shown" : nil,
         theme: theme)
     else { return }
     let texts = rows.map { NumberFormat.exact($0) }
     let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
     let titles = columns.map { NumberFormat.exact($0) }
     let slots = TableGeometry.slots(of: widths(titles, frame), around: column, width: frame.columns - left)
-    for slot in slots {
-      var style = theme.style(.header)
-      if slot.column == column { style = style.with(.underline) }
-      grid.write(
-        titles[slot.column], at: frame.inside.at(left + slot.x), width: slot.width, style: style, alignment: .trailing)
-    }
+    grid.titles(titles, slots, selected: column, from: frame.inside.at(left), isTrailing: true, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       grid.write(texts[line], at: rect.at(2), width: left - 4, style: theme.style(.key))
       for slot in slots {
         guard let value = value(line, slot.column) else { continue }
-        let text = NumberFormat.exact(value)
         grid.write(
-          SafeText.width(text) <= slot.width ? text : NumberFormat.fitting(ValueText(cell: value).text, in: slot.width),
-          at: rect.at(left + slot.x), width: slot.width, alignment: .trailing)
+          NumberFormat.exact(value, in: slot.width), at: rect.at(left + slot.x), width: slot.width, alignment: .trailing
+        )
         if line == list.selection, slot.column == column {
           grid.restyle(Rect(column: rect.left + left + slot.x, row: rect.top, columns: slot.width, rows: 1)) {
             $0.attributes.formUnion([.bold, .underline])

@@ -5,10 +5,10 @@ import StrataTerminal
 extension PlotPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
     guard
       grid.begin(
-        frame, title: title, footer: footer, problem: problem, note: reply == nil ? read : nil, theme: theme),
+        frame, title: title, footer: footer, problem: reading.problem,
+        note: reply == nil ? reading.note : nil, theme: theme),
       let reply
     else { return }
     let inside = frame.inside

@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// Two fields of the table's rows as a chart of dots, with a third by colour and mark. A cross-hair names the nearest record; a rectangle
 /// becomes a filter.
-struct PlotPane: KeptPane {
+struct PlotPane: KeptPane, ReplyPane {
   static let entry = PaneEntry(
     .plot, name: "Plot", work: [.plot, .plotPoint],
     footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],
@@ -19,12 +19,13 @@ struct PlotPane: KeptPane {
     ]
   ) { PlotPane() }
 
+  static let question = WorkSlot.plot
+
   /// The request of the plot; the frame gives its room.
   var subject: PlotRequest?
   private var pending: PlotRequest?
   private(set) var reply: PlotReply?
-  var problem: String?
-  var progress: Progress?
+  var reading = Reading()
   /// The cross-hair and the first corner of the rectangle, in the values of the axes.
   private(set) var cross: (x: Double, y: Double)?
   private(set) var corner: (x: Double, y: Double)?
@@ -39,7 +40,7 @@ struct PlotPane: KeptPane {
   // MARK: Work
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    guard var request = subject, frame.rows > 3, frame.columns > 20, problem == nil else { return }
+    guard var request = subject, frame.rows > 3, frame.columns > 20, reading.problem == nil else { return }
     let form = session.dotForm
     let room = Self.room(frame)
     request.columns = room.columns * form.dotsAcross
@@ -84,18 +85,6 @@ struct PlotPane: KeptPane {
     } else if let found = reply as? PlotPoint?, found?.rank == wantedPoint {
       point = found
     }
-  }
-
-  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    if slot == .plot { self.progress = progress }
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == .plot { problem = error.description }
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    if slot == .plot { session.intend(.closeView(id)) }
   }
 
   // MARK: Keys

@@ -4,7 +4,7 @@ import StrataExpressions
 import StrataTerminal
 
 /// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.
-struct TransposePane: ListPane, KeptPane, Equatable {
+struct TransposePane: ListPane, KeptPane, ReplyPane, Equatable {
   static let entry = PaneEntry(
     .transpose, name: "Side by side", work: [.transpose],
     footer: [.down, .right, .transpose, .open, .copyValue, .copyPath, .help, .close],
@@ -19,10 +19,12 @@ struct TransposePane: ListPane, KeptPane, Equatable {
     ]
   ) { TransposePane() }
 
+  static let question = WorkSlot.transpose
+
   private(set) var request: TransposeRequest?
   private(set) var reply: TransposeRequest.Reply?
   private(set) var showsDifferences = false
-  private var problem: String?
+  var reading = Reading()
   private var column = 0
   var list = ListWindow()
 
@@ -37,14 +39,6 @@ struct TransposePane: ListPane, KeptPane, Equatable {
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
     if let answer = answer as? TransposeRequest.Reply, answer.request == request { reply = answer }
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    session.intend(.closeView(id))
   }
 
   /// The lines that are shown.
@@ -119,20 +113,14 @@ struct TransposePane: ListPane, KeptPane, Equatable {
     guard
       grid.begin(
         frame, title: "Side by side  \(request?.source.datastore ?? "")", footer: footer,
-        problem: problem,
-        note: reply == nil ? "reading…" : lines.isEmpty ? "no field differs" : nil, theme: theme),
+        problem: reading.problem,
+        note: reply == nil ? reading.note : lines.isEmpty ? "no field differs" : nil, theme: theme),
       let reply
     else { return }
     let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
     let slots = slots(reply, lines, width: frame.columns - names - 4)
     let left = 4 + names
-    for slot in slots {
-      var style = theme.style(.header)
-      if slot.column == column { style = style.with(.underline) }
-      grid.write(
-        reply.titles[slot.column], at: frame.inside.at(left + slot.x), width: slot.width,
-        style: style)
-    }
+    grid.titles(reply.titles, slots, selected: column, from: frame.inside.at(left), isTrailing: false, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let line = lines[line]
       if line.differs {

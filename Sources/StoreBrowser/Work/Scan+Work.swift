@@ -11,9 +11,7 @@ package struct SearchRequest: Question, Hashable {
   /// The column to search; nil for all fields.
   var column: TableColumn.Source?
   package var isBackward: Bool
-  /// Ranks to look at, in this order, beyond the bounds where a filter made a list; nil is the whole range.
-  package var ranks: [Int]?
-  package var bounds: Range<Int>
+  package var rows: RowRanks
   /// The position to begin after.
   package var position: Int
   /// A new search may stay where it is.
@@ -23,10 +21,10 @@ package struct SearchRequest: Question, Hashable {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     let search = try RecordSearch(text, in: column, of: source)
-    if ranks == nil, let position = try context.seek(self, in: index) {
+    if rows.isRun, let position = try context.seek(self, in: index) {
       return try context.answer(self, search, at: position, wasSeek: true, rowsRead: 1, in: datastore, index)
     }
-    let count = ranks?.count ?? bounds.count
+    let count = rows.count
     var (read, size) = (0, WorkContext.chunk)
     let step = isBackward ? -1 : 1
     var position = includesPosition ? self.position : self.position + step
@@ -155,12 +153,13 @@ extension WorkContext {
     let literal = isText ? KeyValue.string(prefix) : try? index.value(parsing: prefix)
     guard let value = literal else { return nil }
     let rank = try index.rank(of: .before(value))
-    guard request.bounds.contains(rank), let entry = try index.entries(at: rank..<rank + 1).first else { return nil }
+    guard let position = request.rows.position(of: rank), let entry = try index.entries(at: rank..<rank + 1).first
+    else { return nil }
     switch entry.value {
     case .string(let text) where isText: guard text.hasPrefix(prefix), request.text.occurs(in: text) else { return nil }
     default: guard entry.value == value else { return nil }
     }
-    return rank - request.bounds.lowerBound
+    return position
   }
 
   /// How many rows are looked at between two looks at the cancellation, once a search goes on.
@@ -172,7 +171,7 @@ extension WorkContext {
     in datastore: any ReadableDatastore, _ index: any ReadableIndex
   ) throws(ModelError) -> SearchAnswer {
     var answer = SearchAnswer(request: request, position: position, wasSeek: wasSeek, rowsRead: rowsRead)
-    guard let row = try entries(at: [request.rank(at: position)], of: index).first,
+    guard let row = try entries(at: [request.rows[position]], of: index).first,
       let record = try datastore.record(row.entry.identifier), let document = try? record.document()
     else { return answer }
     let fields = DerivedFields(request.source, at: request.commit, in: self)
@@ -185,7 +184,7 @@ extension WorkContext {
     of search: RecordSearch, for request: SearchRequest, at positions: Range<Int>, in datastore: any ReadableDatastore,
     _ index: any ReadableIndex
   ) throws(ModelError) -> [Int] {
-    let isPrimary = request.source.index == nil && request.ranks == nil && !(datastore is ReadableRest)
+    let isPrimary = request.source.index == nil && request.rows.isRun && !(datastore is ReadableRest)
     let parts = try positions.concurrently(size: 1_024) { positions throws(ModelError) -> [Int] in
       var found: [Int] = []
       var tape = JSONTape()
@@ -195,7 +194,7 @@ extension WorkContext {
         return search.place(in: try fields.adding(to: document)) != nil
       }
       if isPrimary {
-        let ends = [request.rank(at: positions.lowerBound), request.rank(at: positions.upperBound - 1)]
+        let ends = [request.rows[positions.lowerBound], request.rows[positions.upperBound - 1]]
         var rank = min(ends[0], ends[1])
         var records = try datastore.records(at: rank..<max(ends[0], ends[1]) + 1)
         while try records.next() {
@@ -211,7 +210,7 @@ extension WorkContext {
         return request.source.isDescending ? found.reversed() : found
       }
       let keySource: TableColumn.Source = request.source.index == nil ? .identifier : .key
-      for (offset, row) in try entries(at: positions.map { request.rank(at: $0) }, of: index).enumerated() {
+      for (offset, row) in try entries(at: Array(request.rows[positions]), of: index).enumerated() {
         var isHit = search.occurs(in: row.entry.value, of: keySource)
         if search.column == .identifier, keySource == .key {
           isHit = search.occurs(in: row.entry.identifier.value, of: .identifier)
@@ -329,7 +328,7 @@ extension WorkContext {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
     let search = try RecordSearch(request.text, in: request.column, of: request.source)
-    let total = request.ranks?.count ?? request.bounds.count
+    let total = request.rows.count
     var positions: [Int] = []
     var count = 0
     for start in stride(from: 0, to: total, by: Self.longestSearch) {
@@ -340,12 +339,5 @@ extension WorkContext {
       positions += hits.prefix(limit - positions.count)
     }
     return (positions, count)
-  }
-}
-
-extension SearchRequest {
-  fileprivate func rank(at position: Int) -> Int {
-    if let ranks { return ranks[position] }
-    return source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
   }
 }

@@ -28,9 +28,7 @@ package struct TableRequest: Question, Hashable {
     let selected = max(0, min(position, bounds.count - 1))
     let first = max(0, min(selected - screen, bounds.count - 3 * screen))
     let last = min(bounds.count, first + 3 * screen)
-    let ranks = (first..<max(first, last)).map {
-      source.isDescending ? bounds.upperBound - 1 - $0 : bounds.lowerBound + $0
-    }
+    let ranks = Array(RowRanks(run: bounds, isDescending: source.isDescending)[first..<max(first, last)])
     let rows = try context.rows(
       RowsRequest(
         source: source, commit: commit, first: first, ranks: ranks, naming: naming),

@@ -190,10 +190,7 @@ struct RemotesPane: ListPane, KeptPane {
 
   private mutating func add(_ text: String, in session: inout Session) {
     let words = text.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
-    guard words.count == 2 else {
-      session.warn("a remote is a name and a location: laptop ../laptop.strata")
-      return
-    }
+    guard words.count == 2 else { return session.warn("a remote is a name and a location: laptop ../laptop.strata") }
     session.start(.remotes, RemoteChange.add(name: words[0], location: words[1]))
   }
 

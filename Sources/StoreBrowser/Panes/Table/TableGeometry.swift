@@ -79,10 +79,16 @@ enum TableGeometry {
     return slots
   }
 
-  /// The offset, nearest to the previous one, at which a column is wholly visible.
+  /// The offset, nearest to the previous one, at which a column is wholly visible. Columns come back if there is room for all from them on.
   static func offset(of column: Int, in columns: [TableColumn], frozen: Int, width: Int, from before: Int) -> Int {
-    guard column >= frozen else { return min(before, max(frozen, columns.count - 1)) }
-    var offset = max(frozen, min(before, column))
+    var offset = max(frozen, min(before, columns.count - 1))
+    func room(from first: Int) -> Int {
+      let shown = columns.prefix(frozen) + columns.dropFirst(first)
+      return width - shown.reduce(-2) { $0 + $1.width + 2 }
+    }
+    while offset > frozen, room(from: offset - 1) >= 0 { offset -= 1 }
+    guard column >= frozen else { return offset }
+    offset = min(offset, column)
     while offset < column {
       if let slot = naturalSlots(columns, frozen: frozen, offset: offset, width: width).first(where: {
         $0.column == column

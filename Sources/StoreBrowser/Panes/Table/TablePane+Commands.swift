@@ -142,8 +142,7 @@ extension TablePane {
       return
     }
     guard let text = argument ?? selectedPath(session) else {
-      session.warn("this column has no path to sort by")
-      return
+      return session.warn("this column has no path to sort by")
     }
     do throws(ModelError) {
       order(by: try [SortOrder](parsing: text, isDescending: isDescending), anchor: anchor, in: &session)
@@ -154,10 +153,7 @@ extension TablePane {
   private mutating func sortFurther(by argument: String?, in session: inout Session) {
     let typed = argument.flatMap { try? [SortOrder](parsing: $0, isDescending: false) }
     let selected = selectedPath(session).map { [SortOrder(path: $0, isDescending: false)] }
-    guard let added = typed ?? selected, let source else {
-      session.warn("this column has no path to sort by")
-      return
-    }
+    guard let added = typed ?? selected, let source else { return session.warn("this column has no path to sort by") }
     var sort = source.sort
     if sort.isEmpty, let known = session.current?.index(source.index)?.descriptor.documentPath?.description {
       sort = [SortOrder(path: known, isDescending: source.isDescending)]
@@ -207,14 +203,8 @@ extension TablePane {
 
   private mutating func filterLike(in session: inout Session) {
     guard let row = selectedRow, let path = selectedPath(session) else { return }
-    guard let value = row.cells[path], !value.isCut else {
-      session.warn("this value is too long to filter by")
-      return
-    }
-    guard let literal = value.filterLiteral else {
-      session.warn("a filter cannot be made of this value")
-      return
-    }
+    guard let value = row.cells[path], !value.isCut else { return session.warn("this value is too long to filter by") }
+    guard let literal = value.filterLiteral else { return session.warn("a filter cannot be made of this value") }
     let name = path.hasPrefix(".") ? String(path.dropFirst()) : path
     session.intend(.filter(value.kind == .null ? "\(name) is null" : "\(name) = \(literal)"))
   }
@@ -229,10 +219,7 @@ extension TablePane {
     let key = selected.choiceKey
     switch command {
     case .hideColumn:
-      guard let path = selected.path else {
-        session.warn("the identifier stays in sight")
-        return
-      }
+      guard let path = selected.path else { return session.warn("the identifier stays in sight") }
       choice.hidden.append(path)
     case .unhideColumns: choice.hidden = []
     case .narrowColumn: choice.widths[key] = max(3, selected.width - 2)

@@ -58,6 +58,9 @@ extension TablePane {
     guard source.needsScan, renewal == nil else { return }
     let key = ScanKey(source: source, commit: commit(session))
     guard ranksAreFor != key else { return }
+    // A search in the rows before would only delay these.
+    session.cancel(.search)
+    session.cancel(.matches)
     ranksAreFor = key
     ranks = []
     if wanted != nil {

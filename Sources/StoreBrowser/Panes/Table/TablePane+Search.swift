@@ -45,8 +45,8 @@ extension TablePane {
     _ text: SearchText, from position: Int, in source: RowSource, _ session: Session
   ) -> SearchRequest {
     SearchRequest(
-      source: source, commit: commit(session), text: text, column: searchColumn, isBackward: false, ranks: ranks,
-      bounds: bounds, position: min(position, max(0, storedCount - 1)), includesPosition: true)
+      source: source, commit: commit(session), text: text, column: searchColumn, isBackward: false,
+      rows: shownRanks, position: min(position, max(0, storedCount - 1)), includesPosition: true)
   }
 
   mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
@@ -148,7 +148,6 @@ extension SearchRequest {
   /// Whether both look for the same text in the same rows.
   fileprivate func finds(theSameAs other: SearchRequest) -> Bool {
     text == other.text && column == other.column && source == other.source && commit == other.commit
-      && bounds == other.bounds
-      && ranks == other.ranks
+      && rows == other.rows
   }
 }
