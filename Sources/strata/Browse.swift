@@ -1,4 +1,5 @@
 import StrataCurses
+import StrataExchange
 import StrataModel
 import StoreBrowser
 import StrataTerminal
@@ -18,7 +19,7 @@ extension Program {
     return try await show(path, configuration, arguments) { [configuration] progress in
       if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
-      if !arguments.has("--script"), !isServer(path) { recentStores?.note(path) }
+      if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.note(path) }
       return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
     }
   }

@@ -1,5 +1,6 @@
 import StrataAtlas
 import CodableDatastore
+import StrataExchange
 import StrataModel
 import StoreEntities
 import StrataFolders
@@ -11,7 +12,7 @@ import StrataEngine
 #endif
 
 /// Opens the store at a path: one of our stores, a folder of the original library, a file of documents (in memory), or the store on a
-/// server that a URL names.
+/// server or behind ssh that a URL names.
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, not a store, a newer format, damage, no permission.
 /// - Parameters:
@@ -20,6 +21,7 @@ import StrataEngine
 func openStore(
   _ path: String, readOnly: Bool, encoding: TextEncoding? = nil, waits: Bool = true
 ) throws(ModelError) -> any ReadableStore {
+  if RemoteLocation.isSSH(path) { return try openRemote(path, readOnly: readOnly) }
   if isServer(path) { return try openServer(path, readOnly: readOnly, waits: waits) }
   if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
   if isDocumentFile(path) {

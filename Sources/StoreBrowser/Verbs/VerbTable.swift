@@ -10,7 +10,9 @@ extension Verb {
       Without PATH it lists the stores of this directory, those opened lately, and the sample, on a terminal to \
       choose from, with a preview. A PATH that is \
       called like a verb is written ./info. A PATH that is a file of CSV, TSV, JSON or JSON Lines is opened as a store \
-      in memory; the file itself is only written when asked for, and then only what was edited changes in it.
+      in memory; the file itself is only written when asked for, and then only what was edited changes in it. \
+      A PATH ssh://[user@]host[:port]/path, or ssh://host/~/path, is a store on another computer, where strata must be \
+      installed: it is read and edited there, over one line of ssh.
       """)
 
   /// Every verb, in the order of the manual.

@@ -36,6 +36,15 @@ extension LockHold {
   }
 }
 
+extension LockHold {
+  /// The block of a writer that has made a file's data durable up to an end, for a disk that shows the data just so far.
+  package static func block(generation: UInt64, durableEnd: FileOffset) -> [UInt8] {
+    LockHold(
+      processIdentifier: 0, program: "", since: 0, generation: generation, durableEnd: durableEnd, session: 0
+    ).encoded()
+  }
+}
+
 extension [UInt8] {
   /// Changes the durable end in the bytes of a hold: only that changes from sync to sync.
   mutating func moveHold(to durableEnd: FileOffset) {

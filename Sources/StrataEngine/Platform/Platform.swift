@@ -22,6 +22,14 @@ extension DiskError {
   var isUnreadable: Bool { code == EIO }
   /// Whether there is nothing at the path.
   package var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
+  /// Whether the bytes are on another computer that cannot be reached at present.
+  package var isAway: Bool { code == ENOTCONN }
+  /// The failure of a call for bytes on another computer that cannot be reached at present.
+  package static func away(_ path: String) -> DiskError { DiskError(operation: "read", path: path, code: ENOTCONN) }
+  /// The failure of a call on a disk that may only be read.
+  package static func readOnly(_ path: String) -> DiskError { DiskError(operation: "write", path: path, code: EROFS) }
+  /// There is nothing at a path.
+  package static func notFound(_ path: String) -> DiskError { DiskError(operation: "open", path: path, code: ENOENT) }
   /// Whether something exists at the path already.
   var isExisting: Bool { code == EEXIST }
   /// Whether this process lacks the right to do what it tried.
@@ -185,7 +193,7 @@ func rest(nanoseconds: Int64) {
 }
 
 /// Distinguishes the calling thread from all other living threads.
-func threadIdentity() -> UInt {
+package func threadIdentity() -> UInt {
   #if canImport(Darwin)
     UInt(bitPattern: pthread_self())
   #else
@@ -196,7 +204,7 @@ func threadIdentity() -> UInt {
 /// Yields the processor to any other thread that can run.
 package func letOthersRun() { sched_yield() }
 
-func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
+package func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
   final class Body: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }

@@ -87,18 +87,18 @@ final class TolerantFile: ReadOnlyFile {
 }
 
 /// A file that is only read, by calls. It is never locked.
-protocol ReadOnlyFile: DiskFile {}
+package protocol ReadOnlyFile: DiskFile {}
 
 extension ReadOnlyFile {
   private var refusal: DiskError { DiskError(operation: "pwrite", path: "", code: readOnlyCode) }
 
-  func reopened() throws(DiskError) -> (any DiskFile)? { nil }
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
-  func isLockedElsewhere() throws(DiskError) -> Bool { false }
-  func tryLock() throws(DiskError) -> Bool { false }
-  func unlock() throws(DiskError) {}
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { throw refusal }
-  func zero(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
-  func writeBack(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
-  func sync() throws(DiskError) { throw refusal }
+  package func reopened() throws(DiskError) -> (any DiskFile)? { nil }
+  package func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+  package func isLockedElsewhere() throws(DiskError) -> Bool { false }
+  package func tryLock() throws(DiskError) -> Bool { false }
+  package func unlock() throws(DiskError) {}
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { throw refusal }
+  package func zero(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
+  package func writeBack(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
+  package func sync() throws(DiskError) { throw refusal }
 }

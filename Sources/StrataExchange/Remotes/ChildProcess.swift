@@ -56,6 +56,30 @@ final class ChildProcess {
     isInputOpen = false
   }
 
+  /// Asks it to end, so that whoever reads its output sees the end.
+  func end() {
+    closeInput()
+    if !hasEnded { kill(process, SIGTERM) }
+  }
+
+  /// Why it went away, by its exit status and its words.
+  func reason(asksNobody: Bool) -> String {
+    closeInput()
+    let status = wait()
+    let words = words
+    // The exit statuses of a shell that finds no such program, and of ssh's own errors.
+    switch status {
+    case 127:
+      return "there is no strata on the other side's PATH. Copy this program there, for example: "
+        + "scp \"$(command -v strata)\" HOST:/usr/local/bin/"
+    case 255 where asksNobody:
+      return
+        "\(words). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal"
+    case 255: return "\(words.isEmpty ? "ssh failed" : words); “ssh HOST” in a shell must work first"
+    default: return words.isEmpty ? "it went away without a word (status \(status))" : words
+    }
+  }
+
   /// Waits for its end and returns its exit status.
   ///
   /// - Parameter steps: A program that does not end gets these signals in turn, and after each has the given seconds.
@@ -81,7 +105,8 @@ final class ChildProcess {
     let size = lseek(errors, 0, SEEK_END)
     let count = pread(errors, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
     let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    return text.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
+    return text.split(whereSeparator: \.isNewline).suffix(4)
+      .map { $0.hasPrefix("strata: ") ? $0.dropFirst(8) : $0 }.joined(separator: "; ")
   }
 }
 

@@ -6,7 +6,7 @@
 
 /// Writes lines to a pipe, in blocks. A reader that has gone, or reads nothing for `patience`, is an error.
 package final class LineWriter {
-  private let descriptor: Int32
+  let descriptor: Int32
   private let name: String
   private let patience: Int32
   private var waiting: [UInt8] = []

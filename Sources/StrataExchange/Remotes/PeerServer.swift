@@ -12,6 +12,7 @@ import StrataEngine
 /// | `{"pins":true}` | `{"pins":{"NAME":"identity",…}}` |
 /// | `{"haves":true}` | `{"haves":["identity digest",…]}` |
 /// | `{"receive":true}`, a stream, `{"done":true}` | `{"received":n}` |
+/// | `{"browse":1}` | from then on `BrowsingServer` answers |
 /// | `{"propose":"identity"}` | `{"serve":1,…,"moved":true}`, or `false` if head has commits that the proposed one lacks |
 ///
 /// If a request fails, the reply is `{"error":"…"}`, with `"missing":"identity"` if a commit's parent is missing. It ends with its input.
@@ -19,6 +20,8 @@ package struct PeerServer {
   private let store: OwnStore
   private let peer: StorePeer
   private let isReadOnly: Bool
+  /// After how many pages of a file a browser forgets what it has read.
+  var mostPages = SentUnits.usualPages
 
   private static let mostHaves = 10_000
   private static let mostPins = 1_000
@@ -62,6 +65,9 @@ package struct PeerServer {
           }
           let isMoved = try peer.propose(head)
           try say(greeting() + [.init("moved", .bool(isMoved))])
+        case "browse":
+          return try BrowsingServer(store, isReadOnly: isReadOnly, output: writer.descriptor, mostPages: mostPages)
+            .serve(reader)
         default: throw ExchangeError.peer(name: "strata serve", reason: "“\(line.kind)” is no request")
         }
       } catch {
@@ -80,6 +86,7 @@ package struct PeerServer {
       .init("serve", .number(NumberText(1))), .init("store", .string(store.identity)),
       .init("head", try peer.heads().first.map { .string($0.text) } ?? .null),
       .init("check", try peer.headCheck().map { .string($0) } ?? .null),
+      .init("browse", .number(NumberText(BrowsingServer.version))),
     ]
   }
 

@@ -184,14 +184,5 @@ package final class PipePeer: Peer {
   private func wrong(_ reason: String) -> ExchangeError { .peer(name: name, reason: reason) }
 
   /// The error of a peer that has gone, with the reason that it wrote.
-  private func gone() -> ExchangeError {
-    child.closeInput()
-    let status = child.wait()
-    let words = child.words
-    let reason = words.isEmpty ? "it went away without a word (status \(status))" : words
-    // The exit status of ssh's own errors.
-    guard !mayAsk, status == 255 else { return wrong(reason) }
-    return wrong(
-      "\(reason). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal")
-  }
+  private func gone() -> ExchangeError { wrong(child.reason(asksNobody: !mayAsk)) }
 }

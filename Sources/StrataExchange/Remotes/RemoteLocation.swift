@@ -42,6 +42,20 @@ package enum RemoteLocation: Hashable, Sendable {
     self = .path(text)
   }
 
+  /// Whether a text is meant as the URL of a store behind ssh.
+  package static func isSSH(_ text: String) -> Bool { text.hasPrefix("ssh://") }
+
+  /// The location in one way of writing, for messages and for what is kept beside it.
+  package var text: String {
+    switch self {
+    case .path(let path): path
+    case .ssh(let user, let host, let port, let path):
+      "ssh://\(user.map { "\($0)@" } ?? "")\(host)\(port.map { ":\($0)" } ?? "")\(path.hasPrefix("/") ? "" : "/")\(path)"
+    case .folder(let path): "folder:\(path)"
+    case .server(let url): url
+    }
+  }
+
   /// Whether a text is meant as the URL of a store on a server.
   package static func isServer(_ text: String) -> Bool {
     ["postgres://", "postgresql://"].contains { text.hasPrefix($0) }

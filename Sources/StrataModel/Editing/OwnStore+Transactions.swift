@@ -14,6 +14,7 @@ extension OwnStore {
     let written = try onStorage { () throws(StorageError) in
       try engine.write(info) { transaction throws(ModelError) in
         base = transaction.base.number
+        guard try letter?.note(in: transaction) ?? true else { return }
         try body(transaction)
       }
     }

@@ -12,9 +12,17 @@ extension ModelError {
       self = .noSuchCommit(
         "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
     case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
+    case .io(let error) where error.isAway: self = .away(error.path)
     case .server(.unreachable, _): self = .storage(error.description, kind: .unreachable)
     default: self = .storage(error.description, kind: .failed)
     }
+  }
+}
+
+extension ModelError {
+  /// A store on another computer that cannot be reached at present.
+  package static func away(_ path: String) -> ModelError {
+    .storage("\(path) cannot be reached at present", kind: .unreachable)
   }
 }
 

@@ -24,6 +24,11 @@ final class RuleCache: Sendable {
     if let earlier, earlier.commit == commit, earlier.indexes == datastore.descriptor.indexes {
       return earlier.outcomes
     }
+    if let distant = datastore.view.store.distant {
+      let outcomes = try distant.rules(of: datastore.descriptor, at: commit)
+      remember(outcomes, of: datastore)
+      return outcomes
+    }
     let carried = try earlier.map { earlier throws(ModelError) in
       earlier.indexes == datastore.descriptor.indexes
         ? try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes) : [:]
@@ -46,6 +51,7 @@ final class RuleCache: Sendable {
       earlier.indexes == datastore.descriptor.indexes
     else { return [:] }
     if earlier.commit == datastore.view.commit { return earlier.outcomes }
+    if datastore.view.store.distant != nil { return [:] }
     return try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes)
   }
 

@@ -14,18 +14,26 @@ struct OwnPrimaryIndex: ReadableIndex {
   var count: Int { get throws(ModelError) { try datastore.tree.entryCount() } }
 
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
-    try datastore.tree.keys(at: ranks).map { key in
+    datastore.view.store.foresee(.entries(ranks, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
+    return try datastore.tree.keys(at: ranks).map { key in
       let key = datastore.descriptor.storedKey(key.array)
       return IndexEntry(value: key.value, identifier: key)
     }
   }
 
+  private var treeName: TreeName { .records(of: datastore.descriptor.key) }
+
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
-    try datastore.tree.rank(of: bound, encoding: datastore.descriptor.identifierEncoding, isLast: true)
+    datastore.view.foresee(bound, datastore.descriptor.identifierEncoding, in: treeName)
+    defer { datastore.view.store.foreseen() }
+    return try datastore.tree.rank(of: bound, encoding: datastore.descriptor.identifierEncoding, isLast: true)
   }
 
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
     let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder ?? .bytes
+    datastore.view.store.foresee(.key(identifier.bytes, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
     return try datastore.tree.rank(ofKey: identifier.bytes) { try order.place(of: identifier.bytes) }
   }
 
@@ -40,13 +48,15 @@ struct OwnIndex: ReadableIndex {
   let descriptor: IndexDescriptor
 
   /// Returns nil if the store has a descriptor but no tree, which only damage can cause.
-  func tree() throws(ModelError) -> Tree? {
-    try datastore.view.tree(.index(descriptor.name, of: datastore.descriptor.key))
-  }
+  func tree() throws(ModelError) -> Tree? { try datastore.view.tree(treeName) }
+
+  private var treeName: TreeName { .index(descriptor.name, of: datastore.descriptor.key) }
 
   var count: Int { get throws(ModelError) { try tree()?.entryCount() ?? 0 } }
 
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
+    datastore.view.store.foresee(.entries(ranks, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
     guard let tree = try tree() else { return [] }
     var entries: [IndexEntry] = []
     for key in try tree.keys(at: ranks) {
@@ -68,13 +78,17 @@ struct OwnIndex: ReadableIndex {
   }
 
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
-    try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: false) ?? 0
+    datastore.view.foresee(bound, descriptor.encoding, in: treeName)
+    defer { datastore.view.store.foreseen() }
+    return try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: false) ?? 0
   }
 
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
     guard let tree = try tree() else { return nil }
     if let value {
       let key = EntryKey.make(value: try descriptor.encoding.encode(value), identifier: identifier.bytes)
+      datastore.view.store.foresee(.key(key, in: treeName, at: datastore.view.commit))
+      defer { datastore.view.store.foreseen() }
       return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) }
     }
     return try tree.firstEntry { key in
@@ -83,8 +97,10 @@ struct OwnIndex: ReadableIndex {
   }
 
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
-    guard let tree = try tree() else { return false }
     let key = EntryKey.make(value: encodedValue, identifier: identifier.bytes)
+    datastore.view.store.foresee(.key(key, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
+    guard let tree = try tree() else { return false }
     if tree.order == .bytes { return try onStorage { () throws(StorageError) in try tree.payload(.bytes(key)) != nil } }
     return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) } != nil
   }

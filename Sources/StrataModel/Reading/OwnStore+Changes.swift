@@ -3,6 +3,8 @@ import StrataEngine
 
 extension OwnStore {
   package func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader {
+    foresee(.changes(from: nil, to: commit))
+    defer { foreseen() }
     let record = try commitRecord(commit)
     let view = try ownView(at: commit)
     let parent = try record.parents.first.map { number throws(ModelError) in
@@ -17,7 +19,9 @@ extension OwnStore {
   }
 
   package func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader {
-    try DifferenceReader(from: ownView(at: old), to: ownView(at: new))
+    foresee(.changes(from: old, to: new))
+    defer { foreseen() }
+    return try DifferenceReader(from: ownView(at: old), to: ownView(at: new))
   }
 }
 
@@ -35,6 +39,7 @@ private final class FrameChanges: ChangeReader {
   /// A frame with more changes is not sorted in memory: comparing the trees gives them in order.
   private static let sortLimit: UInt64 = 100_000
 
+  private let view: OwnView
   private let datastores: [UInt32: OwnDatastore]
   private let remaining: Mutex<ArraySlice<Change>>
 
@@ -55,6 +60,7 @@ private final class FrameChanges: ChangeReader {
       let keys = try Set(view.datastoreKeys)
       for key in try parent.datastoreKeys where !keys.contains(key) { return nil }
     }
+    self.view = view
     self.datastores = datastores
     remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
   }
@@ -65,6 +71,8 @@ private final class FrameChanges: ChangeReader {
       remaining = remaining.dropFirst(limit)
       return part
     }
+    view.store.foresee(.changes(from: nil, to: view.commit))
+    defer { view.store.foreseen() }
     var changes: [RecordChange] = []
     for change in part {
       if let datastore = datastores[change.tree] { changes.append(try recordChange(change, in: datastore)) }
@@ -143,7 +151,9 @@ final class DifferenceReader: ChangeReader {
   }
 
   func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
-    try state.withLock { state throws(ModelError) in
+    new.store.foresee(.changes(from: old?.commit, to: new.commit))
+    defer { new.store.foreseen() }
+    return try state.withLock { state throws(ModelError) in
       var changes: [RecordChange] = []
       while changes.count < limit {
         if state.current == nil {

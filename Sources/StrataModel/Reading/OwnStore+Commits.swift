@@ -1,7 +1,11 @@
 import StrataEngine
 
 extension OwnStore {
-  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try described(commitRecord(number)) }
+  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit {
+    foresee(.commits(from: [number], limit: 1, folded: false))
+    defer { foreseen() }
+    return try described(commitRecord(number))
+  }
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
     try commitPage(from: [newest], limit: limit, folded: folded).commits
@@ -11,6 +15,8 @@ extension OwnStore {
   package func commitPage(
     from newest: [CommitNumber], limit: Int, folded: Bool
   ) throws(ModelError) -> CommitPage {
+    foresee(.commits(from: newest, limit: limit, folded: folded))
+    defer { foreseen() }
     var page = CommitPage()
     var open = Set(newest.filter { $0.rawValue > 0 })
     while page.commits.count < limit, let number = open.max() {
@@ -30,7 +36,9 @@ extension OwnStore {
 
   package var pins: [Pin] {
     get throws(ModelError) {
-      try onStorage { () throws(StorageError) in try engine.names }
+      foresee(.outline(CommitNumber(engine.head.commit.number)))
+      defer { foreseen() }
+      return try onStorage { () throws(StorageError) in try engine.names }
         // Names that an exchange keeps for the next merge, or the next fetch, are not pins of a user.
         .filter { $0.key != "head" && !($0.key.hasPrefix("remotes/") && $0.key.hasSuffix("/common")) }
         .filter { !UnfinishedFetch.isName($0.key) }
@@ -40,6 +48,8 @@ extension OwnStore {
   }
 
   package func resolve(_ name: String) throws(ModelError) -> CommitNumber {
+    foresee(.name(name))
+    defer { foreseen() }
     let pins = try pins
     let head = CommitNumber(engine.head.commit.number)
     switch try CommitName(parsing: name, pins: pins.map(\.name)) {
@@ -104,7 +114,9 @@ extension OwnStore {
   }
 
   func commitRecord(_ number: CommitNumber) throws(ModelError) -> CommitRecord {
-    try onStorage { () throws(StorageError) in try engine.commit(number.rawValue) }
+    foresee(.commits(from: [number], limit: 1, folded: false))
+    defer { foreseen() }
+    return try onStorage { () throws(StorageError) in try engine.commit(number.rawValue) }
   }
 }
 

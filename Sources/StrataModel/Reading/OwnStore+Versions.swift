@@ -4,6 +4,8 @@ extension OwnStore {
   package func versions(
     of key: StoredKey, in datastore: String, from newest: CommitNumber, limit: Int
   ) throws(ModelError) -> [RecordVersion] {
+    foresee(.versions(of: key.bytes, in: datastore, from: newest, limit: limit))
+    defer { foreseen() }
     let view = try ownView(at: newest)
     let datastore = try view.requiredDatastore(datastore)
     var versions: [RecordVersion] = []

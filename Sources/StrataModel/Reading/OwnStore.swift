@@ -24,7 +24,7 @@ package final class OwnStore: EditableStore {
   /// Whether the store is in memory: it ends with the last reference.
   package let isInMemory: Bool
   let descriptors = DescriptorCache()
-  let proofs = RuleCache()
+  let proofs: RuleCache
   let restoredCounts = RestoredCounts()
   /// The entries that the last build of an index worked out, if it failed.
   let keptFill = Mutex<KeptFill?>(nil)
@@ -32,6 +32,10 @@ package final class OwnStore: EditableStore {
   let knownLetters = Mutex<[LetterNotice]>([])
   /// The disk that the store and its inbox lie on.
   let disk: any Disk
+  /// The other side of a line, if the store's bytes are there.
+  let distant: (any DistantStore)?
+  /// The name under which the edits of this value are made at most once; see `noting`.
+  let letter: NotedLetter?
 
   /// Takes an engine's store that is open already, as the typed library does.
   ///
@@ -42,8 +46,12 @@ package final class OwnStore: EditableStore {
   ///   - formats: the app's own types, if it has them.
   package init(
     _ engine: any Engine, path: String, access: StoreAccess = .readWrite, program: String = "", keepsLock: Bool = false,
-    isInMemory: Bool = false, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk()
+    isInMemory: Bool = false, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk(),
+    distant: (any DistantStore)? = nil
   ) {
+    self.distant = distant
+    letter = nil
+    proofs = RuleCache()
     self.engine = engine
     self.path = path
     self.access = access
@@ -52,6 +60,14 @@ package final class OwnStore: EditableStore {
     self.isInMemory = isInMemory
     self.disk = disk
     self.formats = Dictionary(formats.map { ($0.datastore, $0) }) { first, _ in first }
+  }
+
+  /// The same store for one edit, which notes a name in its commit; see `noting`.
+  init(_ store: OwnStore, noting letter: LetterName) {
+    self.letter = NotedLetter(letter)
+    (engine, path, access, program) = (store.engine, store.path, store.access, store.program)
+    (keepsLock, isInMemory, disk, formats) = (store.keepsLock, store.isInMemory, store.disk, store.formats)
+    (distant, proofs) = (store.distant, store.proofs)
   }
 
   package func releaseMemory() { engine.releaseMemory() }
@@ -148,7 +164,9 @@ package final class OwnStore: EditableStore {
   func view(_ view: View) -> OwnView { OwnView(store: self, view: view) }
 
   func ownView(at commit: CommitNumber) throws(ModelError) -> OwnView {
-    view(try onStorage { () throws(StorageError) in try engine.view(at: commit.rawValue) })
+    foresee(.commits(from: [commit], limit: 1, folded: false))
+    defer { foreseen() }
+    return view(try onStorage { () throws(StorageError) in try engine.view(at: commit.rawValue) })
   }
 
   private static func hexadecimal(_ number: UInt64) -> String {

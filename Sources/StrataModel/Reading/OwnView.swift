@@ -24,7 +24,9 @@ struct OwnView: ReadableView {
   /// In the order of the keys.
   var datastoreKeys: [String] {
     get throws(ModelError) {
-      try onStorage { () throws(StorageError) in try view.trees(prefix: TreeName.records(of: "").bytes) }
+      store.foresee(.outline(commit))
+      defer { store.foreseen() }
+      return try onStorage { () throws(StorageError) in try view.trees(prefix: TreeName.records(of: "").bytes) }
         .compactMap(\.datastoreKey)
     }
   }
@@ -32,6 +34,8 @@ struct OwnView: ReadableView {
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { try ownDatastore(key) }
 
   func ownDatastore(_ key: String) throws(ModelError) -> OwnDatastore? {
+    store.foresee(.outline(commit))
+    defer { store.foreseen() }
     guard let tree = try tree(.records(of: key)) else { return nil }
     return OwnDatastore(view: self, descriptor: try store.descriptors.descriptor(tree.attributes.array), tree: tree)
   }

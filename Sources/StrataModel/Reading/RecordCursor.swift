@@ -108,6 +108,8 @@ struct OwnRecordCursor: RecordCursor {
     guard rank < ranks.upperBound else { return false }
     let isFirst = passed == nil
     passed = rank
+    foresee(from: rank)
+    defer { datastore.view.store.foreseen() }
     try onStorage { () throws(StorageError) in
       if isFirst { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
     }
@@ -127,7 +129,14 @@ struct OwnRecordCursor: RecordCursor {
     try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
   }
 
+  private func foresee(from rank: Int) {
+    datastore.view.store.foresee(
+      .entries(rank..<ranks.upperBound, in: .records(of: datastore.descriptor.key), at: datastore.view.commit))
+  }
+
   func rawRecord() throws(ModelError) -> RawRecord? {
+    if let passed { foresee(from: passed) }
+    defer { if passed != nil { datastore.view.store.foreseen() } }
     guard let reference = cursor.currentPayload?.record else { return nil }
     let bytes = try onStorage { () throws(StorageError) in try datastore.tree.value(of: reference) }
     return try datastore.descriptor.content(bytes)

@@ -77,6 +77,27 @@ struct StagedText {
   }
 }
 
+extension ChangeSet {
+  /// The changes as lines of text, for another computer.
+  package func text(titled title: String) -> [UInt8] {
+    StagedText(path: "").bytes(of: StagedChanges(base: base, steps: [StagedStep(title: title, edits: changes)]))
+  }
+
+  /// Reads the lines that `text(titled:)` has made, for a view that gives the types of identifiers. Returns the changes and their title.
+  package static func read(
+    _ text: [UInt8], for view: any ReadableView
+  ) throws(ModelError) -> (changes: ChangeSet, title: String) {
+    let known = Dictionary(try view.datastores.map { ($0.descriptor.key, $0.descriptor) }) { first, _ in first }
+    let staged = try StagedText(path: "the line").changes(of: text) { datastore, identifier in
+      known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
+    }
+    guard let step = staged.steps.first, staged.steps.count == 1 else {
+      throw .refused(reason: "the changes that came are not those of one commit")
+    }
+    return (ChangeSet(base: staged.base, changes: step.edits), step.title)
+  }
+}
+
 /// Reads a file line by line, each as one JSON object.
 private struct LineReader {
   let path: String

@@ -1,3 +1,4 @@
+import StrataExchange
 import StrataModel
 import StrataDocuments
 #if canImport(FoundationEssentials)
@@ -23,12 +24,13 @@ func isServer(_ text: String) -> Bool {
   #endif
 }
 
-/// A path or URL for messages, without its password.
+/// A path or URL for messages, without its password and in one way of writing.
 func shownLocation(_ text: String) -> String {
+  if RemoteLocation.isSSH(text) { return (try? remoteLocation(text).text) ?? text }
   #if PostgreSQL
-    isServer(text) ? (try? ServerURL(parsing: text).description) ?? "postgres://…" : text
+    return isServer(text) ? (try? ServerURL(parsing: text).description) ?? "postgres://…" : text
   #else
-    isServer(text) ? "postgres://…" : text
+    return isServer(text) ? "postgres://…" : text
   #endif
 }
 

@@ -20,6 +20,7 @@ struct VerbRun {
   /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
   nonisolated(nonsending) func run() async throws -> Int32 {
     try requireFileWhereNeeded()
+    try requireFileHere()
     let status: Int32
     switch arguments.verb.name {
     case "info": status = try info()

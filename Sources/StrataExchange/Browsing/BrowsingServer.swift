@@ -1,0 +1,139 @@
+import StrataDocuments
+import StrataEngine
+import StrataLocks
+import StrataModel
+
+/// Serves a store to a browser on another computer, after the request `{"browse":1}`, until the input ends.
+///
+/// | request | reply |
+/// |---|---|
+/// | (nothing) | `{"state":GENERATION,"file":…,"end":…,…,"bytes":…}` at the beginning and after each change |
+/// | `{"get":OFFSET,"count":…,"ahead":…,"file":…,"budget":…}`, with a reading | `{"bytes":RUNS}` with what the reading takes |
+/// | `{"rules":"DATASTORE","at":COMMIT}` | `{"rules":{…}}` |
+/// | an edit (`BrowsedEdit`) | `{"commit":NUMBER}`, or `{"refused":…}` |
+///
+/// A reading names rows, a record, commits or changes (`ForeseenReading`): this side reads them, too, and sends the bytes that it took and
+/// had not sent before. So the browser reads the same with one round trip. If a request fails, the reply is `{"error":"…"}`.
+final class BrowsingServer: Sendable {
+  static let version: UInt64 = 1
+  private static let mostAtOnce: UInt64 = 1 << 20
+  /// The bytes of the outline that go with a new state, because each browser reads it.
+  private static let outlineBudget: UInt64 = 64 << 10
+
+  fileprivate struct Told {
+    var recorded: RecordedStore
+    var state: BrowsedState?
+    var writer: LineWriter
+  }
+
+  private let store: OwnStore
+  private let file: FileStore
+  private let isReadOnly: Bool
+  private let mostPages: Int
+  private let told: Mutex<Told>
+
+  init(_ store: OwnStore, isReadOnly: Bool, output: Int32, mostPages: Int) throws {
+    guard let file = store.engine as? FileStore else {
+      throw ModelError.refused(reason: "only a store in a file is browsed over a line")
+    }
+    self.store = store
+    self.file = file
+    self.isReadOnly = isReadOnly
+    self.mostPages = mostPages
+    let output = LineWriter(descriptor: output, name: "standard output", patience: PeerServer.patience)
+    told = Mutex(Told(recorded: try Self.record(file, mostPages), writer: output))
+  }
+
+  /// A compaction may put other data in place between two looks.
+  private static func record(_ file: FileStore, _ mostPages: Int) throws -> RecordedStore {
+    for _ in 0..<4 {
+      if let recorded = try? RecordedStore(file, mostPages: mostPages) { return recorded }
+      try file.refresh()
+    }
+    return try RecordedStore(file, mostPages: mostPages)
+  }
+
+  func serve(_ reader: LineReader) throws {
+    let watch = try store.follow { [weak self] in try? self?.tell() }
+    defer { withExtendedLifetime(watch) {} }
+    try tell()
+    try say([.init("browsing", .number(NumberText(Self.version))), .init("store", .string(store.identity))])
+    while let bytes = try reader.next() {
+      // What is no request is the rest of one that was cut off with the line.
+      guard let line = StreamLine(bytes) else { return }
+      do {
+        try answer(line)
+      } catch let error as ModelError {
+        try say([.init("error", .string("\(error)"))])
+      } catch let error as StorageError {
+        try say([.init("error", .string("\(ModelError(error))"))])
+      }
+    }
+  }
+
+  private func answer(_ line: StreamLine) throws {
+    switch line.kind {
+    case "get": try send(line)
+    case "rules":
+      try say([.init("rules", store.rules(of: line.text("rules") ?? "", at: CommitNumber(line.number("at") ?? 0)))])
+    default:
+      guard let edit = try BrowsedEdit(line, for: store) else {
+        throw ModelError.refused(reason: "“\(line.kind)” is no request")
+      }
+      if isReadOnly { throw ModelError.readOnly(reason: "it is served for reading only") }
+      let outcome = edit.outcome(in: store)
+      // The browser learns of the new state before it hears that its edit is made.
+      try tell()
+      try say(outcome)
+    }
+  }
+
+  private func say(_ members: [Document.Member]) throws {
+    try told.withLock { told in
+      try told.writer.add(StreamLine.bytes(members))
+      try told.writer.flush()
+    }
+  }
+
+  /// Tells the state of the store if it has changed, with the bytes that it takes to read that.
+  private func tell() throws {
+    try told.withLock { told in
+      _ = try store.refresh()
+      if try !told.recorded.follow(file) {
+        told.recorded = try Self.record(file, mostPages)
+        told.state = nil
+      }
+      let state = BrowsedState(store, told.recorded.settled, isReadOnly: isReadOnly)
+      guard state != told.state else { return }
+      told.state = state
+      told.recorded.read(.outline(store.head.commit), budget: Self.outlineBudget)
+      try told.send(state.members)
+    }
+  }
+
+  private func send(_ line: StreamLine) throws {
+    try told.withLock { told in
+      let settled = told.recorded.settled
+      guard line.number("file") == settled.file.inode, let offset = line.number("get"), offset < settled.end,
+        let count = line.number("count"), count <= Self.mostAtOnce
+      else { throw ModelError.refused(reason: "the data there is another one by now") }
+      told.recorded.add(offset..<offset + count + min(line.number("ahead") ?? 0, Self.mostAtOnce))
+      if let reading = ForeseenReading(line) {
+        told.recorded.read(reading, budget: min(line.number("budget") ?? 0, SentUnits.mostBytes))
+      }
+      try told.send([.init("got", .bool(true))])
+    }
+  }
+}
+
+extension BrowsingServer.Told {
+  /// Sends a line with the bytes that were recorded.
+  fileprivate func send(_ members: [Document.Member]) throws {
+    var members = members
+    let (runs, drops) = try recorded.takeRuns()
+    if drops { members.append(.init("drops", .bool(true))) }
+    let text = Array("\"\(Base64.text(of: runs))\"".utf8)
+    try writer.add(StreamLine.bytes(members, raw: ("bytes", text)))
+    try writer.flush()
+  }
+}

@@ -1,0 +1,81 @@
+import StrataDocuments
+import StrataEngine
+import StrataModel
+
+// A foreseen reading as members of a request: {"read":"entries","tree":"RENpdHk=","at":12,"from":40,"to":80}
+
+extension ForeseenReading {
+  var members: [Document.Member] {
+    func number(_ value: some FixedWidthInteger) -> Document { .number(NumberText(value)) }
+    func kind(_ name: String) -> Document.Member { .init("read", .string(name)) }
+    switch self {
+    case .outline(let commit): return [kind("outline"), .init("at", number(commit.rawValue))]
+    case .commits(let newest, let limit, let folded):
+      return [
+        kind("commits"), .init("open", .string(newest.map { "\($0.rawValue)" }.joined(separator: " "))),
+        .init("limit", number(limit)), .init("folded", .bool(folded)),
+      ]
+    case .name(let name): return [kind("name"), .init("name", .string(name))]
+    case .key(let key, let tree, let commit):
+      return [kind("key"), .init("key", .string(Base64.text(of: key)))] + Self.place(tree, commit)
+    case .entries(let ranks, let tree, let commit):
+      return [kind("entries"), .init("from", number(ranks.lowerBound)), .init("to", number(ranks.upperBound))]
+        + Self.place(tree, commit)
+    case .changes(let old, let new):
+      return [kind("changes"), .init("at", number(new.rawValue))]
+        + (old.map { [.init("from", number($0.rawValue))] } ?? [])
+    case .versions(let key, let datastore, let newest, let limit):
+      return [
+        kind("versions"), .init("key", .string(Base64.text(of: key))), .init("datastore", .string(datastore)),
+        .init("at", number(newest.rawValue)), .init("limit", number(limit)),
+      ]
+    }
+  }
+
+  private static func place(_ tree: TreeName, _ commit: CommitNumber) -> [Document.Member] {
+    [.init("tree", .string(Base64.text(of: tree.bytes))), .init("at", .number(NumberText(commit.rawValue)))]
+  }
+
+  /// Returns nil if a request names no reading.
+  init?(_ line: StreamLine) {
+    func count(_ name: String) -> Int? { line.number(name).map { Int(clamping: $0) } }
+    let commit = line.number("at").map { CommitNumber($0) }
+    let tree = line.base64("tree").map { TreeName($0) }
+    switch (line.text("read"), commit) {
+    case ("outline", let commit?): self = .outline(commit)
+    case ("commits", _):
+      guard let open = line.text("open"), let limit = count("limit") else { return nil }
+      let numbers = open.split(separator: " ").prefix(1_000).compactMap { UInt64($0) }
+      self = .commits(
+        from: numbers.map { CommitNumber($0) }, limit: min(limit, 1_000), folded: line.document("folded") == true)
+    case ("name", _):
+      guard let name = line.text("name") else { return nil }
+      self = .name(name)
+    case ("key", let commit?):
+      guard let key = line.base64("key"), let tree else { return nil }
+      self = .key(key, in: tree, at: commit)
+    case ("entries", let commit?):
+      guard let tree, let from = count("from"), let to = count("to"), from <= to else { return nil }
+      self = .entries(from..<to, in: tree, at: commit)
+    case ("changes", let commit?): self = .changes(from: line.number("from").map { CommitNumber($0) }, to: commit)
+    case ("versions", let commit?):
+      guard let key = line.base64("key"), let datastore = line.text("datastore"), let limit = count("limit") else {
+        return nil
+      }
+      self = .versions(of: key, in: datastore, from: commit, limit: min(limit, 1_000))
+    default: return nil
+    }
+  }
+
+  /// Whether it is of more rows than a screen has.
+  var isLong: Bool { if case .entries(let ranks, _, _) = self { ranks.count > 1_000 } else { false } }
+
+  /// Whether another reading is likely to go on where this one ended.
+  func leads(to other: ForeseenReading) -> Bool {
+    switch (self, other) {
+    case (.entries(let first, let tree, let commit), .entries(let next, let sameTree, let sameCommit)):
+      tree == sameTree && commit == sameCommit && first.lowerBound < next.lowerBound
+    default: self == other
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import StrataEngine
+import StrataLocks
+import StrataModel
+
+/// A store whose reads are recorded, so that the other side of a line gets the bytes that it will read for the same work.
+///
+/// It keeps nothing in memory that it has read before: a read from memory would not be recorded. One thread at a time reads.
+final class RecordedStore: Sendable {
+  private let bytes: RecordedBytes
+  private let disk: SettledDisk
+  private let engine: FileStore
+  private let path: String
+
+  var settled: SettledEnd { disk.end }
+
+  /// Opens the data as far as an open store knows it.
+  init(_ store: FileStore, mostPages: Int) throws {
+    path = store.path
+    let file = try SystemDisk().open(path + "/data", .read)
+    bytes = RecordedBytes(file, SentUnits(mostPages: mostPages))
+    disk = SettledDisk(path, bytes, try Self.end(of: store, in: file))
+    var options = StoreOptions(isReadOnly: true, readsMapped: false)
+    options.nodeCacheSize = 0
+    engine = try FileStore.open(at: path, options: options, disk: disk)
+    guard engine.identity.generation == disk.end.generation else { throw StorageError.replaced(path: path) }
+  }
+
+  private static func end(of store: FileStore, in file: any DiskFile) throws -> SettledEnd {
+    SettledEnd(
+      file: try file.status.identity, generation: store.identity.generation,
+      end: min(store.dataBytes, try file.status.size))
+  }
+
+  /// Follows an open store. Returns false if it has other data by now, so that it must be recorded anew.
+  func follow(_ store: FileStore) throws -> Bool {
+    guard try SystemDisk().identity(path + "/data") == settled.file else { return false }
+    let end = try Self.end(of: store, in: bytes.file)
+    guard end.generation == settled.generation, end.end >= settled.end else { return false }
+    guard end != settled else { return true }
+    bytes.forgetUnit(at: settled.end)
+    disk.settle(end)
+    try engine.refresh()
+    return true
+  }
+
+  /// Does a reading until its new bytes are more than `budget`. What cannot be read is left to the other side to report.
+  func read(_ reading: ForeseenReading, budget: UInt64) {
+    // A value of its own each time, because it remembers what it has counted.
+    let store = OwnStore(engine, path: path, access: .readOnly(reason: "it is recorded"), disk: disk)
+    try? store.read(reading) { bytes.freshBytes < budget }
+  }
+
+  /// Adds a range to what is sent next, even if it was sent before.
+  func add(_ range: Range<UInt64>) { bytes.add(range.clamped(to: 0..<settled.end)) }
+
+  /// The recorded bytes that the other side does not have, as runs.
+  ///
+  /// - Returns: also whether the other side must first drop all that it has.
+  func takeRuns() throws -> (runs: [UInt8], drops: Bool) { try bytes.takeRuns(before: settled.end) }
+}
+
+/// A file whose reads are noted.
+private final class RecordedBytes: SettledBytes {
+  let file: any DiskFile
+  private let units: Mutex<SentUnits>
+
+  init(_ file: any DiskFile, _ units: SentUnits) {
+    self.file = file
+    self.units = Mutex(units)
+  }
+
+  var freshBytes: UInt64 { units.withLock { $0.freshBytes } }
+
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, of: FileIdentity
+  ) throws(DiskError) -> Int {
+    let count = try file.read(into: buffer, at: offset)
+    units.withLock { $0.mark(offset..<offset + UInt64(count)) }
+    return count
+  }
+
+  func add(_ range: Range<UInt64>) { units.withLock { $0.mark(range, again: true) } }
+  func forgetUnit(at end: UInt64) { units.withLock { $0.forgetUnit(at: end) } }
+
+  func takeRuns(before end: UInt64) throws -> (runs: [UInt8], drops: Bool) {
+    let (ranges, drops) = units.withLock { units in
+      let ranges = units.takeFresh()
+      let drops = units.isFull
+      if drops { units.removeAll() }
+      for range in ranges where drops { units.mark(range) }
+      _ = drops ? units.takeFresh() : []
+      return (ranges, drops)
+    }
+    var runs: [UInt8] = []
+    for range in ranges {
+      let range = range.clamped(to: 0..<end)
+      var part = [UInt8](repeating: 0, count: range.count)
+      let count = try part.withUnsafeMutableBytes { buffer in
+        Result { () throws(DiskError) in try file.read(into: buffer, at: range.lowerBound) }
+      }.get()
+      guard count == part.count else { throw StorageError.damaged(what: "end of the file", offset: FileOffset(end)) }
+      ByteRuns.append(part, at: range.lowerBound, to: &runs)
+    }
+    return (runs, drops)
+  }
+}

@@ -1,0 +1,49 @@
+import StoreBrowser
+import StrataExchange
+import StrataModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Opens the store behind ssh that a URL names: `strata` must be installed on the other side.
+///
+/// It connects before a browser takes the screen, so ssh may ask for a password on the terminal.
+func openRemote(_ text: String, readOnly: Bool) throws(ModelError) -> RemoteStore {
+  let location = try remoteLocation(text)
+  let isWatched = isatty(2) != 0
+  func show(_ text: String) { if isWatched { _ = text.withCString { write(2, $0, strlen($0)) } } }
+  show("connecting to \(location.text)…")
+  defer { show("\r\u{1B}[K") }
+  return try RemoteStore(location, program: environment("STRATA_SSH"), readOnly: readOnly, mayAsk: true)
+}
+
+/// The location that a URL names.
+func remoteLocation(_ text: String) throws(ModelError) -> RemoteLocation {
+  do throws(ExchangeError) {
+    return try RemoteLocation(parsing: text)
+  } catch {
+    throw .invalid(text: text, column: nil, reason: error.description)
+  }
+}
+
+extension VerbRun {
+  private static let verbsOverLine: Set<String> = [
+    "info", "records", "get", "history", "blame", "describe", "diff", "export", "references", "watch", "delete",
+    "undo", "redo", "restore", "pin", "clone",
+  ]
+
+  /// Throws if the store is behind ssh and the verb must run where the store is.
+  func requireFileHere() throws(ModelError) {
+    guard let text = arguments.operand(0), RemoteLocation.isSSH(text) else { return }
+    let verb = arguments.verb.name
+    let needsFile = ["--history", "--interchange", "--entities"].contains { verb == "export" && arguments.has($0) }
+    guard Self.verbsOverLine.contains(verb), !needsFile, verb != "delete" || !arguments.has("--where") else {
+      throw .refused(
+        reason: "\(verb) works on a store that lies on this computer: run it there (ssh HOST strata \(verb) PATH), or "
+          + "strata clone '\(text)' PATH makes a copy here")
+    }
+  }
+}
