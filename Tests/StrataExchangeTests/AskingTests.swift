@@ -17,7 +17,9 @@ struct AskingTests {
     func words(_ path: String, mayAsk: Bool = true, program: String? = nil) -> [String] {
       PipePeer.words(user: "ada", host: "desk", port: 22, path: path, program: program, mayAsk: mayAsk)
     }
-    #expect(words("/home/ada/x y") == ["ssh", "-p", "22", "--", "ada@desk", "strata serve '/home/ada/x y'"])
+    #expect(
+      words("/home/ada/x y")
+        == ["ssh", "-o", "ServerAliveInterval=15", "-p", "22", "--", "ada@desk", "strata serve '/home/ada/x y'"])
     #expect(words("~/x y").last == "strata serve ~/'x y'")
     #expect(words("/~/it's").last == #"strata serve ~/'it'\''s'"#)
     #expect(words("~other/x").last == "strata serve '~other/x'")

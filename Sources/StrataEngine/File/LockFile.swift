@@ -37,7 +37,7 @@ extension LockHold {
 }
 
 extension LockHold {
-  /// The block of a writer that has made a file's data durable up to an end, for a disk that shows the data just so far.
+  /// The block of a writer that has made a file's data durable up to an end, for a disk that shows the data up to there.
   package static func block(generation: UInt64, durableEnd: FileOffset) -> [UInt8] {
     LockHold(
       processIdentifier: 0, program: "", since: 0, generation: generation, durableEnd: durableEnd, session: 0

@@ -27,7 +27,7 @@ struct BrowsedEdit {
   private let letter: LetterName
   private var options = EditOptions()
 
-  /// Returns nil if a line is no edit.
+  /// Returns nil if a line is not an edit.
   init?(_ line: StreamLine, for store: OwnStore) throws {
     guard let letter = line.text("letter").flatMap({ LetterName($0) }) else { return nil }
     self.letter = letter

@@ -91,6 +91,9 @@ final class BrowsingConnection: Sendable {
     }
   }
 
+  /// Why it has ended. Returns nil if it has not.
+  var end: Ended? { waiting.withLock { $0.ended } }
+
   /// Ends the other side, and so the thread that reads.
   func close() { ends.end() }
 

@@ -59,7 +59,7 @@ final class BrowsingServer: Sendable {
     try tell()
     try say([.init("browsing", .number(NumberText(Self.version))), .init("store", .string(store.identity))])
     while let bytes = try reader.next() {
-      // What is no request is the rest of one that was cut off with the line.
+      // A request that was cut off with the line does not parse.
       guard let line = StreamLine(bytes) else { return }
       do {
         try answer(line)

@@ -134,7 +134,7 @@ enum ByteRuns {
     runs += bytes
   }
 
-  /// Passes each run to `body`. Returns false if the bytes are no runs, or one of them is not in a file of that size.
+  /// Passes each run to `body`. Returns false if the bytes are not runs, or one of them is not in a file of that size.
   static func forEach(in runs: [UInt8], before end: UInt64, _ body: (ArraySlice<UInt8>, UInt64) -> Void) -> Bool {
     var rest = runs[...]
     while !rest.isEmpty {

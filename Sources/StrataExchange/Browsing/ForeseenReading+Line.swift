@@ -70,6 +70,14 @@ extension ForeseenReading {
   /// Whether it is of more rows than a screen has.
   var isLong: Bool { if case .entries(let ranks, _, _) = self { ranks.count > 1_000 } else { false } }
 
+  /// Whether a record that is looked up may be one of this page of entries.
+  func hasRecord(of other: ForeseenReading) -> Bool {
+    guard case .entries(_, let tree, let commit) = self, case .key(_, let records, let same) = other else {
+      return false
+    }
+    return commit == same && records.datastoreKey == tree.indexName?.datastore ?? tree.datastoreKey
+  }
+
   /// Whether another reading is likely to go on where this one ended.
   func leads(to other: ForeseenReading) -> Bool {
     switch (self, other) {

@@ -31,7 +31,7 @@ final class RecordedStore: Sendable {
       end: min(store.dataBytes, try file.status.size))
   }
 
-  /// Follows an open store. Returns false if it has other data by now, so that it must be recorded anew.
+  /// Follows an open store. Returns false if it has other data by now, so that it must be recorded again.
   func follow(_ store: FileStore) throws -> Bool {
     guard try SystemDisk().identity(path + "/data") == settled.file else { return false }
     let end = try Self.end(of: store, in: bytes.file)
@@ -43,7 +43,7 @@ final class RecordedStore: Sendable {
     return true
   }
 
-  /// Does a reading until its new bytes are more than `budget`. What cannot be read is left to the other side to report.
+  /// Does a reading until its new bytes are more than `budget`. The other side reports bytes that cannot be read.
   func read(_ reading: ForeseenReading, budget: UInt64) {
     // A value of its own each time, because it remembers what it has counted.
     let store = OwnStore(engine, path: path, access: .readOnly(reason: "it is recorded"), disk: disk)

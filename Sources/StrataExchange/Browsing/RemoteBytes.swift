@@ -19,8 +19,10 @@ final class RemoteBytes: SettledBytes, DistantStore {
     var file = FileIdentity(device: 0, inode: 0)
     var end: UInt64 = 0
     var kept = KeptUnits()
-    /// What threads read at present, by thread.
+    /// The present readings, by thread.
     var intents: [UInt: Intent] = [:]
+    /// The page of entries that a thread read last, if it asked for nothing: the values of its records may be missing all the same.
+    var pages: [UInt: ForeseenReading] = [:]
     /// The readings that asked last, with their budgets, and the ends of the plain reads, with their lengths.
     var asked: [(reading: ForeseenReading, budget: UInt64)] = []
     var runs: [(end: UInt64, length: UInt64)] = []
@@ -35,6 +37,7 @@ final class RemoteBytes: SettledBytes, DistantStore {
   fileprivate static let longestRun: UInt64 = 512 << 10
   private static let mostAtOnce: UInt64 = 1 << 20
   private static let mostTries = 16
+  private static let mostThreads = 64
 
   init(name: String) { self.name = name }
 
@@ -43,7 +46,7 @@ final class RemoteBytes: SettledBytes, DistantStore {
 
   func connect(_ connection: BrowsingConnection?) { state.withLock { $0.connection = connection } }
 
-  // MARK: What comes
+  // MARK: Receiving
 
   /// Takes in the bytes of a line. Returns false if they do not fit the file.
   func take(_ line: StreamLine, of settled: SettledEnd?) -> Bool {
@@ -92,6 +95,10 @@ final class RemoteBytes: SettledBytes, DistantStore {
   func foresee(_ reading: ForeseenReading) {
     let thread = threadIdentity()
     state.withLock { state in
+      if case .entries = reading, !reading.isLong {
+        if state.pages.count > Self.mostThreads { state.pages = [:] }
+        state.pages[thread] = reading
+      }
       guard var intent = state.intents[thread] else {
         state.intents[thread] = Intent(reading: reading)
         return
@@ -133,7 +140,12 @@ extension RemoteBytes.State {
     func member(_ name: String, _ number: UInt64) -> Document.Member { .init(name, .number(NumberText(number))) }
     roundTrips += 1
     var members = [member("get", range.lowerBound), member("count", UInt64(range.count)), member("file", file.inode)]
-    if let intent = intents[thread], !intent.isAsked {
+    if let intent = intents[thread], !intent.isAsked, let page = pages[thread], page.hasRecord(of: intent.reading) {
+      // The next record of a page asks for the records of all.
+      pages[thread] = nil
+      members += page.members + [member("budget", RemoteBytes.firstBudget)]
+    } else if let intent = intents[thread], !intent.isAsked {
+      pages[thread] = nil
       intents[thread]?.isAsked = true
       members += intent.reading.members + [member("budget", budget(for: intent.reading))]
     } else {

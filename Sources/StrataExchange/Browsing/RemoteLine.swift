@@ -65,10 +65,15 @@ final class RemoteLine: Sendable {
       let connection = try BrowsingConnection(
         start(mayAsk), name: name, took: { [weak self] in self?.take($0, from: number) ?? false },
         ended: { [weak self] in self?.ended(number, $0.reason) })
-      let hello = StreamLine.bytes([.init("browse", .number(NumberText(BrowsingServer.version)))])
-      let reply = try connection.ask(hello)
-      if let reason = reply.text("error") { throw BrowsingConnection.Ended(reason: reason) }
-      try admit(connection, reply)
+      do {
+        let hello = StreamLine.bytes([.init("browse", .number(NumberText(BrowsingServer.version)))])
+        try admit(connection, connection.ask(hello))
+      } catch {
+        connection.close()
+        throw error
+      }
+      // It may have ended before it was admitted.
+      if let end = connection.end { ended(number, end.reason) }
     } catch let error as BrowsingConnection.Ended {
       throw .storage("\(name): \(error.reason)", kind: .failed)
     } catch {
@@ -77,6 +82,7 @@ final class RemoteLine: Sendable {
   }
 
   private func admit(_ connection: BrowsingConnection, _ reply: StreamLine) throws {
+    if let reason = reply.text("error") { throw BrowsingConnection.Ended(reason: reason) }
     let isSame = state.withLock { state in
       guard let store = reply.text("store"), state.browsed != nil, state.store ?? store == store, !state.isClosed else {
         return false
@@ -84,10 +90,7 @@ final class RemoteLine: Sendable {
       (state.store, state.connection, state.problem) = (store, connection, nil)
       return true
     }
-    guard isSame else {
-      connection.close()
-      throw BrowsingConnection.Ended(reason: "another store lies there by now")
-    }
+    guard isSame else { throw BrowsingConnection.Ended(reason: "another store lies there by now") }
     bytes.connect(connection)
   }
 

@@ -50,6 +50,8 @@ package final class PipePeer: Peer {
     let quoted = (home > 0 ? "~/" : "") + "'\(rest)'"
     var words = [program ?? "ssh"]
     if !mayAsk, program == nil { words += ["-o", "BatchMode=yes"] }
+    // A network that is cut without notice ends ssh after 45 seconds.
+    if program == nil { words += ["-o", "ServerAliveInterval=15"] }
     if let port { words += ["-p", "\(port)"] }
     return words + ["--", user.map { "\($0)@\(host)" } ?? host, "strata serve \(quoted)"]
   }

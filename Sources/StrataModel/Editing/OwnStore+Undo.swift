@@ -121,12 +121,15 @@ extension OwnStore {
 
   /// Walks back from the head and tracks which commits undo which.
   private func undoState() throws(ModelError) -> (undo: CommitNumber?, redo: CommitNumber?) {
+    let head = CommitNumber(engine.head.commit.number)
+    foresee(.commits(from: [head], limit: Self.redoReach, folded: false))
+    defer { foreseen() }
     var takenBack: Set<CommitNumber> = []
     var undo: CommitNumber?
     var redo: CommitNumber?
     var redoIsOpen = true
     var passed = 0
-    var next: CommitNumber? = CommitNumber(engine.head.commit.number)
+    var next: CommitNumber? = head
     while let number = next, number.rawValue > 0,
       undo == nil || (redo == nil && redoIsOpen && passed < Self.redoReach)
     {

@@ -125,7 +125,7 @@ extension RuleOutcome {
       })
   }
 
-  /// Reads the outcomes for some indexes. Returns nil if they are no outcomes.
+  /// Reads the outcomes for some indexes. Returns nil if the document has other contents.
   package static func outcomes(_ document: Document, for indexes: [IndexDescriptor]) -> [String: RuleOutcome]? {
     var outcomes: [String: RuleOutcome] = [:]
     for index in indexes {

@@ -91,9 +91,20 @@ struct OwnIndex: ReadableIndex {
       defer { datastore.view.store.foreseen() }
       return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) }
     }
+    if datastore.view.store.distant != nil, let value = try valueByRule(of: identifier) {
+      return try rank(of: identifier, value: value)
+    }
     return try tree.firstEntry { key in
       key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) }
     }?.rank
+  }
+
+  /// The first value that a record has by the index's rule, which saves a walk over a line. Returns nil if there is no rule or no record.
+  private func valueByRule(of identifier: StoredKey) throws(ModelError) -> KeyValue? {
+    guard case .proven(let rule)? = try datastore.view.store.proofs.rules(of: datastore)[descriptor.name],
+      let document = try datastore.record(identifier)?.document()
+    else { return nil }
+    return try rule.values(of: document).first
   }
 
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {

@@ -158,6 +158,7 @@ extension TablePane {
         text += (hasBar ? " " + Self.scrollBar(list.selection, of: count, theme: session.theme) : "") + " \(percent)%"
       }
     }
+    if pendingRows != nil, row(at: list.selection) == nil { text += " \(session.theme.dot) reading…" }
     if !marks.isEmpty { text += " \(session.theme.dot) \(marks.count) marked" }
     if let range { text += " \(session.theme.dot) range of \(NumberFormat.count(range.count))" }
     if !changed.isEmpty { text += " \(session.theme.dot) \(changed.count) changed" }
