@@ -276,21 +276,21 @@ extension WorkContext {
     base: any ReadableIndex
   ) throws(ModelError) -> FilterAnswer {
     var run = try query.run(plan, in: datastore) { _ in try goOn() }
-    var ranks: [Int] = []
+    var identifiers: [StoredKey] = []
+    func tell() throws(ModelError) {
+      let ranks = try base.ranks(of: identifiers).compactMap(\.self).filter(request.bounds.contains)
+      report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
+      identifiers.removeAll(keepingCapacity: true)
+    }
     do {
       while let found = try run.next() {
-        guard let rank = try base.rank(of: found.record.identifier, value: nil), request.bounds.contains(rank) else {
-          continue
-        }
-        ranks.append(rank)
-        guard ranks.count == Self.chunk else { continue }
-        report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
-        ranks.removeAll(keepingCapacity: true)
+        identifiers.append(found.record.identifier)
+        if identifiers.count == Self.chunk { try tell() }
       }
+      try tell()
     } catch {
       throw error as? ModelError ?? .refused(reason: "\(error)")
     }
-    report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
   }
 

@@ -16,8 +16,9 @@ extension ForeseenReading {
         .init("limit", number(limit)), .init("folded", .bool(folded)),
       ]
     case .name(let name): return [kind("name"), .init("name", .string(name))]
-    case .key(let key, let tree, let commit):
-      return [kind("key"), .init("key", .string(Base64.text(of: key)))] + Self.place(tree, commit)
+    case .keys(let keys, let tree, let commit):
+      return [kind("keys"), .init("keys", .array(keys.map { .string(Base64.text(of: $0)) }))]
+        + Self.place(tree, commit)
     case .entries(let ranks, let tree, let commit):
       return [kind("entries"), .init("from", number(ranks.lowerBound)), .init("to", number(ranks.upperBound))]
         + Self.place(tree, commit)
@@ -51,9 +52,9 @@ extension ForeseenReading {
     case ("name", _):
       guard let name = line.text("name") else { return nil }
       self = .name(name)
-    case ("key", let commit?):
-      guard let key = line.base64("key"), let tree else { return nil }
-      self = .key(key, in: tree, at: commit)
+    case ("keys", let commit?):
+      guard let texts = line.texts("keys"), let tree else { return nil }
+      self = .keys(texts.compactMap { Base64.bytes(of: $0) }, in: tree, at: commit)
     case ("entries", let commit?):
       guard let tree, let from = count("from"), let to = count("to"), from <= to else { return nil }
       self = .entries(from..<to, in: tree, at: commit)
@@ -72,7 +73,7 @@ extension ForeseenReading {
 
   /// Whether a record that is looked up may be one of this page of entries.
   func hasRecord(of other: ForeseenReading) -> Bool {
-    guard case .entries(_, let tree, let commit) = self, case .key(_, let records, let same) = other else {
+    guard case .entries(_, let tree, let commit) = self, case .keys(_, let records, let same) = other else {
       return false
     }
     return commit == same && records.datastoreKey == tree.indexName?.datastore ?? tree.datastoreKey

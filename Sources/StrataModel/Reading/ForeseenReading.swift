@@ -8,8 +8,8 @@ package enum ForeseenReading: Hashable, Sendable {
   case commits(from: [CommitNumber], limit: Int, folded: Bool)
   /// The commit that a user means by a name.
   case name(String)
-  /// A key of a tree: its entry, its rank and its record.
-  case key([UInt8], in: TreeName, at: CommitNumber)
+  /// Keys of a tree: their entries, ranks and records.
+  case keys([[UInt8]], in: TreeName, at: CommitNumber)
   /// The entries of a range of ranks, with their records.
   case entries(Range<Int>, in: TreeName, at: CommitNumber)
   /// The changes from a commit, or from the parent if that is nil.
@@ -40,7 +40,7 @@ extension OwnStore {
     case .outline(let commit): try readOutline(of: ownView(at: commit))
     case .commits(let newest, let limit, let folded): _ = try commitPage(from: newest, limit: limit, folded: folded)
     case .name(let name): _ = try resolve(name)
-    case .key(let key, let tree, let commit): try read(key, in: tree, of: ownView(at: commit))
+    case .keys(let keys, let tree, let commit): try read(keys, in: tree, of: ownView(at: commit))
     case .entries(let ranks, let tree, let commit): try read(ranks, of: tree, in: ownView(at: commit), while: goesOn)
     case .changes(let old, let new):
       let reader = if let old { try changes(from: old, to: new) } else { try changes(of: new) }
@@ -64,11 +64,13 @@ extension OwnStore {
     }
   }
 
-  private func read(_ key: [UInt8], in name: TreeName, of view: OwnView) throws(ModelError) {
+  private func read(_ keys: [[UInt8]], in name: TreeName, of view: OwnView) throws(ModelError) {
     guard let tree = try view.tree(name), tree.order == .bytes else { return }
     try onStorage { () throws(StorageError) in
-      _ = try tree.rank(of: .bytes(key))
-      if let record = try tree.find(.bytes(key))?.payload.record { _ = try tree.value(of: record) }
+      for key in keys {
+        _ = try tree.rank(of: .bytes(key))
+        try tree.readValue(of: key)
+      }
     }
   }
 
@@ -106,8 +108,8 @@ extension OwnView {
     guard let distant = store.distant else { return }
     switch bound {
     case .before(let value):
-      distant.foresee(.key((try? encoding.bound(before: value)) ?? [], in: tree, at: commit))
-    case .after(let value): distant.foresee(.key((try? encoding.bound(after: value)) ?? [], in: tree, at: commit))
+      distant.foresee(.keys([(try? encoding.bound(before: value)) ?? []], in: tree, at: commit))
+    case .after(let value): distant.foresee(.keys([(try? encoding.bound(after: value)) ?? []], in: tree, at: commit))
     case .start, .end: distant.foresee(.outline(commit))
     }
   }

@@ -56,7 +56,7 @@ struct OwnDatastore: ReadableDatastore {
   func reference(of key: StoredKey) throws(ModelError) -> RecordReference? { try entry(key.bytes)?.payload.record }
 
   func record(_ key: StoredKey) throws(ModelError) -> Record? {
-    view.store.foresee(.key(key.bytes, in: .records(of: descriptor.key), at: view.commit))
+    view.store.foresee(.keys([key.bytes], in: .records(of: descriptor.key), at: view.commit))
     defer { view.store.foreseen() }
     guard let reference = try reference(of: key) else { return nil }
     return try record(key, at: reference)
@@ -80,7 +80,7 @@ struct OwnDatastore: ReadableDatastore {
   }
 
   func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {
-    view.store.foresee(.key(identifier, in: .records(of: descriptor.key), at: view.commit))
+    view.store.foresee(.keys([identifier], in: .records(of: descriptor.key), at: view.commit))
     defer { view.store.foreseen() }
     let order = view.store.formats[descriptor.key]?.recordOrder ?? .bytes
     guard order.treeOrder == tree.order else { return try tree.firstEntry { $0 == identifier }?.entry }

@@ -32,7 +32,7 @@ struct OwnPrimaryIndex: ReadableIndex {
 
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
     let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder ?? .bytes
-    datastore.view.store.foresee(.key(identifier.bytes, in: treeName, at: datastore.view.commit))
+    datastore.view.store.foresee(.keys([identifier.bytes], in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.foreseen() }
     return try datastore.tree.rank(ofKey: identifier.bytes) { try order.place(of: identifier.bytes) }
   }
@@ -87,29 +87,54 @@ struct OwnIndex: ReadableIndex {
     guard let tree = try tree() else { return nil }
     if let value {
       let key = EntryKey.make(value: try descriptor.encoding.encode(value), identifier: identifier.bytes)
-      datastore.view.store.foresee(.key(key, in: treeName, at: datastore.view.commit))
+      datastore.view.store.foresee(.keys([key], in: treeName, at: datastore.view.commit))
       defer { datastore.view.store.foreseen() }
       return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) }
     }
-    if datastore.view.store.distant != nil, let value = try valueByRule(of: identifier) {
-      return try rank(of: identifier, value: value)
-    }
+    if let value = try valueByRule(of: identifier) { return try rank(of: identifier, value: value) }
     return try tree.firstEntry { key in
       key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) }
     }?.rank
   }
 
-  /// The first value that a record has by the index's rule, which saves a walk over a line. Returns nil if there is no rule or no record.
+  /// The value that a record has by the index's rule, which saves a walk over the index. Returns nil if that is not known.
   private func valueByRule(of identifier: StoredKey) throws(ModelError) -> KeyValue? {
-    guard case .proven(let rule)? = try datastore.view.store.proofs.rules(of: datastore)[descriptor.name],
-      let document = try datastore.record(identifier)?.document()
+    guard !descriptor.isStale, !descriptor.kind.hasManyValues, let rule = try rule,
+      let document = try? datastore.record(identifier)?.document()
     else { return nil }
-    return try rule.values(of: document).first
+    return try? rule.values(of: document).first
+  }
+
+  /// The rule, if it is declared. Over a line the other side proves it.
+  private var rule: IndexRule? {
+    get throws(ModelError) {
+      if let rule = descriptor.declaredRule { return rule }
+      guard datastore.view.store.distant != nil else { return nil }
+      guard case .proven(let rule)? = try datastore.view.store.proofs.rules(of: datastore)[descriptor.name] else {
+        return nil
+      }
+      return rule
+    }
+  }
+
+  func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?] {
+    var values: [KeyValue?] = []
+    for identifier in identifiers { values.append(try valueByRule(of: identifier)) }
+    let keys = zip(identifiers, values).compactMap { identifier, value in
+      value.flatMap { try? descriptor.encoding.encode($0) }.map {
+        EntryKey.make(value: $0, identifier: identifier.bytes)
+      }
+    }
+    datastore.view.store.foresee(.keys(keys, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
+    var ranks: [Int?] = []
+    for (identifier, value) in zip(identifiers, values) { ranks.append(try rank(of: identifier, value: value)) }
+    return ranks
   }
 
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
     let key = EntryKey.make(value: encodedValue, identifier: identifier.bytes)
-    datastore.view.store.foresee(.key(key, in: treeName, at: datastore.view.commit))
+    datastore.view.store.foresee(.keys([key], in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.foreseen() }
     guard let tree = try tree() else { return false }
     if tree.order == .bytes { return try onStorage { () throws(StorageError) in try tree.payload(.bytes(key)) != nil } }

@@ -61,6 +61,8 @@ package protocol ReadableIndex: Sendable {
   func rank(of bound: KeyBound) throws(ModelError) -> Int
   /// Returns the rank of a record's entry (the one with `value`, in an index with several per record), or nil.
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
+  /// Returns the ranks of some records' entries, in the order of the records. Over a line this takes one round trip.
+  func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?]
   /// Returns whether a record has an entry with a value, given by its encoded bytes.
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
   /// Returns the same for several entries, in their order. On a server this takes one round trip.
@@ -70,6 +72,12 @@ package protocol ReadableIndex: Sendable {
 }
 
 extension ReadableIndex {
+  package func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?] {
+    var ranks: [Int?] = []
+    for identifier in identifiers { ranks.append(try rank(of: identifier, value: nil)) }
+    return ranks
+  }
+
   package func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
     try rank(of: identifier, value: descriptor.encoding.decode(encodedValue)) != nil
   }
