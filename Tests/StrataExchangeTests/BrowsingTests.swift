@@ -79,6 +79,19 @@ struct BrowsingTests {
       let index = try #require(try store.head.datastore("City")?.indexes.first { $0.descriptor.name == "population" })
       return try index.rank(of: .before(index.value(parsing: "777")))
     }
+    // Rows that a filter has found, far apart, and the ranks of found records.
+    try both { store in
+      let datastore = try #require(try store.head.datastore("City"))
+      let index = try #require(datastore.indexes.first { $0.descriptor.name == "name" })
+      let ranges = stride(from: 5, to: 3_000, by: 90).map { $0..<$0 + 1 }
+      return try index.entries(at: ranges).joined().map { try datastore.record($0.identifier) }
+    }
+    let found = try records(here, 200..<240, by: nil).map { String($0.prefix { $0 != " " }) }
+    try both { store in
+      let datastore = try #require(try store.head.datastore("City"))
+      let index = try #require(datastore.indexes.first { $0.descriptor.name == "population" })
+      return try index.ranks(of: found.map { try datastore.identifier(parsing: $0) })
+    }
     try both { try $0.commitPage(from: [head], limit: 100, folded: true) }
     try both { try $0.commit(CommitNumber(55)) }
     try both { store in

@@ -144,24 +144,36 @@ extension WorkContext {
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
   }
 
+  /// The range of some adjacent ranks, ascending or descending.
+  private func extent(of run: ArraySlice<Int>) -> Range<Int> {
+    guard let first = run.first, let last = run.last else { return 0..<0 }
+    return min(first, last)..<max(first, last) + 1
+  }
+
   /// Returns the entries at ranks in any order; runs of adjacent ranks are read together.
   func entries(at ranks: [Int], of index: any ReadableIndex) throws(ModelError) -> [(rank: Int, entry: IndexEntry)] {
+    // A piece at a time, so that a run of a million can be cancelled.
+    var runs: [Range<Int>] = []
     var result: [(rank: Int, entry: IndexEntry)] = []
     result.reserveCapacity(ranks.count)
     var start = 0
+    func take() throws(ModelError) {
+      try goOn()
+      for (run, entries) in zip(runs, try index.entries(at: runs.map { extent(of: ranks[$0]) })) {
+        let lowest = extent(of: ranks[run]).lowerBound
+        for rank in ranks[run] where rank - lowest < entries.count { result.append((rank, entries[rank - lowest])) }
+      }
+      runs.removeAll(keepingCapacity: true)
+    }
     while start < ranks.count {
       var end = start + 1
       let step = end < ranks.count && ranks[end] < ranks[start] ? -1 : 1
-      // A piece at a time, so that a run of a million can be cancelled.
-      try goOn()
       while end < ranks.count, end - start < 1_024, ranks[end] == ranks[end - 1] + step { end += 1 }
-      let run = ranks[start..<end]
-      if let lowest = run.min(), let highest = run.max() {
-        let entries = try index.entries(at: lowest..<highest + 1)
-        for rank in run where rank - lowest < entries.count { result.append((rank, entries[rank - lowest])) }
-      }
+      runs.append(start..<end)
+      if runs.count == 256 || end - start == 1_024 { try take() }
       start = end
     }
+    try take()
     return result
   }
 

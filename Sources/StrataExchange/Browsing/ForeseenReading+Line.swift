@@ -19,9 +19,9 @@ extension ForeseenReading {
     case .keys(let keys, let tree, let commit):
       return [kind("keys"), .init("keys", .array(keys.map { .string(Base64.text(of: $0)) }))]
         + Self.place(tree, commit)
-    case .entries(let ranks, let tree, let commit):
-      return [kind("entries"), .init("from", number(ranks.lowerBound)), .init("to", number(ranks.upperBound))]
-        + Self.place(tree, commit)
+    case .entries(let ranges, let tree, let commit):
+      let texts = ranges.map { "\($0.lowerBound)-\($0.upperBound)" }
+      return [kind("entries"), .init("ranks", .array(texts.map { .string($0) }))] + Self.place(tree, commit)
     case .changes(let old, let new):
       return [kind("changes"), .init("at", number(new.rawValue))]
         + (old.map { [.init("from", number($0.rawValue))] } ?? [])
@@ -56,8 +56,12 @@ extension ForeseenReading {
       guard let texts = line.texts("keys"), let tree else { return nil }
       self = .keys(texts.compactMap { Base64.bytes(of: $0) }, in: tree, at: commit)
     case ("entries", let commit?):
-      guard let tree, let from = count("from"), let to = count("to"), from <= to else { return nil }
-      self = .entries(from..<to, in: tree, at: commit)
+      guard let tree, let texts = line.texts("ranks") else { return nil }
+      let ranges = texts.compactMap { text in
+        let ends = text.split(separator: "-").compactMap { Int($0) }
+        return ends.count == 2 && ends[0] <= ends[1] ? ends[0]..<ends[1] : nil
+      }
+      self = .entries(ranges, in: tree, at: commit)
     case ("changes", let commit?): self = .changes(from: line.number("from").map { CommitNumber($0) }, to: commit)
     case ("versions", let commit?):
       guard let key = line.base64("key"), let datastore = line.text("datastore"), let limit = count("limit") else {
@@ -69,7 +73,7 @@ extension ForeseenReading {
   }
 
   /// Whether it is of more rows than a screen has.
-  var isLong: Bool { if case .entries(let ranks, _, _) = self { ranks.count > 1_000 } else { false } }
+  var isLong: Bool { if case .entries(let ranks, _, _) = self { ranks.reduce(0) { $0 + $1.count } > 1_000 } else { false } }
 
   /// Whether a record that is looked up may be one of this page of entries.
   func hasRecord(of other: ForeseenReading) -> Bool {
@@ -83,7 +87,8 @@ extension ForeseenReading {
   func leads(to other: ForeseenReading) -> Bool {
     switch (self, other) {
     case (.entries(let first, let tree, let commit), .entries(let next, let sameTree, let sameCommit)):
-      tree == sameTree && commit == sameCommit && first.lowerBound < next.lowerBound
+      tree == sameTree && commit == sameCommit
+        && first.lexicographicallyPrecedes(next) { $0.lowerBound < $1.lowerBound }
     default: self == other
     }
   }

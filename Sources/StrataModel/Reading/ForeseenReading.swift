@@ -10,8 +10,8 @@ package enum ForeseenReading: Hashable, Sendable {
   case name(String)
   /// Keys of a tree: their entries, ranks and records.
   case keys([[UInt8]], in: TreeName, at: CommitNumber)
-  /// The entries of a range of ranks, with their records.
-  case entries(Range<Int>, in: TreeName, at: CommitNumber)
+  /// The entries of some ranges of ranks, with their records.
+  case entries([Range<Int>], in: TreeName, at: CommitNumber)
   /// The changes from a commit, or from the parent if that is nil.
   case changes(from: CommitNumber?, to: CommitNumber)
   case versions(of: [UInt8], in: String, from: CommitNumber, limit: Int)
@@ -75,22 +75,25 @@ extension OwnStore {
   }
 
   private func read(
-    _ ranks: Range<Int>, of name: TreeName, in view: OwnView, while goesOn: () -> Bool
+    _ ranks: [Range<Int>], of name: TreeName, in view: OwnView, while goesOn: () -> Bool
   ) throws(ModelError) {
     guard let tree = try view.tree(name) else { return }
     let records = try name.indexName.flatMap { place throws(ModelError) in try view.tree(.records(of: place.datastore))
     }
     try onStorage { () throws(StorageError) in
-      var (cursor, rank) = (tree.cursor(), max(0, ranks.lowerBound))
-      try cursor.seek(rank: UInt64(rank))
-      while rank < ranks.upperBound, goesOn(), let entry = cursor.current {
-        if let (_, key) = name.recordOfEntry(entry.key.array) {
-          if let records, records.order == .bytes { try records.readValue(of: key) }
-        } else if let record = entry.payload.record {
-          _ = try tree.value(of: record)
+      var cursor = tree.cursor()
+      for range in ranks {
+        var rank = max(0, range.lowerBound)
+        try cursor.seek(rank: UInt64(rank))
+        while rank < range.upperBound, goesOn(), let entry = cursor.current {
+          if let (_, key) = name.recordOfEntry(entry.key.array) {
+            if let records, records.order == .bytes { try records.readValue(of: key) }
+          } else if let record = entry.payload.record {
+            _ = try tree.value(of: record)
+          }
+          rank += 1
+          try cursor.next()
         }
-        rank += 1
-        try cursor.next()
       }
     }
   }

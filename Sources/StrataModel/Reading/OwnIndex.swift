@@ -14,7 +14,7 @@ struct OwnPrimaryIndex: ReadableIndex {
   var count: Int { get throws(ModelError) { try datastore.tree.entryCount() } }
 
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
-    datastore.view.store.foresee(.entries(ranks, in: treeName, at: datastore.view.commit))
+    datastore.view.store.foresee(.entries([ranks], in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.foreseen() }
     return try datastore.tree.keys(at: ranks).map { key in
       let key = datastore.descriptor.storedKey(key.array)
@@ -23,6 +23,12 @@ struct OwnPrimaryIndex: ReadableIndex {
   }
 
   private var treeName: TreeName { .records(of: datastore.descriptor.key) }
+
+  func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
+    datastore.view.store.foresee(.entries(ranges, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
+    return try entriesEach(at: ranges)
+  }
 
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
     datastore.view.foresee(bound, datastore.descriptor.identifierEncoding, in: treeName)
@@ -55,7 +61,7 @@ struct OwnIndex: ReadableIndex {
   var count: Int { get throws(ModelError) { try tree()?.entryCount() ?? 0 } }
 
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
-    datastore.view.store.foresee(.entries(ranks, in: treeName, at: datastore.view.commit))
+    datastore.view.store.foresee(.entries([ranks], in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.foreseen() }
     guard let tree = try tree() else { return [] }
     var entries: [IndexEntry] = []
@@ -68,6 +74,12 @@ struct OwnIndex: ReadableIndex {
           value: descriptor.shownValue(value), identifier: datastore.descriptor.storedKey(identifier)))
     }
     return entries
+  }
+
+  func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
+    datastore.view.store.foresee(.entries(ranges, in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.foreseen() }
+    return try entriesEach(at: ranges)
   }
 
   /// Returns the entry of a key whose identifier is at a range.

@@ -57,6 +57,8 @@ package protocol ReadableIndex: Sendable {
   var count: Int { get throws(ModelError) }
   /// Returns the entries of a range of ranks in ascending order; ranks beyond the end are left out.
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry]
+  /// Returns the same for several ranges, in their order. Over a line this takes one round trip.
+  func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]]
   /// Returns the number of entries before a bound; two calls give the exact number of entries in a range without reading any.
   func rank(of bound: KeyBound) throws(ModelError) -> Int
   /// Returns the rank of a record's entry (the one with `value`, in an index with several per record), or nil.
@@ -72,6 +74,15 @@ package protocol ReadableIndex: Sendable {
 }
 
 extension ReadableIndex {
+  package func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] { try entriesEach(at: ranges) }
+
+  /// Reads one range after the other.
+  func entriesEach(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
+    var found: [[IndexEntry]] = []
+    for range in ranges { found.append(try entries(at: range)) }
+    return found
+  }
+
   package func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?] {
     var ranks: [Int?] = []
     for identifier in identifiers { ranks.append(try rank(of: identifier, value: nil)) }

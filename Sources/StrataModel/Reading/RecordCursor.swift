@@ -131,7 +131,7 @@ struct OwnRecordCursor: RecordCursor {
 
   private func foresee(from rank: Int) {
     datastore.view.store.foresee(
-      .entries(rank..<ranks.upperBound, in: .records(of: datastore.descriptor.key), at: datastore.view.commit))
+      .entries([rank..<ranks.upperBound], in: .records(of: datastore.descriptor.key), at: datastore.view.commit))
   }
 
   func rawRecord() throws(ModelError) -> RawRecord? {
