@@ -7,6 +7,7 @@ import PackageDescription
 //   StrataDocuments ← StrataExpressions ←     ↑  ← StrataExchange ← CodableDatastore
 //          StrataTerminal ← StoreBrowser (its embedding also → StrataCurses)
 //    CStrataCurses ← StrataCurses ← strata → everything
+//   StrataSystem and StrataFoundation are the C library and Foundation: every module may import them, but StrataEngine no Foundation.
 //    CStrataLibPQ ← StrataPostgres → StrataEngine;  PostgresPersistence → StrataPostgres, CodableDatastore, StrataExchange
 //
 // The names of targets are global among packages. All but the libraries that an app imports have a prefix, so that an app can have a
@@ -53,29 +54,37 @@ let package = Package(
     .target(name: "CStrataBlock"),
     .target(name: "CStrataLibPQ"),
     .target(name: "StrataLocks", swiftSettings: everyTarget),
+    .target(name: "StrataSystem", swiftSettings: everyTarget),
+    .target(name: "StrataFoundation", swiftSettings: everyTarget),
     .target(
-      name: "StrataEngine", dependencies: ["StrataLocks", "CStrataHash", "CStrataBlock"], exclude: ["FORMAT.md"],
+      name: "StrataEngine", dependencies: ["StrataSystem", "StrataLocks", "CStrataHash", "CStrataBlock"],
+      exclude: ["FORMAT.md"],
       swiftSettings: everyTarget),
     .target(
-      name: "StrataPostgres", dependencies: ["StrataLocks", "StrataEngine", "CStrataLibPQ"], exclude: ["INTERFACE.md"],
+      name: "StrataPostgres", dependencies: ["StrataSystem", "StrataLocks", "StrataEngine", "CStrataLibPQ"],
+      exclude: ["INTERFACE.md"],
       swiftSettings: everyTarget),
     // The typed library on a server: the one product that needs libpq, and nothing where the trait is off.
     .target(
       name: "PostgresPersistence",
       dependencies: [
-        "CodableDatastore", "StrataModel", "StrataDocuments", "StrataExchange", "StrataEngine",
+        "StrataFoundation", "CodableDatastore", "StrataModel", "StrataDocuments", "StrataExchange", "StrataEngine",
         postgresStore,
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(name: "StrataDocuments", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
-    .target(name: "StrataExpressions", dependencies: ["StrataDocuments"], swiftSettings: everyTarget),
+    .target(name: "StrataExpressions", dependencies: ["StrataSystem", "StrataDocuments"], swiftSettings: everyTarget),
     .target(
-      name: "StrataModel", dependencies: ["StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions"],
+      name: "StrataModel",
+      dependencies: [
+        "StrataSystem", "StrataFoundation", "StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions",
+      ],
       swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore",
       dependencies: [
-        "StrataLocks", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions", "StrataFolders",
+        "StrataSystem", "StrataFoundation", "StrataLocks", "StrataModel", "StrataDocuments", "StrataExchange",
+        "StrataExpressions", "StrataFolders",
         "StrataEngine",
       ],
       swiftSettings: everyTarget + [
@@ -83,13 +92,16 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
     .target(
-      name: "StrataExchange", dependencies: ["StrataLocks", "StrataModel", "StrataDocuments", "StrataEngine"],
+      name: "StrataExchange",
+      dependencies: ["StrataSystem", "StrataLocks", "StrataModel", "StrataDocuments", "StrataEngine"],
       swiftSettings: everyTarget),
     .target(
-      name: "StrataFolders", dependencies: ["StrataLocks", "StrataModel", "StrataDocuments"], swiftSettings: everyTarget
+      name: "StrataFolders",
+      dependencies: ["StrataSystem", "StrataFoundation", "StrataLocks", "StrataModel", "StrataDocuments"],
+      swiftSettings: everyTarget
     ),
     .target(
-      name: "StrataTerminal", dependencies: ["StrataLocks"], exclude: ["Text/make-width-table.py"],
+      name: "StrataTerminal", dependencies: ["StrataSystem", "StrataLocks"], exclude: ["Text/make-width-table.py"],
       swiftSettings: everyTarget),
     .target(
       name: "CStrataCurses",
@@ -98,7 +110,8 @@ let package = Package(
         .linkedLibrary("ncurses", .when(platforms: [.macOS])),
       ]),
     .target(
-      name: "StrataCurses", dependencies: ["StrataTerminal", "CStrataCurses"], swiftSettings: everyTarget),
+      name: "StrataCurses", dependencies: ["StrataSystem", "StrataTerminal", "CStrataCurses"],
+      swiftSettings: everyTarget),
     .target(
       name: "StoreBrowser",
       dependencies: [
@@ -107,10 +120,11 @@ let package = Package(
       ],
       swiftSettings: everyTarget),
     .target(
-      name: "StoreEntities", dependencies: ["CodableDatastore", "StrataDocuments"],
+      name: "StoreEntities", dependencies: ["StrataFoundation", "CodableDatastore", "StrataDocuments"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(
-      name: "StrataAtlas", dependencies: ["CodableDatastore", "StoreEntities"], exclude: ["Resources"],
+      name: "StrataAtlas", dependencies: ["StrataSystem", "StrataFoundation", "CodableDatastore", "StoreEntities"],
+      exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",

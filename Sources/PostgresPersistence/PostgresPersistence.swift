@@ -1,13 +1,9 @@
 #if PostgreSQL && canImport(StrataPostgres)
   public import CodableDatastore
-  import StrataModel
-  #if canImport(FoundationEssentials)
-    import FoundationEssentials
-  #else
-    import Foundation
-  #endif
-  import StrataPostgres
   import StrataEngine
+  import StrataFoundation
+  import StrataModel
+  import StrataPostgres
 
   /// A store on PostgreSQL, or on a distributed engine that speaks its protocol: many machines read and write it.
   ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The reason that something cannot be done with entities.
 public enum EntityError: LocalizedError, Hashable, Sendable {

@@ -1,9 +1,5 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// A city of more than 500 inhabitants, as GeoNames lists it.
 public struct City: Codable, Hashable, Identifiable, Sendable {

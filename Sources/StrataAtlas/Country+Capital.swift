@@ -1,9 +1,5 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 extension Country {
   /// The city named by ``capital``: a city of this country with that name, or else with that alternate name; the largest of several.

@@ -1,9 +1,5 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// A country or territory, as GeoNames lists it.
 public struct Country: Codable, Hashable, Identifiable, Sendable {

@@ -1,10 +1,6 @@
 public import CodableDatastore
 public import StoreEntities
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The countries of the sample as records without a type: countries, their capitals, continents and currencies, which refer to each other.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The place of the sample's files beside an installed or a freshly built program.
 public enum AtlasResources {

@@ -1,9 +1,5 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The sample data and the writing of it as a store with a history.
 public struct Sample: Sendable {

@@ -1,11 +1,6 @@
 import CStrataCurses
+import StrataSystem
 package import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// A whole session of a program: on the terminal of this process, or from a script without one.
 package struct TerminalSession: Sendable {

@@ -1,10 +1,5 @@
 package import StrataDocuments
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The clock on the wall, by the process's time zone (`TZ`).
 ///

@@ -6,9 +6,8 @@ import Testing
 struct PlatformTests {
   /// The modules that an app links.
   private static let library = [
-    "StrataLocks", "CStrataHash", "CStrataBlock", "StrataEngine", "StrataDocuments", "StrataExpressions", "StrataModel",
-    "StrataFolders",
-    "CodableDatastore", "StrataExchange", "StoreEntities",
+    "StrataLocks", "StrataSystem", "StrataFoundation", "CStrataHash", "CStrataBlock", "StrataEngine", "StrataDocuments",
+    "StrataExpressions", "StrataModel", "StrataFolders", "CodableDatastore", "StrataExchange", "StoreEntities",
   ]
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -47,7 +46,16 @@ struct PlatformTests {
           ], "\(source.name):\(place + 1)")
       }
     }
-    #expect(imports > 20)
+    #expect(imports > 0)
+  }
+
+  @Test("the library imports Foundation in one place", arguments: library)
+  func oneFoundation(_ module: String) throws {
+    for source in try sources(in: "Sources/\(module)") where module != "StrataFoundation" {
+      for (place, line) in source.lines.enumerated() {
+        #expect(line.firstMatch(of: /\bimport Foundation(Essentials)?$/) == nil, "\(source.name):\(place + 1)")
+      }
+    }
   }
 
   @Test("what lives elsewhere on Apple's platforms is named in one place")

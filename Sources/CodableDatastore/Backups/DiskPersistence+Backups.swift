@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 import StrataEngine
+public import StrataFoundation
 
 extension DiskPersistence {
   /// Copies the store as it is at this moment, history included, while it is read and written. The copy is a store of its own: later

@@ -1,10 +1,5 @@
 import StrataEngine
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Copies a file by letting both names share its blocks until one of them is changed (a reflink): at once, whatever its length, if the file
 /// system can do this. It is never a hard link: a write to one is not seen in the other.

@@ -1,11 +1,7 @@
 import StrataDocuments
-import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 import StrataEngine
+public import StrataFoundation
+import StrataModel
 
 /// Plain data by name: images, documents and such, beside the datastores of the same store.
 ///

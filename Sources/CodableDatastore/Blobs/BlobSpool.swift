@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
 
 /// Pieces of data whose number is unknown: kept in memory while they are few, then in a file without a name, which the system removes with
 /// its last reference.

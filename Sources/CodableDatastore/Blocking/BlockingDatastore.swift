@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 extension Datastore {
   /// The datastore for code that is not async: see ``Persistence/blocking``.

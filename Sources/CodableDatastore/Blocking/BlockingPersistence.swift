@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 extension Persistence {
   /// The persistence for code that is not async: scripts, command-line tools, callbacks.

@@ -1,9 +1,5 @@
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// One decoding of a JSON text: its tape, and whether anything came up that only Foundation's decoder can judge.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// Encodes one value: the encoder that a type's `encode(to:)` receives.
 struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {

@@ -1,9 +1,5 @@
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// Bytes that grow at their end.
 struct JSONOutput: ~Copyable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataLocks
 
 /// The library's own JSON decoder, with the meaning of Foundation's and several times its speed.

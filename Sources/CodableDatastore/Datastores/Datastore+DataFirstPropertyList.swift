@@ -1,10 +1,6 @@
 import StrataDocuments
+public import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 
 // Stores of property lists whose migrations are given the data first, then the decoder: deprecated forms, which the original library has as well.
 

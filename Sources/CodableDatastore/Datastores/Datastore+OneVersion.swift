@@ -1,9 +1,5 @@
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 // Datastores of formats that have had only one version: stored instances decode as today's type, and there is nothing to migrate. For the
 // next version a program passes `migrations:`; until it does, older instances throw ``DatastoreError/missingDecoder(version:)``.

@@ -1,10 +1,6 @@
 import StrataDocuments
+public import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 
 extension Datastore {
   /// Makes a datastore. All factories call this.

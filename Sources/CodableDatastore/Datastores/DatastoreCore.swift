@@ -1,11 +1,7 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+import StrataFoundation
+import StrataLocks
+import StrataModel
 
 private let datastoreCount = Atomic<UInt64>(0)
 

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// An instance with its identifier.
 public typealias Identified<Format: DatastoreFormat> = (id: Format.Identifier, instance: Format.Instance)

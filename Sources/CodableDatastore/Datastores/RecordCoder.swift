@@ -1,11 +1,7 @@
 import StrataDocuments
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 /// Converts instances to records and records to instances.
 final class RecordCoder<Format: DatastoreFormat>: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// Writes versions into the store and reads them: the raw value as JSON, strings without their quotes.
 struct VersionTag<Format: DatastoreFormat>: Sendable {

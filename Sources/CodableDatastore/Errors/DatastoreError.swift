@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// A mismatch between a datastore and the instances in it.
 public enum DatastoreError: LocalizedError {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// An error of a call to a persistence.
 public enum DatastoreInterfaceError: LocalizedError, Hashable {

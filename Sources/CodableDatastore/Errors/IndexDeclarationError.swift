@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// A format whose declaration contradicts itself. The first use of the datastore throws it, and a debug build prints it when the datastore
 /// is made.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// An identifier or an index value that cannot be kept in order. Nothing was written.
 public struct InvalidKeyError: LocalizedError, Hashable, Sendable {

@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 package import StrataEngine
+public import StrataFoundation
+import StrataModel
 
 /// An error of the store itself: it cannot be opened, read or written.
 public struct StoreError: LocalizedError, Hashable, Sendable {

@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 import StrataEngine
+public import StrataFoundation
+import StrataModel
 
 /// On a server, another transaction has changed data that this one read, so nothing of it was written.
 ///

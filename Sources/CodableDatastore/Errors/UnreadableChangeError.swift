@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// A change whose instance does not decode, thrown by an observer's iteration instead of the change. Later changes come when the iterator
 /// is asked again.

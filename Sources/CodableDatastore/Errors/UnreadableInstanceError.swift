@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 import StrataEngine
+public import StrataFoundation
+import StrataModel
 
 /// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not.
 ///

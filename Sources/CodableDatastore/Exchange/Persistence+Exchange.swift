@@ -1,14 +1,10 @@
-import StrataModel
 import StrataDocuments
+import StrataEngine
 import StrataExchange
 import StrataExpressions
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataLocks
-import StrataEngine
+import StrataModel
 
 extension Persistence where AccessMode == ReadWrite {
   /// The other copies of this store that were added.

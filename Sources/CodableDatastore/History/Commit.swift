@@ -1,9 +1,5 @@
+public import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 
 /// A commit: a state that the store has had, with the program and the user that made it.
 public struct Commit: Identifiable, Hashable, Sendable {

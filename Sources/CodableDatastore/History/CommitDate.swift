@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 extension Date {
   /// The date of a commit, from the nanoseconds since 1970 that the store keeps.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 extension Datastore {
   /// The datastore as of a commit, with the same calls for loading. Instances of older versions are converted. An index that did not exist

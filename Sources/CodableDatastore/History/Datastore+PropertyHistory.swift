@@ -1,11 +1,7 @@
-import StrataModel
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 import StrataEngine
+public import StrataFoundation
+import StrataModel
 
 /// The values of one property of an instance at two commits.
 public struct PropertyChange<Identifier: Sendable, Value: Sendable>: Sendable {

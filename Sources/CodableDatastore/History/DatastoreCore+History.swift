@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 extension DatastoreCore {
   /// The same datastore, reading one commit.

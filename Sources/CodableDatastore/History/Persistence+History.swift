@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 import StrataEngine
+public import StrataFoundation
+import StrataModel
 
 extension Persistence {
   /// All commits, newest first. Each is read when it is asked for.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// The values of one property of an instance, newest first.
 struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: AsyncInstances {

@@ -1,12 +1,8 @@
-import StrataModel
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+public import StrataFoundation
+import StrataLocks
+import StrataModel
 
 /// Sends changes to the program that owns a store, without opening the store.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The requirements of an index value or an identifier: ordered, hashable, encodable and safe to send.
 public typealias Indexable = Comparable & Hashable & Codable & Sendable

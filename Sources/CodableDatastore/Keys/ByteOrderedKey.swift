@@ -1,10 +1,6 @@
 import StrataDocuments
+import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// A type that the store itself keeps as bytes in order; every ``OrderedKey`` ends in one of these.
 protocol ByteOrderedKey: Sendable {

@@ -1,12 +1,8 @@
 import StrataDocuments
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+import StrataFoundation
+import StrataLocks
+import StrataModel
 
 /// Orders keys by a type's own `<`, for which they are decoded; decoded values are kept for a while.
 ///

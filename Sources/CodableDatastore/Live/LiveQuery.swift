@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 /// The answer of a query, kept current.
 struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstances {

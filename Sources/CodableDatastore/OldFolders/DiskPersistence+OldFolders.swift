@@ -1,11 +1,7 @@
-import StrataModel
 import StrataFolders
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 import StrataLocks
+import StrataModel
 
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Makes a store of a folder that the original library wrote. The folder stays as it is, and may be in use.

@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 /// Replaces a folder that the original library wrote with a store.
 ///

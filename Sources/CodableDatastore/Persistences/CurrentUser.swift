@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// The name of the user who runs the program, as commits keep it. On Apple's mobile devices it is the same for all users.
 package func currentUserName() -> String {

@@ -1,11 +1,7 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+import StrataFoundation
+import StrataLocks
+import StrataModel
 
 /// One store as this process uses it: opened at its first use, shared by all persistences of its location.
 final class StoreConnection: Sendable {

@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 /// Some integers by their sum and their number.
 public struct _IntegerSum: Sendable {

@@ -1,9 +1,5 @@
+import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 // Closures over what an optional holds: `if let due = $0.due { due < now } else { false }`, which the compiler writes as
 // `$0.due.flatMap { due in due < now } ?? false`.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// Parts of a predicate in which no instance occurs: `album.id`, `k * 3`, `-5`. They are the same for every instance.
 enum PredicateConstant {

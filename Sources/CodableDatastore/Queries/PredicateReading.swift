@@ -1,9 +1,5 @@
+import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 // Finds the part of a `#Predicate` that an index can answer. Each node of the expression returns its part. A node that is not
 // known here is not an error: it is evaluated on each candidate.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// A predicate as closures, made once for many instances. It has the same result as `Predicate.evaluate`.
 ///

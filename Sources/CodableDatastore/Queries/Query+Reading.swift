@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 extension Query {
   /// The number of instances that meet the condition, whatever the limit. None is read if the indexes know the number.

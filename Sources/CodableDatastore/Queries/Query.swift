@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 import StrataLocks
+import StrataModel
 
 /// Which instances are asked for, in which order, and how many of them: each `load` of several instances returns one.
 ///

@@ -1,12 +1,8 @@
-import StrataModel
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+import StrataFoundation
+import StrataLocks
+import StrataModel
 
 /// When the texts of records begin to be asked, and which of them are compared with their instances.
 struct StoredPace {

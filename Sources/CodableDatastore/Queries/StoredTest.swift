@@ -1,11 +1,7 @@
-import StrataModel
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 /// The conditions of a query, as far as the stored text of a record tells whether they hold.
 ///

@@ -1,11 +1,7 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+import StrataFoundation
+import StrataLocks
+import StrataModel
 
 extension TypedQueryRun {
   /// Takes in the rows of all instances that meet the condition, in whatever order takes least: of many on all processors.

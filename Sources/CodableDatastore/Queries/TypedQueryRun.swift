@@ -1,10 +1,6 @@
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataFoundation
+import StrataModel
 
 /// The plan of a query and the trees of the state that it reads.
 struct PlannedQuery: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// A way to find an instance that may exist already.
 public struct InstanceMatch<Format: DatastoreFormat>: Sendable {

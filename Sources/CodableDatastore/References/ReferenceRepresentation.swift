@@ -1,9 +1,5 @@
+public import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 
 /// An index whose values are identifiers of another datastore. In a format it is called `Reference`.
 ///

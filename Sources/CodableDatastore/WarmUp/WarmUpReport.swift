@@ -1,11 +1,7 @@
-import StrataExpressions
-import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import StrataEngine
+import StrataExpressions
+import StrataFoundation
+import StrataModel
 
 /// Reports the progress of a warm-up to the callers that wait for it.
 struct WarmUpReport<Format: DatastoreFormat> {

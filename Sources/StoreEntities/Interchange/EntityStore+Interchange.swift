@@ -1,10 +1,6 @@
 public import CodableDatastore
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The detail of each property in the interchange form.
 public enum EntityInterchangeForm: Hashable, Sendable {

@@ -1,9 +1,5 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The format of entities: one datastore like any other, so that the browser, the verbs, history and undo support it.
 public struct EntityFormat: DatastoreFormat {

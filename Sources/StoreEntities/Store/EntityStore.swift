@@ -1,9 +1,5 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// Records without a Swift type, in a datastore of a store.
 ///

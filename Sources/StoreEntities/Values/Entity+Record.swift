@@ -1,9 +1,5 @@
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 // An entity as a record of the store:
 //

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import StrataFoundation
 
 /// The value of a property of an entity.
 public indirect enum EntityValue: Hashable, Sendable {

@@ -1,11 +1,6 @@
 import CStrataCurses
+import StrataSystem
 import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The user's editor, in the foreground of this terminal.
 enum ForegroundEditor {

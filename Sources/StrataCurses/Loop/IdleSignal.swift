@@ -1,11 +1,6 @@
 import CStrataCurses
+import StrataSystem
 import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Tells a test that nothing is left to do, so that it never has to guess by time.
 ///

@@ -1,11 +1,6 @@
 import CStrataCurses
+import StrataSystem
 package import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Runs a program on the terminal of this process.
 ///

@@ -1,11 +1,6 @@
 import CStrataCurses
+import StrataSystem
 package import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The terminal while this process controls it. There is one at a time, and one thread uses it.
 ///

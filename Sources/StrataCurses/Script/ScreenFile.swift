@@ -1,10 +1,5 @@
+import StrataSystem
 import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Pictures as files.
 enum ScreenFile {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 extension UnsafeRawBufferPointer {
   /// Whether all bytes are zero, at the speed of a comparison of memory.

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// How far a sync brings a file's contents on Apple's systems. Elsewhere each is the system's data sync.
 package enum SyncStrength: Sendable {

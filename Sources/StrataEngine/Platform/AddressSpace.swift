@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Address space that takes memory only where it is touched, and is zero there at first.
 package final class AddressSpace: @unchecked Sendable {

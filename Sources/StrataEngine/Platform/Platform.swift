@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The system's number of this process.
 package func processIdentifier() -> Int32 { getpid() }

@@ -1,10 +1,5 @@
 import StrataModel
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// A program whose standard input and output this process holds, and whose standard error is kept.
 final class ChildProcess {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Writes lines to a pipe, in blocks. A reader that has gone, or reads nothing for `patience`, is an error.
 package final class LineWriter {

@@ -1,10 +1,5 @@
 import StrataModel
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Lines of a file or a pipe, one after the other. A line with a record is at most 172 MiB long, any other 4 MiB.
 package final class LineReader {

@@ -1,10 +1,6 @@
 import StrataDocuments
+import StrataFoundation
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// An app's version: the JSON of its raw value, which is text or a number.
 package struct VersionTag: Hashable, Sendable {

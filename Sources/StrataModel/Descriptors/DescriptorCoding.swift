@@ -1,9 +1,5 @@
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 // Descriptors as JSON. Members are sorted, absent ones have their default meaning, and members of a later version are kept and written
 // back, so that an older program never removes data that a newer one wrote.

@@ -1,10 +1,5 @@
 import StrataDocuments
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Limits between dates at boundaries of a calendar and a clock: full hours, Mondays, firsts of a month, years.
 package struct CalendarLimits: Hashable, Sendable {

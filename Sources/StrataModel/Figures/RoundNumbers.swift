@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// A number that users see as round: few digits and a power of ten, exact.
 package struct RoundNumber: Hashable, Sendable {

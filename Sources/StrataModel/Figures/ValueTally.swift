@@ -1,10 +1,5 @@
 package import StrataDocuments
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Counts how often values occur, in at most 16 MB.
 ///

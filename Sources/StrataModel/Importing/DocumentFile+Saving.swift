@@ -1,11 +1,6 @@
 import StrataDocuments
 import StrataEngine
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 extension DocumentFile {
   /// Saves what the file's store holds as a store on the disk, with its commits. Its records are known by the field that tells

@@ -1,13 +1,9 @@
 import Dispatch
 import StrataDocuments
-import StrataExpressions
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-import StrataLocks
 import StrataEngine
+import StrataExpressions
+import StrataFoundation
+import StrataLocks
 
 // Walks over records in their stored order, which read no more of them than a query needs.
 

@@ -1,9 +1,5 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 import StrataLocks
+import StrataSystem
 
 /// A file without a name. The system removes it when its last holder closes it, even if the process crashes.
 package final class TemporaryFile: Sendable {

@@ -1,11 +1,6 @@
-import StrataLocks
 package import StrataEngine
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataLocks
+import StrataSystem
 
 /// One of our own stores behind the reading and editing interface.
 ///

@@ -1,10 +1,5 @@
 import StrataDocuments
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Reads the bytes of a file in pieces: it holds the bytes ahead in memory and releases the consumed ones.
 final class ByteStream {

@@ -1,10 +1,5 @@
 package import StrataEngine
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The measured resources of work: memory of this process, temporary files, the file of the store; in bytes.
 package struct WorkFigures: Sendable, Hashable, Codable {

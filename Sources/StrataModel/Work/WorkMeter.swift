@@ -1,11 +1,6 @@
-import StrataExpressions
 import StrataEngine
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataExpressions
+import StrataSystem
 
 /// Counts long work step by step, reports it to the listeners, and asks them whether to go on.
 final class WorkMeter {

@@ -1,11 +1,6 @@
 import CStrataLibPQ
 import StrataEngine
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// One connection to a server, in libpq's pipeline mode and never blocking in it: statements go out together, and the answers are read
 /// while the rest is still being sent.

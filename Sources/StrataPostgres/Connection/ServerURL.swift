@@ -1,10 +1,5 @@
 import CStrataLibPQ
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// A text that is not a URL of a server.
 package struct InvalidServerURL: Error, Hashable, Sendable, CustomStringConvertible {

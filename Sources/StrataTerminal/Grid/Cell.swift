@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// One cell of the screen: a glyph, its width and its style in twelve bytes without gaps, so that rows of cells can be compared as memory.
 package struct Cell: Hashable, Sendable {
