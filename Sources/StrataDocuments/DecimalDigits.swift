@@ -2,7 +2,7 @@
 ///
 /// Normal: the first and the last digit are not zero; zero has no digits, no exponent and no sign. So two numbers are
 /// equal exactly when their parts are.
-package struct DecimalDigits: Hashable, Sendable {
+package struct DecimalDigits: Hashable, Sendable, Comparable, CustomStringConvertible {
   package private(set) var isNegative: Bool
   /// Values 0…9.
   package private(set) var digits: [UInt8]
@@ -50,9 +50,7 @@ package struct DecimalDigits: Hashable, Sendable {
     }
     self.init(isNegative: isNegative, coefficient: coefficient, scale: scale)
   }
-}
 
-extension DecimalDigits: Comparable {
   package static func < (left: Self, right: Self) -> Bool {
     if left.sign != right.sign { return left.sign < right.sign }
     let isLess =
@@ -62,9 +60,7 @@ extension DecimalDigits: Comparable {
   }
 
   private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
-}
 
-extension DecimalDigits: CustomStringConvertible {
   /// The shortest usual form: `12`, `0.05`, `1.5e40`.
   package var description: String {
     guard !digits.isEmpty else { return "0" }
@@ -79,9 +75,7 @@ extension DecimalDigits: CustomStringConvertible {
       return sign + text.prefix(1) + (digits.count > 1 ? "." + text.dropFirst() : "") + "e\(exponent - 1)"
     }
   }
-}
 
-extension DecimalDigits {
   /// The digits of a whole number of at most 40 digits; nil for others.
   package var integerText: String? {
     guard exponent >= digits.count, exponent <= 40 else { return nil }

@@ -25,23 +25,7 @@ package enum Document: Sendable {
       self.value = value
     }
   }
-}
 
-extension Document: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
-{
-  package init(stringLiteral value: String) { self = .string(value) }
-  package init(integerLiteral value: Int64) { self = .number(NumberText(value)) }
-  package init(floatLiteral value: Double) { self = .number(NumberText(value)) }
-  package init(booleanLiteral value: Bool) { self = .bool(value) }
-  package init(nilLiteral: ()) { self = .null }
-  package init(arrayLiteral elements: Document...) { self = .array(elements) }
-  package init(dictionaryLiteral elements: (String, Document)...) {
-    self = .object(elements.map { Member($0.0, $0.1) })
-  }
-}
-
-extension Document {
   /// The value of an object's member; nil if there is none, or if this is not an object. Linear in the members.
   package subscript(member name: String) -> Document? {
     guard case .object(let members) = self, let place = members.lastIndex(where: { $0.name == name }) else {
@@ -57,5 +41,19 @@ extension Document {
     case .object(let members): members.isEmpty
     default: true
     }
+  }
+}
+
+extension Document: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(integerLiteral value: Int64) { self = .number(NumberText(value)) }
+  package init(floatLiteral value: Double) { self = .number(NumberText(value)) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(nilLiteral: ()) { self = .null }
+  package init(arrayLiteral elements: Document...) { self = .array(elements) }
+  package init(dictionaryLiteral elements: (String, Document)...) {
+    self = .object(elements.map { Member($0.0, $0.1) })
   }
 }

@@ -1,5 +1,5 @@
 /// The place of a value in a document: `.price`, `.authors[0]`, `.dims.w`, `."odd name"`; `.` is the document itself.
-package struct DocumentPath: Hashable, Sendable {
+package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   package enum Component: Hashable, Sendable {
     case member(String)
     /// From 0.
@@ -32,9 +32,7 @@ package struct DocumentPath: Hashable, Sendable {
 
   /// Whether `other` is this place or is inside it.
   package func contains(_ other: DocumentPath) -> Bool { other.components.starts(with: components) }
-}
 
-extension DocumentPath: CustomStringConvertible {
   package var description: String {
     guard !components.isEmpty else { return "." }
     return components.reduce(into: "") { text, component in

@@ -5,7 +5,6 @@
 package struct DocumentSelection: Hashable, Sendable {
   /// The needed parts of the value at a place; the first node is the whole document.
   struct Node: Hashable, Sendable {
-    /// All of it.
     var isWhole = false
     /// The needed members of an object, or of the objects in a list.
     var members: [Member] = []

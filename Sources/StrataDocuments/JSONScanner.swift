@@ -22,7 +22,6 @@ struct JSONScanner {
     return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
   }
 
-  /// Whether the end is reached.
   mutating func isAtEnd() -> Bool {
     skipSpace()
     return at == bytes.count

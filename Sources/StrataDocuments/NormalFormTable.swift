@@ -8,7 +8,6 @@ struct NormalFormTable {
     /// Its canonical mapping; `second` is 0 if that is one character, and both are 0 if there is none.
     var first: UInt32 = 0
     var second: UInt32 = 0
-    /// Its combining class.
     var order: UInt8 = 0
     /// Whether its mapping composes to it again.
     var isComposed = false

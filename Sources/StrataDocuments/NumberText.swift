@@ -2,7 +2,7 @@
 ///
 /// Equality and hash are those of the exact decimal number: `1`, `1.0` and `1e0` are equal, `-0` equals `0`. Property
 /// lists may also hold `nan`, `inf` and `-inf`.
-package struct NumberText: Sendable {
+package struct NumberText: Sendable, CustomStringConvertible {
   /// The digits as stored: a JSON number, or `nan`, `inf`, `-inf`.
   package let text: String
 
@@ -37,9 +37,7 @@ package struct NumberText: Sendable {
   }
   /// Whether it is written without fraction and exponent.
   package var isInteger: Bool { text.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: "-") } }
-}
 
-extension NumberText: CustomStringConvertible {
   package var description: String { text }
 }
 

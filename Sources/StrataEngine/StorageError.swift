@@ -1,5 +1,5 @@
 /// An error of a store. `description` is one sentence that a user can read.
-package enum StorageError: Error, Hashable, Sendable {
+package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
   case notFound(path: String)
   case alreadyExists(path: String)
   /// A symbolic link lies at the path, and its target does not exist.
@@ -46,21 +46,7 @@ package enum StorageError: Error, Hashable, Sendable {
   case conflict(TransactionConflict)
   /// A failure that a server, or the connection to it, reports: a sentence without its password.
   case server(ServerFailure, reason: String)
-}
 
-/// The kind of a failure of a server.
-package enum ServerFailure: Hashable, Sendable {
-  /// It cannot be reached; nothing was written.
-  case unreachable
-  /// It was lost during a commit, and could not be reached in time to ask for the outcome.
-  case outcomeUnknown
-  /// The role lacks a right, or there is no room: the server itself refuses.
-  case refused
-  /// Its contents cannot be read.
-  case damaged
-}
-
-extension StorageError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .notFound(let path): "there is no store at \(path)"
@@ -109,4 +95,16 @@ extension StorageError: CustomStringConvertible {
     case .server(_, let reason): reason
     }
   }
+}
+
+/// The kind of a failure of a server.
+package enum ServerFailure: Hashable, Sendable {
+  /// It cannot be reached; nothing was written.
+  case unreachable
+  /// It was lost during a commit, and could not be reached in time to ask for the outcome.
+  case outcomeUnknown
+  /// The role lacks a right, or there is no room: the server itself refuses.
+  case refused
+  /// Its contents cannot be read.
+  case damaged
 }

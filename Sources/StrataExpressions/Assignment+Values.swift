@@ -1,7 +1,6 @@
 import StrataDocuments
 
 extension Assignment.Expression {
-  /// The value of the expression in a document.
   func value(in document: Document) throws(DocumentError) -> Document {
     switch self {
     case .literal(let value): return value

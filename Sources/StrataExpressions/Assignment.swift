@@ -8,7 +8,7 @@ package import StrataDocuments
 /// * `date(X)` of a text or of seconds since 1970; a date minus a date is seconds. `if(CONDITION, X, Y)` with a condition of filters.
 ///
 /// A result computed from null is null. A field of an integer stays one: a result with a fraction is an error.
-package struct Assignment: Hashable, Sendable {
+package struct Assignment: Hashable, Sendable, CustomStringConvertible {
   /// As it was typed.
   package let text: String
   package let path: DocumentPath
@@ -72,9 +72,7 @@ package struct Assignment: Hashable, Sendable {
     default: return value
     }
   }
-}
 
-extension Assignment: CustomStringConvertible {
   package var description: String { text }
 }
 

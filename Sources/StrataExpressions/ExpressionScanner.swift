@@ -36,7 +36,6 @@ struct ExpressionScanner {
     return true
   }
 
-  /// The column of the next token.
   var column: Int {
     mutating get {
       skipSpaces()

@@ -1,7 +1,6 @@
 package import StrataDocuments
 
 extension Filter.Condition {
-  /// Whether the condition holds for a document.
   func holds(for document: Document) -> Bool {
     switch self {
     case .all(let parts): parts.allSatisfy { $0.holds(for: document) }
@@ -73,6 +72,10 @@ extension Document {
     default: return []
     }
   }
+
+  fileprivate func isEqualForFilters(toAnyOf values: [Document]) -> Bool {
+    values.contains { FilterOrder.of(self, $0) == .equal }
+  }
 }
 
 extension Filter.Comparison {
@@ -86,12 +89,6 @@ extension Filter.Comparison {
     case .greater: order == .greater
     case .greaterOrEqual: order != .less && order != .unequal
     }
-  }
-}
-
-extension Document {
-  fileprivate func isEqualForFilters(toAnyOf values: [Document]) -> Bool {
-    values.contains { FilterOrder.of(self, $0) == .equal }
   }
 }
 
@@ -111,7 +108,6 @@ extension Filter.TextTest {
   }
 }
 
-/// The order of two values in a filter.
 enum FilterOrder {
   case less, equal, greater
   /// Not equal, and in no order.

@@ -18,7 +18,6 @@ extension Filter {
 }
 
 extension Filter.Condition {
-  /// All paths that it reads.
   var paths: [DocumentPath] {
     switch self {
     case .all(let parts), .any(let parts): parts.flatMap(\.paths)

@@ -12,7 +12,7 @@ package import StrataDocuments
 ///   character); `=~ /…/` matches in either case.
 /// * `has`: a list has an element, an object a member. `is null`, `is not null`, `not in`. A path alone: is true.
 /// * `not`, then `and`, then `or`; brackets.
-package struct Filter: Hashable, Sendable {
+package struct Filter: Hashable, Sendable, CustomStringConvertible {
   /// As it was typed.
   package let text: String
   package let condition: Condition
@@ -44,13 +44,9 @@ package struct Filter: Hashable, Sendable {
     case .array, .object: "\(path.shortText) = \(JSONWriter.literal(value.compactJSON))"
     }
   }
-}
 
-extension Filter: CustomStringConvertible {
   package var description: String { text }
-}
 
-extension Filter {
   package indirect enum Condition: Hashable, Sendable {
     case all([Condition])
     case any([Condition])

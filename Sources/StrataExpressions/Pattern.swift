@@ -3,7 +3,7 @@
 /// Characters are Unicode scalars. It knows `.`, classes (`[a-z]`, `[^…]`, `\d \w \s` and their opposites), groups `( )` and `(?: )`, `|`,
 /// `* + ? {n} {n,} {n,m}` and their lazy forms, `^ $ \b \B`, `\n \r \t \f \xHH \uHHHH \u{H…}`. Syntax that would need backtracking
 /// (references to groups, look-around) is refused with its column.
-package struct Pattern: Sendable {
+package struct Pattern: Sendable, Hashable {
   /// The text as it was written, without slashes.
   package let source: String
   package let ignoresCase: Bool
@@ -96,9 +96,7 @@ package struct Pattern: Sendable {
       at += 2
     }
   }
-}
 
-extension Pattern: Hashable {
   package static func == (left: Self, right: Self) -> Bool {
     left.source == right.source && left.ignoresCase == right.ignoresCase
   }

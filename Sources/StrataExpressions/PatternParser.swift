@@ -19,7 +19,6 @@ enum PatternAssertion {
   case noWordBoundary
 }
 
-/// A class of characters.
 struct PatternSet: Sendable {
   enum Kind: Sendable { case digit, word, space }
 
@@ -48,7 +47,6 @@ struct PatternSet: Sendable {
   }
 }
 
-/// Reads the text of a pattern.
 struct PatternParser {
   /// The depth to which groups may be nested, and the count to which `{n}` may repeat.
   private static let depthLimit = 100

@@ -133,11 +133,7 @@ package struct TimeExpression: Hashable, Sendable {
     guard scanner.take("."), let (fraction, length) = nanoseconds(scanner.digits()), scanner.isAtEnd else { return nil }
     return (start + second, fraction, length)
   }
-}
 
-// MARK: - Spans
-
-extension TimeExpression {
   private enum Span {
     case nanoseconds(Int64)
     case months(Int)
@@ -179,11 +175,7 @@ extension TimeExpression {
     let (span, overflow) = count.multipliedReportingOverflow(by: length)
     return overflow ? nil : .nanoseconds(span)
   }
-}
 
-// MARK: - Zones
-
-extension TimeExpression {
   /// The clock by which a day begins.
   package enum Zone: Hashable, Sendable {
     /// The clock of the process (`TZ`).
@@ -202,7 +194,6 @@ extension TimeExpression {
       }
     }
 
-    /// The moment of a time of day.
     func moment(day: Int, second: Int) -> Int64? {
       switch self {
       case .offset(let offset):
@@ -227,3 +218,7 @@ extension TimeExpression {
     }
   }
 }
+
+// MARK: - Spans
+
+// MARK: - Zones

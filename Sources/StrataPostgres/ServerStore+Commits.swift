@@ -176,11 +176,7 @@ extension ServerStore {
         """, .text(tables.schema)))
     return rows?.number(0, 0) ?? 0
   }
-}
 
-// MARK: Reading the tables
-
-extension ServerStore {
   /// The trees, at least up to a commit.
   func catalog(upTo commit: UInt64) throws(StorageError) -> ServerCatalog {
     let catalog = knownCatalog
@@ -266,3 +262,5 @@ extension ServerStore {
     }
   }
 }
+
+// MARK: Reading the tables

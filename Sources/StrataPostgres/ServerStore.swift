@@ -37,7 +37,6 @@ package final class ServerStore: Engine {
   /// For each tree, the number of records in a row that were written one by one and were new.
   private let insertions = Mutex<[TreeName: Int]>([:])
 
-  /// The newest state that this process knows.
   private struct Known {
     var head: ServerCommit?
     var newest: UInt64 = 0
@@ -106,7 +105,6 @@ package final class ServerStore: Engine {
     return ReadAhead(foresight, knownCatalog).flatMap { AskedState(self, question($0), foresight) }
   }
 
-  /// The question for the newest state.
   func question(_ ahead: ReadAhead?) -> NewestQuestion {
     let known = known.withLock { $0 }
     return NewestQuestion(ahead: ahead, head: known.head, newest: known.newest, catalog: known.catalog)

@@ -216,7 +216,6 @@ private struct FilePieces {
   }
 }
 
-/// A blob, a piece at a time.
 private struct BlobPieces: AsyncInstances {
   typealias Element = Data
 

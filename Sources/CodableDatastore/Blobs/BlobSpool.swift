@@ -11,7 +11,6 @@ struct BlobSpool: Sendable {
   private(set) var file: (any DiskFile)?
   private var written: UInt64 = 0
 
-  /// The number of bytes.
   var count: UInt64 { written + UInt64(memory.count) }
 
   mutating func append(_ piece: Data) throws {

@@ -58,11 +58,7 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
   ) throws -> BlockingWalk<Instances.Element> {
     BlockingWalk(datastore.core.store, try call { try await instances(datastore) })
   }
-}
 
-// MARK: Reading
-
-extension BlockingDatastore {
   /// The number of instances.
   @available(*, noasync)
   public var count: Int { get throws { try call { try await datastore.count } } }
@@ -113,9 +109,7 @@ extension BlockingDatastore {
   public func load(where predicate: Predicate<InstanceType>) -> BlockingQuery<Format, AccessMode> {
     BlockingQuery(query: datastore.load(where: predicate))
   }
-}
 
-extension BlockingDatastore {
   /// The instances of one value of an index.
   @available(*, noasync)
   public func load<Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>>(
@@ -164,11 +158,7 @@ extension BlockingDatastore {
   ) throws -> [InstanceType] {
     try collect { $0.load(prefix: prefix, order: order, from: index) }
   }
-}
 
-// MARK: Warming up
-
-extension BlockingDatastore {
   /// Converts every instance as a warm-up would, and writes nothing.
   @available(*, noasync)
   public func rehearseMigration(
@@ -183,6 +173,10 @@ extension BlockingDatastore {
     try call { try await datastore.warm(progressHandler: progressHandler) }
   }
 }
+
+// MARK: Reading
+
+// MARK: Warming up
 
 extension BlockingDatastore where AccessMode == ReadWrite {
   /// Converts all instances that are older than a version.

@@ -70,11 +70,7 @@ public struct BlockingPersistence<Base: Persistence>: Sendable {
   func call<Value>(_ body: () async throws -> Value) throws -> Value {
     try Blocking.call(persistence._store, body)
   }
-}
 
-// The history, as ``Persistence`` has it.
-
-extension BlockingPersistence {
   /// All commits, newest first.
   @available(*, noasync)
   public func commits() throws -> [Commit] {
@@ -104,7 +100,33 @@ extension BlockingPersistence {
   /// The commits that have names.
   @available(*, noasync)
   public var namedCommits: [String: Commit.Number] { get throws { try call { try await persistence.namedCommits } } }
+
+  /// Closes the store: see ``DiskPersistence/close()``.
+  @available(*, noasync)
+  public func close<Mode>() throws where Base == DiskPersistence<Mode> { try call { try await persistence.close() } }
+
+  /// Copies the newest state to another place: see ``DiskPersistence/backUp(to:)``.
+  @available(*, noasync)
+  public func backUp<Mode>(to url: URL) throws where Base == DiskPersistence<Mode> {
+    try call { try await persistence.backUp(to: url) }
+  }
+
+  /// Creates an empty store if there is none.
+  @available(*, noasync)
+  public func createPersistenceIfNecessary() throws where Base == DiskPersistence<ReadWrite> {
+    try call { try await persistence.createPersistenceIfNecessary() }
+  }
+
+  /// Removes history that is no longer wanted: see ``DiskPersistence/shortenHistory(keeping:)``.
+  @available(*, noasync)
+  @discardableResult
+  public func shortenHistory(keeping retention: HistoryRetention) throws -> HistoryReport
+  where Base == DiskPersistence<ReadWrite> {
+    try call { try await persistence.shortenHistory(keeping: retention) }
+  }
 }
+
+// The history, as ``Persistence`` has it.
 
 extension BlockingPersistence where Base.AccessMode == ReadWrite {
   /// Restores the store, or one datastore, to its state at a commit, as a new commit.
@@ -142,29 +164,3 @@ extension BlockingPersistence where Base.AccessMode == ReadWrite {
 }
 
 // Calls of a store on disk.
-
-extension BlockingPersistence {
-  /// Closes the store: see ``DiskPersistence/close()``.
-  @available(*, noasync)
-  public func close<Mode>() throws where Base == DiskPersistence<Mode> { try call { try await persistence.close() } }
-
-  /// Copies the newest state to another place: see ``DiskPersistence/backUp(to:)``.
-  @available(*, noasync)
-  public func backUp<Mode>(to url: URL) throws where Base == DiskPersistence<Mode> {
-    try call { try await persistence.backUp(to: url) }
-  }
-
-  /// Creates an empty store if there is none.
-  @available(*, noasync)
-  public func createPersistenceIfNecessary() throws where Base == DiskPersistence<ReadWrite> {
-    try call { try await persistence.createPersistenceIfNecessary() }
-  }
-
-  /// Removes history that is no longer wanted: see ``DiskPersistence/shortenHistory(keeping:)``.
-  @available(*, noasync)
-  @discardableResult
-  public func shortenHistory(keeping retention: HistoryRetention) throws -> HistoryReport
-  where Base == DiskPersistence<ReadWrite> {
-    try call { try await persistence.shortenHistory(keeping: retention) }
-  }
-}

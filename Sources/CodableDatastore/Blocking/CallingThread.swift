@@ -62,7 +62,6 @@ final class CallingThread: TaskExecutor {
   }
 }
 
-/// Calls from code that is not async.
 enum Blocking {
   /// The transaction whose closure is not async: blocking calls in it join.
   @TaskLocal private static var joined: TransactionScope?

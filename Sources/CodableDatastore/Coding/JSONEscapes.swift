@@ -1,4 +1,3 @@
-/// The escapes of JSON texts.
 enum JSONEscapes {
   /// The text behind the escapes of a JSON text; nil if an escape is not one, or half of a surrogate pair stands alone.
   static func text(_ content: UnsafeBufferPointer<UInt8>) -> String? {

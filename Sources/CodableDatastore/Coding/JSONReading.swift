@@ -91,7 +91,6 @@ struct JSONValue {
   @inline(__always)
   func sibling(_ index: Int) -> JSONValue { JSONValue(context, index) }
 
-  /// The bytes between the ends of a token.
   @inline(__always)
   func content(_ token: JSONToken) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: context.pointee.bytes + Int(token.start), count: Int(token.end &- token.start))

@@ -85,7 +85,6 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Whether each name is a text. An escape in it may be invalid.
   var hasReadableNames: Bool { names.allSatisfy { object.sibling($0).anyText != nil } }
 
-  /// The tokens of the names.
   private var names: [Int] {
     let token = object.token
     var (names, at) = ([Int](), object.index + 1)
@@ -236,7 +235,6 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// The elements of a list.
 struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   private let reading: JSONReading
   private let list: JSONValue

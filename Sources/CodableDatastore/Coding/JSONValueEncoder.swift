@@ -73,7 +73,6 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   }
 }
 
-/// The members of an object.
 struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let writing: JSONWriting
   private let context: UnsafeMutablePointer<JSONWriting.Context>
@@ -128,7 +127,6 @@ struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { member(key) }
 }
 
-/// The elements of a list.
 struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
   private let writing: JSONWriting
   private let context: UnsafeMutablePointer<JSONWriting.Context>

@@ -1,7 +1,6 @@
 import StrataDocuments
 import StrataFoundation
 
-/// Bytes that grow at their end.
 struct JSONOutput: ~Copyable {
   private(set) var bytes: UnsafeMutablePointer<UInt8>
   private(set) var count = 0
@@ -71,7 +70,6 @@ final class JSONWriting: @unchecked Sendable {
     var name: Range<Int>
     /// The text of a value other than a container.
     var text = 0..<0
-    /// The content of the value.
     var content = Content.nothing
     /// The container that it belongs to, or -1.
     var container = -1
@@ -94,7 +92,6 @@ final class JSONWriting: @unchecked Sendable {
     var first = -1
     var last = -1
     var count = 0
-    /// The members' names are strictly ascending.
     var isAscending = true
     /// If the order of the elements has no meaning: the number of those that belong together. They are written in the order of their texts.
     var unorderedStep = 0
@@ -139,10 +136,8 @@ final class JSONWriting: @unchecked Sendable {
     context.pointee.entries.append(Entry(name: 0..<0))
   }
 
-  /// Releases the kept texts.
   func end() { context.pointee.kept.removeAll() }
 
-  /// Calls `body` with the whole text.
   func text<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     context.pointee.write(entry: 0, to: &output)
     return body(UnsafeBufferPointer(start: output.bytes.bytes, count: output.bytes.count))
@@ -157,17 +152,14 @@ final class JSONWriting: @unchecked Sendable {
     return UnsafeMutableBufferPointer(start: output.tape.tokens, count: output.tape.count)
   }
 
-  /// Whether anything was encoded.
   var hasContent: Bool { context.pointee.entries[0].content != .nothing }
 }
 
 extension JSONWriting.Context {
   // MARK: Entries
 
-  /// Adds an element to a list.
   mutating func element(of list: Int) -> Int { add(JSONWriting.Entry(name: 0..<0), to: list) }
 
-  /// Adds a member to an object.
   @inline(__always)
   mutating func member(_ key: some CodingKey, of object: Int) -> Int {
     var name = key.stringValue
@@ -243,7 +235,6 @@ extension JSONWriting.Context {
 
   // MARK: Values
 
-  /// Writes the text of a value.
   @inline(__always)
   mutating func write(_ entry: Int, _ body: (inout JSONOutput) -> Void) {
     let start = leaves.count

@@ -34,7 +34,6 @@ struct JSONWrittenText: ~Copyable {
     tokens[token].end = UInt32(truncatingIfNeeded: bytes.count &- quotes)
   }
 
-  /// Ends a list or an object.
   @inline(__always)
   fileprivate mutating func end(_ token: Int, count: Int) {
     let tokens = tape.tokens

@@ -22,9 +22,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let declaration: Declaration
   let recordsTree: TreeName
   let isReadOnly: Bool
-  /// Whether records contain their own identifiers.
   let isIdentifiable: Bool
-  /// The property that holds the identifier.
   let ownIdentifier: (any KeyPath<Instance, Identifier> & Sendable)?
   /// The one state that is read, if this is a view of the past.
   let view: View?
@@ -43,7 +41,6 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let written = Mutex<Bytes?>(nil)
   /// Which properties are written in any order, as the first written instance shows; nil before.
   let unordered = Mutex<UnorderedProperties?>(nil)
-  /// The facts known about the texts of the records.
   let stored = Mutex(StoredKnowledge())
   /// Whether all records are stored under the identifiers that they contain, and the attributes that say so.
   let owned = Mutex<(attributes: Bytes, isOwn: Bool)?>(nil)
@@ -92,13 +89,11 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
 
   var compiled: any CompiledFormat { self }
 
-  /// The index that a key path of the format leads to.
   func index<Index: IndexRepresentation<Instance>>(at path: KeyPath<Format, Index>) throws -> IndexPlan<Instance> {
     guard let place = places[format[keyPath: path].key] else { throw DatastoreError.missingIndex }
     return indexes[place]
   }
 
-  /// Throws if the declaration itself is at fault.
   func requireSoundDeclaration() throws {
     if let fault { throw fault }
     if !isReadOnly { try store.registry.requireAgreement(self, key: key, agreed: agreed) }
@@ -111,7 +106,6 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     return key
   }
 
-  /// The keys of an instance's values in each index.
   func values(of instance: Instance, identifier: [UInt8]) throws -> [[[UInt8]]] {
     try indexes.map { index in
       let values = try ordering(index: index.name) { try index.values(instance) }

@@ -12,7 +12,6 @@ struct Declaration: Hashable, Sendable {
   var indexes: [IndexDescriptor]
 }
 
-/// A datastore in use.
 protocol DeclaredDatastore: AnyObject, Sendable {
   var declaration: Declaration { get }
   /// The format, for tools that know only documents.

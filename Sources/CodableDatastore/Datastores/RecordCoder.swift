@@ -3,7 +3,6 @@ import StrataEngine
 import StrataFoundation
 import StrataModel
 
-/// Converts instances to records and records to instances.
 final class RecordCoder<Format: DatastoreFormat>: Sendable {
   typealias Instance = Format.Instance
   typealias Identifier = Format.Identifier
@@ -18,7 +17,6 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   }
 
   let version: Format.Version
-  /// The tag of `version`.
   let tag: String
   /// The coding of the contents; nil if an app's own coder makes them.
   let coding: RecordCoding?
@@ -45,7 +43,6 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether instances of a version can be read.
   func hasDecoder(for tag: String) -> Bool { decoders[tag] != nil }
 
   /// The record of an instance; nil if the encoder makes nothing of it.
@@ -108,7 +105,6 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     }
   }
 
-  /// The tag under which a record was written.
   func tag(of record: Bytes) -> String? {
     record.withUnsafeBytes { bytes in
       RecordBytes.layout(bytes).map { layout in

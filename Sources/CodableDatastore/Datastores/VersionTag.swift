@@ -15,7 +15,6 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
     return String(decoding: json, as: UTF8.self)
   }
 
-  /// The raw value of a tag.
   static func rawValue(of tag: String) throws -> RawValue {
     if let text = tag as? RawValue { return text }
     return try JSONDecoder().decode(RawValue.self, from: Data(tag.utf8))

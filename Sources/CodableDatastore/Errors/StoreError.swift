@@ -3,7 +3,7 @@ public import StrataFoundation
 import StrataModel
 
 /// An error of the store itself: it cannot be opened, read or written.
-public struct StoreError: LocalizedError, Hashable, Sendable {
+public struct StoreError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
   /// The kind of an error.
   public enum Kind: Hashable, Sendable {
     /// Nothing lies at the location.
@@ -46,14 +46,10 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
 
   /// One sentence for a person.
   public var errorDescription: String? { message }
-}
 
-extension StoreError: CustomStringConvertible {
   /// One sentence for a person.
   public var description: String { message }
-}
 
-extension StoreError {
   static let closed = StoreError(.closed, "The persistence is closed.")
 
   static let besideNestedTransaction = StoreError(

@@ -30,9 +30,7 @@ extension DatastoreFormat {
     guard let declared = DeclaredIndex<Instance>(child.value) else { return nil }
     return GeneratedIndexRepresentation(indexName: name, index: declared.index, storage: declared.storage)
   }
-}
 
-extension DatastoreFormat {
   /// Whether a stored property declares an index that is left out because of its name.
   var declaresIdentifierIndex: Bool {
     guard Instance.self is any Identifiable.Type else { return false }
@@ -65,7 +63,6 @@ struct DeclaredIndex<Instance: Sendable> {
   }
 }
 
-/// A property wrapper around an index.
 protocol IndexWrapper {
   var wrapped: Any { get }
   var makesDirect: Bool { get }

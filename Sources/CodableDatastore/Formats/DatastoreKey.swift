@@ -2,7 +2,7 @@
 ///
 /// Datastores of different keys are independent of each other, even if they share a format. Any text is a key; texts that
 /// are equal are one key, however their accents are written.
-public struct DatastoreKey: RawRepresentable, Hashable, Comparable, Sendable {
+public struct DatastoreKey: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
   /// The text of the key.
   public var rawValue: String
 
@@ -14,9 +14,7 @@ public struct DatastoreKey: RawRepresentable, Hashable, Comparable, Sendable {
 
   /// Orders keys by their text.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-}
 
-extension DatastoreKey: ExpressibleByStringLiteral {
   /// Makes a key from a literal.
   public init(stringLiteral value: String) { rawValue = value }
 }

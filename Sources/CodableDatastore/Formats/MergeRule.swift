@@ -48,7 +48,6 @@ public struct MergeRule<Instance>: Sendable {
 }
 
 extension DatastoreFormat {
-  /// The rules by the paths of their fields.
   static var storedMergeRules: [String: String] {
     Dictionary(mergeRules.compactMap { rule in rule.path.map { ($0, rule.rule) } }) { first, _ in first }
   }

@@ -21,7 +21,6 @@ extension DatastoreCore {
     return try fixed(at: Commit.Number(number))
   }
 
-  /// The state of a commit.
   func view(at commit: Commit.Number?) throws -> View {
     guard let head = try store.currentView(), let store = try store.model()?.engine else {
       throw StoreError(.noSuchCommit, "There is no commit yet.")
@@ -30,7 +29,6 @@ extension DatastoreCore {
     return try throwingStoreErrors { () throws(StorageError) in try store.view(at: commit.rawValue) }
   }
 
-  /// The error to throw if an index cannot be read.
   func missing(_ index: IndexPlan<Instance>) -> any Error {
     guard let view, let head = try? store.currentView(), let store = try? store.model()?.engine else {
       return DatastoreInterfaceError.indexNotFound

@@ -1,7 +1,6 @@
 import StrataModel
 import StrataEngine
 
-/// The changes of a datastore's instances between two commits.
 struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
 
@@ -39,7 +38,6 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
 /// A walk over the records that differ between two states of a datastore.
 struct ChangeWalk {
   private let datastore: String
-  /// The commit of the newer state.
   private let newest: UInt64
   private let old: Tree?
   private let new: Tree?
@@ -62,7 +60,6 @@ struct ChangeWalk {
     sorted.sort { order.isBefore($0.key.array, $1.key.array) }
   }
 
-  /// All remaining changes.
   consuming func all() throws -> [StoredChange] {
     var changes: [StoredChange] = []
     while let change = try next() { changes.append(change) }

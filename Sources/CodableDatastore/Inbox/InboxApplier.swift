@@ -29,7 +29,6 @@ final class InboxApplier: Sendable {
     }
   }
 
-  /// Applies the waiting letters.
   func apply(to store: _StoreHandle) async throws -> [Inbox.Event] {
     let declared = Set(store.registry.compiledFormats.map(\.datastore))
     let outcomes = try await store.changeByModel(commits: { $0.compactMap(\.commit) }) { model throws(ModelError) in

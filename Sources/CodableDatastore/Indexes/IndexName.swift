@@ -1,5 +1,5 @@
 /// The name of an index within its datastore: the label of the property that declares it.
-public struct IndexName: RawRepresentable, Hashable, Comparable, Sendable {
+public struct IndexName: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
   /// The text of the name.
   public var rawValue: String
 
@@ -11,9 +11,7 @@ public struct IndexName: RawRepresentable, Hashable, Comparable, Sendable {
 
   /// Orders names by their text.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-}
 
-extension IndexName: ExpressibleByStringLiteral {
   /// Makes a name from a literal.
   public init(stringLiteral value: String) { rawValue = value }
 }

@@ -33,10 +33,7 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     isDirect = descriptor.storage == .direct
     isUnique = descriptor.isUnique
   }
-}
 
-extension IndexPlan {
-  /// Plans the index of a declaration.
   static func plan(
     _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, datastore: String,
     format: any DatastoreFormat.Type, identifiers: KeyOrder
@@ -126,7 +123,6 @@ extension IndexPlan {
   }
 }
 
-/// The parts of a compound index.
 enum CompoundTiers {
   static func describe<Value>(_ type: Value.Type, keyPathNames: [String?]) -> [IndexTier] {
     guard let tiered = type as? any TieredValue.Type else { return [] }

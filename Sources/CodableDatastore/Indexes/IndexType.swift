@@ -1,6 +1,6 @@
 /// The kind of an index and the type of its values, as `OneToManyIndex(Int)`. It decides whether a stored index still
 /// fits its declaration.
-public struct IndexType: RawRepresentable, Hashable, Comparable, Sendable {
+public struct IndexType: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
   /// The text of the type.
   public var rawValue: String
 
@@ -15,9 +15,7 @@ public struct IndexType: RawRepresentable, Hashable, Comparable, Sendable {
 
   /// Orders types by their text.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-}
 
-extension IndexType: ExpressibleByStringLiteral {
   /// Makes a type from a literal.
   public init(stringLiteral value: String) { rawValue = value }
 }

@@ -1,5 +1,5 @@
 /// The source of an instance's one value in an index: a property, or several properties together.
-struct IndexValueSource<Instance: Sendable, Value: Sendable>: Sendable {
+struct IndexValueSource<Instance: Sendable, Value: Sendable>: Sendable, Hashable {
   /// One per tier; equality of indexes is equality of these.
   let keyPaths: [any PartialKeyPath<Instance> & Sendable]
   let value: @Sendable (Instance) -> Value
@@ -15,9 +15,7 @@ struct IndexValueSource<Instance: Sendable, Value: Sendable>: Sendable {
     self.keyPaths = keyPaths
     self.value = value
   }
-}
 
-extension IndexValueSource: Hashable {
   static func == (left: Self, right: Self) -> Bool { left.keyPaths == right.keyPaths }
 
   func hash(into hasher: inout Hasher) { hasher.combine(keyPaths as [AnyKeyPath]) }

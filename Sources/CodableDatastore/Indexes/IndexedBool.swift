@@ -7,7 +7,7 @@ import StrataModel
 /// shops.load(true, from: \.isOpen)
 /// shops.load(where: #Predicate { $0.isOpen })
 /// ```
-public struct IndexedBool: Indexable, DiscreteIndexable, ExpressibleByBooleanLiteral {
+public struct IndexedBool: Indexable, DiscreteIndexable, ExpressibleByBooleanLiteral, ByteOrderedKey {
   /// The Boolean.
   public var value: Bool
 
@@ -19,9 +19,7 @@ public struct IndexedBool: Indexable, DiscreteIndexable, ExpressibleByBooleanLit
 
   /// Whether the left is false and the right is true.
   public static func < (left: Self, right: Self) -> Bool { !left.value && right.value }
-}
 
-extension IndexedBool: ByteOrderedKey {
   static var keyEncoding: KeyEncoding { .bool }
 
   func append(to encoder: inout KeyEncoder) { encoder.append(value) }

@@ -23,7 +23,6 @@ struct TierOrder: Sendable {
   }
 }
 
-/// A value of several parts.
 protocol TieredValue {
   static var tiers: [(valueType: String, isDescending: Bool)] { get }
   static var encodings: [KeyEncoding] { get }

@@ -204,7 +204,6 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
   /// The identifiers, in the order of the answer.
   var keys: [[UInt8]] { members.map(\.place.identifier) }
 
-  /// Takes the first answer in.
   mutating func fill(_ found: [Member], areSorted: Bool) throws {
     members = found
     if !areSorted { try order.sort(&members) }

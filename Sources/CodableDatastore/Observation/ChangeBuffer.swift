@@ -90,7 +90,6 @@ final class ChangeBuffer: Sendable {
   /// Selects the wanted changes; if nil, all are wanted.
   private let isWanted: (@Sendable (StoredChange) -> Bool)?
   let hearsOtherProcesses: Bool
-  /// The limit for the bytes of waiting changes.
   private let limit: Int
 
   init(

@@ -1,6 +1,5 @@
 import StrataModel
 
-/// The changes that one observer receives.
 struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
 
@@ -26,7 +25,6 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
 }
 
 extension DatastoreCore {
-  /// Begins to listen.
   func observe(
     only identifier: Identifier?, includingOtherProcesses: Bool = false
   ) async throws -> ObservedChanges<Format> {

@@ -29,7 +29,6 @@ final class Publication: Sendable {
     /// Appended commits that are not durable yet, in their order, with the changes of each datastore.
     var waiting: [(number: UInt64, changes: [String: [StoredChange]])] = []
     var newest: PendingCommit?
-    /// The newest commit that this process made.
     var newestOwn: UInt64 = 0
     /// The state of that commit, until the changes that others committed after it are reported. It is kept only while other processes are
     /// followed, because it keeps its file open, which another process's compaction may have replaced.
@@ -39,7 +38,6 @@ final class Publication: Sendable {
     var own: Set<UInt64> = []
     var keepsOwn = false
 
-    /// Notes a commit of this process.
     mutating func noteOwn(_ number: UInt64, _ view: View?) {
       if number >= newestOwn, followsOthers { ownState = view }
       newestOwn = max(newestOwn, number)
@@ -57,7 +55,6 @@ final class Publication: Sendable {
 
   private struct WeakObserver { weak var buffer: ChangeBuffer? }
 
-  /// Whether a datastore has observers.
   func hasObservers(of datastore: String) -> Bool {
     guard isHeard.load(ordering: .acquiring) else { return false }
     return state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
@@ -113,7 +110,6 @@ final class Publication: Sendable {
     }
   }
 
-  /// The newest commit that this process made.
   var newestOwn: UInt64 { state.withLock { $0.newestOwn } }
 
   /// Whether each commit must be noted, because there are observers or other processes are followed.

@@ -58,9 +58,7 @@ extension StoreConnection {
       try ChangeWalk(from: told, to: new, datastore: datastore).all()
     }
   }
-}
 
-extension StoreConnection {
   /// Reports new commits on a server. There, commits of others lie between this process's own: each is reported separately.
   private func noticeOthersBesideOwn(in store: any Engine) {
     publication.noticeEach {

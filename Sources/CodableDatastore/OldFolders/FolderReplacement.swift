@@ -13,7 +13,6 @@ import StrataModel
 /// and made again, because an older version of the app may have written to the folder meanwhile. From 3 on the store holds the data: it
 /// only has to be renamed. Nothing of the folder is ever changed but its name.
 struct FolderReplacement {
-  /// The state of a location.
   enum State {
     /// No folder of the original library.
     case none
@@ -33,7 +32,6 @@ struct FolderReplacement {
 
   init(at path: String) { self.path = path }
 
-  /// The path at which the store is made.
   var workPath: String { path + ".converting" }
 
   var state: State {

@@ -1,6 +1,5 @@
 import StrataFoundation
 
-/// The location of a program's default store.
 enum DefaultLocation {
   static func url() throws -> URL {
     try applicationData().appending(path: programName).appending(path: "DefaultStore.persistencestore")

@@ -75,10 +75,7 @@ public struct StoreConfiguration: Hashable, Sendable {
 
   /// The usual configuration.
   public init() {}
-}
 
-extension StoreConfiguration {
-  /// The disk that a store is kept on.
   var disk: SystemDisk {
     let strength: SyncStrength =
       switch durability {

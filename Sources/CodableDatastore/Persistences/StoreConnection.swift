@@ -13,11 +13,9 @@ final class StoreConnection: Sendable {
   let servedChanges = TurnQueue()
   /// The transaction of a program's closure that has the writer's turn.
   let held = Mutex<HeldTurn?>(nil)
-  /// Whether the process is about to be suspended.
   let suspension = Suspension()
   /// The clock that measures how long such a transaction does nothing.
   let clock: any Clock<Duration>
-  /// Reports changes to observers.
   let publication = Publication()
   /// Decides when a caller that reads or writes in a loop yields.
   let slices: TimeSlices
@@ -32,7 +30,6 @@ final class StoreConnection: Sendable {
     var writer: (any Engine)?
     /// Opened by one that only reads, while none writes.
     var reader: (any Engine)?
-    /// The report on the conversion of a folder.
     var conversion: FolderConversion?
     var handles = 0
     var configuration = StoreConfiguration()

@@ -9,7 +9,6 @@ public final class _StoreHandle: Sendable {
   let isReadOnly: Bool
   /// The datastores in use through this persistence.
   let registry = DatastoreRegistry()
-  /// Applies the letters of other programs.
   let inbox = InboxApplier()
   private let isClosed = Atomic(false)
   /// Whether the location was checked for a folder that must be converted.

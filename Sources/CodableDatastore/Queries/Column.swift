@@ -34,7 +34,6 @@ extension Column where Value: Sendable {
       keyed: { _ in constant })
   }
 
-  /// The results of a function for the values.
   func map<Result: Equatable & Sendable>(_ transform: @escaping @Sendable (Value) throws -> Result) -> Column<
     Instance, Result
   > {
@@ -91,7 +90,6 @@ extension Column where Value: Sendable {
   }
 }
 
-/// A member of the text of a record.
 struct StoredMember {
   /// As good as any: only texts are read that a decoder without a changed strategy decodes.
   fileprivate static let decoder = StandardJSONDecoder()
@@ -105,7 +103,6 @@ struct StoredMember {
     return StoredMember(token: .null, text: UnsafeRawBufferPointer(start: text.utf8Start, count: 4))
   }
 
-  /// The JSON of the value.
   fileprivate var content: UnsafeRawBufferPointer {
     let quote = token.kind == .text ? 1 : 0
     return UnsafeRawBufferPointer(rebasing: text[Int(token.start) - quote..<Int(token.end) + quote])

@@ -60,7 +60,6 @@ struct IndexedProperties {
     return .property(number)
   }
 
-  /// Adds a property, and returns its number.
   mutating func add(_ path: AnyKeyPath) -> Int {
     let number = numbers[path] ?? numbers.count
     numbers[path] = number

@@ -20,7 +20,6 @@ struct KeySums: Sendable {
   private(set) var keys: [[KeyValue]] = []
   /// The sums of one group after the other.
   private var sums: [_IntegerSum] = []
-  /// The group of the last entry.
   private var last: Int?
 
   init(by tier: Int?, of terms: [Int?]) { (self.tier, self.terms) = (tier, terms) }
@@ -59,7 +58,6 @@ struct KeySums: Sendable {
     return group
   }
 
-  /// Adds the groups of other entries.
   mutating func add(_ other: KeySums) {
     for (number, entry) in other.keys.enumerated() {
       let first = group(of: entry) * terms.count

@@ -39,7 +39,6 @@ struct UnwrappedVariables {
 private protocol AnyOptional {}
 extension Optional: AnyOptional {}
 
-/// A property of another node.
 private protocol PathNode {
   associatedtype Root
   var root: Root { get }
@@ -55,7 +54,6 @@ private protocol ClosureNode {
 private struct ClosureParts {
   /// True if the optional holds something that the closure answers with true.
   var condition: QueryCondition
-  /// Whether it holds something.
   var presence: QueryCondition
 }
 
@@ -92,7 +90,6 @@ extension PredicateExpressions.OptionalFlatMap: ClosureNode {
 }
 
 extension PredicateExpressions.Variable: PropertyNode {
-  /// The property that the variable is bound to.
   func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? { unwrapped[self] }
 }
 

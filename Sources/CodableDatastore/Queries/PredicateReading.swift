@@ -4,17 +4,14 @@ import StrataModel
 // Finds the part of a `#Predicate` that an index can answer. Each node of the expression returns its part. A node that is not
 // known here is not an error: it is evaluated on each candidate.
 
-/// A node that is a condition.
 protocol ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition?
 }
 
-/// A node that is a property of the instance.
 protocol PropertyNode {
   func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace?
 }
 
-/// A node that is a range of constants.
 private protocol RangeNode {
   var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { get }
 }
@@ -22,7 +19,6 @@ private protocol RangeNode {
 /// Reads a predicate for the planner, by the properties that the indexes of a format are over.
 struct PredicateReading {
   let properties: IndexedProperties
-  /// The variables of the closures that are being read.
   var unwrapped = UnwrappedVariables()
 
   func condition(of expression: Any) -> QueryCondition {
@@ -81,6 +77,23 @@ struct PredicateReading {
     if mirror.displayStyle == .optional { return mirror.children.first.map { shown($0.value) } ?? "nil" }
     return "\(value)"
   }
+
+  fileprivate func equality(_ left: Any, _ right: Any) -> QueryCondition? {
+    equality(ofClosure: left, right) ?? equality(ofClosure: right, left) ?? comparison(left, right, "==", Self.one)
+      ?? comparison(right, left, "==", Self.one)
+  }
+
+  static func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
+
+  fileprivate func elementTerm(_ path: AnyKeyPath, _ constant: Any) -> QueryCondition {
+    let text = "\(properties.name(of: path)) contains \(Self.shown(constant))"
+    guard let (number, keys) = properties.elements(at: path), let key = try? keys.key(constant) else {
+      return .test(text: text)
+    }
+    return .term(
+      IndexableTerm(.property(number), isElement: true, .keys([Self.one(key)], keys.encoding, isExact: true)),
+      text: text)
+  }
 }
 
 // MARK: - Conditions
@@ -99,15 +112,6 @@ extension PredicateExpressions.Disjunction: ConditionNode {
 
 extension PredicateExpressions.Negation: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? { .not(reading.condition(of: wrapped)) }
-}
-
-extension PredicateReading {
-  fileprivate func equality(_ left: Any, _ right: Any) -> QueryCondition? {
-    equality(ofClosure: left, right) ?? equality(ofClosure: right, left) ?? comparison(left, right, "==", Self.one)
-      ?? comparison(right, left, "==", Self.one)
-  }
-
-  static func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
 }
 
 extension PredicateExpressions.Equal: ConditionNode {
@@ -188,18 +192,6 @@ extension PredicateExpressions.SequenceStartsWith: ConditionNode {
     return .term(
       IndexableTerm(.property(number), .begins(text)),
       text: "\(reading.properties.name(of: place)) starts with \"\(text)\"")
-  }
-}
-
-extension PredicateReading {
-  fileprivate func elementTerm(_ path: AnyKeyPath, _ constant: Any) -> QueryCondition {
-    let text = "\(properties.name(of: path)) contains \(Self.shown(constant))"
-    guard let (number, keys) = properties.elements(at: path), let key = try? keys.key(constant) else {
-      return .test(text: text)
-    }
-    return .term(
-      IndexableTerm(.property(number), isElement: true, .keys([Self.one(key)], keys.encoding, isExact: true)),
-      text: text)
   }
 }
 

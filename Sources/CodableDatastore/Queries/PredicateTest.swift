@@ -18,7 +18,6 @@ private struct NodeClosure<Instance, Output> {
   let call: (Instance) throws -> Output
 }
 
-/// A node that can be made a closure.
 private protocol ClosureNode: PredicateExpression {
   /// Nil if it is evaluated as it stands.
   func closure<Instance>(over variable: PredicateExpressions.Variable<Instance>) -> NodeClosure<Instance, Output>?

@@ -103,7 +103,6 @@ extension Query {
   }
 }
 
-/// The figures of each group.
 private struct GroupTally<Key: Hashable & Sendable, each Kind: _FigureKind>: _FigureKind {
   private(set) var output: [Key: GroupFigures<repeat each Kind>] = [:]
 
@@ -111,7 +110,6 @@ private struct GroupTally<Key: Hashable & Sendable, each Kind: _FigureKind>: _Fi
     output[row.key, default: GroupFigures()].add(row, times: times)
   }
 
-  /// Adds the sums of a group's figures.
   mutating func add(_ sums: ArraySlice<_IntegerSum>, to key: Key) {
     output[key, default: GroupFigures()].add(sums)
   }
@@ -121,7 +119,6 @@ private struct GroupTally<Key: Hashable & Sendable, each Kind: _FigureKind>: _Fi
   }
 }
 
-/// The figures of one group.
 private struct GroupFigures<each Kind: _FigureKind>: Sendable {
   private(set) var kinds: (repeat each Kind)
 

@@ -123,9 +123,7 @@ extension Query {
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
     return (plan, records, trees)
   }
-}
 
-extension Query {
   /// The entries of an index; nil if the store has none that this declaration can read.
   private func entries(
     of index: IndexPlan<Format.Instance>, of records: Tree, in state: ReadState

@@ -37,7 +37,6 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
     private let rows: Rows<Format.Instance, Element>
     private var reading: RowReading<Format.Instance, Element>
     private var run: TypedQueryRun<Format>?
-    /// The rows, if an index has them.
     private var covered: CoveredRows<Format.Instance, Element>?
     private var isOpened = false
 

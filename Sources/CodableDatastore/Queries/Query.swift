@@ -157,6 +157,18 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
     /// The next instance; throws as ``next(isolation:)``.
     public mutating func next() async throws -> Format.Instance? { try await next(isolation: nil) }
   }
+
+  /// A text that identifies the query, so that a cursor of another query is refused.
+  var fingerprint: String {
+    ([core.key] + predicates.map { "\($0)" } + sorts.map { "\($0.name)\($0.isDescending ? " descending" : "")" })
+      .joined(separator: "\n")
+  }
+
+  var order: QueryOrder<Format.Instance> { QueryOrder(sorts: sorts, identifiers: core.identifiers.order) }
+
+  func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
+    try core.place(of: instance, key: key, in: order)
+  }
 }
 
 /// The type of each `load` of several instances: see ``Query``.
@@ -195,22 +207,6 @@ extension Query where Format.Instance: Identifiable, Format.Instance.ID == Forma
   /// - Throws: ``InvalidKeyError`` if the identifier, or a property that is sorted by, cannot be ordered.
   public func cursor(after instance: Format.Instance) throws -> QueryCursor {
     QueryCursor(query: fingerprint, place: try place(of: instance, key: try core.key(of: instance.id)))
-  }
-}
-
-extension Query {
-  /// A text that identifies the query, so that a cursor of another query is refused.
-  var fingerprint: String {
-    ([core.key] + predicates.map { "\($0)" } + sorts.map { "\($0.name)\($0.isDescending ? " descending" : "")" })
-      .joined(separator: "\n")
-  }
-
-  /// The order of the answer.
-  var order: QueryOrder<Format.Instance> { QueryOrder(sorts: sorts, identifiers: core.identifiers.order) }
-
-  /// The place of an instance in the order of the answer.
-  func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
-    try core.place(of: instance, key: key, in: order)
   }
 }
 

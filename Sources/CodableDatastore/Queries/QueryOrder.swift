@@ -1,6 +1,5 @@
 import StrataModel
 
-/// A property that a query is sorted by.
 struct QuerySortKey<Instance: Sendable>: Sendable {
   let path: any PartialKeyPath<Instance> & Sendable
   let isDescending: Bool
@@ -25,7 +24,6 @@ struct QuerySortKey<Instance: Sendable>: Sendable {
   }
 }
 
-/// The place of an instance in the order of a query.
 struct QueryPlace: Codable, Hashable, Sendable {
   /// The key of each property that the query is sorted by.
   var sortKeys: [[UInt8]]

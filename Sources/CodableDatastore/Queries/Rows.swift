@@ -10,13 +10,11 @@ struct Rows<Instance: Sendable, Row>: Sendable {
   /// Makes a row of the columns' values, which it asks for in their order.
   let row: @Sendable (ColumnValues<Instance>) throws -> Row
 
-  /// Rows of one column.
   init(_ column: Column<Instance, Row>) {
     properties = [column.property]
     row = { values in try values.value(of: column, at: 0) }
   }
 
-  /// Rows of columns of one type.
   init<Value>(list columns: [Column<Instance, Value>]) where Row == [Value] {
     properties = columns.map(\.property)
     row = { values in try columns.indices.map { try values.value(of: columns[$0], at: $0) } }
@@ -29,7 +27,6 @@ struct Rows<Instance: Sendable, Row>: Sendable {
     (self.properties, self.row) = (properties, row)
   }
 
-  /// The results of a function for the rows.
   func map<Other>(_ transform: @escaping @Sendable (Row) -> Other) -> Rows<Instance, Other> {
     let row = row
     return Rows<Instance, Other>(properties: properties) { transform(try row($0)) }
@@ -43,7 +40,6 @@ struct KeyedRow<Key, each Value> {
 
   private init(_ key: Key, _ values: (repeat each Value)) { (self.key, self.values) = (key, values) }
 
-  /// The rows of one column and some others.
   static func rows<Instance: Sendable>(
     _ key: Column<Instance, Key>, _ columns: repeat Column<Instance, each Value>
   ) -> Rows<Instance, Self> {
@@ -62,15 +58,12 @@ struct KeyedRow<Key, each Value> {
 
 extension KeyedRow: Sendable where Key: Sendable, repeat each Value: Sendable {}
 
-/// The source of the values of a row.
 final class ColumnValues<Instance: Sendable> {
   enum Source {
     case instance(Instance)
-    /// The text that was read.
     case text(UnsafeRawBufferPointer)
     /// An instance, each of whose values is compared with that of the text that was read.
     case both(Instance, UnsafeRawBufferPointer)
-    /// The keys of an entry.
     case keys
   }
 

@@ -4,7 +4,6 @@ import StrataEngine
 /// A cursor over a range of a tree on a server, whose entries are not counted: it reads a page at a time, with the records.
 struct ServedRangeCursor: EntryCursor {
   private let tree: Tree
-  /// The next page to request.
   private var request: PageRequest
   private var page: ArraySlice<PageRow> = []
   private var isAtEnd = false

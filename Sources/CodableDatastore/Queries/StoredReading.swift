@@ -23,14 +23,12 @@ struct StoredPace {
     count = expectsMany ? Self.worthwhile - 1 : 0
   }
 
-  /// Whether to begin with the next record.
   mutating func begins() -> Bool {
     guard mayBegin else { return false }
     count += 1
     return count >= Self.worthwhile && count & (count - 1) == 0
   }
 
-  /// Whether to compare the next text with its instance.
   mutating func compares() -> Bool {
     toldCount += 1
     return toldCount <= Self.compared.first || toldCount.isMultiple(of: Self.compared.oneOf)
@@ -49,7 +47,6 @@ struct StoredReading<Instance> {
     pace = StoredPace(mayBegin: !predicates.isEmpty, expectsMany: expectsMany)
   }
 
-  /// Whether texts are asked.
   var isUsed: Bool { test != nil }
 
   /// Whether a record meets the conditions; nil if it is to be decoded.
@@ -76,7 +73,6 @@ struct StoredReading<Instance> {
   }
 }
 
-/// The facts known about the texts of a datastore's records.
 struct StoredKnowledge: Sendable {
   /// By the first record that was looked at; nil before.
   var layout: StoredLayout?
@@ -104,9 +100,7 @@ extension DatastoreCore {
     mayBegin = layout == nil
     return layout.flatMap { make($0, off) }
   }
-}
 
-extension DatastoreCore {
   /// The members that predicates look at and an `init(from:)` makes something else of.
   func changedMembers(in predicates: [Predicate<Instance>]) -> [String] {
     let (layout, off) = stored.withLock { ($0.layout, $0.off) }

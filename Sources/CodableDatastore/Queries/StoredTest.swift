@@ -13,7 +13,6 @@ struct StoredTest<Instance> {
     let encoding: KeyEncoding
     /// The integers that the type can hold; nil of other types.
     let limits: ClosedRange<Int64>?
-    /// Whether an instance has a value.
     let isValue: (Instance, KeyValue) -> Bool
     /// Whether the type decodes a missing member as nil; nil until one was met.
     var isMissingNil: Bool?
@@ -44,7 +43,6 @@ struct StoredTest<Instance> {
     }
   }
 
-  /// The stored properties that predicates name.
   static func sources(
     of predicates: [Predicate<Instance>], in layout: StoredLayout
   ) -> [(path: AnyKeyPath, source: StoredSource<Instance>)] {
@@ -133,7 +131,6 @@ struct StoredSource<Instance> {
   }
 }
 
-/// An optional of any type.
 private protocol OptionalKey {
   static var wrapped: Any.Type { get }
 }

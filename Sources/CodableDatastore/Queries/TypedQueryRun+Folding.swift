@@ -63,9 +63,7 @@ extension TypedQueryRun {
     }
     return result
   }
-}
 
-extension TypedQueryRun {
   /// Takes in the rows of all instances that meet the condition along an index that has them. Reads no record.
   ///
   /// - Returns: nil if the index has not all of them.

@@ -2,7 +2,6 @@ import StrataEngine
 import StrataFoundation
 import StrataModel
 
-/// The plan of a query and the trees of the state that it reads.
 struct PlannedQuery: Sendable {
   var plan: QueryPlan
   var records: Tree
@@ -20,7 +19,6 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     var instance: Instance
   }
 
-  /// Which part of the answer is asked for.
   struct Page {
     var most = Int.max
     var offset = 0
@@ -287,7 +285,6 @@ func throwingEntryErrors<Value>(_ body: () throws -> Value) throws -> Value {
 }
 
 extension DatastoreCore {
-  /// The place of an instance in an order.
   func place(of instance: Instance, key: [UInt8], in order: QueryOrder<Instance>) throws -> QueryPlace {
     QueryPlace(sortKeys: try order.sorts.map { try $0.column.value(instance) }, identifier: key)
   }

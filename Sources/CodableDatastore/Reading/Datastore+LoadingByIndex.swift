@@ -42,11 +42,7 @@ extension Datastore {
   ) async throws -> InstanceType? {
     try await core.first(value, from: index)
   }
-}
 
-// A range of an index.
-
-extension Datastore {
   /// The instances of a range of an index, by value, then by identifier. An instance with several values in the range
   /// comes once for each.
   public nonisolated func load<
@@ -101,3 +97,5 @@ extension Datastore {
     core.instances(order: order, from: index)
   }
 }
+
+// A range of an index.

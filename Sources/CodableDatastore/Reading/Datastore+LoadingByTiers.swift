@@ -76,11 +76,7 @@ extension Datastore {
     core.instances(
       prefix: [TierKey(first), TierKey(second), TierKey(third), TierKey(fourth)], range: nil, order: order, from: index)
   }
-}
 
-// The same, and a range of the next tier.
-
-extension Datastore {
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
   ///
   /// ```swift
@@ -220,11 +216,7 @@ extension Datastore {
       prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
       order: range.order.combined(with: order), from: index)
   }
-}
 
-// The same, and all of the next tier.
-
-extension Datastore {
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
   public nonisolated func load<
     First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
@@ -258,3 +250,7 @@ extension Datastore {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 }
+
+// The same, and a range of the next tier.
+
+// The same, and all of the next tier.

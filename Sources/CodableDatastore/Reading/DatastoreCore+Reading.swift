@@ -3,7 +3,6 @@ import StrataLocks
 import StrataEngine
 
 extension DatastoreCore {
-  /// The number of instances.
   func count() async throws -> Int {
     await store.giveWay()
     return try await store.asking {
@@ -12,7 +11,6 @@ extension DatastoreCore {
     }
   }
 
-  /// The instance of an identifier.
   func load(_ identifier: Identifier) async throws -> Instance? {
     if store.connection.slices.isUsedUp() { await store.connection.slices.giveWay() }
     let key = try key(of: identifier)
@@ -68,7 +66,6 @@ extension DatastoreCore {
     return tree
   }
 
-  /// The instances of a range of identifiers.
   func instances<Mode: _AccessMode>(
     _ range: some IndexRangeExpression<Identifier>, order: RangeOrder
   ) -> Selection<Format, Mode> {
@@ -82,7 +79,6 @@ extension DatastoreCore {
     return Selection(core: self, range: stored)
   }
 
-  /// The instances of a range of an index's values.
   func instances<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>, Mode: _AccessMode>(
     _ range: some IndexRangeExpression<Value>, order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> Selection<Format, Mode> {
@@ -99,7 +95,6 @@ extension DatastoreCore {
       })
   }
 
-  /// All instances in the order of an index.
   func instances<Index: IndexRepresentation<Instance>, Mode: _AccessMode>(
     order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> Selection<Format, Mode> {

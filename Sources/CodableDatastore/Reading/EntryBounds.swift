@@ -7,7 +7,6 @@ struct EntryBounds {
   var lower: SoughtPlace?
   var upper: SoughtPlace?
 
-  /// All entries.
   init() {}
 
   init(from lower: [UInt8], to upper: [UInt8]) {

@@ -2,7 +2,6 @@ import StrataModel
 import StrataEngine
 
 extension Tree {
-  /// The record of an identifier.
   func record(at place: SoughtPlace) throws -> Bytes? {
     try place.withProbe { probe in
       try throwingStoreErrors { () throws(StorageError) in
@@ -12,11 +11,20 @@ extension Tree {
     }
   }
 
-  /// The number of entries before a place.
   func rank(of place: SoughtPlace) throws -> UInt64 {
     try place.withProbe { probe in
       try throwingStoreErrors { () throws(StorageError) in try rank(of: probe) }
     }
+  }
+
+  /// `count`, with the errors of this library.
+  var entryCount: UInt64 {
+    get throws { try throwingStoreErrors { () throws(StorageError) in try count } }
+  }
+
+  /// `isEmpty`, with the errors of this library.
+  var isWithoutEntries: Bool {
+    get throws { try throwingStoreErrors { () throws(StorageError) in try isEmpty } }
   }
 }
 
@@ -45,17 +53,5 @@ struct TreeWalk {
       isPlaced = true
       return cursor.current
     }
-  }
-}
-
-extension Tree {
-  /// `count`, with the errors of this library.
-  var entryCount: UInt64 {
-    get throws { try throwingStoreErrors { () throws(StorageError) in try count } }
-  }
-
-  /// `isEmpty`, with the errors of this library.
-  var isWithoutEntries: Bool {
-    get throws { try throwingStoreErrors { () throws(StorageError) in try isEmpty } }
   }
 }

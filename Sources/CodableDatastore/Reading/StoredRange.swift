@@ -80,28 +80,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
   }
 
   private var pageOfNewest: Foresight? { core.view == nil ? firstPage().map { .page($0) } : nil }
-}
 
-/// The state that a sequence shows which begins when it is first read: each later reading finds the same.
-private final class ShownState: Sendable {
-  private let known = Mutex<ReadState?>(nil)
-
-  var isKnown: Bool { known.withLock { $0 != nil } }
-
-  /// If several first readings run at once, the first that ends fixes the state.
-  func state(orBy newest: () async throws -> ReadState) async throws -> ReadState {
-    if let known = known.withLock({ $0 }) { return known }
-    let found = try await newest()
-    return known.withLock { known in
-      let first = known ?? found
-      known = first
-      return first
-    }
-  }
-}
-
-extension StoredRange {
-  /// A range of identifiers.
   init(
     _ core: DatastoreCore<Format>, isWhole: Bool, isDescending: Bool,
     bounds: @escaping @Sendable (DatastoreCore<Format>) throws -> EntryBounds
@@ -120,7 +99,6 @@ extension StoredRange {
     }
   }
 
-  /// A range of an index.
   init<Index: IndexRepresentation<Format.Instance>>(
     _ core: DatastoreCore<Format>, indexAt path: KeyPath<Format, Index>, isWhole: Bool = false, isDescending: Bool,
     bounds: @escaping @Sendable (DatastoreCore<Format>, IndexPlan<Format.Instance>) throws -> EntryBounds
@@ -153,6 +131,24 @@ extension StoredRange {
   }
 }
 
+/// The state that a sequence shows which begins when it is first read: each later reading finds the same.
+private final class ShownState: Sendable {
+  private let known = Mutex<ReadState?>(nil)
+
+  var isKnown: Bool { known.withLock { $0 != nil } }
+
+  /// If several first readings run at once, the first that ends fixes the state.
+  func state(orBy newest: () async throws -> ReadState) async throws -> ReadState {
+    if let known = known.withLock({ $0 }) { return known }
+    let found = try await newest()
+    return known.withLock { known in
+      let first = known ?? found
+      known = first
+      return first
+    }
+  }
+}
+
 extension IndexValues {
   /// The sort that has the order of the index, if each instance has the value of one property in it.
   fileprivate func sortKey(isDescending: Bool, in datastore: String) -> Any? {
@@ -164,7 +160,6 @@ extension IndexValues {
   }
 }
 
-/// A range of entries in one state.
 struct EntryRange {
   /// The index; empty for the records themselves.
   let index: String

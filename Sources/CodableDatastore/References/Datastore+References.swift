@@ -92,7 +92,6 @@ extension DanglingReference: Equatable where Identifier: Equatable, Target: Equa
 extension DanglingReference: Hashable where Identifier: Hashable, Target: Hashable {}
 
 extension DatastoreCore {
-  /// The reference that a key path of the format leads to.
   func declared<Target: DatastoreFormat, Value: Indexable>(
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>
   ) -> ReferenceRepresentation<Instance, Target, Value> { format[keyPath: path] }

@@ -23,9 +23,7 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   /// is used for, whatever its key is.
   public let target: DatastoreKey
   let values: @Sendable (Instance) -> [Value]
-  /// The index value of a reference to an identifier.
   let value: @Sendable (Target.Identifier) -> Value
-  /// The identifier that a value refers to.
   let identifier: @Sendable (Value) -> Target.Identifier?
   /// Removes a reference from an instance. Returns false if the property cannot be without it.
   let clear: @Sendable (inout Instance, Target.Identifier) -> Bool
@@ -170,7 +168,6 @@ extension ReferenceRepresentation: IndexValues {
   }
 }
 
-/// An index that leads to another datastore.
 protocol TargetedIndex {
   /// The target of the index in a datastore of a format.
   func target(in datastore: String, of format: any DatastoreFormat.Type) -> DatastoreKey

@@ -50,9 +50,7 @@ final class OpenWork: Sendable {
     self.connection = connection
     transaction = presuming
   }
-}
 
-extension OpenWork {
   /// Whether so much was written that appending it takes a noticeable time: a few milliseconds.
   var isLarge: Bool { transaction.changeCounts.contains { $0.inserted + $0.updated + $0.deleted > 1_000 } }
 
@@ -69,7 +67,6 @@ extension OpenWork {
     var hasForeign = false
     /// The names of indexes that do not match the declaration, and are not written.
     var behind: Set<String> = []
-    /// The writer of its records and entries.
     var writer: DatastoreWriter?
   }
 
@@ -79,7 +76,6 @@ extension OpenWork {
     known.withLock { change(&$0[datastore, default: KnownDatastore()]) }
   }
 
-  /// All writers in this transaction.
   var writers: [DatastoreWriter] { known.withLock { $0.values.compactMap(\.writer) } }
 
   /// Makes the next write look everything up again, because trees may have come, gone or changed.

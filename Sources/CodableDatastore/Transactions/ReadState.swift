@@ -4,7 +4,6 @@ import StrataEngine
 enum ReadState: Sendable {
   /// There is no store.
   case nothing
-  /// A commit.
   case view(View)
   /// An open transaction: its writes so far, and its later ones.
   case open(TransactionScope)

@@ -1,5 +1,5 @@
 /// How a transaction behaves.
-public struct TransactionOptions: OptionSet, Sendable {
+public struct TransactionOptions: OptionSet, Sendable, CustomDebugStringConvertible {
   /// The options as bits; bits that mean nothing are dropped.
   public let rawValue: UInt64
 
@@ -19,10 +19,13 @@ public struct TransactionOptions: OptionSet, Sendable {
   /// If another transaction on a server changes data that this one has read, the closure is run again, on the new state; without this
   /// option ``TransactionConflict`` is thrown. On disk writers wait for each other, and the option changes nothing.
   public static let retriesConflicts = Self(rawValue: UInt64(1) << 32)
+
+  /// The options by name, as `TransactionOptions([.readOnly])`.
+  public var debugDescription: String { "TransactionOptions([\(UnsafeTransactionOptions(self).names)])" }
 }
 
 /// Options of a transaction, including those that only a persistence may set.
-public struct UnsafeTransactionOptions: OptionSet, Sendable {
+public struct UnsafeTransactionOptions: OptionSet, Sendable, CustomDebugStringConvertible {
   /// The options as bits.
   public let rawValue: UInt64
 
@@ -49,14 +52,7 @@ public struct UnsafeTransactionOptions: OptionSet, Sendable {
 
   /// The transaction is durable when it returns, whatever other options say.
   public static let enforceDurability = Self(rawValue: 1 << 17)
-}
 
-extension TransactionOptions: CustomDebugStringConvertible {
-  /// The options by name, as `TransactionOptions([.readOnly])`.
-  public var debugDescription: String { "TransactionOptions([\(UnsafeTransactionOptions(self).names)])" }
-}
-
-extension UnsafeTransactionOptions: CustomDebugStringConvertible {
   /// The options by name, as `UnsafeTransactionOptions([.readOnly])`.
   public var debugDescription: String { "UnsafeTransactionOptions([\(names)])" }
 

@@ -10,9 +10,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   let connection: StoreConnection
   /// The scope around this one, of any store.
   let outer: TransactionScope?
-  /// The queue of its writes and its children.
   let turns = TurnQueue()
-  /// The task that runs its closure.
   let task = TaskIdentity.current
   /// The datastore whose records are converted in the scope: it is read as it is, and writes are refused meanwhile.
   let converted: String?
@@ -26,13 +24,11 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   private let state = Mutex(State())
   private struct State {
     var isEnded = false
-    /// Whether its writes were rolled back.
     var isRolledBack = false
     /// The state that a reading scope reads, from its first read on.
     var fixed: ReadState?
     /// The state that a scope with a running child shows to its other tasks.
     var frozen: ReadState?
-    /// The running child.
     var child: TransactionScope?
     /// The savepoint to which a failed child rolls back.
     var savepoint: Savepoint?
@@ -42,7 +38,6 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     var changes = NotedChanges()
   }
 
-  /// Whether it is a part of another transaction.
   var isChild: Bool { state.withLock { $0.parent != nil } }
 
   /// A scope that reads: the newest commit as of its first read, or the state of its parent.
@@ -57,7 +52,6 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// An outermost scope that writes.
   init(writing work: OpenWork, outer: TransactionScope?) {
     connection = work.connection
     kind = .writing(work)
@@ -160,7 +154,6 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// All trees as they are now.
   private func snapshot() throws -> ReadState {
     if let frozen = state.withLock({ $0.frozen }) { return frozen }
     return try step { transaction in
@@ -171,11 +164,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
       }
     }
   }
-}
 
-// MARK: Children
-
-extension TransactionScope {
   /// Begins a child that writes. The caller must hold the turn.
   func beginChild(outer: TransactionScope?, runsOwnCode: Bool) throws -> TransactionScope {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
@@ -209,7 +198,6 @@ extension TransactionScope {
     }
   }
 
-  /// Rolls a child's writes back.
   func rollBack() throws {
     guard case .writing(let work) = kind else { return }
     let (wasEnded, parent, savepoint) = state.withLock { state in
@@ -270,11 +258,7 @@ extension TransactionScope {
     state.withLock { $0.isEnded = true }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
   }
-}
 
-// MARK: The outermost scope
-
-extension TransactionScope {
   /// Appends the commit, which passes the turn to the next writer.
   func commit(
     actionName: String, options: UnsafeTransactionOptions, flags: CommitFlags = []
@@ -324,7 +308,6 @@ extension TransactionScope {
     return (work, changes)
   }
 
-  /// Drops all of the transaction's writes.
   func cancel() {
     guard case .writing(let work) = kind else { return }
     state.withLock { $0.isRolledBack = true }
@@ -333,3 +316,7 @@ extension TransactionScope {
     work.transaction.cancel()
   }
 }
+
+// MARK: Children
+
+// MARK: The outermost scope

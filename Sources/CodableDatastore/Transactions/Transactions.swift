@@ -192,7 +192,6 @@ enum Transactions {
     }
   }
 
-  /// The largest number of attempts at a transaction that may be repeated.
   private static let mostAttempts = 64
 
   /// Runs a transaction on a server. It waits for no other transaction. If another one has changed what this one read, it is repeated, if

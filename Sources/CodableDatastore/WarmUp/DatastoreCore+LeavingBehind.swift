@@ -13,7 +13,6 @@ extension DatastoreCore {
     return nil
   }
 
-  /// Remembers the error that ended a warm-up.
   func note(_ error: UnreadableInstanceError, in records: Tree?) {
     guard let place = try? identifiers.order.place(of: error.key), let record = try? records?.record(at: place) else {
       return

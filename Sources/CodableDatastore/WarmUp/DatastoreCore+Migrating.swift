@@ -13,7 +13,6 @@ extension DatastoreCore {
     }
   }
 
-  /// Rewrites all records of older versions.
   func migrateEntireStore(ifLessThan minimumVersion: Format.Version, listener: WarmUpListener) async throws {
     try await force(listener) { _, plan in
       plan.rewritesOlderThan = VersionTag<Format>.text(of: minimumVersion)

@@ -221,9 +221,7 @@ extension DatastoreCore {
     await listener.detailed?(
       WarmUpProgress(steps: [], rate: 0, remainingSeconds: 0, failures: [], isComplete: true))
   }
-}
 
-extension DatastoreCore {
   /// Throws ``DatastoreError/missingDecoder(version:)`` if there are records and the version that last wrote them has no decoder.
   private func requireDecoder(of records: Tree) throws {
     let version = try DatastoreDescriptor(bytes: records.attributes.array).version

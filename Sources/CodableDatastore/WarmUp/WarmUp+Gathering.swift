@@ -2,13 +2,10 @@ import StrataEngine
 import StrataFoundation
 import StrataModel
 
-/// The results of a warm-up that are to be written.
 struct Gathered: Sendable {
   /// Per index.
   var entries: [EntrySorter]
-  /// How many records were rewritten.
   var rewritten = 0
-  /// Whether records were decoded at all.
   var isDecoded = false
   /// Records that are in no index, because they cannot be converted: their keys, and what is wrong with them.
   var leftOut: [(key: [UInt8], reason: String)] = []
@@ -16,14 +13,12 @@ struct Gathered: Sendable {
   init(indexCount: Int) { entries = Array(repeating: EntrySorter(sharing: indexCount), count: indexCount) }
 }
 
-/// A record as it is stored.
 private struct StoredInstance: Sendable {
   var key: [UInt8]
   var record: Bytes
   var reference: RecordReference
 }
 
-/// The results of some consecutive records.
 private struct GatheredPart: Sendable {
   var instances: ArraySlice<StoredInstance>
   /// Per wanted index.

@@ -2,7 +2,6 @@ import StrataModel
 import StrataEngine
 
 extension WarmUp {
-  /// Writes what was worked out, index by index.
   func write(
     _ plan: WarmUpPlan, _ gathered: inout Gathered, stored: DatastoreDescriptor,
     _ report: inout WarmUpReport<Format>

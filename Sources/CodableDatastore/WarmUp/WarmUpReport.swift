@@ -9,7 +9,6 @@ struct WarmUpReport<Format: DatastoreFormat> {
   private var progress: WarmUpProgress
   private var account: WorkAccount
   private let total: Int
-  /// Instances that were worked on.
   private var position = 0
   private var lastDetail: Int64?
   private let startedAt = LocalTime.now
@@ -37,7 +36,6 @@ struct WarmUpReport<Format: DatastoreFormat> {
     await tell()
   }
 
-  /// Begins a step.
   mutating func begin(_ title: String, total: Int) async {
     account.begin(title, total: total, at: LocalTime.now)
     await tell()
@@ -48,13 +46,11 @@ struct WarmUpReport<Format: DatastoreFormat> {
 
   mutating func advance(by count: Int) { account.advance(by: count) }
 
-  /// Ends the step.
   mutating func finishStep() async {
     account.finish(at: LocalTime.now)
     await tell()
   }
 
-  /// Reports the next instance.
   mutating func willWork() async throws {
     let position = position
     self.position += 1
@@ -88,7 +84,6 @@ struct WarmUpReport<Format: DatastoreFormat> {
     if let firstFailure { throw firstFailure }
   }
 
-  /// Ends the work.
   mutating func complete() async {
     account.end(at: LocalTime.now)
     progress.isComplete = true
@@ -139,7 +134,6 @@ struct WarmUpReport<Format: DatastoreFormat> {
   }
 }
 
-/// Where and why decoding failed.
 enum DecodingPath {
   static func text(of error: any Error) -> String {
     guard let error = decoding(error) else { return "" }

@@ -172,7 +172,6 @@ extension DatastoreCore {
     }
   }
 
-  /// Decodes the stored record of an identifier.
   private func decoded(
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance> {

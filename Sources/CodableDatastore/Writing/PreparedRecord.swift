@@ -11,7 +11,6 @@ struct PreparedRecord<Identifier: Sendable>: Sendable {
   var isForeign = false
 }
 
-/// A stored record.
 struct StoredRecord<Instance: Sendable>: Sendable {
   var record: Bytes
   /// The error is that of a record that a warm-up left out.

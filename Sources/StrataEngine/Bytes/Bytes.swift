@@ -2,7 +2,7 @@
 ///
 /// A value read from a mapped store is a `Bytes` into the mapping and copies nothing; it stays readable as long as it is held, whatever
 /// happens to the store meanwhile. Slicing shares.
-package struct Bytes: @unchecked Sendable {
+package struct Bytes: @unchecked Sendable, Hashable, Comparable, CustomStringConvertible {
   // `@unchecked`: the memory at `start` is never written after the value was made, and `owner` keeps it in place.
   private let owner: AnyObject?
   private let start: UnsafeRawPointer?
@@ -66,9 +66,7 @@ package struct Bytes: @unchecked Sendable {
     precondition(position >= 0 && position < count, "position outside of the bytes")
     return withUnsafeBytes { $0[position] }
   }
-}
 
-extension Bytes: Hashable {
   package static func == (left: Bytes, right: Bytes) -> Bool {
     left.withUnsafeBytes { left in right.withUnsafeBytes { right in compareBytes(left, right) == 0 } }
   }
@@ -76,16 +74,12 @@ extension Bytes: Hashable {
   package func hash(into hasher: inout Hasher) {
     withUnsafeBytes { hasher.combine(bytes: $0) }
   }
-}
 
-extension Bytes: Comparable {
   /// Byte order: by the first byte that differs. A prefix comes before longer values that begin with it.
   package static func < (left: Bytes, right: Bytes) -> Bool {
     left.withUnsafeBytes { left in right.withUnsafeBytes { right in compareBytes(left, right) < 0 } }
   }
-}
 
-extension Bytes: CustomStringConvertible {
   package var description: String { "\(count) bytes" }
 }
 

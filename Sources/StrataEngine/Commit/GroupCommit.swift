@@ -241,6 +241,27 @@ extension Writer {
     guard (try? state.file.write(bytes, at: position)) != nil else { return }
     shared.slot = (slot.sequence, state.chain.end, isClean)
   }
+
+  /// After this number of commits the next thread goes on while this one syncs for the jobs that it did.
+  private static let mostJobs = 32
+  /// How many times the leader lets other threads run to see whether they bring more jobs: `usual` once it has done more than its own job,
+  /// and `returning` while threads of finished jobs have not run again.
+  private static let looks = (usual: 5, returning: 100)
+
+  /// The next jobs for the holder of the turn. If there are none, passes the turn on and returns an empty array.
+  func nextJobs(after done: Int) -> [SharedJob] {
+    for look in 0..<Self.looks.returning {
+      if let waiters = monitor.withLock({ shared.queue.nextJobs(most: Self.mostJobs - done) }) {
+        if waiters.isEmpty { break }
+        return waiters.compactMap { if case .job(let job) = $0 { job } else { nil } }
+      }
+      let isAwaited = returning.load(ordering: .relaxed) > 0
+      if !isAwaited && (done == 1 || look >= Self.looks.usual) { break }
+      letOthersRun()
+    }
+    passTurn(willWait: true)
+    return []
+  }
 }
 
 extension FileStore {
@@ -284,29 +305,6 @@ extension FileStore {
     for job in done.reversed() { job.settle() }
     writing.returning.add(done.count - 1, ordering: .relaxed)
     for job in done where job !== own { job.signal.fire() }
-  }
-}
-
-extension Writer {
-  /// After this number of commits the next thread goes on while this one syncs for the jobs that it did.
-  private static let mostJobs = 32
-  /// How many times the leader lets other threads run to see whether they bring more jobs: `usual` once it has done more than its own job,
-  /// and `returning` while threads of finished jobs have not run again.
-  private static let looks = (usual: 5, returning: 100)
-
-  /// The next jobs for the holder of the turn. If there are none, passes the turn on and returns an empty array.
-  func nextJobs(after done: Int) -> [SharedJob] {
-    for look in 0..<Self.looks.returning {
-      if let waiters = monitor.withLock({ shared.queue.nextJobs(most: Self.mostJobs - done) }) {
-        if waiters.isEmpty { break }
-        return waiters.compactMap { if case .job(let job) = $0 { job } else { nil } }
-      }
-      let isAwaited = returning.load(ordering: .relaxed) > 0
-      if !isAwaited && (done == 1 || look >= Self.looks.usual) { break }
-      letOthersRun()
-    }
-    passTurn(willWait: true)
-    return []
   }
 }
 

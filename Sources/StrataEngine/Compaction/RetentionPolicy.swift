@@ -106,50 +106,7 @@ extension FileStore {
     try KeptCommits(state: state, now: now) { self.isEndingCompactions }
       .select(retention, named: try state.names().map(\.commit))
   }
-}
 
-// MARK: Attempts that fail
-
-/// The reason why a store could not be pruned by its own policy. It lies in a small file beside the data, so that all processes wait for
-/// the next attempt, until a compaction ends.
-package struct PruningFailure: Sendable, Hashable {
-  /// The error, as a clause.
-  package var reason: String
-  /// The number of attempts in a row that have failed.
-  var attempts: Int
-  /// The time of the next attempt, in nanoseconds since 1970.
-  package var nextAttempt: Int64
-
-  private static let minute: Int64 = 60_000_000_000
-  static let longestPause = 24 * 60 * minute
-
-  init(_ reason: String, after previous: PruningFailure?, now: Int64) {
-    self.reason = reason
-    attempts = (previous?.attempts ?? 0) &+ 1
-    let pause = attempts < 12 ? min(Self.minute << Int64(attempts - 1), Self.longestPause) : Self.longestPause
-    nextAttempt = now.addingReportingOverflow(pause).partialValue
-  }
-
-  /// Returns nil if there is no such note.
-  init?(_ note: (number: UInt64, bytes: [UInt8])?) {
-    guard let note, let attempts = note.bytes.first else { return nil }
-    self.attempts = Int(attempts)
-    nextAttempt = Int64(bitPattern: note.number)
-    reason = String(decoding: note.bytes.dropFirst(), as: UTF8.self)
-  }
-
-  func write(to file: NoteFile) throws(StorageError) {
-    try file.write([UInt8(clamping: attempts)] + reason.utf8, number: UInt64(bitPattern: nextAttempt))
-  }
-
-  func sentence(now: Int64) -> String {
-    let minutes = (nextAttempt.subtractingReportingOverflow(now).partialValue &+ Self.minute - 1) / Self.minute
-    return "the history could not be shortened by the store's retention: \(reason); "
-      + (minutes > 0 ? "the next attempt is in \(minutes) min" : "the next attempt is due")
-  }
-}
-
-extension FileStore {
   /// Why the store could not be pruned by its own policy, here or by another process. Returns nil if no attempt failed since the last
   /// compaction. Reads a small file.
   package var pruningFailure: PruningFailure? {
@@ -202,5 +159,46 @@ extension FileStore {
       return nil
     }
     return "\(needed >> 20) MiB must be free on its disk, and \(free >> 20) MiB are"
+  }
+}
+
+// MARK: Attempts that fail
+
+/// The reason why a store could not be pruned by its own policy. It lies in a small file beside the data, so that all processes wait for
+/// the next attempt, until a compaction ends.
+package struct PruningFailure: Sendable, Hashable {
+  /// The error, as a clause.
+  package var reason: String
+  /// The number of attempts in a row that have failed.
+  var attempts: Int
+  /// The time of the next attempt, in nanoseconds since 1970.
+  package var nextAttempt: Int64
+
+  private static let minute: Int64 = 60_000_000_000
+  static let longestPause = 24 * 60 * minute
+
+  init(_ reason: String, after previous: PruningFailure?, now: Int64) {
+    self.reason = reason
+    attempts = (previous?.attempts ?? 0) &+ 1
+    let pause = attempts < 12 ? min(Self.minute << Int64(attempts - 1), Self.longestPause) : Self.longestPause
+    nextAttempt = now.addingReportingOverflow(pause).partialValue
+  }
+
+  /// Returns nil if there is no such note.
+  init?(_ note: (number: UInt64, bytes: [UInt8])?) {
+    guard let note, let attempts = note.bytes.first else { return nil }
+    self.attempts = Int(attempts)
+    nextAttempt = Int64(bitPattern: note.number)
+    reason = String(decoding: note.bytes.dropFirst(), as: UTF8.self)
+  }
+
+  func write(to file: NoteFile) throws(StorageError) {
+    try file.write([UInt8(clamping: attempts)] + reason.utf8, number: UInt64(bitPattern: nextAttempt))
+  }
+
+  func sentence(now: Int64) -> String {
+    let minutes = (nextAttempt.subtractingReportingOverflow(now).partialValue &+ Self.minute - 1) / Self.minute
+    return "the history could not be shortened by the store's retention: \(reason); "
+      + (minutes > 0 ? "the next attempt is in \(minutes) min" : "the next attempt is due")
   }
 }

@@ -49,10 +49,9 @@ package struct FileOffset: Hashable, Comparable, Sendable, ExpressibleByIntegerL
   }
 
   package var description: String { String(bytes) }
-}
 
-/// In nodes and entries a position takes six bytes.
-extension FileOffset {
+  // In nodes and entries a position takes six bytes.
+
   /// Reads six bytes at `position`; the caller has checked that they lie there.
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer, at position: Int) {

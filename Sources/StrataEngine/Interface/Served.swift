@@ -45,7 +45,7 @@ package protocol ServedTree: AnyObject, Sendable {
 /// A record of a store on a server: the key that it has in its tree, the commit that wrote it, and its value.
 ///
 /// On a server, `RecordReference` holds such a record; in a file, the place of a change entry.
-package final class ServedRecord: Sendable {
+package final class ServedRecord: Sendable, Hashable {
   package let tree: UInt32
   package let key: Bytes
   /// The commit that wrote it; 0: the transaction that it was read in.
@@ -77,9 +77,7 @@ package final class ServedRecord: Sendable {
       commit: commit, tree: tree, key: key, kind: kind, replaced: replaced?.reference,
       replacesDelete: replaced?.kind == .delete, reference: reference)
   }
-}
 
-extension ServedRecord: Hashable {
   package static func == (left: ServedRecord, right: ServedRecord) -> Bool {
     left === right
       || (left.tree == right.tree && left.commit == right.commit && left.kind == right.kind && left.key == right.key)

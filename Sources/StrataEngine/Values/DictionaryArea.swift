@@ -64,9 +64,7 @@ struct DictionaryArea: Hashable, Sendable {
     }
     return pages
   }
-}
 
-extension DictionaryArea {
   static let farthestFrame: UInt64 = 2 * longest
 
   /// The area before the first frame of a file whose page 0 is damaged: the one that the page names, if a copy has its check. Otherwise no

@@ -1,5 +1,5 @@
 /// The dictionaries of a generation: those trees of records have one whose values are compressed.
-struct ValueDictionaries: Sendable {
+struct ValueDictionaries: Sendable, Equatable {
   /// By their numbers, the first of which is 1.
   let all: [ValueDictionary]
   private let byTree: [TreeName: ValueDictionary]
@@ -66,9 +66,7 @@ struct ValueDictionaries: Sendable {
     }
     return nil
   }
-}
 
-extension ValueDictionaries {
   /// The numbers under which another generation has the same dictionary: values that it compressed may be copied as they are.
   func numbers(keptFrom other: ValueDictionaries?) -> Set<UInt8> {
     Set(
@@ -76,9 +74,7 @@ extension ValueDictionaries {
         other?[number]?.tree == self[number]?.tree && other?[number]?.bytes == self[number]?.bytes
       })
   }
-}
 
-extension ValueDictionaries: Equatable {
   static func == (left: ValueDictionaries, right: ValueDictionaries) -> Bool { left.encoded() == right.encoded() }
 }
 

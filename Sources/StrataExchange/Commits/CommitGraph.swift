@@ -52,7 +52,6 @@ package struct CommitGraph: Sendable {
     try readOn(store)
   }
 
-  /// A graph without commits.
   init(generation: UInt64, newest: UInt64 = 0) {
     self.generation = generation
     self.newest = newest
@@ -86,7 +85,6 @@ package struct CommitGraph: Sendable {
     for descent in descents.reversed() { add(descent) }
   }
 
-  /// Adds a commit that was appended since.
   mutating func add(_ commit: CommitRecord, _ pedigree: Pedigree?) {
     guard commit.number > newest else { return }
     newest = commit.number

@@ -9,11 +9,9 @@ package final class LineReader {
   private let patience: Int32
   private var ahead: [UInt8] = []
   private var at = 0
-  /// A line that was put back.
   private var again: [UInt8]?
   private var isAtEnd = false
   private var hasHungUp = false
-  /// The number of lines that were read.
   private var count = 0
   /// Bytes that were read.
   package private(set) var byteCount = 0

@@ -8,7 +8,6 @@ struct DatastoreConversion {
   let key: String
   private let builder: StoreBuilder
   private let stale: StaleIndexes
-  /// The datastore in the new store.
   private(set) var descriptor: DatastoreDescriptor?
   /// The state of the folder that was written last.
   private(set) var written: FolderDatastore?
@@ -205,19 +204,7 @@ struct DatastoreConversion {
     steps += 1
     if steps.isMultiple(of: 1000) { try step(1000) }
   }
-}
 
-extension DatastoreDescriptor {
-  fileprivate mutating func markStale(_ name: String) {
-    guard var index = index(name) else { return }
-    index.isStale = true
-    setIndex(name, to: index)
-  }
-}
-
-// MARK: - Direct entries
-
-extension DatastoreConversion {
   /// Entries of direct indexes hold the record's place: those of records that changed while their copies did not are written again.
   private mutating func renewDirectEntries(of index: FolderIndex, _ writer: DatastoreWriter) throws(ModelError) {
     guard index.layout == .direct, !updated.isEmpty, stale.reason(for: index, of: key) == nil else { return }
@@ -229,11 +216,7 @@ extension DatastoreConversion {
       try onWriter { try writer.insertEntry(entry, in: index.descriptor.name) }
     }
   }
-}
 
-// MARK: - Order that only the app knows
-
-extension DatastoreConversion {
   /// Learns the places of new identifiers. If the known ones have another order than before, the datastore is written again.
   private mutating func learnOrder(of state: FolderDatastore, _ next: DatastoreDescriptor) throws(ModelError) {
     guard !next.identifierEncoding.isByteOrdered else { return }
@@ -260,6 +243,18 @@ extension DatastoreConversion {
     }
   }
 }
+
+extension DatastoreDescriptor {
+  fileprivate mutating func markStale(_ name: String) {
+    guard var index = index(name) else { return }
+    index.isStale = true
+    setIndex(name, to: index)
+  }
+}
+
+// MARK: - Direct entries
+
+// MARK: - Order that only the app knows
 
 extension FolderIndex {
   /// The identifiers of the entries that begin on some pages, with the one before and the one after.

@@ -59,7 +59,6 @@ package struct FolderConverter {
   }
 }
 
-/// One conversion under way.
 private struct ConversionWork {
   let folder: FolderStore
   let builder: StoreBuilder

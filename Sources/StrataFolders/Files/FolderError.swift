@@ -1,7 +1,7 @@
 package import StrataModel
 
 /// A file of the folder that cannot be read, and why.
-package struct FolderError: Error, Hashable, Sendable {
+package struct FolderError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The path within the folder.
   package var file: String
   package var problem: Problem
@@ -12,13 +12,7 @@ package struct FolderError: Error, Hashable, Sendable {
     case unreachable(String)
     case malformed(FormatError)
   }
-}
 
-extension FolderError {
-  init(file: String, _ error: FormatError) { self.init(file: file, problem: .malformed(error)) }
-}
-
-extension FolderError: CustomStringConvertible {
   /// The problem, without the file.
   package var reason: String {
     switch problem {
@@ -29,6 +23,10 @@ extension FolderError: CustomStringConvertible {
   }
 
   package var description: String { "\(file): \(reason)" }
+}
+
+extension FolderError {
+  init(file: String, _ error: FormatError) { self.init(file: file, problem: .malformed(error)) }
 }
 
 extension ModelError {

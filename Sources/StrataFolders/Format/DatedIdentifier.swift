@@ -7,7 +7,7 @@
 ///
 /// It is kept as two integers, so that a list of a million pages is 16 MB and comparing two of them costs nothing. The moment does not give
 /// a reliable order: many are made within one millisecond.
-package struct DatedIdentifier: Hashable, Sendable {
+package struct DatedIdentifier: Hashable, Sendable, CustomStringConvertible {
   /// The 17 digits of the moment as one decimal number.
   private let moment: UInt64
   private let random: UInt64
@@ -55,9 +55,7 @@ package struct DatedIdentifier: Hashable, Sendable {
   private static func padded(_ text: String, to width: Int) -> String {
     String(repeating: "0", count: max(0, width - text.utf8.count)) + text
   }
-}
 
-extension DatedIdentifier: CustomStringConvertible {
   package var description: String {
     let digits = Self.padded(String(moment), to: 17)
     func part(_ from: Int, _ count: Int) -> Substring { digits.dropFirst(from).prefix(count) }

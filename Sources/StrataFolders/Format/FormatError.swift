@@ -1,5 +1,5 @@
 /// An error in the bytes of a file, and its place; the caller that read the file adds the file's name.
-package struct FormatError: Error, Hashable, Sendable {
+package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A sentence without a stop: `the block's length is not a number`.
   package var problem: String
   /// Byte offset from the file's start; nil if the error concerns the whole file.
@@ -9,13 +9,11 @@ package struct FormatError: Error, Hashable, Sendable {
     self.problem = problem
     self.offset = offset
   }
+
+  package var description: String { offset.map { "\(problem) (byte \($0))" } ?? problem }
 }
 
 /// A file of the folder that is read whole.
 protocol ParsedFile {
   init(parsing bytes: [UInt8]) throws(FormatError)
-}
-
-extension FormatError: CustomStringConvertible {
-  package var description: String { offset.map { "\(problem) (byte \($0))" } ?? problem }
 }

@@ -65,9 +65,7 @@ package final class EntryList: Sendable {
     }
     return Place(page: low, row: rank - rows(before: low))
   }
-}
 
-extension EntryList {
   /// The assembled bytes of an entry, and the number of the last page that it touches.
   package struct Stored: Sendable {
     package var bytes: [UInt8]

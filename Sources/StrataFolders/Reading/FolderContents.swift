@@ -50,7 +50,6 @@ package final class FolderContents: Sendable {
   /// The number of page files that were read, for tests that count work.
   package var pageReadCount: Int { pages.withLock { $0.values.reduce(0) { $0 + $1.readCount } } }
 
-  /// The content of the file at a path.
   func parse<File: ParsedFile>(_ file: String) throws(FolderError) -> File {
     let bytes = try files.bytes(of: file)
     do throws(FormatError) { return try File(parsing: bytes) } catch { throw FolderError(file: file, error) }

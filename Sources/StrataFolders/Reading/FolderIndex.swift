@@ -59,17 +59,12 @@ package final class FolderIndex: ReadableIndex {
     }
   }
 
-  /// Decodes one entry, whole.
   func entry(at place: EntryList.Place, in entries: EntryList) throws(FolderError) -> FolderEntry {
     try FolderEntry(at: place, of: entries, layout: layout, values: values, identifiers: identifiers)
   }
 
   package func value(parsing text: String) throws(ModelError) -> KeyValue { try values.encoding.parse(text) }
-}
 
-// MARK: - Searching
-
-extension FolderIndex {
   package func rank(of bound: KeyBound) throws(ModelError) -> Int {
     let entries = try entries
     switch bound {
@@ -91,7 +86,6 @@ extension FolderIndex {
     return try entries.rank(of: place)
   }
 
-  /// The place of a record's entry.
   func place(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> EntryList.Place? {
     let entries = try entries
     guard layout == .primary || value != nil else {
@@ -168,11 +162,7 @@ extension FolderIndex {
     orderIsRight.withLock { $0 = isRight }
     return isRight
   }
-}
 
-// MARK: - Keys
-
-extension FolderIndex {
   /// The key bytes of an entry's value and identifier.
   struct RawKeys: Sendable {
     var value: [UInt8]
@@ -208,3 +198,7 @@ extension FolderIndex {
     return RawKeys(value: value.bytes, identifier: identifier.bytes)
   }
 }
+
+// MARK: - Searching
+
+// MARK: - Keys

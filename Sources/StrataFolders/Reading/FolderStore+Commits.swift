@@ -70,11 +70,7 @@ extension FolderStore {
   private func preceding(_ number: CommitNumber) -> FolderHistory.Link? {
     number.rawValue > 1 ? history.link(CommitNumber(number.rawValue - 1)) : nil
   }
-}
 
-// MARK: - One row
-
-extension FolderStore {
   private func row(of number: CommitNumber, at link: FolderHistory.Link) throws(FolderError) -> Commit {
     let new = try FolderView(number, at: link, in: contents)
     let before = try preceding(number).map { link throws(FolderError) in
@@ -111,6 +107,8 @@ extension FolderStore {
     }
   }
 }
+
+// MARK: - One row
 
 /// The bytes that a commit added to the folder.
 enum FolderGrowth {

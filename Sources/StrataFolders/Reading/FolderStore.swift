@@ -72,11 +72,7 @@ package final class FolderStore: ReadableStore {
     guard let link = history.link(commit) else { throw .noSuchCommit("\(commit)") }
     return try reading { () throws(FolderError) in try FolderView(commit, at: link, in: contents) }
   }
-}
 
-// MARK: - Looking at the pointers
-
-extension FolderStore {
   private static func look(at contents: FolderContents, after known: State?) throws(FolderError) -> State {
     var report: [String] = []
     let pointer = try currentIteration(of: contents, report: &report)
@@ -153,3 +149,5 @@ extension FolderStore {
     return found.sorted { ($0.date, $0.link.file) < ($1.date, $1.link.file) }.map(\.link)
   }
 }
+
+// MARK: - Looking at the pointers

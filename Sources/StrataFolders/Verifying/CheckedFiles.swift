@@ -24,7 +24,6 @@ struct CheckedFiles {
 
   func isKnown(_ file: String) -> Bool { known.contains(file) }
 
-  /// Checks an index manifest and its pages.
   mutating func check(
     _ list: (index: String, file: String), of datastore: String, at commit: CommitNumber
   ) -> [FolderFinding] {

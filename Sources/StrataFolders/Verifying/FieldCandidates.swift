@@ -25,7 +25,6 @@ struct FieldCandidates: Sendable {
 
   init(_ index: IndexDescriptor) { self.index = index }
 
-  /// Tests an entry's value on the fields of its record.
   mutating func test(_ value: StoredKey, of document: Document, version: String, identifier: StoredKey) -> Outcome {
     var state = versions[version] ?? Version()
     defer { versions[version] = state }

@@ -1,5 +1,5 @@
 /// Something that the check of a folder found.
-package struct FolderFinding: Hashable, Sendable {
+package struct FolderFinding: Hashable, Sendable, CustomStringConvertible {
   package enum Severity: String, Hashable, Comparable, Sendable, CaseIterable {
     /// Nothing is wrong, but the user may want to know it.
     case note
@@ -73,10 +73,7 @@ package struct FolderFinding: Hashable, Sendable {
     self.message = message
     self.remedy = remedy
   }
-}
 
-extension FolderFinding {
-  /// The remedy for a file that cannot be read.
   static let backup = "restore the file from a backup; what does not need it can still be read and converted"
 
   /// Damage of a file that cannot be read. `lost` says what needs the file.
@@ -87,9 +84,7 @@ extension FolderFinding {
       .damage, error.problem == .missing ? .missingFile : .unreadableFile, file: error.file, datastore: datastore,
       index: index, error.reason + lost, remedy: remedy)
   }
-}
 
-extension FolderFinding: CustomStringConvertible {
   /// `damage: things/n: …; …`.
   package var description: String {
     let place = [datastore.map { name in index.map { "\(name)/\($0)" } ?? name }, file].compactMap { $0 }

@@ -56,11 +56,7 @@ package struct FolderVerifier {
     progress(FolderProgress(title: title, done: done, total: total))
     if isCancelled() { throw .cancelled }
   }
-}
 
-// MARK: - Pointers and history
-
-extension FolderVerifier {
   private mutating func checkPointers() {
     for line in store.openingReport where !line.hasPrefix("the history") {
       add(FolderFinding(.damage, .missingFile, line, remedy: FolderFinding.backup))
@@ -164,11 +160,7 @@ extension FolderVerifier {
         remedy:
           "commit \(last) still has them: look with --at \(last), or convert the folder and restore \(key) to \(last)"))
   }
-}
 
-// MARK: - The newest state
-
-extension FolderVerifier {
   private mutating func checkNewestState() throws(ModelError) {
     let view = store.headView
     let keys = view.iteration.datastores.keys.sorted()
@@ -211,11 +203,7 @@ extension FolderVerifier {
         "the last page is empty, and descending scans of the original library fail on it",
         remedy: "the app's next insertion fills it"))
   }
-}
 
-// MARK: - Files that no commit names
-
-extension FolderVerifier {
   private mutating func checkOtherFiles() {
     for link in unreachableCommits() {
       guard let iteration = try? contents.iteration(link) else { continue }
@@ -265,3 +253,9 @@ extension FolderVerifier {
       .flatMap { FolderStore.iterations(of: $0, in: contents) }.filter { !known.contains($0) }
   }
 }
+
+// MARK: - Pointers and history
+
+// MARK: - The newest state
+
+// MARK: - Files that no commit names

@@ -83,11 +83,7 @@ package struct IndexAgreement: Sendable {
     case .incomplete(let path, let records): return "elements of \(path) without an entry: \(records.text)"
     }
   }
-}
 
-// MARK: - Walking
-
-extension IndexAgreement {
   private struct Tally {
     var fields: FieldCandidates
     var seen: Bitmap
@@ -182,8 +178,9 @@ extension IndexAgreement {
   }
 }
 
+// MARK: - Walking
+
 extension FolderIndex {
-  /// An identifier with its value, from its bytes.
   func storedKey(_ identifier: [UInt8]) -> StoredKey {
     StoredKey(bytes: identifier, value: (try? identifiers.encoding.decode(identifier)) ?? .null)
   }
@@ -207,6 +204,5 @@ struct Bitmap: Sendable {
     return words[place / 64] & mask != 0
   }
 
-  /// The places of bits that are not set.
   var absent: [Int] { (0..<count).filter { words[$0 / 64] & 1 << UInt64($0 % 64) == 0 } }
 }

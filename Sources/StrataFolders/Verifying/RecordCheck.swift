@@ -87,10 +87,8 @@ struct RecordCheck {
 }
 
 extension IndexAgreement {
-  /// The remedy for an index that cannot be trusted.
   static let rebuilding = "convert the folder: the index is rebuilt at the app's first warm-up"
 
-  /// The findings about the index.
   func findings(of datastore: FolderDatastore) -> [FolderFinding] {
     let key = datastore.descriptor.key
     let name = index.name

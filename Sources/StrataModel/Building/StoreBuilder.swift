@@ -94,11 +94,7 @@ package final class StoreBuilder {
     guard let transaction else { throw .refused(reason: "no commit was begun") }
     return transaction
   }
-}
 
-// MARK: - Datastores
-
-extension StoreBuilder {
   /// Makes a datastore with the indexes of its descriptor, all empty.
   package func createDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
     try DatastoreWriter.create(descriptor, in: current())
@@ -127,11 +123,7 @@ extension StoreBuilder {
   package func store(_ descriptor: DatastoreDescriptor) throws(ModelError) {
     try DatastoreWriter.store(descriptor, in: current())
   }
-}
 
-// MARK: - Records and entries
-
-extension StoreBuilder {
   /// Returns the writer for a datastore's records and entries in this commit; it stores them unchanged.
   ///
   /// - Parameter identifiers: the order of the records. Values of indexes are ordered by their bytes.
@@ -141,3 +133,7 @@ extension StoreBuilder {
     }
   }
 }
+
+// MARK: - Datastores
+
+// MARK: - Records and entries

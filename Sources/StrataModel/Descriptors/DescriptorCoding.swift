@@ -199,7 +199,6 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
   }
 }
 
-/// Writes the members of one JSON object.
 private struct DescriptorWriter {
   struct Name: CodingKey {
     var stringValue: String
@@ -222,7 +221,7 @@ private struct DescriptorWriter {
 }
 
 /// Any JSON value, for members that this version does not know.
-package enum DescriptorValue: Hashable, Sendable {
+package enum DescriptorValue: Hashable, Sendable, Encodable {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -230,9 +229,7 @@ package enum DescriptorValue: Hashable, Sendable {
   case string(String)
   case array([DescriptorValue])
   case object([String: DescriptorValue])
-}
 
-extension DescriptorValue: Encodable {
   fileprivate init(_ document: Document) {
     switch document {
     case .null: self = .null

@@ -16,7 +16,6 @@ struct DescriptorGuess {
   private var coding = RecordCoding.json
   private var version = "1"
 
-  /// Looks at the first records of the tree.
   init(_ tree: Tree) throws(StorageError) {
     var cursor = tree.cursor()
     try cursor.seek(rank: 0)

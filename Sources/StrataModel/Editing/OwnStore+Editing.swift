@@ -74,7 +74,6 @@ extension EditOptions {
   }
 }
 
-/// Applies a change set to one transaction, datastore by datastore.
 struct EditApplication {
   let store: OwnStore
   let transaction: any WriteTransaction

@@ -153,7 +153,6 @@ extension OwnStore {
   }
 }
 
-/// The source of the values of an index that is being filled.
 private struct IndexValueSource {
   let index: IndexDescriptor
   let rule: IndexRule?

@@ -97,7 +97,6 @@ extension OwnStore {
   }
 }
 
-/// Makes the changes of a merge in one transaction.
 private struct MergeApplication {
   let store: OwnStore
   let transaction: any WriteTransaction

@@ -7,7 +7,6 @@ extension OwnStore {
   }
 }
 
-/// Computes the effects of a commit on a view, without a transaction and without the lock.
 private struct PreviewWork {
   let view: OwnView
   let options: EditOptions

@@ -48,9 +48,7 @@ extension OwnStore {
     }
     return present.sorted()
   }
-}
 
-extension OwnStore {
   package func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) {
     if let commit {
       try Self.checkPinName(name)

@@ -2,7 +2,7 @@ import StrataDocuments
 import StrataExpressions
 
 /// An error of a store, as one sentence that tells the user what to do, with the exit status that a verb returns for it.
-package enum ModelError: Error, Hashable, Sendable {
+package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Nothing exists at a path, or it is not a store.
   case noSuchStore(path: String, reason: String)
   case noSuchDatastore(String, known: [String])
@@ -33,19 +33,7 @@ package enum ModelError: Error, Hashable, Sendable {
   case invalid(text: String, column: Int?, reason: String)
   /// The caller asked to stop; nothing was written.
   case cancelled
-}
 
-/// The kind of a failure below the model.
-package enum StorageFailure: Hashable, Sendable {
-  /// The disk failed, or something is missing.
-  case failed
-  /// The store is damaged, or newer than this program.
-  case damaged
-  /// The server that has the store cannot be reached; it may come back.
-  case unreachable
-}
-
-extension ModelError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .noSuchStore(let path, let reason): "\(path): \(reason)"
@@ -92,6 +80,16 @@ extension ModelError: CustomStringConvertible {
       ? none
       : sentences.prefix(4).joined(separator: "; ") + (sentences.count > 4 ? "; and \(sentences.count - 4) more" : "")
   }
+}
+
+/// The kind of a failure below the model.
+package enum StorageFailure: Hashable, Sendable {
+  /// The disk failed, or something is missing.
+  case failed
+  /// The store is damaged, or newer than this program.
+  case damaged
+  /// The server that has the store cannot be reached; it may come back.
+  case unreachable
 }
 
 extension WriterHold {

@@ -59,6 +59,51 @@ package struct FieldDescription: Sendable {
 
   /// The number of parts of a distribution.
   package static let distributionParts = 24
+
+  /// Takes the ends, the quartiles and, if the counts had to be estimated, the distinct values from an index.
+  fileprivate mutating func correct(
+    by index: any ReadableIndex, in datastore: any ReadableDatastore, isComplete: Bool,
+    _ goOn: () throws(ModelError) -> Void
+  ) throws(ModelError) {
+    let shape = KeyShape(index.descriptor.encoding)
+    let hasManyValues = index.descriptor.kind.hasManyValues
+    let scalars = kinds.map(\.kind).filter { $0 != .list }
+    guard shape.isOrdered, !shape.isTier, !shape.isDescending, scalars.count == 1, scalars != [.object],
+      shape.encoding == .string || !hasManyValues
+    else { return }
+    let nulls = shape.hasNull ? try index.rank(of: .after(.null)) : 0
+    let ranks = nulls..<max(nulls, try index.count)
+    guard !ranks.isEmpty else { return }
+    func values(_ places: [Int]) throws(ModelError) -> [Document] {
+      var found: [Document] = []
+      for place in places {
+        guard let entry = try index.entries(at: nulls + place..<nulls + place + 1).first else { continue }
+        if hasManyValues {
+          if case .string(let text) = entry.value { found.append(.string(text)) }
+        } else if let path, let value = try datastore.record(entry.identifier)?.document()[path] {
+          found.append(value)
+        }
+      }
+      return found
+    }
+    let known = try values([0] + (1...3).map { NumberSample.quartile($0, of: ranks.count) } + [ranks.count - 1])
+    guard known.count == 5 else { return }
+    // If all records were read, equal ends prove that the index holds these values in this order.
+    guard !isComplete || known[0] == least && known[4] == greatest else { return }
+    (least, greatest, quartiles, areQuartilesSampled) = (known[0], known[4], Array(known[1...3]), false)
+    guard isComplete, isEstimated, !hasManyValues else { return }
+    var keys = 0
+    var runs: [Range<Int>] = []
+    try index.forEachKey(in: ranks, goOn) { _, run in
+      keys += 1
+      guard runs.count < 8 || run.count > runs[7].count else { return }
+      runs.insert(run, at: runs.firstIndex { $0.count < run.count } ?? runs.count)
+      if runs.count > 8 { runs.removeLast() }
+    }
+    (distinct, isEstimated) = (keys, false)
+    let common = try values(runs.map { $0.lowerBound - nulls })
+    commonest = zip(common, runs).map { Common(value: $0, count: $1.count) }
+  }
 }
 
 /// Describes records: all records of a datastore, or those that a table shows.
@@ -126,53 +171,6 @@ package struct RowDescription {
 extension ReadableDatastore {
   fileprivate var identifierPath: DocumentPath? {
     descriptor.identifierPath.flatMap { try? DocumentPath(parsing: $0) }
-  }
-}
-
-extension FieldDescription {
-  /// Takes the ends, the quartiles and, if the counts had to be estimated, the distinct values from an index.
-  fileprivate mutating func correct(
-    by index: any ReadableIndex, in datastore: any ReadableDatastore, isComplete: Bool,
-    _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) {
-    let shape = KeyShape(index.descriptor.encoding)
-    let hasManyValues = index.descriptor.kind.hasManyValues
-    let scalars = kinds.map(\.kind).filter { $0 != .list }
-    guard shape.isOrdered, !shape.isTier, !shape.isDescending, scalars.count == 1, scalars != [.object],
-      shape.encoding == .string || !hasManyValues
-    else { return }
-    let nulls = shape.hasNull ? try index.rank(of: .after(.null)) : 0
-    let ranks = nulls..<max(nulls, try index.count)
-    guard !ranks.isEmpty else { return }
-    func values(_ places: [Int]) throws(ModelError) -> [Document] {
-      var found: [Document] = []
-      for place in places {
-        guard let entry = try index.entries(at: nulls + place..<nulls + place + 1).first else { continue }
-        if hasManyValues {
-          if case .string(let text) = entry.value { found.append(.string(text)) }
-        } else if let path, let value = try datastore.record(entry.identifier)?.document()[path] {
-          found.append(value)
-        }
-      }
-      return found
-    }
-    let known = try values([0] + (1...3).map { NumberSample.quartile($0, of: ranks.count) } + [ranks.count - 1])
-    guard known.count == 5 else { return }
-    // If all records were read, equal ends prove that the index holds these values in this order.
-    guard !isComplete || known[0] == least && known[4] == greatest else { return }
-    (least, greatest, quartiles, areQuartilesSampled) = (known[0], known[4], Array(known[1...3]), false)
-    guard isComplete, isEstimated, !hasManyValues else { return }
-    var keys = 0
-    var runs: [Range<Int>] = []
-    try index.forEachKey(in: ranks, goOn) { _, run in
-      keys += 1
-      guard runs.count < 8 || run.count > runs[7].count else { return }
-      runs.insert(run, at: runs.firstIndex { $0.count < run.count } ?? runs.count)
-      if runs.count > 8 { runs.removeLast() }
-    }
-    (distinct, isEstimated) = (keys, false)
-    let common = try values(runs.map { $0.lowerBound - nulls })
-    commonest = zip(common, runs).map { Common(value: $0, count: $1.count) }
   }
 }
 

@@ -1,6 +1,5 @@
 import StrataDocuments
 
-/// The searches that count a histogram.
 struct HistogramCounting {
   let index: any ReadableIndex
   let shape: KeyShape

@@ -59,7 +59,6 @@ struct KeyShape {
     }
   }
 
-  /// The value of a round number.
   func value(_ number: RoundNumber) -> KeyValue? {
     let text = encoding == .duration ? number.text + " s" : number.text
     return try? encoding.parse(text)

@@ -29,7 +29,6 @@ package struct NumberSummary: Sendable {
     if precedes(greatest, greatestDouble, value, nearest) { (greatest, greatestDouble) = (value, nearest) }
   }
 
-  /// Takes another summary into account.
   mutating func add(_ other: NumberSummary) {
     guard other.count > 0 else { return }
     count += other.count

@@ -171,7 +171,6 @@ extension [RecordGroup] {
   }
 }
 
-/// Groups on the way: what has been met in each.
 private struct GroupTally: Sendable {
   private struct Group: Sendable {
     var keys: [Document]

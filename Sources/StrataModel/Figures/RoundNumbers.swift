@@ -121,7 +121,6 @@ package enum RoundNumbers {
     return isWhole && number.exponent < 0 ? nil : number
   }
 
-  /// Removes the limits that are not needed at either end.
   private static func trimmed(_ limits: [RoundNumber], from least: Double, to greatest: Double) -> [RoundNumber] {
     let first = limits.lastIndex { $0.double <= least } ?? 0
     let last = limits.firstIndex { $0.double > greatest } ?? limits.count - 1

@@ -10,7 +10,6 @@ import StrataDocuments
 /// The same holds for lists, objects and lines of JSON. In an edited row, unchanged cells or values keep their bytes. New rows follow the
 /// last one.
 struct FileRewriter {
-  /// An edit of a row.
   struct Edit {
     var old: Document
     /// Nil deletes the row.
@@ -127,7 +126,6 @@ struct FileRewriter {
 
   private var isOfLines: Bool { format != .jsonArray && format != .jsonObject }
 
-  /// The line break of the file.
   private var lineBreak: [UInt8] {
     guard let end = text.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) else {
       return [UInt8(ascii: "\n")]
@@ -201,7 +199,6 @@ struct FileRewriter {
     key.flatMap { try? document.removing($0) } ?? document
   }
 
-  /// Appends a new row after the last one.
   private mutating func append(_ document: Document) {
     defer { keptEnd = bytes.count }
     if keptEnd != nil {

@@ -29,7 +29,6 @@ struct ImportRows: Sendable {
     head = RecordBytes.head(version: plan.version ?? indexing.descriptor.version)
   }
 
-  /// A row as it is to be written.
   struct Prepared: Sendable {
     enum Content: Sendable {
       case record(Record)
@@ -225,7 +224,6 @@ struct ImportRows: Sendable {
     return new
   }
 
-  /// The encoded identifier of a document.
   func identifier(of document: Document) throws(ModelError) -> [UInt8] {
     let document = hasVersions ? VersionedLine(document, plan.identifier)?.value ?? document : document
     return try indexing.descriptor.identifierEncoding.identifier(of: document, at: plan.identifier)

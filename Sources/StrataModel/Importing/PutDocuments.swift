@@ -55,7 +55,6 @@ extension OwnStore {
 }
 
 extension KeyEncoding {
-  /// Returns the encoded identifier of a document.
   func identifier(of document: Document, at path: DocumentPath) throws(ModelError) -> [UInt8] {
     guard let field = document[path], field != .null else {
       throw .refused(reason: "\(path) is missing, which is the identifier")

@@ -132,7 +132,6 @@ extension CellType {
 }
 
 extension KeyEncoding {
-  /// Whether identifiers of this encoding are texts.
   var isOfText: Bool { cellType == .text }
 
   /// The type that a cell of such keys must have; nil if any type may do.

@@ -189,7 +189,6 @@ extension Letter.Change {
   }
 }
 
-/// One line of a letter: a JSON object.
 private struct LetterLine {
   private let bytes: [UInt8]
   private let number: Int

@@ -22,7 +22,6 @@ struct LetterNumbers {
     return UInt32(clamping: bytes.array.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
   }
 
-  /// Notes that a letter is done.
   static func note(_ letter: LetterName, in transaction: any WriteTransaction) throws(ModelError) {
     try onStorage { () throws(StorageError) in
       if try transaction.tree(.letters) == nil { try transaction.createTree(.letters, kind: .entries) }

@@ -310,11 +310,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     }
     return true
   }
-}
 
-// MARK: - Records that are left out
-
-extension DatastoreWriter {
   /// Whether a record was left out of the indexes by a warm-up.
   package func isLeftOut(_ identifier: [UInt8]) throws -> Bool {
     guard let tree = try leftOut() else { return false }
@@ -354,11 +350,7 @@ extension DatastoreWriter {
     hasLeftOut = tree != nil
     return tree
   }
-}
 
-// MARK: - Datastores
-
-extension DatastoreWriter {
   /// Makes the trees of a datastore that is not there yet and stores its descriptor.
   package static func create(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError)
   {
@@ -396,3 +388,7 @@ extension DatastoreWriter {
     }
   }
 }
+
+// MARK: - Records that are left out
+
+// MARK: - Datastores

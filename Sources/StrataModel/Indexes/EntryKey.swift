@@ -23,7 +23,6 @@ package enum EntryKey {
     keys.append(UInt8(truncatingIfNeeded: identifier.count))
   }
 
-  /// How long the key is.
   static func length(value: [UInt8], identifier: [UInt8]) -> Int { value.count + identifier.count + 2 }
 
   /// The range of the identifier within a key. Nil if the bytes are not an entry key.

@@ -3,7 +3,6 @@ package import StrataEngine
 /// Index entries in one run of bytes: a warm-up collects hundreds of thousands of them, and an array for each would cost more than
 /// all else.
 package struct EntryRun: Sendable {
-  /// The place of an entry's key in the bytes.
   private struct Place: Sendable {
     /// The key's first eight bytes, which are usually enough to compare two keys.
     var beginning: UInt64
@@ -33,7 +32,6 @@ package struct EntryRun: Sendable {
     add(start, reference, isRemoval)
   }
 
-  /// Adds an entry by its key.
   mutating func append(_ key: UnsafeRawBufferPointer, _ reference: RecordReference) {
     let start = bytes.count
     bytes.append(contentsOf: key)
@@ -83,7 +81,6 @@ package struct EntryRun: Sendable {
     }
   }
 
-  /// Calls `body` with each entry.
   func forEach(_ body: (SortedEntry) throws -> Void) rethrows {
     try bytes.withUnsafeBytes { bytes in
       for place in places {

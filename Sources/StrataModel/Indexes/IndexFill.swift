@@ -1,6 +1,5 @@
 import StrataEngine
 
-/// Fills an empty index from all records of a datastore.
 struct IndexFill {
   let datastore: OwnDatastore
   let transaction: any WriteTransaction

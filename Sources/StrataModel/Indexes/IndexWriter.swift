@@ -86,11 +86,7 @@ package struct IndexWriter {
   static func isSameSet(_ left: [[UInt8]], _ right: [[UInt8]]) -> Bool {
     left == right || (left.count == right.count && left.allSatisfy(right.contains))
   }
-}
 
-// MARK: - Single entries
-
-extension IndexWriter {
   @discardableResult
   private mutating func add(
     _ value: [UInt8], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
@@ -152,11 +148,7 @@ extension IndexWriter {
     let key = EntryKey.make(value: value, identifier: identifier)
     return try order.place(of: key).withProbe { try transaction.tree(tree)?.payload($0) != nil }
   }
-}
 
-// MARK: - Many entries
-
-extension IndexWriter {
   /// From now on holds entries back and writes them in order, if the index is empty: several times as fast as one by one.
   /// `indexes` is the number of indexes that share the sorter's memory.
   mutating func gather(in transaction: any WriteTransaction, sharing indexes: Int) throws {
@@ -234,11 +226,7 @@ extension IndexWriter {
     }
     return isHeld
   }
-}
 
-// MARK: - Entries that are not where they should be
-
-extension IndexWriter {
   /// Removes the entries of a record other than those of `values`, wherever they stand. Walks the whole index; from the second time
   /// on it remembers what it saw, so mending many records of a transaction costs two walks.
   private mutating func removeStrays(
@@ -283,11 +271,7 @@ extension IndexWriter {
       try cursor.next()
     }
   }
-}
 
-// MARK: - Uniqueness
-
-extension IndexWriter {
   /// Marks values that more than one record has, so that the commit reports them. For an index that was filled or becomes unique.
   package mutating func touchDuplicates(in transaction: any WriteTransaction) throws {
     guard descriptor.isUnique else { return }
@@ -326,6 +310,14 @@ extension IndexWriter {
   /// The most conflicts that are reported one by one.
   private static let conflictLimit = 100
 }
+
+// MARK: - Single entries
+
+// MARK: - Many entries
+
+// MARK: - Entries that are not where they should be
+
+// MARK: - Uniqueness
 
 extension Tree {
   /// The identifiers that an index has for a value, lowest first. If the order is not known (nil, for a tree that is not in byte

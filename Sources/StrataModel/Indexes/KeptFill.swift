@@ -8,7 +8,6 @@ struct KeptFill: Sendable {
   /// The index as it was asked for, and with the type that its values have.
   let asked: IndexDescriptor
   let index: IndexDescriptor
-  /// The state that was read.
   let commit: CommitNumber
   let generation: UInt64
   /// The entries of all records but the open ones.
@@ -57,7 +56,6 @@ extension OwnStore {
 }
 
 extension EntrySorter {
-  /// Takes the entries of a record out.
   mutating func remove(
     _ values: [[UInt8]], of key: StoredKey, in transaction: any WriteTransaction
   ) throws(ModelError) {

@@ -6,9 +6,7 @@ struct NeighbourCheck {
   let datastore: String
   /// Nil for the records.
   let index: String?
-  /// The place of a stored key.
   let place: ([UInt8]) throws -> SoughtPlace
-  /// A stored key for people.
   let shown: (Bytes) -> String
 
   func check(_ key: [UInt8], at place: SoughtPlace, in tree: Tree?) throws {

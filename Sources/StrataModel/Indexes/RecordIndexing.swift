@@ -7,7 +7,6 @@ package struct RecordIndexing {
   let descriptor: DatastoreDescriptor
   let format: (any CompiledFormat)?
   let rules: [String: RuleOutcome]
-  /// Whether the records are in a store on a server.
   private let isServed: Bool
   /// The proven rule of each of the descriptor's indexes; nil if the index has none or is stale.
   private let valueRules: [IndexRule?]

@@ -19,7 +19,6 @@ struct RuleProof {
   /// Called with the number of records that were read.
   var progress: WorkProgress?
 
-  /// The outcome of the proof for each index, by name.
   func outcomes(of indexes: [any ReadableIndex]) throws(ModelError) -> [String: RuleOutcome] {
     var outcomes: [String: RuleOutcome] = [:]
     var trials: [Trial] = []
@@ -194,7 +193,6 @@ struct RuleProof {
 }
 
 extension RuleProof.Trial {
-  /// A record that the path is tried on.
   fileprivate struct Record {
     var identifier: StoredKey
     var document: Document

@@ -4,7 +4,6 @@ extension IndexDescriptor {
   /// The value of its bytes for people, also where they cannot be decoded.
   package func shownValue(_ bytes: [UInt8]) -> KeyValue { (try? encoding.decode(bytes)) ?? .data(bytes) }
 
-  /// The value of an entry's key for people.
   func describe(_ key: Bytes) -> String {
     key.withUnsafeBytes { EntryKey.value($0) }.map { shownValue($0).description } ?? "?"
   }

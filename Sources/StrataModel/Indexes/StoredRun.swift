@@ -38,7 +38,6 @@ struct RunWriter {
 
 /// Merges sorted runs of a file: of equal keys it returns the entry of the latest run.
 struct RunMerge: ~Copyable {
-  /// By the number of the run.
   private let readers: [RunReader]
   /// The entry of each run that has one left, as a heap: none comes before the one at half its place.
   private var heads: [Head] = []
@@ -121,7 +120,6 @@ struct RunMerge: ~Copyable {
   }
 }
 
-/// Reads one sorted run from its beginning.
 private final class RunReader {
   private let file: ScratchFile
   private var position: UInt64

@@ -142,27 +142,7 @@ package struct KeyEncoder: Sendable {
     for index in start..<bytes.count { bytes[index] = ~bytes[index] }
     if isWhole { bytes.append(0xFF) }
   }
-}
 
-/// The first byte of each value in a key.
-enum KeyTag {
-  static let null: UInt8 = 0x01
-  static let string: UInt8 = 0x02
-  static let data: UInt8 = 0x03
-  static let wideNegative: UInt8 = 0x0B
-  static let zero: UInt8 = 0x14
-  static let widePositive: UInt8 = 0x1D
-  static let float: UInt8 = 0x20
-  static let double: UInt8 = 0x21
-  static let date: UInt8 = 0x22
-  static let duration: UInt8 = 0x23
-  static let decimal: UInt8 = 0x24
-  static let `false`: UInt8 = 0x26
-  static let `true`: UInt8 = 0x27
-  static let uuid: UInt8 = 0x30
-}
-
-extension KeyEncoder {
   private mutating func append(magnitude: UInt64, isNegative: Bool) {
     let count = 8 - magnitude.leadingZeroBitCount / 8
     bytes.append(isNegative ? KeyTag.zero - UInt8(count) : KeyTag.zero + UInt8(count))
@@ -195,4 +175,22 @@ extension KeyEncoder {
       if byte == 0 { bytes.append(0xFF) }
     }
   }
+}
+
+/// The first byte of each value in a key.
+enum KeyTag {
+  static let null: UInt8 = 0x01
+  static let string: UInt8 = 0x02
+  static let data: UInt8 = 0x03
+  static let wideNegative: UInt8 = 0x0B
+  static let zero: UInt8 = 0x14
+  static let widePositive: UInt8 = 0x1D
+  static let float: UInt8 = 0x20
+  static let double: UInt8 = 0x21
+  static let date: UInt8 = 0x22
+  static let duration: UInt8 = 0x23
+  static let decimal: UInt8 = 0x24
+  static let `false`: UInt8 = 0x26
+  static let `true`: UInt8 = 0x27
+  static let uuid: UInt8 = 0x30
 }

@@ -5,7 +5,7 @@ import StrataDocuments
 /// All but `comparator` keep the order of the values as the order of their bytes (see `KeyEncoder` for the layout), so
 /// any tool can search, count and insert. Keys of a `comparator` encoding are canonical JSON whose order only the app
 /// knows: they can be walked and compared for equality.
-package indirect enum KeyEncoding: Hashable, Sendable {
+package indirect enum KeyEncoding: Hashable, Sendable, CustomStringConvertible, Codable {
   case bool
   /// Signed and unsigned integers of every width share one scale.
   case integer
@@ -35,9 +35,7 @@ package indirect enum KeyEncoding: Hashable, Sendable {
     default: true
     }
   }
-}
 
-extension KeyEncoding {
   /// The bytes of a value. Takes what converts without loss (an integer for a double, text for a UUID or a date);
   /// throws `ModelError.invalid` for anything else.
   package func encode(_ value: KeyValue) throws(ModelError) -> [UInt8] {
@@ -105,9 +103,7 @@ extension KeyEncoding {
     for byte in bytes.prefix(32) { Hexadecimal.append(byte, to: &shown) }
     return .unreadable(what: "a key", where: "\(shown)\(bytes.count > 32 ? "…" : "") is not of the type \(self)")
   }
-}
 
-extension KeyEncoding: CustomStringConvertible {
   /// `integer`, `optional(string)`, `compound(string,integer)`, `comparator(Size)`: what descriptors store.
   package var description: String {
     switch self {
@@ -186,9 +182,7 @@ extension KeyEncoding: CustomStringConvertible {
     if !text.isEmpty { parts.append(text[start...]) }
     return parts
   }
-}
 
-extension KeyEncoding: Codable {
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)

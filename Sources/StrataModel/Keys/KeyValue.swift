@@ -27,7 +27,7 @@ package enum KeyValue: Hashable, Sendable {
 }
 
 /// The 16 bytes of a UUID, ordered as unsigned bytes.
-package struct UUIDBytes: Hashable, Comparable, Sendable {
+package struct UUIDBytes: Hashable, Comparable, Sendable, CustomStringConvertible {
   package var high: UInt64
   package var low: UInt64
 
@@ -57,9 +57,7 @@ package struct UUIDBytes: Hashable, Comparable, Sendable {
   package static func < (left: Self, right: Self) -> Bool {
     (left.high, left.low) < (right.high, right.low)
   }
-}
 
-extension UUIDBytes: CustomStringConvertible {
   /// Upper case with hyphens, as Foundation writes it.
   package var description: String {
     let high = Hexadecimal.text(of: high, uppercase: true)

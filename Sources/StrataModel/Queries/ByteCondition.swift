@@ -98,7 +98,6 @@ package struct ByteCondition: Sendable {
 }
 
 extension QueryCondition {
-  /// The subjects of its terms.
   fileprivate var subjects: [QuerySubject] {
     switch self {
     case .all(let parts), .any(let parts): parts.flatMap(\.subjects)

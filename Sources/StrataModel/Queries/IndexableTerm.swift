@@ -32,7 +32,6 @@ package struct IndexableTerm: Hashable, Sendable {
     return intervals(in: encoding).map { ($0, isExact(in: encoding)) }
   }
 
-  /// The single value that the term requires.
   func equalValue(in encoding: KeyEncoding, comparators: Bool) -> (value: KeyValue, isExact: Bool)? {
     guard let (intervals, isExact) = answer(in: encoding, comparators: comparators), intervals.count == 1,
       intervals[0].isOneValue, case .including(let value) = intervals[0].lower

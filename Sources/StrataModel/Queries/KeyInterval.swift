@@ -7,7 +7,7 @@ import StrataDocuments
 /// `IndexRange`) both. Either side may be missing (`..<5`, `5...`, `5 ..>` everything above). `...` or nothing is all; a value alone is
 /// just that. Ends in the wrong order are an error. People also write `1 .. 5` for `1 ..< 5`, `1 ..= 5` for `1 ... 5`, `> 5`, `>= 5`,
 /// `< 5` and `<= 5`, and numbers as `1,000,000` and `2M`.
-package struct KeyInterval: Hashable, Sendable {
+package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
   package enum Bound: Hashable, Sendable {
     case open
     case including(KeyValue)
@@ -165,9 +165,7 @@ package struct KeyInterval: Hashable, Sendable {
       throw ExpressionError(reason, column: part.startIndex + leading + (column ?? 1))
     }
   }
-}
 
-extension KeyInterval {
   /// Returns `1000000` for `1,000,000` and `1M`; anything else unchanged.
   private static func spelledOut(_ text: String) -> String {
     let groups = text.split(separator: ",", omittingEmptySubsequences: false).dropFirst()
@@ -176,20 +174,7 @@ extension KeyInterval {
     guard let power = digits.unicodeScalars.last.flatMap(DecimalDigits.power(ofSuffix:)) else { return digits }
     return DecimalDigits(digits.dropLast())?.scaled(by: power).description ?? text
   }
-}
 
-extension KeyEncoding {
-  /// Whether its values are numbers.
-  fileprivate var isNumber: Bool {
-    switch self {
-    case .integer, .unsigned, .double, .float, .decimal: true
-    case .optional(let inner), .descending(let inner): inner.isNumber
-    default: false
-    }
-  }
-}
-
-extension KeyInterval: CustomStringConvertible {
   /// As it is typed: `"Ca" ..< "Le"`, `1 ... 5`, `..<5`, `5` for a single value, `...` for all.
   package var description: String {
     switch (lower, upper) {
@@ -227,6 +212,16 @@ extension KeyInterval: CustomStringConvertible {
   package func swiftCall(from keyPath: String?, isDescending: Bool = false) -> String {
     let order = isDescending ? ", order: .descending" : ""
     return "load(\(swiftText)\(order)\(keyPath.map { ", from: \\\($0.hasPrefix(".") ? $0 : "." + $0)" } ?? ""))"
+  }
+}
+
+extension KeyEncoding {
+  fileprivate var isNumber: Bool {
+    switch self {
+    case .integer, .unsigned, .double, .float, .decimal: true
+    case .optional(let inner), .descending(let inner): inner.isNumber
+    default: false
+    }
   }
 }
 

@@ -53,7 +53,6 @@ package struct QueryCandidates {
   /// The walk, which is changed in place; nil if the entries are a list.
   private var along: EntryWalk?
   private var list: [StoredKey] = []
-  /// The position in the list.
   private var position = 0
 
   /// - Parameters:
@@ -191,7 +190,6 @@ package struct QueryCandidates {
     return keys
   }
 
-  /// Returns identifiers in the order of the records.
   private func ordered(_ keys: [StoredKey]) throws -> [StoredKey] {
     let records = try source("")
     var placed: [(place: UInt64, key: Int)] = []
@@ -219,7 +217,6 @@ extension [UInt8] {
   }
 }
 
-/// A walk over the entries of one range.
 private struct EntryWalk {
   enum Direction {
     case forward

@@ -22,9 +22,19 @@ package indirect enum QueryCondition: Sendable {
 
   private var isAlternative: Bool { if case .any = self { true } else { false } }
 
-  /// The parts that must all be met.
   var conjuncts: [QueryCondition] {
     if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
+  }
+
+  fileprivate init(_ condition: Filter.Condition) {
+    switch condition {
+    case .all(let parts): self = .all(parts.map { QueryCondition($0) })
+    case .any(let parts): self = .any(parts.map { QueryCondition($0) })
+    case .not(let inner): self = .not(QueryCondition(inner))
+    default:
+      let text = condition.description
+      self = Filter.term(condition).map { .term($0, text: text) } ?? .test(text: text)
+    }
   }
 }
 
@@ -49,17 +59,4 @@ package struct QuerySort: Hashable, Sendable {
 extension Filter {
   /// The condition in the planner's form.
   package var queryCondition: QueryCondition { QueryCondition(condition) }
-}
-
-extension QueryCondition {
-  fileprivate init(_ condition: Filter.Condition) {
-    switch condition {
-    case .all(let parts): self = .all(parts.map { QueryCondition($0) })
-    case .any(let parts): self = .any(parts.map { QueryCondition($0) })
-    case .not(let inner): self = .not(QueryCondition(inner))
-    default:
-      let text = condition.description
-      self = Filter.term(condition).map { .term($0, text: text) } ?? .test(text: text)
-    }
-  }
 }

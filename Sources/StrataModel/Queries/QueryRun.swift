@@ -12,9 +12,7 @@ package struct QueryPosition: Hashable, Sendable {
     self.sortKey = sortKey
     self.identifier = identifier
   }
-}
 
-extension QueryPosition {
   /// One word, for command lines and for apps to keep.
   package var text: String {
     let hash = query.utf8.reduce(into: 0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in

@@ -103,6 +103,44 @@ package struct RecordQuery: Sendable {
     return RecordQuery(
       filter: filter?.replacing { paths[$0] ?? $0 }, sort: sort.map { (paths[$0.path] ?? $0.path, $0.isDescending) })
   }
+
+  /// Reads fields to sort by, as they are typed: `population`, `population desc`, `country, population:desc`.
+  ///
+  /// - Parameter isDescending: the direction of a field without one.
+  /// - Throws: `ModelError.invalid` with the column of the error.
+  package static func order(
+    parsing text: String, isDescending: Bool = false
+  ) throws(ModelError) -> [(path: DocumentPath, isDescending: Bool)] {
+    var order: [(path: DocumentPath, isDescending: Bool)] = []
+    var column = 1
+    for part in text.splitOutsideQuotes(at: ",") {
+      defer { column += part.count + 1 }
+      let start = column + part.prefix { $0 == " " }.count
+      var name = Substring(part.trimmingSpaces)
+      var direction = isDescending
+      let words: [(String, Bool)] = [("desc", true), ("asc", false), ("descending", true), ("ascending", false)]
+      for (word, value) in words where name.lowercased().hasSuffix(word) {
+        let rest = name.dropLast(word.count)
+        guard rest.last == ":" || rest.last == " " else { continue }
+        (name, direction) = (Substring(String(rest.dropLast()).trimmingSpaces), value)
+        break
+      }
+      guard !name.isEmpty else {
+        throw .invalid(text: text, column: start, reason: "a field to sort by is expected, as in population desc, name")
+      }
+      do {
+        order.append((try DocumentPath(parsing: String(name)), direction))
+      } catch {
+        let place = name.firstIndex { $0 == " " || $0 == ":" }
+        guard let place else { throw .invalid(text: text, column: start, reason: "\(error)") }
+        let word = String(name[name.index(after: place)...]).trimmingSpaces
+        throw .invalid(
+          text: text, column: start + name.distance(from: name.startIndex, to: place) + 1,
+          reason: "“\(word)” is no direction: asc or desc, and a comma before the next field")
+      }
+    }
+    return order
+  }
 }
 
 /// A record of a result, with its document if its content is one.
@@ -167,7 +205,6 @@ extension QueryIndex {
   }
 }
 
-/// The entries of an index of a store.
 private struct ReadableEntries: QueryEntries {
   let index: any ReadableIndex
   let isPrimary: Bool
@@ -263,46 +300,6 @@ extension KeyEncoder {
       append(UInt8(6))
       append(other.compactJSON)
     }
-  }
-}
-
-extension RecordQuery {
-  /// Reads fields to sort by, as they are typed: `population`, `population desc`, `country, population:desc`.
-  ///
-  /// - Parameter isDescending: the direction of a field without one.
-  /// - Throws: `ModelError.invalid` with the column of the error.
-  package static func order(
-    parsing text: String, isDescending: Bool = false
-  ) throws(ModelError) -> [(path: DocumentPath, isDescending: Bool)] {
-    var order: [(path: DocumentPath, isDescending: Bool)] = []
-    var column = 1
-    for part in text.splitOutsideQuotes(at: ",") {
-      defer { column += part.count + 1 }
-      let start = column + part.prefix { $0 == " " }.count
-      var name = Substring(part.trimmingSpaces)
-      var direction = isDescending
-      let words: [(String, Bool)] = [("desc", true), ("asc", false), ("descending", true), ("ascending", false)]
-      for (word, value) in words where name.lowercased().hasSuffix(word) {
-        let rest = name.dropLast(word.count)
-        guard rest.last == ":" || rest.last == " " else { continue }
-        (name, direction) = (Substring(String(rest.dropLast()).trimmingSpaces), value)
-        break
-      }
-      guard !name.isEmpty else {
-        throw .invalid(text: text, column: start, reason: "a field to sort by is expected, as in population desc, name")
-      }
-      do {
-        order.append((try DocumentPath(parsing: String(name)), direction))
-      } catch {
-        let place = name.firstIndex { $0 == " " || $0 == ":" }
-        guard let place else { throw .invalid(text: text, column: start, reason: "\(error)") }
-        let word = String(name[name.index(after: place)...]).trimmingSpaces
-        throw .invalid(
-          text: text, column: start + name.distance(from: name.startIndex, to: place) + 1,
-          reason: "“\(word)” is no direction: asc or desc, and a comma before the next field")
-      }
-    }
-    return order
   }
 }
 

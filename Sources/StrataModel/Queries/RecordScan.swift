@@ -8,7 +8,6 @@ import StrataLocks
 // Walks over records in their stored order, which read no more of them than a query needs.
 
 extension RecordQuery {
-  /// Returns a walk over the matching records of a range of ranks.
   func scan(_ datastore: any ReadableDatastore, at ranks: Range<Int>) throws(ModelError) -> QueryScan<FoundRecord> {
     let walk: any RecordWalk =
       if let filter, ranks.count >= ParallelWalk.least {
@@ -22,9 +21,7 @@ extension RecordQuery {
       sortKey: { sortKey(of: (try? walk.rawRecord()?.document(at: selection)) ?? .null) },
       identifier: { try walk.identifier() }, element: { try walk.record().map { FoundRecord(record: $0) } })
   }
-}
 
-extension RecordQuery {
   /// Finds the rows of a table that meet the filter, and reads each of their records: rows are the entries of an index, or the records
   /// themselves. The sort, and the parts that indexes could serve, make no difference.
   ///
@@ -102,11 +99,9 @@ extension ReadableDatastore {
   }
 }
 
-/// A walk over records that meet a filter.
 private protocol RecordWalk: AnyObject {
   /// Goes to the next matching record, and reports how many records were read for that. Returns false after the last one.
   func advance(_ read: (Int) throws -> Void) throws -> Bool
-  /// The rank of the record.
   var rank: Int { get }
   func identifier() throws -> StoredKey
   func rawRecord() throws -> RawRecord?
@@ -129,7 +124,6 @@ extension RecordCursor {
   }
 }
 
-/// One record after the other.
 private final class SerialWalk: RecordWalk {
   private var records: any RecordCursor
   private var test: RecordTest?

@@ -238,7 +238,6 @@ package struct SortedKeyWalk {
   }
 }
 
-/// Reads one run of a file from its start to its end.
 private struct KeyRunReader {
   private let file: TemporaryFile
   private var offset: Int

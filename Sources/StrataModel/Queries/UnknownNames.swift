@@ -9,39 +9,7 @@ package struct UnknownName: Hashable, Sendable {
 
   /// `no field country; did you mean countrycode?`
   package var sentence: String { "no field \(path.shortText)\(Self.question(nearest))" }
-}
 
-extension RecordQuery {
-  /// Returns the paths of the query that none of the first thousand records has, and that are not the name of an index. Reads records until
-  /// each path was found.
-  package func unknownNames(in datastore: any ReadableDatastore) throws(ModelError) -> [UnknownName] {
-    var known: Set<String> = []
-    for index in datastore.indexes {
-      known.insert(index.descriptor.name)
-      for path in index.descriptor.subjectPaths ?? [] { known.insert(path.shortText) }
-    }
-    var missing: [DocumentPath] = []
-    for path in (filter?.paths ?? []) + sort.map(\.path)
-    where !path.isRoot && !known.contains(path.shortText) && !missing.contains(path) {
-      missing.append(path)
-    }
-    let count = min(1000, try datastore.count)
-    var rank = 0
-    while rank < count, !missing.isEmpty {
-      for entry in try datastore.primary.entries(at: rank..<min(count, rank + 64)) {
-        guard let document = try datastore.record(entry.identifier).flatMap({ try? $0.document() }) else { continue }
-        missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
-        if case .object(let members) = document { for member in members { known.insert(member.name) } }
-        if missing.isEmpty { break }
-      }
-      rank += 64
-    }
-    guard count > 0 else { return [] }
-    return missing.map { UnknownName(path: $0, nearest: UnknownName.nearest(to: $0.shortText, among: known)) }
-  }
-}
-
-extension UnknownName {
   /// Returns the names that the user may have meant by another one, because they begin alike or differ by a few characters: at most three,
   /// the closest first.
   package static func nearest(to name: String, among known: some Sequence<String>) -> [String] {
@@ -73,5 +41,35 @@ extension UnknownName {
       }
     }
     return row[right.count]
+  }
+}
+
+extension RecordQuery {
+  /// Returns the paths of the query that none of the first thousand records has, and that are not the name of an index. Reads records until
+  /// each path was found.
+  package func unknownNames(in datastore: any ReadableDatastore) throws(ModelError) -> [UnknownName] {
+    var known: Set<String> = []
+    for index in datastore.indexes {
+      known.insert(index.descriptor.name)
+      for path in index.descriptor.subjectPaths ?? [] { known.insert(path.shortText) }
+    }
+    var missing: [DocumentPath] = []
+    for path in (filter?.paths ?? []) + sort.map(\.path)
+    where !path.isRoot && !known.contains(path.shortText) && !missing.contains(path) {
+      missing.append(path)
+    }
+    let count = min(1000, try datastore.count)
+    var rank = 0
+    while rank < count, !missing.isEmpty {
+      for entry in try datastore.primary.entries(at: rank..<min(count, rank + 64)) {
+        guard let document = try datastore.record(entry.identifier).flatMap({ try? $0.document() }) else { continue }
+        missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
+        if case .object(let members) = document { for member in members { known.insert(member.name) } }
+        if missing.isEmpty { break }
+      }
+      rank += 64
+    }
+    guard count > 0 else { return [] }
+    return missing.map { UnknownName(path: $0, nearest: UnknownName.nearest(to: $0.shortText, among: known)) }
   }
 }

@@ -1,6 +1,5 @@
 import StrataSystem
 
-/// The access of this process to a store's files.
 enum FileAccess {
   /// Whether this process may write the directory of a store, and the data in it; also true if nothing exists there yet.
   static func isWritable(_ path: String) -> Bool {

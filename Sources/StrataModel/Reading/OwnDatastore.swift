@@ -1,7 +1,6 @@
 package import StrataDocuments
 import StrataEngine
 
-/// A datastore of one of our own stores, as of a commit.
 struct OwnDatastore: ReadableDatastore {
   let view: OwnView
   let descriptor: DatastoreDescriptor
@@ -69,7 +68,6 @@ struct OwnDatastore: ReadableDatastore {
     return StoredKey(bytes: try descriptor.identifierEncoding.encode(value), value: value)
   }
 
-  /// The record that lies at a reference.
   func record(_ key: StoredKey, at reference: RecordReference) throws(ModelError) -> Record {
     let bytes = try onStorage { () throws(StorageError) in
       try tree.value(of: reference, isCopied: isReadSparsely)
@@ -89,7 +87,6 @@ struct OwnDatastore: ReadableDatastore {
 }
 
 extension DatastoreDescriptor {
-  /// The record of stored bytes.
   func record(_ key: StoredKey, _ bytes: Bytes) throws(ModelError) -> Record {
     let content = try content(bytes)
     return Record(

@@ -48,7 +48,6 @@ struct OwnPrimaryIndex: ReadableIndex {
   }
 }
 
-/// A secondary index of one of our own stores.
 struct OwnIndex: ReadableIndex {
   let datastore: OwnDatastore
   let descriptor: IndexDescriptor

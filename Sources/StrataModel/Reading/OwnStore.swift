@@ -23,9 +23,7 @@ package final class OwnStore: EditableStore {
   let restoredCounts = RestoredCounts()
   /// The entries that the last build of an index worked out, if it failed.
   let keptFill = Mutex<KeptFill?>(nil)
-  /// The letters that were listed last.
   let knownLetters = Mutex<[LetterNotice]>([])
-  /// The disk that the store and its inbox lie on.
   let disk: any Disk
   /// The other side of a line, if the store's bytes are there.
   let distant: (any DistantStore)?
@@ -197,7 +195,6 @@ final class RestoredCounts: Sendable {
 
   private let known = Mutex<[Place: [ChangeCount]]>([:])
 
-  /// Whether nothing was counted yet.
   var isEmpty: Bool { known.withLock { $0.isEmpty } }
 
   func counts(

@@ -88,6 +88,8 @@ extension ReadableStore {
     if page.commits.count == limit, let expected { page.next = [expected] }
     return page
   }
+
+  package var damage: String? { nil }
 }
 
 /// The number of a commit in this store.
@@ -172,9 +174,7 @@ package struct ChangeCount: Hashable, Sendable {
     self.updated = updated
     self.deleted = deleted
   }
-}
 
-extension ChangeCount {
   package var total: Int { inserted + updated + deleted }
 
   /// The counts of a commit that undoes these changes.
@@ -201,8 +201,4 @@ package struct WriterHold: Hashable, Sendable {
     self.program = program
     self.since = since
   }
-}
-
-extension ReadableStore {
-  package var damage: String? { nil }
 }

@@ -126,7 +126,7 @@ package struct IndexEntry: Hashable, Sendable {
 /// An identifier as its store keeps it, with its value for showing.
 ///
 /// `bytes` decides identity (within one datastore, two keys are the same record if their bytes are equal). `value` is shown to the user.
-package struct StoredKey: Sendable, CustomStringConvertible {
+package struct StoredKey: Sendable, CustomStringConvertible, Hashable {
   package var bytes: [UInt8]
   package var value: KeyValue
 
@@ -142,9 +142,7 @@ package struct StoredKey: Sendable, CustomStringConvertible {
     else { return value.description }
     return text
   }
-}
 
-extension StoredKey: Hashable {
   package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }

@@ -28,7 +28,6 @@ extension OwnStore {
 }
 
 extension OwnView {
-  /// Whether any datastore declares references.
   func hasReferences() throws(ModelError) -> Bool {
     try ownDatastores.contains { $0.descriptor.indexes.contains { $0.target != nil } }
   }
@@ -79,9 +78,7 @@ extension OwnView {
     if left.datastore != right.datastore { return left.datastore < right.datastore }
     return left.identifier.bytes.lexicographicallyPrecedes(right.identifier.bytes)
   }
-}
 
-extension OwnView {
   /// Returns the references to a deleted record from records that do not change.
   fileprivate func losing(
     _ target: RecordPlace, beside changes: [RecordPlace: RecordContent?], limit: Int

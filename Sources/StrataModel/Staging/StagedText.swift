@@ -126,7 +126,6 @@ private struct LineReader {
   }
 }
 
-/// One line with its place, for error messages.
 private struct Line {
   let place: String
   let members: [Document.Member]

@@ -3,7 +3,6 @@ import StrataSystem
 
 /// Reads the bytes of a file in pieces: it holds the bytes ahead in memory and releases the consumed ones.
 final class ByteStream {
-  /// How much is read at once.
   private static let chunk = 1 << 18
   /// The largest single value, row or line.
   static let partLimit = 1 << 28
@@ -87,10 +86,8 @@ final class ByteStream {
   /// How many bytes of the text lie before the next one.
   var offset: Int { base + at }
 
-  /// Whether the file has no byte.
   var isEmpty: Bool { base == 0 && ahead.isEmpty && !hasMore }
 
-  /// The place of the next byte.
   var place: SourcePlace {
     countColumns()
     return SourcePlace(name, line: line, column: column == 1 ? nil : column)
@@ -144,7 +141,6 @@ final class ByteStream {
     }
   }
 
-  /// How many bytes are in memory.
   var availableCount: Int { ahead.count - at }
 
   func withBytes<Result>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {

@@ -25,7 +25,6 @@ package struct ColumnExceptions: Hashable, Sendable {
   }
 }
 
-/// Counts the kinds of a column's cells.
 struct ColumnSurvey {
   private(set) var type = CellType.empty
   /// Whether a number is not in its shortest form, such as `1.10`.

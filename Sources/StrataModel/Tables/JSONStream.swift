@@ -1,6 +1,5 @@
 import StrataDocuments
 
-/// Reads JSON documents from a stream one by one.
 struct JSONStream {
   private let stream: ByteStream
   private let format: TableSource.Format

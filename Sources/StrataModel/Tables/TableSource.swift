@@ -129,7 +129,6 @@ extension TableSource.Format: CustomStringConvertible {
   }
 }
 
-/// Detects the format of a file.
 enum TableFormat {
   static func find(in stream: ByteStream, isKeyed: Bool) throws(ModelError) -> TableSource.Format {
     try stream.skipByteOrderMark()

@@ -14,7 +14,6 @@ struct EntrySum: Hashable, Sendable {
     count += 1
   }
 
-  /// Adds the entries of another sum.
   mutating func add(_ other: EntrySum) {
     sum &+= other.sum
     count += other.count

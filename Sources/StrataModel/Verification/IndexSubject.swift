@@ -1,6 +1,5 @@
 import StrataDocuments
 
-/// An index under verification.
 struct IndexSubject: Sendable {
   enum Source: Sendable {
     case rule(IndexRule)
@@ -31,7 +30,6 @@ struct IndexSubject: Sendable {
     return subject
   }
 
-  /// Adds the counts and findings of another subject, which come from other records.
   mutating func add(_ other: IndexSubject) {
     expected.add(other.expected)
     findings += other.findings
@@ -76,7 +74,6 @@ struct IndexSubject: Sendable {
     }
   }
 
-  /// Counts a found entry.
   mutating func find(_ entry: [UInt8]) { found.add(entry) }
 
   mutating func nameMissing(_ key: StoredKey, _ document: Document, _ given: [String: [[UInt8]]]?) throws(ModelError) {

@@ -107,9 +107,7 @@ package struct Activity: Hashable, Codable, Sendable {
       self.failureCount = failureCount
     }
   }
-}
 
-extension Activity {
   /// By how many bytes the store's file has grown since the work began; nil if it has not, or if that was not measured.
   package var growth: UInt64? {
     guard let figures, let storeBefore, figures.store > storeBefore else { return nil }

@@ -53,7 +53,6 @@ final class WorkMeter {
     try tell()
   }
 
-  /// Notes a record that cannot be taken.
   func fail(_ identifier: StoredKey, _ reason: String) {
     account.fail(Activity.Failure(datastore: datastore, identifier: identifier.bytes, reason: reason))
   }

@@ -84,7 +84,6 @@ final class Connection: @unchecked Sendable {
     return try receive(send(statements))
   }
 
-  /// Sends one statement in the same way.
   @discardableResult
   func exchange(_ statement: Statement) throws(StorageError) -> Rows { try exchange([statement])[0] }
 

@@ -5,7 +5,6 @@ import StrataEngine
 final class ConnectionPool: Sendable {
   let url: ServerURL
   private let options: ServerOptions
-  /// The number of round trips to the server.
   let roundTrips = SharedCount()
   private let idle = Mutex<[Connection]>([])
   /// The number of connections that are kept open for the next exchanges.
@@ -60,7 +59,6 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// Runs one statement in the same way.
   func read(_ statement: Statement) throws(StorageError) -> Rows { try read([statement])[0] }
 
   /// Sends statements that only read, without waiting for their answers; returns nil if no idle connection could send them.

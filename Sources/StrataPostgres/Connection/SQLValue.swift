@@ -75,7 +75,6 @@ enum SQLType: UInt32, Sendable {
   case ints = 1016
 }
 
-/// One statement of an exchange.
 struct Statement: Sendable {
   /// The name under which it is prepared once for each connection; nil if it is used too seldom for that.
   var name: String?

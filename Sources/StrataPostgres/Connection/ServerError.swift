@@ -1,6 +1,5 @@
 import StrataEngine
 
-/// An error as a server reports it.
 struct SQLError: Error, Hashable, Sendable {
   /// The five characters of the standard.
   var state: String

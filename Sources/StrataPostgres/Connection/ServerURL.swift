@@ -13,7 +13,7 @@ package struct InvalidServerURL: Error, Hashable, Sendable, CustomStringConverti
 /// Every part may be left out; libpq takes a missing part from its environment, its service file and its password file. `schema` is ours
 /// (“strata” by default). So is `prepared=no`, for poolers that keep no prepared statements, and `wait=SECONDS`, the time to wait for a
 /// server that is gone. Every other parameter is one of libpq's.
-package struct ServerURL: Hashable, Sendable {
+package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
   /// The schema whose tables are the store's.
   package private(set) var schema = "strata"
   /// Whether statements are prepared once for each connection.
@@ -209,9 +209,7 @@ package struct ServerURL: Hashable, Sendable {
   }
 
   private static func isSecret(_ name: String) -> Bool { name.hasSuffix("password") }
-}
 
-extension ServerURL: CustomStringConvertible {
   /// The URL as it may be shown: without a password.
   package var description: String {
     func value(_ name: String) -> String? { parameters.first { $0.name == name }?.value }

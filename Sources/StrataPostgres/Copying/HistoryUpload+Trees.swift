@@ -1,6 +1,5 @@
 import StrataEngine
 
-/// The changes of trees from one state to another.
 struct TreeSteps {
   let dropped: [TreeName]
   /// The trees of the other state; `before` is nil if one is new.

@@ -108,6 +108,29 @@ extension ServerStore {
       return try connection.exchange(statements)[statements.count - 1].changed
     }
   }
+
+  /// The faults of named commits, a sentence each: a name promises that its commit can be read. An entry that exists now, or existed
+  /// later, and came before such a commit has a state as of it. Costs a look at every entry for each name.
+  package func faultsOfNames() throws(StorageError) -> [String] {
+    let rows = try pool.read(
+      tables.statement(
+        """
+        select n.name, n.number, exists (select 1 from {commit} c where c.number = n.number), (
+          select count(*) from (
+            select c.tree, c.key from {current} c where c.inserted <= n.number and c.born > n.number
+            union select h.tree, h.key from {history} h where h.inserted <= n.number and h.born > n.number) e
+          where exists (select 1 from {tree} t where t.tree = e.tree and t.born <= n.number and t.died > n.number)
+            and not exists (
+              select 1 from {history} h where h.tree = e.tree and h.key = e.key and h.born <= n.number and h.died > n.number))
+        from {name} n where n.died = \(Tables.never) order by n.name
+        """))
+    return (0..<rows.count).compactMap { row in
+      let place = "“\(rows.text(row, 0))” names commit #\(rows.number(row, 1))"
+      guard rows.bool(row, 2) else { return "\(place), which is not there" }
+      let count = rows.number(row, 3)
+      return count == 0 ? nil : "\(place), which lacks \(count) \(count == 1 ? "entry" : "entries")"
+    }
+  }
 }
 
 /// The identities and parents of removed commits, as the remaining commits record them.
@@ -153,30 +176,5 @@ private struct Skeleton {
       open += commit.parents
     }
     return runs
-  }
-}
-
-extension ServerStore {
-  /// The faults of named commits, a sentence each: a name promises that its commit can be read. An entry that exists now, or existed
-  /// later, and came before such a commit has a state as of it. Costs a look at every entry for each name.
-  package func faultsOfNames() throws(StorageError) -> [String] {
-    let rows = try pool.read(
-      tables.statement(
-        """
-        select n.name, n.number, exists (select 1 from {commit} c where c.number = n.number), (
-          select count(*) from (
-            select c.tree, c.key from {current} c where c.inserted <= n.number and c.born > n.number
-            union select h.tree, h.key from {history} h where h.inserted <= n.number and h.born > n.number) e
-          where exists (select 1 from {tree} t where t.tree = e.tree and t.born <= n.number and t.died > n.number)
-            and not exists (
-              select 1 from {history} h where h.tree = e.tree and h.key = e.key and h.born <= n.number and h.died > n.number))
-        from {name} n where n.died = \(Tables.never) order by n.name
-        """))
-    return (0..<rows.count).compactMap { row in
-      let place = "“\(rows.text(row, 0))” names commit #\(rows.number(row, 1))"
-      guard rows.bool(row, 2) else { return "\(place), which is not there" }
-      let count = rows.number(row, 3)
-      return count == 0 ? nil : "\(place), which lacks \(count) \(count == 1 ? "entry" : "entries")"
-    }
   }
 }

@@ -49,9 +49,7 @@ package struct ReportingView: Hashable, Sendable {
     case .other: "encode(r.key, 'hex')"
     }
   }
-}
 
-extension ReportingView {
   /// Part of the comment of each view that the library made: only a view with it may be replaced.
   static let mark = "Kept by Strata"
 
@@ -69,7 +67,6 @@ extension ReportingView {
 }
 
 extension ServerStore {
-  /// A view that exists.
   private typealias PresentView = (name: String, comment: String, definition: String)
 
   /// Makes the views that are missing or out of date, and removes those of ours whose names are not among them. A view of another owner

@@ -37,9 +37,7 @@ extension Tables {
 
   /// The same as one column of texts, for an answer that seldom has one: each column has its cost whether it is null or not.
   var commitTexts: String { "array[" + columnsOfCommit.map { "\($0)::text" }.joined(separator: ", ") + "]" }
-}
 
-extension Tables {
   /// Writes a commit that was made elsewhere.
   func insert(_ commit: ServerCommit) throws(StorageError) -> Statement {
     let columns = Self.columnsOfCommit + (hasClocks ? ["clock"] : [])

@@ -1,8 +1,6 @@
 package import StrataEngine
 
-/// A state that a key has had.
 private struct ServerVersion {
-  /// The commit that made it.
   var commit: UInt64
   /// Nil if the commit deleted the key.
   var entry: ServerEntry?

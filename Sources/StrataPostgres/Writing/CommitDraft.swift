@@ -10,7 +10,6 @@ struct TreeRange: Hashable, Sendable {
   var keys: KeyRange
 }
 
-/// A transaction's write to a key.
 struct KeyWrite: Hashable, Sendable {
   /// Nil removes the key.
   var payload: ServerPayload?
@@ -18,7 +17,6 @@ struct KeyWrite: Hashable, Sendable {
   var written: UInt64?
 }
 
-/// One of the writes of a commit.
 struct DraftWrite: Hashable, Sendable {
   var place: TreeKey
   var write: KeyWrite
@@ -30,13 +28,11 @@ struct DraftWrite: Hashable, Sendable {
     (self.place, self.write, self.isRecord, self.was) = (place, write, isRecord, was)
   }
 
-  /// Bytes of its key and its payload.
   var size: Int {
     if case .bytes(let bytes)? = write.payload { place.key.count + bytes.count } else { place.key.count }
   }
 }
 
-/// A transaction's change of a tree itself.
 enum TreeChange: Hashable, Sendable {
   case create(Int32, TreeName, TreeKind, attributes: [UInt8])
   case setAttributes(Int32, TreeName, TreeKind, [UInt8])
@@ -61,7 +57,6 @@ struct CommitDraft: Sendable {
   var writes: [DraftWrite] = []
   var lease: Lease.Claim?
   var info = CommitInfo()
-  /// The commit whose state it brings back.
   var restores: UInt64?
 
   /// Other commits that it names, which must therefore be kept.

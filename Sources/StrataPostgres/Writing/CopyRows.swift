@@ -12,7 +12,6 @@ struct CopyRows {
   private let tables: Tables
   private var bytes: [UInt8] = []
   private var values = LongValues()
-  /// Whether a copy is open.
   private var copies = false
 
   init(_ connection: Connection, _ tables: Tables) {
@@ -93,7 +92,6 @@ struct PayloadColumns {
   }
 }
 
-/// Payloads that lie in a table of their own.
 struct LongValues {
   private var numbers: [Int64] = []
   private var payloads: [[UInt8]] = []

@@ -240,7 +240,6 @@ struct Flush {
     }
   }
 
-  /// The commits, from the answer.
   func commits(_ rows: Rows, origin: UInt64) throws(StorageError) -> [ServerCommit] {
     let places = (0..<rows.count).sorted { rows.number($0, 0) < rows.number($1, 0) }
     guard places.count == drafts.count else { throw .withoutStoreRow }

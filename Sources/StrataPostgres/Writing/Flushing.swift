@@ -1,6 +1,5 @@
 import StrataEngine
 
-/// A flush that is under way.
 struct SentFlush: Sendable {
   fileprivate let flush: Flush
   fileprivate let statements: Flush.Statements

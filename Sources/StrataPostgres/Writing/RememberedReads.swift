@@ -39,14 +39,12 @@ final class RememberedReads: Sendable {
     take(Dictionary(zip(unknown, found)) { first, _ in first })
   }
 
-  /// Takes the entries of the view for keys.
   func take(_ found: [TreeKey: ServerEntry?]) {
     state.withLock { state in
       for (place, entry) in found { state.keys.updateValue(entry, forKey: place) }
     }
   }
 
-  /// Presumes that keys are absent.
   func presumeAbsent(_ places: [TreeKey]) {
     state.withLock { state in
       for place in places {

@@ -22,7 +22,6 @@ package final class ServerTransaction: WriteTransaction {
     var treesRead: Set<TreeName> = []
     var readsCatalog = false
     var lease: Lease.Claim?
-    /// The commit whose state was brought back.
     var restores: UInt64?
     /// Whether a tree of records came or went.
     var hasOtherRecords = false
@@ -153,7 +152,6 @@ package final class ServerTransaction: WriteTransaction {
     }
   }
 
-  /// A tree as the view has it.
   private func unwritten(_ name: TreeName) throws(StorageError) -> TreeDraft? {
     try view.stored(name).map { TreeDraft($0.row) }
   }

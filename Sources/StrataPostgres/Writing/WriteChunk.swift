@@ -51,7 +51,6 @@ struct WriteChunk {
     if write.was != nil { count(write, step: step) }
   }
 
-  /// Counts a record whose earlier existence is known.
   mutating func count(_ write: DraftWrite, step: Int32) {
     guard write.isRecord else { return }
     let place = Place(step: step, tree: write.place.tree)
