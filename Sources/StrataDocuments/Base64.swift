@@ -1,6 +1,10 @@
 /// Data as text (RFC 4648).
 package enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  /// By the byte.
+  private static let values = alphabet.enumerated().reduce(into: [UInt32?](repeating: nil, count: 256)) {
+    $0[Int($1.element)] = UInt32($1.offset)
+  }
 
   package static func text(of bytes: [UInt8]) -> String {
     var text: [UInt8] = []
@@ -31,7 +35,7 @@ package enum Base64 {
         continue
       default: break
       }
-      guard padding == 0, let digit = digit(byte) else { return nil }
+      guard padding == 0, let digit = values[Int(byte)] else { return nil }
       group = group << 6 | digit
       digits += 1
       guard digits == 4 else { continue }
@@ -49,16 +53,5 @@ package enum Base64 {
     default: return nil
     }
     return bytes
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt32? {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte - UInt8(ascii: "a") + 26)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0") + 52)
-    case UInt8(ascii: "+"): 62
-    case UInt8(ascii: "/"): 63
-    default: nil
-    }
   }
 }

@@ -14,9 +14,6 @@ extension Document {
     }
   }
 
-  /// One line of at most 256 characters for the cell of a table.
-  package var compactText: String { compactText(limit: 256) }
-
   /// One line for the cell of a table, without quotes around a text: `Invisible Cities`, `8.50`, `—` for null, `["Calvino"]`,
   /// `{w: 12.7, h: 19.8}`. Stops soon after `limit` characters, so its cost does not grow with the value; a cut text ends in
   /// `…`. Control characters stay in the text for the terminal to show.

@@ -41,7 +41,7 @@ struct LeftOutTests {
   func warmUp(_ store: BrowsableStore, leavingOut ids: [Int64]) async throws -> WarmUpResult {
     let places = try ids.map { try recordPlace($0) }
     let driver = try #require(store.warmUp)
-    return try await onThread { try driver.warmUp(leavingOut: places) { _ in true } }
+    return try await onThread { try driver.warmUp(leavingOut: places, mending: []) { _ in true } }
   }
 
   @Test("what is not left out is answered, and nothing is written")

@@ -136,13 +136,13 @@ struct DocumentEditingTests {
 
   @Test("a cell shows a value on one line, cut where it is long")
   func compactText() {
-    #expect(Document.null.compactText == "—")
-    #expect(Document.string("Invisible Cities").compactText == "Invisible Cities")
+    #expect(Document.null.compactText(limit: 256) == "—")
+    #expect(Document.string("Invisible Cities").compactText(limit: 256) == "Invisible Cities")
     #expect(Document.string("Invisible Cities").compactText(limit: 5) == "Invis…")
     #expect(Document.array(["x"]).compactText(limit: -1) == "…")
-    #expect(Document.array(["Calvino", nil]).compactText == #"["Calvino", null]"#)
-    #expect((["w": 12.7, "odd name": true] as Document).compactText == #"{w: 12.7, "odd name": true}"#)
-    #expect(Document.data([255, 1]).compactText == "<2 B ff 01>")
+    #expect(Document.array(["Calvino", nil]).compactText(limit: 256) == #"["Calvino", null]"#)
+    #expect((["w": 12.7, "odd name": true] as Document).compactText(limit: 256) == #"{w: 12.7, "odd name": true}"#)
+    #expect(Document.data([255, 1]).compactText(limit: 256) == "<2 B ff 01>")
     #expect(Document.string(String(repeating: "x", count: 5_000_000)).compactText(limit: 10).count == 11)
     #expect(Document.array(Array(repeating: "x", count: 1_000_000)).compactText(limit: 10).count == 11)
   }

@@ -32,5 +32,4 @@ extension Datastore {
   public nonisolated func history(of identifier: IdentifierType) -> some AsyncInstances<InstanceVersion<InstanceType>> {
     InstanceHistory(core: core, identifier: identifier)
   }
-
 }

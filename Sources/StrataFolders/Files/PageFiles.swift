@@ -1,3 +1,4 @@
+import StrataModel
 import StrataLocks
 
 /// The pages of one index of the folder, each read when it is first asked for.

@@ -36,8 +36,7 @@ struct JSONFile {
   }
 
   func required(_ member: String) throws(FormatError) -> Document {
-    guard let value = self[member] else { throw FormatError("\(path(member)) is missing") }
-    return value
+    try there(self[member], member)
   }
 
   /// The members of a list that some releases may not have written.
@@ -56,10 +55,7 @@ struct JSONFile {
 
   func path(_ member: String) -> String { name.isEmpty ? member : "\(name).\(member)" }
 
-  func text(_ member: String) throws(FormatError) -> String {
-    guard let text = try optionalText(member) else { throw FormatError("\(path(member)) is missing") }
-    return text
-  }
+  func text(_ member: String) throws(FormatError) -> String { try there(optionalText(member), member) }
 
   func optionalText(_ member: String) throws(FormatError) -> String? {
     switch self[member] {
@@ -70,30 +66,31 @@ struct JSONFile {
   }
 
   func date(_ member: String) throws(FormatError) -> Int64 {
-    let text = try text(member)
-    guard let date = FolderDate.nanoseconds(text) else { throw FormatError("\(path(member)) is no date: \(text)") }
-    return date
+    try there(value(member, "is no date", FolderDate.nanoseconds), member)
   }
 
   func optionalIdentifier(_ member: String) throws(FormatError) -> DatedIdentifier? {
-    guard let text = try optionalText(member) else { return nil }
-    guard let identifier = DatedIdentifier(text) else {
-      throw FormatError("\(path(member)) is no identifier: \(text.prefix(80))")
-    }
-    return identifier
+    try value(member, "is no identifier") { DatedIdentifier($0) }
   }
 
-  func name(_ member: String) throws(FormatError) -> FolderName {
-    guard let name = try optionalName(member) else { throw FormatError("\(path(member)) is missing") }
-    return name
-  }
+  func name(_ member: String) throws(FormatError) -> FolderName { try there(optionalName(member), member) }
 
   func optionalName(_ member: String) throws(FormatError) -> FolderName? {
+    try value(member, "cannot be a file's name") { FolderName($0) }
+  }
+
+  /// The value that a text stands for; nil if the member is absent.
+  private func value<Value>(
+    _ member: String, _ fault: String, _ make: (String) -> Value?
+  ) throws(FormatError) -> Value? {
     guard let text = try optionalText(member) else { return nil }
-    guard let name = FolderName(text) else {
-      throw FormatError("\(path(member)) cannot be a file's name: \(text.prefix(80))")
-    }
-    return name
+    guard let value = make(text) else { throw FormatError("\(path(member)) \(fault): \(text.prefix(80))") }
+    return value
+  }
+
+  private func there<Value>(_ value: Value?, _ member: String) throws(FormatError) -> Value {
+    guard let value else { throw FormatError("\(path(member)) is missing") }
+    return value
   }
 
   /// Every file of the folder has the version of its format, and there is only one.

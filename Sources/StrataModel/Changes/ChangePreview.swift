@@ -22,9 +22,6 @@ package struct ChangePreview: Sendable {
   /// The first references whose target would be missing; worth knowing, and no reason to refuse. Not looked for in a preview that describes
   /// no records, nor if more records change than can be checked in a moment.
   package var dangling: [DanglingReference] = []
-
-  /// Whether a commit would succeed.
-  package var isPossible: Bool { conflicts.isEmpty && refusals.isEmpty && !uniqueness.contains { $0.isEnforced } }
 }
 
 /// The effects of a commit on one record.

@@ -20,13 +20,6 @@ extension WarmUpDriver {
   package func rewriteOlderRecords(
     report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult { WarmUpResult(commit: nil) }
-
-  /// Runs a warm-up without changes of records.
-  package func warmUp(
-    leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool
-  ) throws(ModelError) -> WarmUpResult {
-    try warmUp(leavingOut: leavingOut, mending: [], report: report)
-  }
 }
 
 /// The result of a warm-up.

@@ -180,12 +180,15 @@ extension Document {
 /// 64-bit hashes that distinguish values; values that are equal as documents have the same hash.
 package enum ValueHash {
   /// The hash of a text.
-  package static func text(of text: String) -> UInt64 {
+  package static func text(of text: String, seed: UInt64 = seed) -> UInt64 {
     var text = text
-    return text.withUTF8 { self.text($0) }
+    return text.withUTF8 { self.text($0, seed: seed) }
   }
 
-  static func text(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = 0x9E37_79B9_7F4A_7C15) -> UInt64 {
+  /// The seed of the hashes that no caller needs to tell from others.
+  package static let seed: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  static func text(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = seed) -> UInt64 {
     var hash = seed ^ UInt64(bytes.count)
     let raw = UnsafeRawBufferPointer(bytes)
     var at = 0

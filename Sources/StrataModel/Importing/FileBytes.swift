@@ -38,7 +38,7 @@ package enum FileBytes {
       var filled = 0
       while filled < chunk {
         let count = buffer.withUnsafeMutableBytes { bytes in
-          system(read: descriptor, bytes.baseAddress.map { $0 + filled }, chunk - filled)
+          StrataSystem.read(descriptor, bytes.baseAddress.map { $0 + filled }, chunk - filled)
         }
         if count < 0, errno == EINTR { continue }
         guard count >= 0 else { throw failure(path) }
@@ -48,14 +48,6 @@ package enum FileBytes {
       guard filled > 0 else { return }
       buffer.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[..<filled])) }
     }
-  }
-
-  private static func system(read descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    #if canImport(Darwin)
-      Darwin.read(descriptor, bytes, count)
-    #else
-      Glibc.read(descriptor, bytes, count)
-    #endif
   }
 
   private static func failure(_ path: String) -> ModelError {

@@ -72,16 +72,9 @@ package struct IdentifierChoice {
 
   private static func hash(_ value: Document, _ isSpelt: Bool) -> UInt64? {
     switch value {
-    case .number(let number): ValueHash.textOf(isSpelt ? number.text : number.canonicalText)
-    case .string(let text): text.isEmpty ? nil : ValueHash.textOf(text, seed: 1)
+    case .number(let number): ValueHash.text(of: isSpelt ? number.text : number.canonicalText)
+    case .string(let text): text.isEmpty ? nil : ValueHash.text(of: text, seed: 1)
     default: nil
     }
-  }
-}
-
-extension ValueHash {
-  fileprivate static func textOf(_ text: String, seed: UInt64 = 0) -> UInt64 {
-    var text = text
-    return text.withUTF8 { ValueHash.text($0, seed: seed) }
   }
 }

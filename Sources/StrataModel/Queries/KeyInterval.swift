@@ -178,34 +178,28 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
   /// As it is typed: `"Ca" ..< "Le"`, `1 ... 5`, `..<5`, `5` for a single value, `...` for all.
   package var description: String {
     switch (lower, upper) {
-    case (.open, .open): "..."
     case (.including(let left), .including(let right)) where left == right: left.description
-    case (.open, .including(let right)): "...\(right)"
-    case (.open, .excluding(let right)): "..<\(right)"
-    case (.including(let left), .open): "\(left)..."
-    case (.excluding(let left), .open): "\(left) ..>"
-    case (.including(let left), .including(let right)): "\(left) ... \(right)"
-    case (.including(let left), .excluding(let right)): "\(left) ..< \(right)"
-    case (.excluding(let left), .including(let right)): "\(left) ..> \(right)"
     case (.excluding(let left), .excluding(let right)): "\(left) >..< \(right)"
+    case (.excluding(let left), .open): "\(left) ..>"
+    default: text(around: lower == .open || upper == .open ? "" : " ") { $0.description }
     }
   }
 
   /// The range as an expression of the library: `"Ca"..<"Le"`, `IndexRange(only: 5)`, `...`.
   package var swiftText: String {
     switch (lower, upper) {
-    case (.open, .open): "..."
     case (.including(let left), .including(let right)) where left == right: "IndexRange(only: \(left.swiftText))"
-    case (.open, .including(let right)): "...\(right.swiftText)"
-    case (.open, .excluding(let right)): "..<\(right.swiftText)"
-    case (.including(let left), .open): "\(left.swiftText)..."
-    case (.excluding(let left), .open): "\(left.swiftText)..>"
-    case (.including(let left), .including(let right)): "\(left.swiftText)...\(right.swiftText)"
-    case (.including(let left), .excluding(let right)): "\(left.swiftText)..<\(right.swiftText)"
-    case (.excluding(let left), .including(let right)): "\(left.swiftText)..>\(right.swiftText)"
     case (.excluding(let left), .excluding(let right)):
       "IndexRange(lower: .excluding(\(left.swiftText)), upper: .excluding(\(right.swiftText)))"
+    default: text(around: "") { $0.swiftText }
     }
+  }
+
+  private func text(around space: String, _ shown: (KeyValue) -> String) -> String {
+    var symbol = "..."
+    if case .excluding = lower { symbol = "..>" }
+    if case .excluding = upper { symbol = "..<" }
+    return "\(lower.value.map(shown) ?? "")\(space)\(symbol)\(space)\(upper.value.map(shown) ?? "")"
   }
 
   /// The call that loads the range: `load("Ca"..<"Le", from: \.author)`; of the primary order without `from:`.

@@ -39,7 +39,6 @@ package struct RawRecord: Sendable {
       throw ModelError(error)
     }
   }
-
 }
 
 extension ReadableDatastore {

@@ -4,7 +4,9 @@ import StrataEngine
 /// Writes documents as JSON Lines, a JSON array or values separated by commas or tabs, one at a time.
 ///
 /// ```
-/// var writer = TableWriter(.csv, columns: TableWriter.columns(of: sample))
+/// var columns = TableColumns()
+/// for document in sample { columns.see(document) }
+/// var writer = TableWriter(.csv, columns: columns.columns)
 /// output(writer.beginning)
 /// for document in documents { output(writer.row(document)) }
 /// output(writer.end)
@@ -84,13 +86,6 @@ package struct TableWriter: Sendable {
 
   /// The text after the last row.
   package var end: [UInt8] { format == .json ? Array((isFirst ? "]\n" : "\n]\n").utf8) : [] }
-
-  /// The columns that hold all leaves of these documents; see `TableColumns`.
-  package static func columns(of documents: some Sequence<Document>) -> [DocumentPath] {
-    var survey = TableColumns()
-    for document in documents { survey.see(document) }
-    return survey.columns
-  }
 
   /// Returns the heading of a column: its plain name, as other tools expect it, unless that reads back as another path.
   static func heading(of path: DocumentPath) -> String {
