@@ -2,7 +2,7 @@ import StrataModel
 package import StrataEngine
 
 /// The failure of an exchange, as a sentence that a user can act on. Nothing that was there before is lost.
-package enum ExchangeError: Error, Hashable, Sendable {
+package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A line of a stream that is not what it should be; lines count from 1.
   case stream(line: Int, reason: String)
   /// A commit whose parent is not here, for example because compaction has left it out; the sender may send the commit whole.
@@ -20,9 +20,7 @@ package enum ExchangeError: Error, Hashable, Sendable {
   case unrelated
   /// The number of conflicts that no policy settles.
   case unsettled(Int)
-}
 
-extension ExchangeError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .stream(let line, let reason): "line \(line): \(reason)"

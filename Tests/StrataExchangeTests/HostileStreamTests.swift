@@ -179,7 +179,7 @@ struct HostileStreamTests {
         let piece = [UInt8](repeating: 0x41, count: 1 << 20)
         for _ in 0..<megabytes {
           guard (try? writer.add(piece)) != nil else { break }
-          inFiles = max(inFiles, TemporaryFile.bytesInUse)
+          inFiles = max(inFiles, ScratchFile.bytesInUse)
         }
         try? writer.add(Array(rest.utf8))
         try? writer.flush()

@@ -75,25 +75,7 @@ extension EntityStore where AccessMode == ReadWrite {
 extension EntityProperty {
   /// The label for a new value: a label of its own stays, the name of a kind follows the kind.
   fileprivate func label(for new: EntityValue) -> String { label == value.kind ? new.kind : label }
-}
 
-extension Entity {
-  /// Throws if the entity cannot be written in full and read back.
-  func requireSound() throws(EntityError) {
-    guard created.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite(path: "\(id).datestamp") }
-    for (key, property) in properties {
-      if key.isReserved { throw .reservedKey(key.rawValue) }
-      try property.requireSound(path: "\(id).\(key)")
-    }
-    for (key, past) in past {
-      for (position, past) in past.enumerated() {
-        try past.property?.requireSound(path: "\(id).\(key).history[\(position)]")
-      }
-    }
-  }
-}
-
-extension EntityProperty {
   /// The depth of lists within lists: far below what the readers of records allow.
   private static var depthLimit: Int { 64 }
 
@@ -108,6 +90,22 @@ extension EntityProperty {
         try element.requireSound(path: "\(path)[\(position)]", depth: depth + 1)
       }
     default: break
+    }
+  }
+}
+
+extension Entity {
+  /// Throws if the entity cannot be written in full and read back.
+  func requireSound() throws(EntityError) {
+    guard created.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite(path: "\(id).datestamp") }
+    for (key, property) in properties {
+      if key.isReserved { throw .reservedKey(key.rawValue) }
+      try property.requireSound(path: "\(id).\(key)")
+    }
+    for (key, past) in past {
+      for (position, past) in past.enumerated() {
+        try past.property?.requireSound(path: "\(id).\(key).history[\(position)]")
+      }
     }
   }
 }

@@ -16,48 +16,14 @@ public struct EntityStore<AccessMode: _AccessMode>: Sendable {
   public let persistence: any Persistence
   /// The datastore that keeps the entities.
   public let datastore: Datastore<EntityFormat, AccessMode>
-}
 
-extension EntityStore where AccessMode == ReadWrite {
-  /// The entities of a store.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store.
-  ///   - key: The datastore that keeps them.
-  public init(_ persistence: some Persistence<ReadWrite>, key: DatastoreKey = EntityFormat.defaultKey) {
-    self.persistence = persistence
-    datastore = .JSONStore(
-      persistence: persistence, key: key,
-      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
-  }
-}
-
-extension EntityStore where AccessMode == ReadOnly {
-  /// The entities of a store that is only read.
-  ///
-  /// - Parameters:
-  ///   - persistence: The store.
-  ///   - key: The datastore that keeps them.
-  public init(reading persistence: some Persistence<ReadOnly>, key: DatastoreKey = EntityFormat.defaultKey) {
-    self.persistence = persistence
-    datastore = .readOnlyJSONStore(
-      persistence: persistence, key: key,
-      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
-  }
-}
-
-extension EntityStore {
   /// The entities as of a commit, with the same calls for reading.
   ///
   /// - Throws: `StoreError` of kind `noSuchCommit` if there is no such commit, or it was removed from the history.
   public func view(at commit: Commit.Number) async throws -> EntityStore<ReadOnly> {
     EntityStore<ReadOnly>(persistence: persistence, datastore: try await datastore.view(at: commit))
   }
-}
 
-// MARK: Reading
-
-extension EntityStore {
   /// The entity of an identifier, or nil.
   ///
   /// - Throws: ``StoreError`` if the store cannot be read.
@@ -154,3 +120,33 @@ extension EntityStore {
     return told
   }
 }
+
+extension EntityStore where AccessMode == ReadWrite {
+  /// The entities of a store.
+  ///
+  /// - Parameters:
+  ///   - persistence: The store.
+  ///   - key: The datastore that keeps them.
+  public init(_ persistence: some Persistence<ReadWrite>, key: DatastoreKey = EntityFormat.defaultKey) {
+    self.persistence = persistence
+    datastore = .JSONStore(
+      persistence: persistence, key: key,
+      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
+  }
+}
+
+extension EntityStore where AccessMode == ReadOnly {
+  /// The entities of a store that is only read.
+  ///
+  /// - Parameters:
+  ///   - persistence: The store.
+  ///   - key: The datastore that keeps them.
+  public init(reading persistence: some Persistence<ReadOnly>, key: DatastoreKey = EntityFormat.defaultKey) {
+    self.persistence = persistence
+    datastore = .readOnlyJSONStore(
+      persistence: persistence, key: key,
+      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
+  }
+}
+
+// MARK: Reading

@@ -109,9 +109,7 @@ public struct Entity: Identifiable, Hashable, Sendable {
     }
     return targets
   }
-}
 
-extension Entity {
   /// The keys of the entity in the index of properties: `name=Dune`, for each text, number and truth.
   var searchable: Set<String> {
     var found: Set<String> = []

@@ -8,7 +8,7 @@
 ///
 /// let address = person[\.address, as: String.self]
 /// ```
-public struct EntityKey: RawRepresentable, Hashable, Comparable, Sendable {
+public struct EntityKey: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
   /// The text of the name.
   public var rawValue: String
 
@@ -25,9 +25,7 @@ public struct EntityKey: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (left: Self, right: Self) -> Bool {
     left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
   }
-}
 
-extension EntityKey: ExpressibleByStringLiteral {
   /// Makes a name from a literal.
   public init(stringLiteral value: String) { rawValue = value }
 }

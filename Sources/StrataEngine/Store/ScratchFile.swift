@@ -1,4 +1,5 @@
 import StrataLocks
+import StrataSystem
 
 /// A file on the store's own disk for what does not fit into memory. It has no name any more when it is handed out, so it is gone with
 /// its last reference, however the process ends; one that a kill left with its name is taken away when the next is made.
@@ -7,6 +8,10 @@ package final class ScratchFile: Sendable {
   private let end = Mutex<UInt64>(0)
 
   private static let namePrefix = "scratch-"
+  private static let total = Atomic<UInt64>(0)
+
+  /// The number of bytes in all such files of this process.
+  package static var bytesInUse: UInt64 { total.load(ordering: .relaxed) }
 
   /// - Parameters:
   ///   - folder: a folder of the disk that is there.
@@ -22,6 +27,25 @@ package final class ScratchFile: Sendable {
     }
   }
 
+  /// Makes one in the folder for temporary files.
+  package static func temporary() throws(StorageError) -> ScratchFile {
+    try ScratchFile(in: temporaryFolder, SystemDisk(), isShared: true)
+  }
+
+  /// The folder for temporary files: the one in the environment, otherwise the one that the system gives this process.
+  package static var temporaryFolder: String {
+    if let folder = getenv("TMPDIR").map({ String(cString: $0) }), !folder.isEmpty { return folder }
+    #if canImport(Darwin)
+      // A sandbox lets a process write into this folder, but not into the shared one.
+      var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = confstr(_CS_DARWIN_USER_TEMP_DIR, &path, path.count)
+      if count > 1, count <= path.count { return String(cString: path) }
+    #endif
+    return "/tmp"
+  }
+
+  deinit { Self.total.subtract(count, ordering: .relaxed) }
+
   /// How many bytes have been appended.
   package var count: UInt64 { end.withLock { $0 } }
 
@@ -31,6 +55,7 @@ package final class ScratchFile: Sendable {
       let offset = end
       try engineCall { () throws(DiskError) in try file.write(bytes, at: offset) }
       end += UInt64(bytes.count)
+      Self.total.add(UInt64(bytes.count), ordering: .relaxed)
     }
   }
 

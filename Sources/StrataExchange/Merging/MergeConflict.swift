@@ -2,7 +2,7 @@ package import StrataModel
 package import StrataDocuments
 
 /// A record that both sides changed in ways that exclude one another, and the choices for it so far.
-package struct MergeConflict: Sendable {
+package struct MergeConflict: Sendable, Equatable {
   package let place: RecordPlace
   package let base: RecordContent?
   package let ours: RecordContent?
@@ -124,10 +124,9 @@ package struct MergeConflict: Sendable {
         : "\(name) was changed on both sides in \(fields.map(\.path.description).joined(separator: ", "))"
     }
   }
-}
 
-/// Two conflicts are equal if their records and conflicting fields are, whatever was chosen.
-extension MergeConflict: Equatable {
+  // Two conflicts are equal if their records and conflicting fields are, whatever was chosen.
+
   package static func == (left: Self, right: Self) -> Bool {
     left.place == right.place && left.base == right.base && left.ours == right.ours && left.theirs == right.theirs
       && left.fields == right.fields

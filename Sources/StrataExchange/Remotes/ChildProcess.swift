@@ -1,3 +1,4 @@
+import StrataEngine
 import StrataModel
 import StrataSystem
 
@@ -18,7 +19,7 @@ final class ChildProcess {
     guard Spawning.isAllowed else { throw ExchangeError.peer(name: words[0], reason: Spawning.refusal) }
     var toChild: [Int32] = [0, 0]
     var fromChild: [Int32] = [0, 0]
-    var template = Array("\(TemporaryFile.folder)/strata-ssh-XXXXXX".utf8CString)
+    var template = Array("\(ScratchFile.temporaryFolder)/strata-ssh-XXXXXX".utf8CString)
     let kept = mkstemp(&template)
     guard kept >= 0, pipe(&toChild) == 0, pipe(&fromChild) == 0 else {
       throw ExchangeError.peer(name: words[0], reason: String(cString: strerror(errno)))

@@ -1,3 +1,4 @@
+import StrataEngine
 import StrataModel
 import StrataSystem
 
@@ -81,14 +82,11 @@ package final class LineReader {
   private func longLine(_ limit: Int) throws -> [UInt8] {
     let holdsRecord = ["{\"put\":", "{\"set\":"].contains { ahead[at...].starts(with: $0.utf8) }
     guard holdsRecord else { throw tooLong(Self.plainLimit) }
-    let file = try TemporaryFile()
-    var length = 0
+    let file = try ScratchFile.temporary()
     while true {
       let end = end(from: at)
-      let piece = Array(ahead[at..<(end ?? ahead.count)])
-      try file.write(piece, at: length)
-      length += piece.count
-      guard length < limit else { throw tooLong(limit) }
+      try ahead[at..<(end ?? ahead.count)].withUnsafeBytes { try file.append($0) }
+      guard file.count < UInt64(limit) else { throw tooLong(limit) }
       at = end.map { $0 + 1 } ?? ahead.count
       if end != nil || isAtEnd { break }
       ahead.removeAll(keepingCapacity: true)
@@ -96,7 +94,9 @@ package final class LineReader {
       try readMore()
     }
     count += 1
-    return try file.read(at: 0, count: length)
+    return try [UInt8](unsafeUninitializedCapacity: Int(file.count)) { bytes, count in
+      count = try file.read(into: UnsafeMutableRawBufferPointer(bytes), at: 0)
+    }
   }
 
   /// Makes `next` return the last line again.

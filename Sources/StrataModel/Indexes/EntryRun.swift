@@ -7,8 +7,7 @@ package struct EntryRun: Sendable {
     /// The key's first eight bytes, which are usually enough to compare two keys.
     var beginning: UInt64
     var start: UInt32
-    var count: UInt16
-    var isRemoval: Bool
+    var count: UInt32
     var reference: RecordReference
   }
 
@@ -29,21 +28,20 @@ package struct EntryRun: Sendable {
   ) {
     let start = bytes.count
     EntryKey.append(value: value, identifier: identifier, to: &bytes)
-    add(start, reference, isRemoval)
+    add(start, isRemoval ? .ofRemoval : reference)
   }
 
   mutating func append(_ key: UnsafeRawBufferPointer, _ reference: RecordReference) {
     let start = bytes.count
     bytes.append(contentsOf: key)
-    add(start, reference, false)
+    add(start, reference)
   }
 
-  private mutating func add(_ start: Int, _ reference: RecordReference, _ isRemoval: Bool) {
+  private mutating func add(_ start: Int, _ reference: RecordReference) {
     places.append(
       Place(
         beginning: bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[start...]).beginning },
-        start: UInt32(start), count: UInt16(bytes.count - start),
-        isRemoval: isRemoval, reference: reference))
+        start: UInt32(start), count: UInt32(bytes.count - start), reference: reference))
     isSorted = false
   }
 
@@ -83,24 +81,39 @@ package struct EntryRun: Sendable {
 
   func forEach(_ body: (SortedEntry) throws -> Void) rethrows {
     try bytes.withUnsafeBytes { bytes in
-      for place in places {
-        try body(
-          SortedEntry(key: Self.key(of: place, in: bytes), reference: place.reference, isRemoval: place.isRemoval))
-      }
+      for place in places { try body(Self.entry(place, in: bytes)) }
     }
+  }
+
+  func withEntry<Result>(at position: Int, _ body: (SortedEntry) -> Result) -> Result {
+    bytes.withUnsafeBytes { body(Self.entry(places[position], in: $0)) }
+  }
+
+  /// Drops all but the first entries, which must be sorted.
+  mutating func keep(first count: Int) {
+    guard count < places.count else { return }
+    var kept = EntryRun()
+    bytes.withUnsafeBytes { bytes in
+      for place in places.prefix(count) { kept.append(Self.key(of: place, in: bytes), place.reference) }
+    }
+    kept.isSorted = true
+    self = kept
   }
 
   /// Calls `body` with the last entry of each key, unless it is a removal.
   func forEachLast(_ body: (SortedEntry) throws -> Void) rethrows {
     try bytes.withUnsafeBytes { bytes in
-      for (position, place) in places.enumerated() where !place.isRemoval {
-        let key = Self.key(of: place, in: bytes)
-        if position + 1 < places.count, compareKeys(key, Self.key(of: places[position + 1], in: bytes)) == 0 {
-          continue
-        }
-        try body(SortedEntry(key: key, reference: place.reference, isRemoval: false))
+      for (position, place) in places.enumerated() {
+        let entry = Self.entry(place, in: bytes)
+        let isLast =
+          position + 1 == places.count || compareKeys(entry.key, Self.key(of: places[position + 1], in: bytes)) != 0
+        if isLast, !entry.isRemoval { try body(entry) }
       }
     }
+  }
+
+  private static func entry(_ place: Place, in bytes: UnsafeRawBufferPointer) -> SortedEntry {
+    SortedEntry(key: key(of: place, in: bytes), reference: place.reference)
   }
 
   private static func key(of place: Place, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
@@ -123,5 +136,10 @@ package struct SortedEntry {
   package var key: UnsafeRawBufferPointer
   /// Where its record lay when it was added.
   package var reference: RecordReference
-  var isRemoval: Bool
+  var isRemoval: Bool { reference.place == RecordReference.ofRemoval.place }
+}
+
+extension RecordReference {
+  /// Stands in an entry that takes an earlier one of the same key out.
+  fileprivate static let ofRemoval = RecordReference(place: .max, length: 0, check: 0)
 }

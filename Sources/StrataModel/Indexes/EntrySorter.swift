@@ -12,9 +12,7 @@ package import StrataEngine
 package struct EntrySorter: Sendable {
   /// Entries held in memory.
   private var run = EntryRun()
-  /// Where sorted runs lie in the file.
-  private var spilled: [Range<UInt64>] = []
-  private var file: ScratchFile?
+  private var spilled: SpilledRuns?
   private let limit: Int
   /// Entries added.
   package private(set) var count = 0
@@ -55,21 +53,19 @@ package struct EntrySorter: Sendable {
   /// Calls `body` with each entry in the order of the keys' bytes, once for each key: what was added last is what counts.
   package mutating func forEach(_ body: (SortedEntry) throws -> Void) throws {
     run.sort()
-    guard let file else { return try run.forEachLast(body) }
-    if run.count > 0 { try write(to: file) }
-    try workingAhead(by: 2) { [spilled] queue in
-      Self.merge(spilled, of: file, into: queue)
+    if run.count > 0 { try spilled?.write(&run) }
+    guard let spilled else { return try run.forEachLast(body) }
+    try workingAhead(by: 2) { queue in
+      Self.merge(spilled, into: queue)
     } use: { queue in
       while let part = queue.take() { try part.get().forEach(body) }
     }
   }
 
   /// Merges runs of a file, on a thread beside the one that writes what comes of them.
-  private static func merge(
-    _ runs: [Range<UInt64>], of file: ScratchFile, into queue: BoundedQueue<Result<EntryRun, StorageError>>
-  ) {
+  private static func merge(_ runs: SpilledRuns, into queue: BoundedQueue<Result<EntryRun, StorageError>>) {
     do throws(StorageError) {
-      var merge = try RunMerge(runs, of: file)
+      var merge = try RunMerge(runs)
       var part = EntryRun()
       while let entry = try merge.next() {
         if !entry.isRemoval { part.append(entry.key, entry.reference) }
@@ -87,18 +83,7 @@ package struct EntrySorter: Sendable {
   private static let partSize = 1 << 18
 
   private mutating func spill(_ transaction: any WriteTransaction) throws {
-    run.sort()
-    let file = try self.file ?? transaction.scratchFile()
-    self.file = file
-    try write(to: file)
-  }
-
-  private mutating func write(to file: ScratchFile) throws {
-    let start = file.count
-    var writer = RunWriter(file)
-    try run.forEach { try writer.append($0) }
-    try writer.flush()
-    spilled.append(start..<file.count)
-    run.removeAll()
+    if spilled == nil { spilled = SpilledRuns(try transaction.scratchFile()) }
+    try spilled?.write(&run)
   }
 }

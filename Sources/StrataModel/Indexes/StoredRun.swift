@@ -1,9 +1,27 @@
 import StrataEngine
 
-/// Writes a sorted run of entries: for each the key's length (2 bytes), whether it is a removal (1), offset, length and check of its
-/// record (8, 4, 4), and the key.
+/// Sorted runs of entries, one behind the other in a file.
+struct SpilledRuns: Sendable {
+  let file: ScratchFile
+  private(set) var places: [Range<UInt64>] = []
+
+  init(_ file: ScratchFile) { self.file = file }
+
+  /// Writes a run, which is empty then.
+  mutating func write(_ run: inout EntryRun) throws {
+    run.sort()
+    let start = file.count
+    var writer = RunWriter(file)
+    try run.forEach { try writer.append($0) }
+    try writer.flush()
+    places.append(start..<file.count)
+    run.removeAll()
+  }
+}
+
+/// Writes a sorted run of entries: for each the key's length (4 bytes), offset, length and check of its record (8, 4, 4), and the key.
 struct RunWriter {
-  static let headSize = 19
+  static let headSize = 20
   private static let bufferSize = 1 << 16
 
   private let file: ScratchFile
@@ -14,16 +32,17 @@ struct RunWriter {
   init(_ file: ScratchFile) { self.file = file }
 
   mutating func append(_ entry: SortedEntry) throws(StorageError) {
+    let end = filled + Self.headSize + entry.key.count
+    if end > buffer.count { buffer += repeatElement(0, count: end - buffer.count) }
     buffer.withUnsafeMutableBytes { buffer in
       let head = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-      head.storeBytes(of: UInt16(truncatingIfNeeded: entry.key.count), as: UInt16.self)
-      head[2] = entry.isRemoval ? 1 : 0
-      head.storeBytes(of: entry.reference.place, toByteOffset: 3, as: UInt64.self)
-      head.storeBytes(of: entry.reference.length, toByteOffset: 11, as: UInt32.self)
-      head.storeBytes(of: entry.reference.check, toByteOffset: 15, as: UInt32.self)
+      head.storeBytes(of: UInt32(truncatingIfNeeded: entry.key.count), as: UInt32.self)
+      head.storeBytes(of: entry.reference.place, toByteOffset: 4, as: UInt64.self)
+      head.storeBytes(of: entry.reference.length, toByteOffset: 12, as: UInt32.self)
+      head.storeBytes(of: entry.reference.check, toByteOffset: 16, as: UInt32.self)
       UnsafeMutableRawBufferPointer(rebasing: head[Self.headSize...]).copyMemory(from: entry.key)
     }
-    filled += Self.headSize + entry.key.count
+    filled = end
     if filled >= Self.bufferSize { try flush() }
   }
 
@@ -69,9 +88,9 @@ struct RunMerge: ~Copyable {
   /// Bytes that all runs together are read ahead by.
   private static let memory = 8 << 20
 
-  init(_ runs: [Range<UInt64>], of file: ScratchFile) throws(StorageError) {
-    let size = max(1 << 14, min(1 << 18, Self.memory / max(1, runs.count)))
-    readers = runs.map { RunReader($0, of: file, bufferSize: size) }
+  init(_ runs: SpilledRuns) throws(StorageError) {
+    let size = max(1 << 14, min(1 << 18, Self.memory / max(1, runs.places.count)))
+    readers = runs.places.map { RunReader($0, of: runs.file, bufferSize: size) }
     for (run, reader) in readers.enumerated() {
       if try reader.next() { heads.append(Head(reader, run: run)) }
     }
@@ -124,13 +143,12 @@ private final class RunReader {
   private let file: ScratchFile
   private var position: UInt64
   private let end: UInt64
-  private let buffer: UnsafeMutableRawBufferPointer
+  private var buffer: UnsafeMutableRawBufferPointer
   /// How many bytes of the buffer were read from the file.
   private var filled = 0
   /// The offset of the next entry in the buffer.
   private var offset = 0
-  private(set) var entry = SortedEntry(
-    key: UnsafeRawBufferPointer(start: nil, count: 0), reference: .none, isRemoval: false)
+  private(set) var entry = SortedEntry(key: UnsafeRawBufferPointer(start: nil, count: 0), reference: .none)
 
   init(_ run: Range<UInt64>, of file: ScratchFile, bufferSize: Int) {
     self.file = file
@@ -146,18 +164,17 @@ private final class RunReader {
     try fill(RunWriter.headSize)
     if filled == offset { return false }
     let head = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[offset...])
-    let count = Int(head.loadUnaligned(as: UInt16.self))
+    let count = Int(head.loadUnaligned(as: UInt32.self))
     let reference = RecordReference(
-      place: head.loadUnaligned(fromByteOffset: 3, as: UInt64.self),
-      length: head.loadUnaligned(fromByteOffset: 11, as: UInt32.self),
-      check: head.loadUnaligned(fromByteOffset: 15, as: UInt32.self))
-    let isRemoval = head[2] != 0
+      place: head.loadUnaligned(fromByteOffset: 4, as: UInt64.self),
+      length: head.loadUnaligned(fromByteOffset: 12, as: UInt32.self),
+      check: head.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
     try fill(RunWriter.headSize + count)
     let start = offset + RunWriter.headSize
     guard start + count <= filled else { throw .damaged(what: "run of sorted entries", offset: FileOffset(position)) }
     entry = SortedEntry(
       key: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[start..<start + count]),
-      reference: reference, isRemoval: isRemoval)
+      reference: reference)
     offset = start + count
     return true
   }
@@ -168,6 +185,12 @@ private final class RunReader {
     let rest = filled - offset
     buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[offset..<filled]))
     offset = 0
+    if count > buffer.count {
+      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<rest]))
+      buffer.deallocate()
+      buffer = larger
+    }
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[rest..<min(buffer.count, rest + Int(end - position))])
     let read = try file.read(into: room, at: position)
     guard read == room.count else { throw .damaged(what: "run of sorted entries", offset: FileOffset(position)) }

@@ -21,7 +21,7 @@ package struct WorkFigures: Sendable, Hashable, Codable {
   package init(of store: any ReadableStore) {
     let engine = (store as? OwnStore)?.engine
     self.init(
-      memory: Self.residentBytes, temporary: TemporaryFile.bytesInUse, store: (try? store.byteCount) ?? 0,
+      memory: Self.residentBytes, temporary: ScratchFile.bytesInUse, store: (try? store.byteCount) ?? 0,
       holdsLock: (engine as? FileStore)?.holdsLock)
   }
 
@@ -29,7 +29,7 @@ package struct WorkFigures: Sendable, Hashable, Codable {
   package init(of engine: any Engine) {
     let file = engine as? FileStore
     self.init(
-      memory: Self.residentBytes, temporary: TemporaryFile.bytesInUse, store: file?.fileBytes ?? 0,
+      memory: Self.residentBytes, temporary: ScratchFile.bytesInUse, store: file?.fileBytes ?? 0,
       holdsLock: file?.holdsLock)
   }
 

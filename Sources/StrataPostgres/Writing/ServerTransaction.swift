@@ -317,7 +317,7 @@ package final class ServerTransaction: WriteTransaction {
   package func settle(_ name: TreeName) throws(StorageError) {}
 
   package func scratchFile() throws(StorageError) -> ScratchFile {
-    try ScratchFile(in: "/tmp", SystemDisk(), isShared: true)
+    try .temporary()
   }
 }
 

@@ -7,8 +7,10 @@ struct SortedKeysTests {
   private static func items(_ count: Int, using random: inout SeededGenerator) -> [SortedKey] {
     (0..<count).map { number in
       let length = [0, 1, 7, 8, 9, 40, 70_000].randomElement(using: &random) ?? 1
-      let key = (0..<min(length, number % 97 == 0 ? length : 40)).map { _ in UInt8.random(in: 0..<4, using: &random) }
-      return SortedKey(key: key, identifier: [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)])
+      let bytes = (0..<min(length, number % 97 == 0 ? length : 40)).map { _ in UInt8.random(in: 0..<4, using: &random) }
+      var key = KeyEncoder()
+      key.append(data: bytes)
+      return SortedKey(key: key.bytes, identifier: [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)])
     }
   }
 
