@@ -15,6 +15,12 @@ struct DemoTests {
     let store = try FileStore.open(at: path, options: StoreOptions())
     #expect(store.has(.nodeDeltas) && store.has(.compressedValues))
     try store.close()
+    // Its indexes have no declared rules, but are proven while one looks at it: an order is there at once, and the tour goes on.
+    let tour = try folder.file("tour", "resize 120x40\n: tour\nkeys Enter 2\n: sort population\nkeys j (\n")
+    let screen = folder.path("screen")
+    #expect(try ProgramRun(["demo", path, "--script", tour, "--dump-screen", screen]).status == 0)
+    let shown = try String(contentsOfFile: screen, encoding: .utf8)
+    #expect(shown.contains("Tour 3 of 6") && shown.contains("City by population"), "\(shown)")
     let datastores = try #require(
       try ProgramRun(["info", path, "--json"]).objects.first?["datastores"] as? [[String: Any]])
     let share = try #require(datastores.first { $0["key"] as? String == "City" }?["values"] as? Double)

@@ -1,6 +1,6 @@
 import StrataTerminal
 
-/// A theme as text: a line for each role with its colours and attributes. A role without a line has the style of the theme that `like` names.
+/// A theme as text: a line for each role with its colours and attributes. Other roles have the style of the theme that `like` names.
 ///
 ///     like = dark
 ///     selected = black on 229 bold

@@ -156,6 +156,7 @@ extension Browser {
     session.outline = outline
     if let words = table.settleOrder(of: outline) { session.warn(words) }
     guard !isStarted else {
+      proveIndexes()
       if session.datastore == nil || outline.datastore(session.datastore) == nil {
         if let first = outline.datastores.first { openDatastore(first.key, index: nil) }
       }

@@ -186,6 +186,7 @@ extension Browser {
     table.clearFailure()
     table.show(RowSource(datastore: key, index: index), anchor: .position(0))
     table.list = ListWindow()
+    proveIndexes()
   }
 
   /// Goes to a record in the order by identifier, or in the present one where it is of the same datastore.

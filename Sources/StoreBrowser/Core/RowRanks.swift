@@ -1,5 +1,5 @@
-/// The ranks of a table's rows in their order: a run of the index from either end, or the list that a filter or an order made. A run takes no
-/// memory for its rows.
+/// The ranks of a table's rows in their order: a run of the index from either end, or the list that a filter or an order made. A run takes
+/// no memory for its rows.
 package struct RowRanks: RandomAccessCollection, Sendable, Hashable {
   private enum Form: Sendable, Hashable {
     case run(Range<Int>, isDescending: Bool)

@@ -70,8 +70,8 @@ struct DateParts {
     field.moveCursor(to: cursor + 1 < range.upperBound ? cursor + 1 : next?.range.lowerBound ?? cursor)
   }
 
-  /// Returns the date with the chosen part changed by one, or nil beyond the years 0 to 9999. Days and times carry over; a month that has no
-  /// such day gets its last one.
+  /// Returns the date with the chosen part changed by one, or nil beyond the years 0 to 9999. Days and times carry over; a month without
+  /// such a day gets its last one.
   private func stepped(by step: Int) -> String? {
     let head = String(text.prefix(parts.last?.range.upperBound ?? 10))
     guard let seconds = DateText.parts(head, offset: 0)?.seconds else { return nil }

@@ -22,11 +22,50 @@ struct OrderRequest: Question, Hashable {
     if source.derives(query.sort.map(\.path)) {
       return Reply(request: self, index: nil, isDescending: false)
     }
-    guard case .along(let index, let isDescending) = try query.plan(in: datastore).order else {
+    var order = try query.plan(in: datastore).order
+    if order == .sort, datastore.descriptor.indexes.contains(where: { $0.mayBeMade(from: query.sort.first?.path) }) {
+      // The proof reads no more than the sort would, and later orders and filters use the index.
+      try context.proveRules(of: datastore)
+      order = try query.plan(in: datastore).order
+    }
+    guard case .along(let index, let isDescending) = order else {
       return Reply(
         request: self, index: nil, isDescending: false, unknown: try query.unknownNames(in: datastore))
     }
     return Reply(request: self, index: index, isDescending: isDescending)
+  }
+}
+
+/// Proves from which fields the indexes of a datastore are made, so that filters and orders use them.
+struct ProofRequest: Question {
+  var datastore: String
+  var commit: CommitNumber
+
+  struct Reply: Sendable {}
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    try context.proveRules(of: context.datastore(datastore, at: commit))
+    return Reply()
+  }
+}
+
+extension Browser {
+  /// The number of records that are read unasked for a proof.
+  private static let provenUnasked = 100_000
+
+  /// Proves the indexes of the open datastore in the background, unless their rules are declared or it is large.
+  mutating func proveIndexes() {
+    guard let current = session.current, current.count <= Self.provenUnasked,
+      current.indexes.contains(where: { $0.descriptor.mayBeMade(from: nil) })
+    else { return }
+    session.start(.proof, ProofRequest(datastore: current.key, commit: session.shown))
+  }
+}
+
+extension IndexDescriptor {
+  /// Whether a proof may find that it is made from a field; nil stands for any field.
+  fileprivate func mayBeMade(from path: DocumentPath?) -> Bool {
+    rule == nil && !isStale && keyPathName != nil && (path == nil || documentPath == path)
   }
 }
 
@@ -76,8 +115,18 @@ extension WorkContext {
   }
 }
 
+extension WorkContext {
+  fileprivate func proveRules(of datastore: any ReadableDatastore) throws(ModelError) {
+    try datastore.proveRules { done, total in
+      report(Progress(done: done, total: total))
+      return !cancellation.isCancelled
+    }
+  }
+}
+
 extension WorkSlot {
-  static let order = WorkSlot("order")
+  static let proof = WorkSlot("proof", isSlow: true, isAhead: true)
+  static let order = WorkSlot("order", isLong: true)
   static let explain = WorkSlot("explain")
 }
 

@@ -74,6 +74,13 @@ extension ReadableDatastore {
     else { return nil }
     return rule
   }
+
+  /// Proves the rules of the indexes without a declared one, so that queries use them. Reads each record once, unless they are known. On a
+  /// server, where that takes long, nothing is proven.
+  package func proveRules(_ progress: WorkProgress?) throws(ModelError) {
+    guard let own = self as? OwnDatastore, !own.view.store.engine.isServed else { return }
+    _ = try own.view.store.proofs.rules(of: own, progress: progress)
+  }
 }
 
 /// Carries a proof from one commit to a later one by looking at what changed between them: each changed record's values

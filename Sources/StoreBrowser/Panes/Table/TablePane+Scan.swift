@@ -36,7 +36,7 @@ extension TablePane {
     guard var source else { return }
     source.sort = sort
     orderAnchor = anchor
-    session.start(.order, OrderRequest(source: source, commit: session.shown))
+    session.start(.order, OrderRequest(source: source, commit: session.shown), label: "order")
   }
 
   mutating func adoptOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
