@@ -10,7 +10,7 @@ struct InputTests {
     ("\u{1B}[1;5C", "C-Right"), ("\u{1B}[1;3D", "M-Left"), ("\u{1B}OP\u{1B}[15~\u{1B}[24~", "F1 F5 F12"),
     ("\u{1B}[1~\u{1B}[H\u{1B}[4~\u{1B}OF", "Home Home End End"), ("\u{1B}[[A", "F1"), ("é日🚑", "é 日 🚑"),
     ("\u{1B}j", "Esc j"), ("\u{1B}\u{1B}[A", "Esc Up"), (" ", "Space"), ("\u{1C}", "^\\"), ("\u{0}", "C-Space"),
-    ("\u{1B}[3~\u{1B}[2~", "Delete Insert"), ("\u{1B}]11;rgb:0/0/0\u{7}x", "x"), ("\u{1B}P1$r0m\u{1B}\\y", "y"),
+    ("\u{1B}[3~\u{1B}[2~", "Delete Insert"), ("\u{1B}]10;rgb:0/0/0\u{7}x", "x"), ("\u{1B}P1$r0m\u{1B}\\y", "y"),
     ("\u{1B}[?2026;0$yz", "z"), ("\u{1B}[?25;1$yz", "z"),
   ]
 
@@ -24,6 +24,22 @@ struct InputTests {
       for cut in 0...bytes.count {
         var parser = EscapeParser()
         #expect(parser.feed(bytes[..<cut]) + parser.feed(bytes[cut...]) == wanted)
+      }
+    }
+  }
+
+  @Test("a terminal that replies with its background is heard, however its reply is cut")
+  func background() {
+    for (color, isLight) in [("0/0/0", false), ("ffff/ffff/ffff", true), ("00/2b/36", false), ("fd/f6/e3", true)] {
+      for end in ["\u{7}", "\u{1B}\\"] {
+        let bytes = Array("j\u{1B}]11;rgb:\(color)\(end)k".utf8)
+        let wanted: [TerminalEvent] = [
+          .key(KeyChord(writing: "j")), .background(isLight: isLight), .key(KeyChord(writing: "k")),
+        ]
+        for cut in 0...bytes.count {
+          var parser = EscapeParser()
+          #expect(parser.feed(bytes[..<cut]) + parser.feed(bytes[cut...]) == wanted)
+        }
       }
     }
   }
