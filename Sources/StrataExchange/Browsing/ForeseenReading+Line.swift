@@ -73,7 +73,10 @@ extension ForeseenReading {
   }
 
   /// Whether it is of more rows than a screen has.
-  var isLong: Bool { if case .entries(let ranks, _, _) = self { ranks.reduce(0) { $0 + $1.count } > 1_000 } else { false } }
+  var isLong: Bool {
+    guard case .entries(let ranges, _, _) = self else { return false }
+    return ranges.reduce(0) { $0 + $1.count } > 1_000
+  }
 
   /// Whether a record that is looked up may be one of this page of entries.
   func hasRecord(of other: ForeseenReading) -> Bool {
