@@ -26,21 +26,22 @@ package enum DateText {
   /// Whole seconds since 1970 and the digits after the point. `offset` is the seconds east of UTC if no zone is given.
   package static func parts(_ text: some StringProtocol, offset: Int) -> (seconds: Int64, fraction: String)? {
     var scanner = DigitScanner(text)
-    guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
+    guard let year = scanner.number(4), scanner.consume("-"), let month = scanner.number(2), scanner.consume("-"),
       let day = scanner.number(2), let days = CivilTime.days(year: year, month: month, day: day)
     else { return nil }
     var seconds = Int64(days) * 86400
     var fraction = ""
     var zone: Int? = scanner.zone()
     if zone == nil, !scanner.isAtEnd {
-      guard scanner.take("T") || scanner.take(" ") || scanner.take("t"), let hour = scanner.number(2), hour < 24,
-        scanner.take(":"), let minute = scanner.number(2), minute < 60
+      guard scanner.consume("T") || scanner.consume(" ") || scanner.consume("t"), let hour = scanner.number(2),
+        hour < 24,
+        scanner.consume(":"), let minute = scanner.number(2), minute < 60
       else { return nil }
       seconds += Int64(hour * 3600 + minute * 60)
-      if scanner.take(":") {
+      if scanner.consume(":") {
         guard let second = scanner.number(2), second <= 60 else { return nil }
         seconds += Int64(second)
-        if scanner.take(".") || scanner.take(",") {
+        if scanner.consume(".") || scanner.consume(",") {
           fraction = scanner.digits()
           guard !fraction.isEmpty else { return nil }
         }
@@ -180,7 +181,7 @@ package struct DigitScanner {
     return String(decoding: bytes[start..<at], as: UTF8.self)
   }
 
-  package mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+  package mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
     guard at < bytes.count, bytes[at] == UInt8(ascii: scalar) else { return false }
     at += 1
     return true
@@ -188,14 +189,14 @@ package struct DigitScanner {
 
   /// A zone (`Z`, `+02:00`, `-0330`, `+02`) as seconds east of UTC; returns nil and takes nothing if there is none.
   package mutating func zone() -> Int? {
-    if take("Z") || take("z") { return 0 }
+    if consume("Z") || consume("z") { return 0 }
     let start = at
-    let isWest = take("-")
-    guard isWest || take("+"), let hours = number(2), hours < 24 else {
+    let isWest = consume("-")
+    guard isWest || consume("+"), let hours = number(2), hours < 24 else {
       at = start
       return nil
     }
-    let hasColon = take(":")
+    let hasColon = consume(":")
     let minutes = number(2)
     guard !hasColon || minutes != nil, minutes ?? 0 < 60 else {
       at = start

@@ -97,7 +97,7 @@ extension JSONScanner {
   private mutating func object(_ node: Int, of selection: DocumentSelection) -> Document? {
     guard open() else { return nil }
     var members: [Document.Member] = []
-    if take(UInt8(ascii: "}")) { return close() ? .object([]) : nil }
+    if consume(UInt8(ascii: "}")) { return close() ? .object([]) : nil }
     repeat {
       guard let name = skipName() else { return nil }
       guard let (text, wanted) = member(name, of: node, selection) else {
@@ -108,20 +108,20 @@ extension JSONScanner {
       guard let value = wanted.map({ document($0, of: selection) }) ?? document() else { return nil }
       members.append(Document.Member(text, value))
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "}")) && close() ? .object(members) : nil
+    } while consume(UInt8(ascii: ","))
+    return consume(UInt8(ascii: "}")) && close() ? .object(members) : nil
   }
 
   private mutating func list(_ node: Int, of selection: DocumentSelection) -> Document? {
     guard open() else { return nil }
     var elements: [Document] = []
-    if take(UInt8(ascii: "]")) { return close() ? .array([]) : nil }
+    if consume(UInt8(ascii: "]")) { return close() ? .array([]) : nil }
     repeat {
       guard let element = document(node, of: selection) else { return nil }
       elements.append(element)
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "]")) && close() ? .array(elements) : nil
+    } while consume(UInt8(ascii: ","))
+    return consume(UInt8(ascii: "]")) && close() ? .array(elements) : nil
   }
 
   /// The name of a needed member and its node, which is nil if all of it is needed; nil if the member is not needed.

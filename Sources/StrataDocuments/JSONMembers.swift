@@ -9,7 +9,7 @@ package enum JSONMembers {
     scanner.skipSpace()
     guard scanner.at < bytes.count, bytes[scanner.at] == UInt8(ascii: "{"), scanner.open() else { return nil }
     var members: [(name: String, value: Range<Int>)] = []
-    if !scanner.take(UInt8(ascii: "}")) {
+    if !scanner.consume(UInt8(ascii: "}")) {
       repeat {
         guard let name = scanner.skipName(), name.isPlain else { return nil }
         scanner.skipSpace()
@@ -18,8 +18,8 @@ package enum JSONMembers {
         let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[name.range]), as: UTF8.self)
         members.append((text, start..<scanner.at))
         scanner.skipSpace()
-      } while scanner.take(UInt8(ascii: ","))
-      guard scanner.take(UInt8(ascii: "}")) else { return nil }
+      } while scanner.consume(UInt8(ascii: ","))
+      guard scanner.consume(UInt8(ascii: "}")) else { return nil }
     }
     return scanner.close() && scanner.isAtEnd() ? members : nil
   }

@@ -103,12 +103,12 @@ package struct JSONParser {
       guard !isObject || (try? parser.string()) != nil else { break }
       let nameEnd = parser.at
       parser.skipSpace()
-      if isObject, parser.take(UInt8(ascii: ":")) { parser.skipSpace() }
+      if isObject, parser.consume(UInt8(ascii: ":")) { parser.skipSpace() }
       let valueStart = parser.at
       guard (try? parser.value()) != nil else { break }
       parts.append(Part(start: start, nameEnd: nameEnd, value: valueStart..<parser.at))
       parser.skipSpace()
-    } while parser.take(UInt8(ascii: ","))
+    } while parser.consume(UInt8(ascii: ","))
     return parts
   }
 
@@ -132,7 +132,7 @@ package struct JSONParser {
   private mutating func object() throws(JSONError) -> Document {
     try enter()
     skipSpace()
-    if take(UInt8(ascii: "}")) {
+    if consume(UInt8(ascii: "}")) {
       depth -= 1
       return .object([])
     }
@@ -143,11 +143,11 @@ package struct JSONParser {
       guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { throw error("expected a member's name in quotes") }
       let name = try string()
       skipSpace()
-      guard take(UInt8(ascii: ":")) else { throw error("expected “:” after the name") }
+      guard consume(UInt8(ascii: ":")) else { throw error("expected “:” after the name") }
       members.append(Document.Member(name, try value()))
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "}")) else { throw error("expected “,” or “}”, not \(found)") }
+    } while consume(UInt8(ascii: ","))
+    guard consume(UInt8(ascii: "}")) else { throw error("expected “,” or “}”, not \(found)") }
     depth -= 1
     return .object(members)
   }
@@ -155,7 +155,7 @@ package struct JSONParser {
   private mutating func array() throws(JSONError) -> Document {
     try enter()
     skipSpace()
-    if take(UInt8(ascii: "]")) {
+    if consume(UInt8(ascii: "]")) {
       depth -= 1
       return .array([])
     }
@@ -163,8 +163,8 @@ package struct JSONParser {
     repeat {
       elements.append(try value())
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "]")) else { throw error("expected “,” or “]”, not \(found)") }
+    } while consume(UInt8(ascii: ","))
+    guard consume(UInt8(ascii: "]")) else { throw error("expected “,” or “]”, not \(found)") }
     depth -= 1
     return .array(elements)
   }
@@ -291,7 +291,7 @@ package struct JSONParser {
     }
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func consume(_ byte: UInt8) -> Bool {
     guard at < bytes.count, bytes[at] == byte else { return false }
     at += 1
     return true

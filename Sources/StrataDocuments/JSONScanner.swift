@@ -56,22 +56,22 @@ struct JSONScanner {
 
   private mutating func skipObject() -> Bool {
     guard open() else { return false }
-    if take(UInt8(ascii: "}")) { return close() }
+    if consume(UInt8(ascii: "}")) { return close() }
     repeat {
       guard skipName() != nil, skipValue() else { return false }
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "}")) && close()
+    } while consume(UInt8(ascii: ","))
+    return consume(UInt8(ascii: "}")) && close()
   }
 
   private mutating func skipList() -> Bool {
     guard open() else { return false }
-    if take(UInt8(ascii: "]")) { return close() }
+    if consume(UInt8(ascii: "]")) { return close() }
     repeat {
       guard skipValue() else { return false }
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "]")) && close()
+    } while consume(UInt8(ascii: ","))
+    return consume(UInt8(ascii: "]")) && close()
   }
 
   /// Enters a list or an object and skips the space behind its bracket.
@@ -101,7 +101,7 @@ struct JSONScanner {
     skipSpace()
     guard at < bytes.count, bytes[at] == UInt8(ascii: "\""), let name = skipText() else { return nil }
     skipSpace()
-    return take(UInt8(ascii: ":")) ? name : nil
+    return consume(UInt8(ascii: ":")) ? name : nil
   }
 
   // MARK: Texts
@@ -150,7 +150,7 @@ struct JSONScanner {
     }
   }
 
-  mutating func take(_ byte: UInt8) -> Bool {
+  mutating func consume(_ byte: UInt8) -> Bool {
     guard at < bytes.count, bytes[at] == byte else { return false }
     at &+= 1
     return true

@@ -58,7 +58,7 @@ extension JSONScanner {
     _ missing: inout Int
   ) -> Bool {
     guard open() else { return false }
-    if take(UInt8(ascii: "}")) { return close() }
+    if consume(UInt8(ascii: "}")) { return close() }
     repeat {
       guard let name = skipName(), name.isPlain else { return false }
       skipSpace()
@@ -84,8 +84,8 @@ extension JSONScanner {
         if missing == 0 { return true }
       }
       skipSpace()
-    } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "}")) && close()
+    } while consume(UInt8(ascii: ","))
+    return consume(UInt8(ascii: "}")) && close()
   }
 
   private func token(at start: Int) -> JSONToken? {

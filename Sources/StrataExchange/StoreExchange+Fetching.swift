@@ -15,12 +15,12 @@ extension StoreExchange {
   }
 
   /// Takes in a stream, and moves head if its history loses nothing by that.
-  package func takeIn(_ lines: LineReader, progress: WorkProgress? = nil) throws -> Taken {
+  package func receive(_ lines: LineReader, progress: WorkProgress? = nil) throws -> Taken {
     try requireWritable()
     let receiver = CommitReceiver(store, try graph(), now: now)
     defer { releaseLock() }
     let meter = TransferMeter(progress: progress)
-    try receiver.read { while let line = try lines.next() { try meter.take(line, receiver) } }
+    try receiver.read { while let line = try lines.next() { try meter.receive(line, receiver) } }
     var taken = Taken(received: receiver.received.count)
     guard let newest = receiver.newest, let number = receiver.graph.number(of: newest) else { return taken }
     taken.newest = CommitNumber(number)
@@ -84,7 +84,7 @@ extension StoreExchange {
         )
       }
     }
-    fetched.pins = try note(remote, fetched.heads, graph, pins: theirPins)
+    fetched.pins = try nameHeads(of: remote, fetched.heads, graph, pins: theirPins)
     try (peer as? FolderPeer)?.sign(graph, reader: store.identity, now: now)
     return fetched
   }
@@ -97,7 +97,7 @@ extension StoreExchange {
     try Self.asking { wants in
       let haves = try haves(receiver.graph)
       let missing = tips.filter { receiver.graph.number(of: $0) == nil }
-      try receiver.read { try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) } }
+      try receiver.read { try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.receive($0, receiver) } }
     }
   }
 
@@ -121,7 +121,7 @@ extension StoreExchange {
         names.updateValue(number, forKey: UnfinishedFetch.name(under: heads, at: now, place: place))
       }
     }
-    if !names.isEmpty { _ = try keepBook(on: nil) { $0.names = names } }
+    if !names.isEmpty { _ = try commitBookkeeping(on: nil) { $0.names = names } }
   }
 
   /// The commits of this store. If the peer's heads differ from those fetched last, the peer reads its own at the same time.
@@ -165,11 +165,11 @@ extension StoreExchange {
   /// Names a remote's heads, its pins, and the common ancestors of its first head and ours, of several also their own: compaction then
   /// keeps these for the merge. Returns the number of pins.
   @discardableResult
-  private func note(
-    _ remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph, pins: [PeerPin]? = nil
+  private func nameHeads(
+    of remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph, pins: [PeerPin]? = nil
   ) throws -> Int {
     // It serves people alone: if it cannot be written, the exchange still succeeds.
-    try? RemotesFile(storeAt: store.path).noteExchange(with: remote, at: now)
+    try? RemotesFile(storeAt: store.path).recordExchange(with: remote, at: now)
     let name = Self.name(of: remote)
     let known = try store.engine.names
     var names: [String: UInt64?] = [:]
@@ -196,7 +196,7 @@ extension StoreExchange {
       if names[old] == nil, !isPin || pins?.isEmpty == false { names.updateValue(nil, forKey: old) }
     }
     let changes = names.filter { known[$0.key] != $0.value }
-    if !changes.isEmpty { _ = try keepBook(on: nil) { $0.names = changes } }
+    if !changes.isEmpty { _ = try commitBookkeeping(on: nil) { $0.names = changes } }
     return pinCount
   }
 
@@ -232,7 +232,7 @@ extension StoreExchange {
     }
     guard case .readWrite = store.access else { return sent }
     defer { releaseLock() }
-    try note(remote, [head], graph)
+    try nameHeads(of: remote, [head], graph)
     if let folder = peer as? FolderPeer {
       try folder.tidy(store, graph, now: now)
       try folder.sign(graph, reader: store.identity, now: now)
@@ -260,9 +260,9 @@ struct TransferMeter {
     try tell(0, of: 0)
   }
 
-  func take(_ line: [UInt8], _ receiver: CommitReceiver) throws {
+  func receive(_ line: [UInt8], _ receiver: CommitReceiver) throws {
     let known = receiver.ended
-    try receiver.take(line)
+    try receiver.receive(line)
     guard receiver.ended != known || receiver.place.line % 1_024 == 0 else { return }
     let before = receiver.ended - receiver.place.ended
     try tell(receiver.ended, of: before.addingClamped(receiver.place.announced ?? 0))

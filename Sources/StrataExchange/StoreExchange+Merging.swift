@@ -187,7 +187,7 @@ extension StoreExchange {
   }
 }
 
-extension OwnStore {
+extension EngineStore {
   func forEachChange(from old: CommitNumber, to new: CommitNumber, _ body: (RecordChange) throws -> Void) throws {
     _ = try firstChange(from: old, to: new) { change in
       try body(change)

@@ -8,7 +8,7 @@ package import StrataEngine
 /// leaves its history. The exchange keeps its knowledge of the commits from call to call, so that the next call reads only new ones: keep
 /// one if you exchange often.
 package struct StoreExchange {
-  package let store: OwnStore
+  package let store: EngineStore
   let now: Int64
   /// The bytes of the file that are kept for a fetch that was cut off.
   let mostUnfinished: UInt64
@@ -24,7 +24,7 @@ package struct StoreExchange {
   private static let mostUnremembered = 512
 
   /// - Parameter now: Nanoseconds since 1970, by this machine's clock.
-  package init(_ store: OwnStore, now: Int64, mostUnfinished: UInt64 = 1 << 30) {
+  package init(_ store: EngineStore, now: Int64, mostUnfinished: UInt64 = 1 << 30) {
     self.store = store
     self.now = now
     self.mostUnfinished = mostUnfinished
@@ -61,7 +61,7 @@ package struct StoreExchange {
   }
 
   /// A commit by its lasting identity; nil if it is not in this store.
-  package func commit(_ identity: CommitIdentity) throws -> Commit? {
+  package func commit(_ identity: CommitIdentity) throws -> CommitDetails? {
     try graph().number(of: identity).map { try store.commit(CommitNumber($0)) }
   }
 
@@ -75,7 +75,7 @@ package struct StoreExchange {
       let head = store.engine.head.commit
       if head.number == number { return true }
       if head.number > 0, try !isReplacing(head.identity, by: commit, graph) { return false }
-      let moved = try keepBook(on: head.number) { $0.head = number }
+      let moved = try commitBookkeeping(on: head.number) { $0.head = number }
       if moved { return true }
     }
     throw ModelError.refused(reason: "head moves too fast; try again")
@@ -88,10 +88,12 @@ package struct StoreExchange {
   }
 
   /// Moves head even if its history loses commits by that; returns false if head is no longer the commit that it was.
-  func setHead(to commit: UInt64, from head: UInt64) throws -> Bool { try keepBook(on: head) { $0.head = commit } }
+  func setHead(to commit: UInt64, from head: UInt64) throws -> Bool {
+    try commitBookkeeping(on: head) { $0.head = commit }
+  }
 
   /// Makes a commit outside of all histories; returns false if head is another one by now.
-  func keepBook(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
+  func commitBookkeeping(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
     change(&info)
     let transaction = try store.engine.beginBlocking()
@@ -112,12 +114,12 @@ package struct StoreExchange {
     var identities = tips.compactMap { graph.identity(of: $0) }
     identities += graph.leaves.suffix(64)
     let haves = graph.haves(tips: identities)
-    try foresee(haves, graph)
+    try prefetch(haves, graph)
     return try haves.map { try have($0, graph) }
   }
 
-  private func foresee(_ identities: [CommitIdentity], _ graph: CommitGraph) throws {
-    try store.engine.foresee(commits: identities.compactMap { graph.number(of: $0) })
+  private func prefetch(_ identities: [CommitIdentity], _ graph: CommitGraph) throws {
+    try store.engine.prefetch(commits: identities.compactMap { graph.number(of: $0) })
   }
 
   private func have(_ identity: CommitIdentity, _ graph: CommitGraph) throws -> Have {
@@ -128,7 +130,7 @@ package struct StoreExchange {
 
   /// The peer's commits that are known here too. Throws if one is another commit here.
   func known(_ haves: [Have], in graph: CommitGraph) throws -> [CommitIdentity] {
-    try foresee(haves.map(\.identity), graph)
+    try prefetch(haves.map(\.identity), graph)
     var known: [CommitIdentity] = []
     for have in haves where graph.knows(have.identity) {
       if graph.number(of: have.identity) != nil, try self.have(have.identity, graph).digest != have.digest {

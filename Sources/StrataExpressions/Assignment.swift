@@ -89,7 +89,7 @@ private struct AssignmentParser {
 
   mutating func assignment() throws(ExpressionError) -> (DocumentPath, Assignment.Expression) {
     guard let path = try scanner.path(), !path.isRoot else { throw scanner.expected("a field") }
-    guard scanner.take("=") else { throw scanner.expected("“=”") }
+    guard scanner.consume("=") else { throw scanner.expected("“=”") }
     let value = try sum()
     guard scanner.isAtEnd else { throw scanner.expected("an operator or the end") }
     return (path, value)
@@ -98,9 +98,9 @@ private struct AssignmentParser {
   private mutating func sum() throws(ExpressionError) -> Assignment.Expression {
     var left = try product()
     while true {
-      if scanner.take("+") {
+      if scanner.consume("+") {
         left = .arithmetic(left, .plus, try product())
-      } else if scanner.take("-") {
+      } else if scanner.consume("-") {
         left = .arithmetic(left, .minus, try product())
       } else {
         return left
@@ -111,9 +111,9 @@ private struct AssignmentParser {
   private mutating func product() throws(ExpressionError) -> Assignment.Expression {
     var left = try factor()
     while true {
-      if scanner.take("*") {
+      if scanner.consume("*") {
         left = .arithmetic(left, .times, try factor())
-      } else if scanner.take("/") {
+      } else if scanner.consume("/") {
         left = .arithmetic(left, .divided, try factor())
       } else {
         return left
@@ -127,14 +127,14 @@ private struct AssignmentParser {
     guard depth <= Self.depthLimit else {
       throw ExpressionError("nested deeper than \(Self.depthLimit)", column: scanner.column)
     }
-    if scanner.take("(") {
+    if scanner.consume("(") {
       let inner = try sum()
-      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      guard scanner.consume(")") else { throw scanner.expected("“)”") }
       return inner
     }
     if let function = try function() { return function }
     if let literal = try scanner.literal() { return .literal(literal) }
-    if scanner.take("-") { return .negative(try factor()) }
+    if scanner.consume("-") { return .negative(try factor()) }
     if let path = try scanner.path() { return .path(path) }
     throw scanner.expected("a field or a value")
   }
@@ -145,24 +145,24 @@ private struct AssignmentParser {
       ("date", { .date($0) }),
     ]
     let before = scanner
-    for (name, make) in names where scanner.take(word: name) {
-      guard scanner.take("(") else { break }
+    for (name, make) in names where scanner.consume(word: name) {
+      guard scanner.consume("(") else { break }
       let argument = try sum()
-      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      guard scanner.consume(")") else { throw scanner.expected("“)”") }
       return make(argument)
     }
     scanner = before
-    if scanner.take(word: "replace"), scanner.take("(") {
+    if scanner.consume(word: "replace"), scanner.consume("(") {
       let argument = try sum()
       try comma()
       let pattern = try replacedPattern()
       try comma()
       guard let template = try scanner.string() else { throw scanner.expected("a text in quotes") }
-      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      guard scanner.consume(")") else { throw scanner.expected("“)”") }
       return .replace(argument, pattern, with: template)
     }
     scanner = before
-    if scanner.take(word: "if"), scanner.take("(") {
+    if scanner.consume(word: "if"), scanner.consume("(") {
       var conditions = FilterParser(scanner)
       let condition = try conditions.alternatives()
       scanner = conditions.scanner
@@ -170,7 +170,7 @@ private struct AssignmentParser {
       let first = try sum()
       try comma()
       let second = try sum()
-      guard scanner.take(")") else { throw scanner.expected("“)”") }
+      guard scanner.consume(")") else { throw scanner.expected("“)”") }
       return .choice(condition, first, second)
     }
     // A field may have the name of a function.
@@ -186,6 +186,6 @@ private struct AssignmentParser {
   }
 
   private mutating func comma() throws(ExpressionError) {
-    guard scanner.take(",") else { throw scanner.expected("“,”") }
+    guard scanner.consume(",") else { throw scanner.expected("“,”") }
   }
 }

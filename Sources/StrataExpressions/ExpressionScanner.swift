@@ -19,7 +19,7 @@ struct ExpressionScanner {
   }
 
   /// Takes a symbol, whatever follows it.
-  mutating func take(_ symbol: String) -> Bool {
+  mutating func consume(_ symbol: String) -> Bool {
     skipSpaces()
     guard scalars[at...].starts(with: symbol.unicodeScalars) else { return false }
     at += symbol.unicodeScalars.count
@@ -27,7 +27,7 @@ struct ExpressionScanner {
   }
 
   /// Takes a word, in lower or upper case, that is not the beginning of a longer one.
-  mutating func take(word: String) -> Bool {
+  mutating func consume(word: String) -> Bool {
     skipSpaces()
     let end = at + word.unicodeScalars.count
     guard end <= scalars.count, end == scalars.count || !DocumentPath.isNamePart(scalars[end]) else { return false }
@@ -150,9 +150,9 @@ struct ExpressionScanner {
     if let text = try string() { return .string(text) }
     if let date = date() { return .date(date) }
     if let number = try number() { return .number(number) }
-    if take(word: "true") { return .bool(true) }
-    if take(word: "false") { return .bool(false) }
-    if take(word: "null") || take(word: "nil") { return .null }
+    if consume(word: "true") { return .bool(true) }
+    if consume(word: "false") { return .bool(false) }
+    if consume(word: "null") || consume(word: "nil") { return .null }
     return nil
   }
 
@@ -272,7 +272,7 @@ struct ExpressionScanner {
   mutating func pattern(ignoringCase: Bool = false) throws(ExpressionError) -> Pattern? {
     skipSpaces()
     let start = at
-    guard take("/") else {
+    guard consume("/") else {
       guard let text = try string() else { return nil }
       do { return try Pattern(text, ignoresCase: ignoringCase) } catch {
         throw ExpressionError(error.message, column: min(start + 1 + error.column, at))
@@ -287,8 +287,8 @@ struct ExpressionScanner {
       source.append(scalars[at])
       at += 1
     }
-    guard take("/") else { throw ExpressionError("the pattern does not end", column: start + 1) }
-    let ignoresCase = take(word: "i") || ignoringCase
+    guard consume("/") else { throw ExpressionError("the pattern does not end", column: start + 1) }
+    let ignoresCase = consume(word: "i") || ignoringCase
     do {
       return try Pattern(String(source), ignoresCase: ignoresCase)
     } catch {

@@ -26,13 +26,13 @@ struct FilterParser {
 
   mutating func alternatives() throws(ExpressionError) -> Filter.Condition {
     var parts = [try conjunction()]
-    while scanner.take(word: "or") || scanner.take("||") { parts.append(try conjunction()) }
+    while scanner.consume(word: "or") || scanner.consume("||") { parts.append(try conjunction()) }
     return parts.count == 1 ? parts[0] : .any(parts)
   }
 
   private mutating func conjunction() throws(ExpressionError) -> Filter.Condition {
     var parts = [try negation()]
-    while scanner.take(word: "and") || scanner.take("&&") { parts.append(try negation()) }
+    while scanner.consume(word: "and") || scanner.consume("&&") { parts.append(try negation()) }
     return parts.count == 1 ? parts[0] : .all(parts)
   }
 
@@ -42,44 +42,44 @@ struct FilterParser {
     guard depth <= Self.depthLimit else {
       throw ExpressionError("nested deeper than \(Self.depthLimit)", column: scanner.column)
     }
-    if scanner.take(word: "not") || scanner.take("!") { return .not(try negation()) }
-    guard scanner.take("(") else { return try comparison() }
+    if scanner.consume(word: "not") || scanner.consume("!") { return .not(try negation()) }
+    guard scanner.consume("(") else { return try comparison() }
     let inner = try alternatives()
-    guard scanner.take(")") else { throw scanner.expected("“)”") }
+    guard scanner.consume(")") else { throw scanner.expected("“)”") }
     return inner
   }
 
   private mutating func comparison() throws(ExpressionError) -> Filter.Condition {
     let column = scanner.column
     let left = try operand()
-    if scanner.take(word: "is") {
-      let isNegative = scanner.take(word: "not")
+    if scanner.consume(word: "is") {
+      let isNegative = scanner.consume(word: "not")
       let left = try field(left, column)
-      guard scanner.take(word: "null") || scanner.take(word: "nil") else { throw scanner.expected("“null”") }
+      guard scanner.consume(word: "null") || scanner.consume(word: "nil") else { throw scanner.expected("“null”") }
       return isNegative ? .not(.isNull(left)) : .isNull(left)
     }
-    if scanner.take(word: "in") { return .isOne(try field(left, column), of: try list()) }
-    if scanner.take(word: "not") {
-      guard scanner.take(word: "in") else { throw scanner.expected("“in”") }
+    if scanner.consume(word: "in") { return .isOne(try field(left, column), of: try list()) }
+    if scanner.consume(word: "not") {
+      guard scanner.consume(word: "in") else { throw scanner.expected("“in”") }
       return .not(.isOne(try field(left, column), of: try list()))
     }
     if let words = try words(after: left) { return words }
-    if scanner.take(word: "has") { return .has(left, try operand()) }
-    if scanner.take("=~") {
+    if scanner.consume(word: "has") { return .has(left, try operand()) }
+    if scanner.consume("=~") {
       guard let pattern = try scanner.pattern(ignoringCase: true) else {
         throw scanner.expected("a pattern, as /San.*/")
       }
       return .matches(left, pattern)
     }
-    if scanner.take("~") {
+    if scanner.consume("~") {
       guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
       return .matches(left, pattern)
     }
-    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)] where scanner.take(symbol)
-    {
+    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)]
+    where scanner.consume(symbol) {
       return .text(left, test, try textOperand())
     }
-    for (symbol, comparison) in Self.comparisons where scanner.take(symbol) {
+    for (symbol, comparison) in Self.comparisons where scanner.consume(symbol) {
       let right = try operand()
       if case (.literal, .literal) = (left, right) { return Self.compare(try field(left, column), comparison, right) }
       return Self.compare(left, comparison, right)
@@ -91,17 +91,17 @@ struct FilterParser {
 
   /// The comparisons that are words: `between a and b`, `contains`, `starts with`, `ends with`, `like`.
   private mutating func words(after left: Filter.Operand) throws(ExpressionError) -> Filter.Condition? {
-    if scanner.take(word: "between") {
+    if scanner.consume(word: "between") {
       let low = try operand()
-      guard scanner.take(word: "and") else { throw scanner.expected("“and”") }
+      guard scanner.consume(word: "and") else { throw scanner.expected("“and”") }
       return .all([Self.compare(left, .greaterOrEqual, low), Self.compare(left, .lessOrEqual, try operand())])
     }
-    if scanner.take(word: "contains") { return .text(left, .contains, try textOperand()) }
-    for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.take(word: word) {
-      guard scanner.take(word: "with") else { throw scanner.expected("“with”") }
+    if scanner.consume(word: "contains") { return .text(left, .contains, try textOperand()) }
+    for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.consume(word: word) {
+      guard scanner.consume(word: "with") else { throw scanner.expected("“with”") }
       return .text(left, test, try textOperand())
     }
-    if scanner.take(word: "like") {
+    if scanner.consume(word: "like") {
       guard let pattern = try scanner.string() else { throw scanner.expected("a text in quotes") }
       return try Self.like(left, pattern)
     }
@@ -181,20 +181,20 @@ struct FilterParser {
 
   private mutating func list() throws(ExpressionError) -> [Document] {
     let close: String
-    if scanner.take("(") {
+    if scanner.consume("(") {
       close = ")"
-    } else if scanner.take("[") {
+    } else if scanner.consume("[") {
       close = "]"
     } else {
       throw scanner.expected("a list, as (1, 2)")
     }
     var values: [Document] = []
-    if scanner.take(close) { return values }
+    if scanner.consume(close) { return values }
     repeat {
       guard let value = try scanner.literal() else { throw scanner.expected("a value") }
       values.append(value)
-    } while scanner.take(",")
-    guard scanner.take(close) else { throw scanner.expected("“,” or “\(close)”") }
+    } while scanner.consume(",")
+    guard scanner.consume(close) else { throw scanner.expected("“,” or “\(close)”") }
     return values
   }
 }

@@ -48,7 +48,7 @@ struct PatternMachine {
     while let current = scalar {
       scalar = rest.next()
       beginRound()
-      for instruction in before.instructions where takes(instruction, current) {
+      for instruction in before.instructions where matches(instruction, current) {
         if add(instruction + 1, notes: [], at: 0, after: current, before: scalar) { return true }
       }
       if add(0, notes: [], at: 0, after: current, before: scalar) { return true }
@@ -81,7 +81,7 @@ struct PatternMachine {
       at += 1
       let following = at < scalars.count ? scalars[at] : nil
       beginRound()
-      for (position, instruction) in before.instructions.enumerated() where takes(instruction, current) {
+      for (position, instruction) in before.instructions.enumerated() where matches(instruction, current) {
         _ = add(instruction + 1, notes: before.notes[position], at: at, after: current, before: following)
       }
       if best == nil { _ = add(0, notes: nothing, at: at, after: current, before: following) }
@@ -128,7 +128,7 @@ struct PatternMachine {
     return false
   }
 
-  private func takes(_ instruction: Int, _ scalar: Unicode.Scalar) -> Bool {
+  private func matches(_ instruction: Int, _ scalar: Unicode.Scalar) -> Bool {
     switch program.steps[instruction] {
     case .scalar(let wanted): return (program.ignoresCase ? PatternProgram.folded(scalar) : scalar) == wanted
     case .set(let index):

@@ -67,7 +67,7 @@ struct PatternParser {
 
   private mutating func choice() throws(ExpressionError) -> PatternTree {
     var branches = [try sequence()]
-    while take("|") { branches.append(try sequence()) }
+    while consume("|") { branches.append(try sequence()) }
     return branches.count == 1 ? branches[0] : .choice(branches)
   }
 
@@ -83,22 +83,22 @@ struct PatternParser {
       if case .assertion = tree { throw error("a place cannot be repeated", at: at - 1) }
       if case .repetition = tree { throw error("a repetition cannot be repeated without brackets", at: at - 1) }
       if at < scalars.count, scalars[at] == "+" { throw error("possessive repetition is not supported") }
-      tree = .repetition(tree, least: least, most: most, isLazy: take("?"))
+      tree = .repetition(tree, least: least, most: most, isLazy: consume("?"))
     }
     return tree
   }
 
   private mutating func quantifier() throws(ExpressionError) -> (Int, Int?)? {
-    if take("*") { return (0, nil) }
-    if take("+") { return (1, nil) }
-    if take("?") { return (0, 1) }
+    if consume("*") { return (0, nil) }
+    if consume("+") { return (1, nil) }
+    if consume("?") { return (0, 1) }
     guard at < scalars.count, scalars[at] == "{" else { return nil }
     let start = at
     at += 1
     guard let least = number() else { throw error("expected a number after “{”", at: start) }
     var most: Int? = least
-    if take(",") { most = number() }
-    guard take("}") else { throw error("expected “}”") }
+    if consume(",") { most = number() }
+    guard consume("}") else { throw error("expected “}”") }
     guard least <= Self.repetitionLimit, most ?? least <= Self.repetitionLimit else {
       throw error("no more than \(Self.repetitionLimit) repetitions", at: start)
     }
@@ -134,8 +134,8 @@ struct PatternParser {
   private mutating func group() throws(ExpressionError) -> PatternTree {
     let start = at - 1
     var number: Int?
-    if take("?") {
-      guard take(":") else { throw error("only “(?:” is supported", at: start) }
+    if consume("?") {
+      guard consume(":") else { throw error("only “(?:” is supported", at: start) }
     } else {
       groups += 1
       number = groups
@@ -144,7 +144,7 @@ struct PatternParser {
     guard depth <= Self.depthLimit else { throw error("groups are nested deeper than \(Self.depthLimit)", at: start) }
     let tree = try choice()
     depth -= 1
-    guard take(")") else { throw error("the group does not end", at: start) }
+    guard consume(")") else { throw error("the group does not end", at: start) }
     return .group(tree, number: number)
   }
 
@@ -191,9 +191,9 @@ struct PatternParser {
     case "f": return "\u{C}"
     case "x": return try hexadecimal(2)
     case "u":
-      guard take("{") else { return try hexadecimal(4) }
+      guard consume("{") else { return try hexadecimal(4) }
       let result = try hexadecimal(nil)
-      guard take("}") else { throw error("expected “}”") }
+      guard consume("}") else { throw error("expected “}”") }
       return result
     case "a"..."z", "A"..."Z", "0"..."9": throw error("unknown escape “\\\(scalar)”", at: at - 2)
     default: return scalar
@@ -217,7 +217,7 @@ struct PatternParser {
 
   private mutating func set() throws(ExpressionError) -> PatternSet {
     let start = at - 1
-    var set = PatternSet(isOpposite: take("^"))
+    var set = PatternSet(isOpposite: consume("^"))
     var isFirst = true
     while at < scalars.count, scalars[at] != "]" || isFirst {
       isFirst = false
@@ -234,13 +234,13 @@ struct PatternParser {
       guard let high = try setCharacter(into: &set), low <= high else { throw error("the range is empty", at: dash) }
       set.ranges.append(low.value...high.value)
     }
-    guard take("]") else { throw error("the class does not end", at: start) }
+    guard consume("]") else { throw error("the class does not end", at: start) }
     return set
   }
 
   /// The next character of a class; nil if the escape is a class itself, which is added.
   private mutating func setCharacter(into set: inout PatternSet) throws(ExpressionError) -> Unicode.Scalar? {
-    guard take("\\") else {
+    guard consume("\\") else {
       at += 1
       return scalars[at - 1]
     }
@@ -252,7 +252,7 @@ struct PatternParser {
     return try character()
   }
 
-  private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+  private mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
     guard at < scalars.count, scalars[at] == scalar else { return false }
     at += 1
     return true

@@ -113,7 +113,7 @@ package struct TimeExpression: Hashable, Sendable {
       return today - (now - index + 7) % 7
     }
     var scanner = DigitScanner(word)
-    guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
+    guard let year = scanner.number(4), scanner.consume("-"), let month = scanner.number(2), scanner.consume("-"),
       let day = scanner.number(2), scanner.isAtEnd
     else { return nil }
     return CivilTime.days(year: year, month: month, day: day)
@@ -123,14 +123,17 @@ package struct TimeExpression: Hashable, Sendable {
   private static func clock(_ word: String) -> (second: Int, nanosecond: Int64, length: Int64)? {
     let padded = word.prefix { $0 != ":" }.count == 1 ? "0" + word : word
     var scanner = DigitScanner(padded)
-    guard let hour = scanner.number(2), hour < 24, scanner.take(":"), let minute = scanner.number(2), minute < 60 else {
+    guard let hour = scanner.number(2), hour < 24, scanner.consume(":"), let minute = scanner.number(2), minute < 60
+    else {
       return nil
     }
     let start = hour * 3600 + minute * 60
     if scanner.isAtEnd { return (start, 0, 60_000_000_000) }
-    guard scanner.take(":"), let second = scanner.number(2), second < 60 else { return nil }
+    guard scanner.consume(":"), let second = scanner.number(2), second < 60 else { return nil }
     if scanner.isAtEnd { return (start + second, 0, 1_000_000_000) }
-    guard scanner.take("."), let (fraction, length) = nanoseconds(scanner.digits()), scanner.isAtEnd else { return nil }
+    guard scanner.consume("."), let (fraction, length) = nanoseconds(scanner.digits()), scanner.isAtEnd else {
+      return nil
+    }
     return (start + second, fraction, length)
   }
 

@@ -28,7 +28,7 @@ extension ServerStore {
   }
 
   /// Two round trips for each thousand that are not known yet.
-  package func foresee(commits numbers: [UInt64]) throws(StorageError) {
+  package func prefetch(commits numbers: [UInt64]) throws(StorageError) {
     var missing = Set(numbers).filter { $0 > 0 && knownCommits[$0] == nil }.sorted()[...]
     while !missing.isEmpty {
       let batch = Array(missing.prefix(1_000))

@@ -26,7 +26,7 @@ package final class ServerStore: Engine {
   private let reporting: Reporting?
   let tables: Tables
   let pool: ConnectionPool
-  let commits: CommitQueue
+  let commits: ServerCommitQueue
   /// Commits that were read, with their changes; a commit never changes.
   let knownCommits = Remembered<UInt64, ServerCommit>()
   private let known = Mutex(Known())
@@ -50,7 +50,7 @@ package final class ServerStore: Engine {
     (self.url, self.tables, self.pool, self.options) = (url, tables, pool, options)
     (self.readOnlyReason, self.identity, self.origin) = (readOnlyReason, identity, origin)
     (self.record, self.reporting) = (record, reporting)
-    commits = CommitQueue(pool, tables, options: options)
+    commits = ServerCommitQueue(pool, tables, options: options)
   }
 
   /// The URL, without its password.
@@ -90,19 +90,19 @@ package final class ServerStore: Engine {
   @discardableResult
   package func refreshed() throws(StorageError) -> ServerView {
     let question = question(nil)
-    return try take(pool.read(question.statements(tables)), of: question)
+    return try newestView(pool.read(question.statements(tables)), of: question)
   }
 
   package func refresh() throws(StorageError) -> View { try refreshed().view }
 
-  package func refresh(foreseeing foresight: Foresight) throws(StorageError) -> View {
+  package func refresh(prefetching foresight: Prefetch) throws(StorageError) -> View {
     try refreshed(foreseeing: foresight).view.view
   }
 
   /// If the last answer took long, this one is waited for on another thread.
-  package func ask(_ foresight: Foresight) -> (any AskedServer)? {
-    if slowness.take() { return nil }
-    return ReadAhead(foresight, knownCatalog).flatMap { AskedState(self, question($0), foresight) }
+  package func ask(_ foresight: Prefetch) -> (any PendingRead)? {
+    if slowness.consume() { return nil }
+    return ReadAhead(foresight, knownCatalog).flatMap { PendingState(self, question($0), foresight) }
   }
 
   func question(_ ahead: ReadAhead?) -> NewestQuestion {
@@ -112,13 +112,13 @@ package final class ServerStore: Engine {
 
   /// Records the server's answer: its head, the newest state, and the changes of trees since a commit. If the changes of trees were not
   /// asked for, the answer has only the last commit that changed one. If that commit is news, the next reader of a tree asks.
-  func take(head: ServerCommit?, newest: UInt64, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64) {
+  func update(head: ServerCommit?, newest: UInt64, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64) {
     known.withLock { known in
       if let trees {
         let upTo = known.catalog.upTo
-        if trees.since <= upTo, newest >= upTo { known.catalog.take(trees.rows, upTo: newest) }
+        if trees.since <= upTo, newest >= upTo { known.catalog.update(trees.rows, upTo: newest) }
       } else {
-        known.catalog.take(changedAt: change, of: newest)
+        known.catalog.update(changedAt: change, of: newest)
       }
       if newest >= known.newest { (known.head, known.newest) = (head, newest) }
     }
@@ -144,7 +144,7 @@ package final class ServerStore: Engine {
       }
       let isNew = lease == nil
       if isNew {
-        lease = (try? take("work \(origin) \(UInt64.random(in: 0 ... .max))")) ?? nil
+        lease = (try? acquireLease("work \(origin) \(UInt64.random(in: 0 ... .max))")) ?? nil
         try? keepResult([])
       }
       try? lease?.tell(bytes, isDueNow: isNew)
@@ -161,7 +161,9 @@ package final class ServerStore: Engine {
   /// Whether a follower of the store has lost the server, and not found it again.
   package var isAway: Bool { absence.value > 0 }
 
-  package func lease(_ what: String) throws(StorageError) -> WorkLease { try take(what).map { .taken($0) } ?? .held }
+  package func lease(_ what: String) throws(StorageError) -> WorkLease {
+    try acquireLease(what).map { .taken($0) } ?? .held
+  }
 
   // MARK: Writing
 
@@ -190,22 +192,22 @@ package final class ServerStore: Engine {
     return try transaction(on: view)
   }
 
-  package func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> ServerTransaction {
+  package func beginBlocking(foreseeing keys: [PrefetchKey]) throws(StorageError) -> ServerTransaction {
     let (view, answer) = try refreshed(foreseeing: .keys(keys))
     let transaction = try transaction(on: view)
     if case .keys(let found)? = answer {
-      transaction.reads.take(found)
+      transaction.reads.remember(found)
       if let record = keys.first, let tree = try view.stored(record.tree),
         let entry = found[TreeKey(tree: tree.row.tree, key: record.key)]
       {
-        note(record.tree, isNew: entry == nil)
+        recordInsertion(record.tree, isNew: entry == nil)
       }
     }
     return transaction
   }
 
   /// A transaction on the newest known state, for a record that is presumed to be new; nil if there is no reason to presume so.
-  package func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> ServerTransaction? {
+  package func beginOptimistically(_ keys: [PrefetchKey]) throws(StorageError) -> ServerTransaction? {
     let (view, catalog) = (newest, knownCatalog)
     guard let record = keys.first, insertions.withLock({ $0[record.tree] ?? 0 }) >= 2, catalog.upTo >= view.asOf else {
       return nil
@@ -217,12 +219,14 @@ package final class ServerStore: Engine {
     }
     try requireWritable()
     let transaction = ServerTransaction(self, on: view, presuming: record.tree)
-    transaction.reads.presumeAbsent(places)
+    transaction.reads.assumeAbsent(places)
     return transaction
   }
 
   /// Notes whether the last record to be written to a tree was new. After two new ones in a row, the next is presumed to be new.
-  func note(_ tree: TreeName, isNew: Bool) { insertions.withLock { $0[tree] = isNew ? ($0[tree] ?? 0) + 1 : 0 } }
+  func recordInsertion(_ tree: TreeName, isNew: Bool) {
+    insertions.withLock { $0[tree] = isNew ? ($0[tree] ?? 0) + 1 : 0 }
+  }
 
   package func write<Failure: Error>(
     _ info: CommitInfo, _ body: (any WriteTransaction) throws(Failure) -> Void
@@ -274,4 +278,4 @@ package final class ServerStore: Engine {
 }
 
 extension ServerFollowing: DiskWatch {}
-extension Lease: HeldWork {}
+extension Lease: ClaimedWork {}

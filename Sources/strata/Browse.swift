@@ -19,7 +19,7 @@ extension Program {
     return try await show(path, configuration, arguments) { [configuration] progress in
       if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
-      if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.note(path) }
+      if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.add(path) }
       return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
     }
   }

@@ -17,7 +17,7 @@ enum UnreadableMappings {
   private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
   /// Installs the signal handler. It reports the first failure on standard error.
-  static func takeSignals() {
+  static func installHandler() {
     // Initialized now, because a signal handler may only make system calls.
     _ = (areMet.load(ordering: .relaxed), areZeros.load(ordering: .relaxed), pageSize)
     var action = sigaction()
@@ -26,13 +26,13 @@ enum UnreadableMappings {
       action.__sigaction_u.__sa_sigaction = { _, fault, _ in UnreadableMappings.take(fault?.pointee.si_addr) }
     #else
       action.__sigaction_handler.sa_sigaction = { _, fault, _ in
-        UnreadableMappings.take(fault?.pointee._sifields._sigfault.si_addr)
+        UnreadableMappings.handleSignal(fault?.pointee._sifields._sigfault.si_addr)
       }
     #endif
     sigaction(SIGBUS, &action, nil)
   }
 
-  private static func take(_ address: UnsafeMutableRawPointer?) {
+  private static func handleSignal(_ address: UnsafeMutableRawPointer?) {
     if !areMet.exchange(true, ordering: .relaxed) {
       let sentence: StaticString =
         "strata: the store's file was cut short while it was read, or its disk cannot read it\n"

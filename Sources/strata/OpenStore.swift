@@ -36,7 +36,7 @@ func openStore(
     return store
   }
   // Only commits have an author, and the system reads several files to find the name.
-  let store = try OwnStore.open(
+  let store = try EngineStore.open(
     path: path, readOnly: readOnly, program: "strata", author: readOnly ? "" : currentUser())
   guard case .readWrite = store.access else { return store }
   do {

@@ -101,7 +101,7 @@ extension String {
     guard !utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return self }
     var shown = ""
     var piece = Substring.UnicodeScalarView()
-    func take() {
+    func showPiece() {
       shown += SafeText.shown(String(piece))
       piece = Substring.UnicodeScalarView()
     }
@@ -110,10 +110,10 @@ extension String {
         piece.append(scalar)
         continue
       }
-      take()
+      showPiece()
       shown.unicodeScalars.append(scalar)
     }
-    take()
+    showPiece()
     return shown
   }
 }

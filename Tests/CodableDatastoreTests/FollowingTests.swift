@@ -166,7 +166,7 @@ struct FollowingTests {
     let after = try #require(try connection.currentView(forWriter: true))
 
     final class Watch: DiskWatch {}
-    let publication = Publication()
+    let publication = ChangeReporter()
     let buffer = ChangeBuffer(hearsOtherProcesses: true)
     publication.add(buffer, for: "Books")
     try publication.beginFollowing(at: before) { Watch() }
@@ -189,7 +189,7 @@ struct FollowingTests {
         try ChangeWalk(from: old, to: new, datastore: datastore).all()
       }
     }
-    #expect(buffer.takeAll().map(\.commit) == [2])
+    #expect(buffer.popAll().map(\.commit) == [2])
   }
 
   @Test(
@@ -241,7 +241,7 @@ struct FollowingTests {
 
   @Test("what a commit changed is told without being copied, and in the order of the commits, failures among them")
   func tellingOfMany() async throws {
-    let publication = Publication()
+    let publication = ChangeReporter()
     let (all, one, other) = (ChangeBuffer(), ChangeBuffer { $0.key == [7] }, ChangeBuffer())
     publication.add(all, for: "Books")
     publication.add(one, for: "Books")
@@ -251,18 +251,18 @@ struct FollowingTests {
     all.append(many)
     all.fail(Refusal())
     all.append([StoredChange(datastore: "Books", key: [1], commit: 9)])
-    let told = all.takeAll()
+    let told = all.popAll()
     #expect(told.count == 2000 && told.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } == place)
     await #expect(throws: Refusal.self) { try await all.next() }
     #expect(try await all.next()?.commit == 9)
 
     let commit = publication.append(many + [StoredChange(datastore: "Authors", key: [7])], pending: nil, base: 5)
-    #expect(all.takeAll().isEmpty)
+    #expect(all.popAll().isEmpty)
     _ = try await commit.finish(isDurable: true)
-    #expect(all.takeAll().map(\.commit) == Array(repeating: 5, count: 2000))
+    #expect(all.popAll().map(\.commit) == Array(repeating: 5, count: 2000))
     #expect(try await one.next()?.key == [7])
-    #expect(one.takeAll().map(\.key) == Array(repeating: [7], count: 7))
-    #expect(other.takeAll().map(\.datastore) == ["Authors"])
+    #expect(one.popAll().map(\.key) == Array(repeating: [7], count: 7))
+    #expect(other.popAll().map(\.datastore) == ["Authors"])
   }
 
   @Test("redo brings back what undo took back, and says so in the history")

@@ -65,7 +65,7 @@ struct GivingWayTests {
     await Task { @MainActor in
       for _ in 0..<1000 where slices.isUsedUp() {
         _ = yields.next()
-        await slices.giveWay()
+        await slices.yieldTask()
       }
     }.value
     #expect((1000 / 22...1000 / 18).contains(yields.next() - 1))

@@ -79,7 +79,7 @@ struct LeftOutTests {
       try datastore.leftOut(limit: 9).map(\.identifier) == [recordPlace(3).identifier, recordPlace(30).identifier])
     let after = try #require(try datastore.record(recordPlace(3).identifier))
     #expect(after.stored == before.stored)
-    let own = try #require(store.store as? OwnStore)
+    let own = try #require(store.store as? EngineStore)
     #expect(try own.verifyModel(at: own.head.commit).datastores.first?.leftOut == 2)
 
     #expect(try await books.persist(Book(id: 3, title: "Mended")) == nil)

@@ -8,11 +8,11 @@ import Testing
     func change(_ number: Int) -> StoredChange {
       StoredChange(datastore: "numbers", key: withUnsafeBytes(of: number.bigEndian) { Array($0) })
     }
-    var outer = NotedChanges()
+    var outer = RecordedChanges()
     #expect(outer.all.isEmpty)
     for number in 0..<1_500 { outer.append(change(number)) }
     for piece in [1_500..<1_501, 1_501..<3_700] {
-      var inner = NotedChanges()
+      var inner = RecordedChanges()
       for number in piece { inner.append(change(number)) }
       outer += inner
     }

@@ -19,7 +19,7 @@ struct OneWriterTests {
   }
 
   private func findings() throws -> [Finding] {
-    let store = OwnStore(try persistence._store.connection.storeForWriting(), path: "", keepsLock: true)
+    let store = EngineStore(try persistence._store.connection.storeForWriting(), path: "", keepsLock: true)
     return try store.verifyModel(at: store.head.commit).allFindings.filter { $0.severity == .wrong }
   }
 
@@ -86,7 +86,7 @@ struct OneWriterTests {
   func leftOutInComparatorOrder() async throws {
     let seats = OrderTests.SeatFormat.datastore(persistence)
     for seat in OrderTests().seats(30) { try await seats.persist(seat) }
-    let tools = try OwnStore(
+    let tools = try EngineStore(
       persistence._store.connection.storeForWriting(), path: "", keepsLock: true, formats: [seats._browsable.format])
     let datastore = try #require(try tools.head.datastore("Seats"))
     let descriptor = datastore.descriptor
@@ -121,7 +121,7 @@ struct OneWriterTests {
           id: RandomScriptTests.Depth(number: number), name: "\(number)", tags: ["a"], pages: 1,
           depth: .init(text: "d"), level: .init(text: "d")))
     }
-    let store = OwnStore(try persistence._store.connection.storeForWriting(), path: "", keepsLock: true)
+    let store = EngineStore(try persistence._store.connection.storeForWriting(), path: "", keepsLock: true)
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 

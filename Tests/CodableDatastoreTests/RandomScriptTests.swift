@@ -105,7 +105,7 @@ private final class Script<ID: ScriptIdentifier> {
   ) async throws where Format.Instance == Item, Format.Identifier == ID, Format.Version == RandomScriptTests.Version {
     let datastore = Datastore<Format, ReadWrite>.JSONStore(
       persistence: persistence, version: .first, migrations: [.first: { try $0.decode(Item.self, from: $1) }])
-    let tools = try OwnStore(
+    let tools = try EngineStore(
       persistence._store.connection.storeForWriting(), path: "", keepsLock: true,
       formats: [datastore._browsable.format])
     for _ in 0..<steps {
@@ -142,7 +142,7 @@ private final class Script<ID: ScriptIdentifier> {
   }
 
   /// Commits a change set; now and then, after another record was changed, takes it back record by record.
-  private func edit(by tools: OwnStore) async throws {
+  private func edit(by tools: EngineStore) async throws {
     guard try tools.head.datastore("Items") != nil else { return }
     var edits: [ID: Item?] = [:]
     for _ in 0..<(1 + numbers.below(4)) {
@@ -168,7 +168,7 @@ private final class Script<ID: ScriptIdentifier> {
     items[other.id] = other
   }
 
-  private func changes(_ edits: [ID: Item?], in tools: OwnStore) throws -> ChangeSet {
+  private func changes(_ edits: [ID: Item?], in tools: EngineStore) throws -> ChangeSet {
     let datastore = try #require(try tools.head.datastore("Items"))
     var changes = ChangeSet()
     for (id, item) in edits.sorted(by: { $0.key < $1.key }) {
@@ -226,7 +226,7 @@ private final class Script<ID: ScriptIdentifier> {
   }
 
   /// Takes an entry away, or marks an index stale; then the record is persisted as it is, and all is well.
-  private func damage<Format>(_ datastore: Datastore<Format, ReadWrite>, _ tools: OwnStore) async throws
+  private func damage<Format>(_ datastore: Datastore<Format, ReadWrite>, _ tools: EngineStore) async throws
   where Format.Instance == Item, Format.Identifier == ID {
     guard let item = items.values.min(by: { $0.id < $1.id }) else { return }
     let pages = Int64(item.pages)

@@ -24,7 +24,7 @@ struct ObservingTests {
     let (ours, theirs) = (BookFormat.datastore(here), BookFormat.datastore(there))
     try await ours.persist(Book(id: 1, title: "first"))
     let engine = try here._store.engine()
-    let publication = Publication()
+    let publication = ChangeReporter()
     let buffer = ChangeBuffer(hearsOtherProcesses: true)
     publication.add(buffer, for: "Books")
     let begin = try engine.refresh()
@@ -56,12 +56,12 @@ struct ObservingTests {
       _ = try await buffer.next()
       Issue.record("nothing was missed")
     } catch let missed as ChangesMissed { #expect(missed.datastore == "Books" && missed.last > missed.first) }
-    #expect(buffer.takeAll().isEmpty)
+    #expect(buffer.popAll().isEmpty)
   }
 
   @Test("where that state is kept by a name, they hear the difference between it and the newest one")
   func difference() async throws {
-    #expect(try await heard(pinned: [0]).takeAll().map(\.identifierOfBook) == [2, 3, 4])
+    #expect(try await heard(pinned: [0]).popAll().map(\.identifierOfBook) == [2, 3, 4])
   }
 }
 

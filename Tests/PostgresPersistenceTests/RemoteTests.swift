@@ -25,7 +25,7 @@ struct ServerRemoteTests {
     let engine = try ServerStore.open(
       ServerURL(parsing: url), creates: creates, options: ServerOptions(program: "test", author: "server"),
       record: { $0.recordOfEntry($1) })
-    return ExchangedStore(OwnStore(engine, path: "team", program: "test"))
+    return ExchangedStore(EngineStore(engine, path: "team", program: "test"))
   }
 
   private func peer(_ url: String? = nil) throws -> ServerPeer {

@@ -265,7 +265,7 @@ struct ServerTests {
     let before = engine.counts.roundTrips
     let transaction = try engine.beginBlocking()
     let writer = DatastoreWriter(try DatastoreDescriptor(bytes: tree.attributes.array), in: transaction)
-    try writer.foresee(keys.map { ($0, []) }) { _ in [] }
+    try writer.prefetch(keys.map { ($0, []) }) { _ in [] }
     for (key, record) in zip(keys, records.reversed()) {
       try writer.put(key, record, values: [], replacing: try writer.current(key), oldValues: [])
     }
@@ -281,7 +281,7 @@ struct ServerTests {
     let books = BookFormat.datastore(persistence)
     try await persistence.perform { for book in Book.numbered(1...600) { try await books.persist(book) } }
     let engine = try persistence._store.engine()
-    let store = OwnStore(engine, path: engine.path)
+    let store = EngineStore(engine, path: engine.path)
     var cursor = try #require(try store.head.datastore("Books")).records(at: 0..<1)
     #expect(try cursor.next())
     let record = try #require(try cursor.record())

@@ -14,7 +14,7 @@ struct CommandExample: Sendable {
   /// Steps of a script before the command.
   var before: [String] = []
   /// What another program writes then, and the steps after that.
-  var meanwhile: (@Sendable (OwnStore) throws -> Void)?
+  var meanwhile: (@Sendable (EngineStore) throws -> Void)?
   var then: [String] = []
   var argument: String?
   /// Steps after it, that let its effect be seen.

@@ -9,16 +9,16 @@ import StrataEngine
 /// A store in a folder and another copy of it, each known to the other as `laptop` and `here`.
 final class CopiedStore {
   let folder = "/tmp/strata-copies-\(UInt64.random(in: 0 ... .max))"
-  let here: OwnStore
-  let laptop: OwnStore
+  let here: EngineStore
+  let laptop: EngineStore
 
   /// Both have the cities of the sample.
   ///
   /// - Parameter uniqueNames: whether a name may belong to one city alone.
   init(uniqueNames: Bool = false) throws {
     TestFile.makeFolder(folder)
-    here = try OwnStore.open(path: folder + "/here.strata", program: "tests", author: "ada", creates: true)
-    laptop = try OwnStore.open(path: folder + "/laptop.strata", program: "tests", author: "bob", creates: true)
+    here = try EngineStore.open(path: folder + "/here.strata", program: "tests", author: "ada", creates: true)
+    laptop = try EngineStore.open(path: folder + "/laptop.strata", program: "tests", author: "bob", creates: true)
     var plan = try Sample.cityPlan()
     plan.indexes[0].isUnique = uniqueNames
     try Sample.add(Sample.cities.flatMap { $0 }, to: here, plan, "import cities")
@@ -49,7 +49,7 @@ final class CopiedStore {
   }
 
   /// What a datastore of a store has, by identifier, as text.
-  static func contents(_ store: OwnStore) throws -> [String: String] {
+  static func contents(_ store: EngineStore) throws -> [String: String] {
     guard let datastore = try store.refresh().datastore("City") else { return [:] }
     var contents: [String: String] = [:]
     var records = try datastore.records()
@@ -60,7 +60,7 @@ final class CopiedStore {
     return contents
   }
 
-  static func value(_ store: OwnStore, _ identifier: String, _ path: String) throws -> Document? {
+  static func value(_ store: EngineStore, _ identifier: String, _ path: String) throws -> Document? {
     guard let datastore = try store.refresh().datastore("City"),
       let record = try datastore.record(datastore.identifier(parsing: identifier))
     else { return nil }

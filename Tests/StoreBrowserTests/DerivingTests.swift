@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Computed columns, records side by side, and taking the view back")
 struct DerivingTests {
-  private func driver(_ store: OwnStore, _ steps: String..., in datastore: String = "City") throws
+  private func driver(_ store: EngineStore, _ steps: String..., in datastore: String = "City") throws
     -> Driver
   {
     let driver = Driver(
@@ -241,7 +241,7 @@ struct DerivingTests {
     "integers from 10,000 on have separators, but not identifiers, references and dates; copies are plain"
   )
   func separators() throws {
-    let store = OwnStore(
+    let store = EngineStore(
       FileStore.memory(options: StoreOptions()), path: "/tmp/Numbers.strata", program: "tests")
     let documents: [Document] = [9_999, 10_000, -1_234_567, 100].map { value in
       [

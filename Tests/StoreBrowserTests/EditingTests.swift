@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Editing in place")
 struct EditingTests {
-  private func driver(_ store: OwnStore, _ steps: String..., datastore: String = "City") throws -> Driver {
+  private func driver(_ store: EngineStore, _ steps: String..., datastore: String = "City") throws -> Driver {
     let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: datastore))
     for step in steps { try driver.play(step) }
     return driver
@@ -55,8 +55,8 @@ struct EditingTests {
     String(DateText.text(of: moment.timeIntervalSinceReferenceDate).dropLast()) + ".25+01:00"
   }
 
-  private func dated() throws -> OwnStore {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Dated.strata", program: "tests")
+  private func dated() throws -> EngineStore {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Dated.strata", program: "tests")
     let documents = (0..<3).map { number -> Document in
       .object([
         .init("id", .number(NumberText(number))), .init("at", .string("2026-01-3\(number == 0 ? 1 : 0)T23:59:30Z")),

@@ -9,7 +9,7 @@ import Testing
 @Suite("Feel")
 struct FeelTests {
   private func driver(
-    _ columns: Int = 120, _ rows: Int = 40, store: OwnStore? = nil, warmUp: (any WarmUpDriver)? = nil
+    _ columns: Int = 120, _ rows: Int = 40, store: EngineStore? = nil, warmUp: (any WarmUpDriver)? = nil
   ) throws -> Driver {
     Driver(
       try store ?? Sample.store(), size: Size(columns: columns, rows: rows), start: .init(datastore: "City"),
@@ -222,7 +222,7 @@ struct FeelTests {
 
   @Test("what the shell is told holds nothing that steers a terminal")
   func farewell() throws {
-    let store = OwnStore(try Sample.store().engine, path: "/tmp/a\u{1B}[31mb\u{202E}.strata", program: "tests")
+    let store = EngineStore(try Sample.store().engine, path: "/tmp/a\u{1B}[31mb\u{202E}.strata", program: "tests")
     let driver = try driver(store: store)
     driver.press("d d Q")
     let farewell = try #require(driver.farewell)

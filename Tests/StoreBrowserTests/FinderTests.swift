@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The finder")
 struct FinderTests {
-  private func driver(_ store: OwnStore, _ typed: String, in datastore: String = "City") -> Driver {
+  private func driver(_ store: EngineStore, _ typed: String, in datastore: String = "City") -> Driver {
     let driver = Driver(store, start: .init(datastore: datastore))
     driver.press("^p")
     driver.type(typed)

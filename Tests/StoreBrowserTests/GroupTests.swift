@@ -16,7 +16,7 @@ struct GroupTests {
   }
 
   /// What a loop over the records finds.
-  private func groups(_ store: OwnStore, where isKept: (Int) -> Bool = { _ in true }) throws -> [Expected] {
+  private func groups(_ store: EngineStore, where isKept: (Int) -> Bool = { _ in true }) throws -> [Expected] {
     var found: [String: [Int]] = [:]
     let datastore = try #require(try store.head.datastore("Item"))
     for rank in 0..<(try datastore.count) {
@@ -46,7 +46,7 @@ struct GroupTests {
     }
   }
 
-  private func driver(_ store: OwnStore, _ keys: String) throws -> Driver {
+  private func driver(_ store: EngineStore, _ keys: String) throws -> Driver {
     let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
     try driver.play(keys)
     return driver

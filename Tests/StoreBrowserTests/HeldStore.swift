@@ -5,12 +5,12 @@ import StrataLocks
 
 /// A store whose writer's lock another process seems to hold, until it lets go; or one whose server is away.
 final class HeldStore: EditableStore {
-  private let store: OwnStore
+  private let store: EngineStore
   private let hold: Mutex<WriterHold?>
   private let silence = Mutex<DispatchSemaphore?>(nil)
   private let absence = Mutex<ModelError?>(nil)
 
-  init(_ store: OwnStore, by hold: WriterHold? = nil) {
+  init(_ store: EngineStore, by hold: WriterHold? = nil) {
     self.store = store
     self.hold = Mutex(hold)
   }
@@ -46,13 +46,13 @@ final class HeldStore: EditableStore {
     return try store.commit(changes, named: action, options: options)
   }
 
-  func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+  func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
     if let writer { throw .locked(writer) }
     return try store.compact(retention, progress: progress)
   }
 
   // Everything else is the store's.
-  func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport {
+  func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
     try store.compactionEstimate(retention)
   }
   var path: String { store.path }
@@ -80,8 +80,8 @@ final class HeldStore: EditableStore {
     try ask()
     return try store.view(at: commit)
   }
-  func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try store.commit(number) }
-  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
+  func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails { try store.commit(number) }
+  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
     try store.commits(from: newest, limit: limit, folded: folded)
   }
   func resolve(_ name: String) throws(ModelError) -> CommitNumber { try store.resolve(name) }

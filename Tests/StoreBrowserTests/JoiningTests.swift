@@ -11,7 +11,7 @@ struct JoiningTests {
   private static let names = ["CH": "Switzerland", "GE": "Georgia", "JP": "Japan"]
   private static let people = ["CH": 8_516_543, "GE": 3_731_000, "JP": 126_529_100]
 
-  private func driver(_ store: OwnStore, _ steps: String...) throws -> Driver {
+  private func driver(_ store: EngineStore, _ steps: String...) throws -> Driver {
     let driver = Driver(store, size: Size(columns: 160, rows: 30), start: .init(datastore: "City"))
     for step in [": reference countrycode Country"] + steps { try driver.play(step) }
     return driver
@@ -244,7 +244,7 @@ struct JoiningTests {
     let store = try Sample.store()
     var plan = try Sample.cityPlan()
     plan.indexes.append(ImportPlan.Index(name: "zone", path: try DocumentPath(parsing: "timezone"), kind: .oneToMany))
-    let other = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Zone.strata", program: "tests")
+    let other = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Zone.strata", program: "tests")
     try Sample.add(Sample.cities.flatMap { $0 }, to: other, plan, "cities")
     let driver = Driver(other, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
     let zones = Dictionary(grouping: try Sample.cityList(of: store)) { $0.1[member: "timezone"]?.searchText ?? "" }

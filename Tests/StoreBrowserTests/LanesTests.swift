@@ -12,7 +12,7 @@ struct LanesTests {
     return commits.map { text in
       let parts = text.split(separator: ":", omittingEmptySubsequences: false)
       let parents = parts[1].split(separator: ",").compactMap { UInt64($0) }.map { CommitNumber($0) }
-      let commit = Commit(number: CommitNumber(UInt64(parts[0]) ?? 0), parents: parents, date: 0, action: "")
+      let commit = CommitDetails(number: CommitNumber(UInt64(parts[0]) ?? 0), parents: parents, date: 0, action: "")
       let row = lanes.row(of: commit, passing: passed)
       return row.text(node: isASCII ? "o" : "○", isASCII: isASCII).trimmingTrailing
     }
@@ -83,7 +83,7 @@ struct LanesTests {
       for number in history.sorted(by: >) {
         let made = (parents[number] ?? []).map { CommitNumber(UInt64($0)) }
         let row = lanes.row(
-          of: Commit(number: CommitNumber(UInt64(number)), parents: made, date: 0, action: ""), passing: [:])
+          of: CommitDetails(number: CommitNumber(UInt64(number)), parents: made, date: 0, action: ""), passing: [:])
         if number != count { #expect(waiting[row.own] == number, "seed \(seed)") }
         #expect(row.joining.allSatisfy { waiting[$0] == number }, "seed \(seed)")
         #expect(!waiting.contains { $0.value == number && $0.key != row.own && !row.joining.contains($0.key) })

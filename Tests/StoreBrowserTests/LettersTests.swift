@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Letters in the stores pane")
 struct LettersTests {
-  private static func send(_ action: String, _ city: Int64, _ members: String, to store: OwnStore) throws {
+  private static func send(_ action: String, _ city: Int64, _ members: String, to store: EngineStore) throws {
     let change = Letter.Change(
       datastore: "City", identifier: .number(NumberText(city)), kind: .patch(Array(members.utf8)))
     let letter = Letter(date: LocalTime.now, program: "Share", author: "eve", action: action, changes: [change])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The keys of all lists, and the tour")
 struct ListKeyTests {
-  private func driver(_ steps: String..., store: OwnStore? = nil) throws -> Driver {
+  private func driver(_ steps: String..., store: EngineStore? = nil) throws -> Driver {
     let driver = Driver(
       try store ?? Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
     for step in steps { try driver.play(step) }
@@ -15,7 +15,8 @@ struct ListKeyTests {
   }
 
   /// The selected line of a pane, and its lines.
-  private func lines<P: ListPane & KeptPane>(_ type: P.Type, _ driver: Driver) -> (selected: Int, texts: [String]) {
+  private func lines<P: ListPane & PermanentPane>(_ type: P.Type, _ driver: Driver) -> (selected: Int, texts: [String])
+  {
     let pane = driver.browser.panes[type]
     let rows = (0..<pane.lineCount(driver.browser.session)).map {
       pane.row($0).map(\.searchText).joined(separator: "|")
@@ -23,7 +24,7 @@ struct ListKeyTests {
     return (pane.list.selection, rows)
   }
 
-  private func checkFinding<P: ListPane & KeptPane>(_ type: P.Type, _ text: String, _ driver: Driver) {
+  private func checkFinding<P: ListPane & PermanentPane>(_ type: P.Type, _ text: String, _ driver: Driver) {
     driver.press("/ ^u")
     driver.type(text)
     driver.press("Enter")

@@ -108,7 +108,7 @@ struct LookingTests {
 
   @Test("a store in which nothing was ever committed says so in every pane")
   func nothingCommitted() throws {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/New.strata", program: "tests")
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/New.strata", program: "tests")
     let driver = Driver(store, size: Size(columns: 160, rows: 48))
     #expect(driver.title.contains("nothing is committed yet"))
     #expect(!driver.shows("reading…") && !driver.shows("✗"))

@@ -172,9 +172,9 @@ struct MigrationTests {
   @Test("rates are measured; a course of any length has at most 120 parts")
   func rates() {
     var meter = RateMeter()
-    for tick in 1...6 { meter.note(done: tick * 100, seconds: Double(tick) / 10) }
+    for tick in 1...6 { meter.add(done: tick * 100, seconds: Double(tick) / 10) }
     #expect(meter.rate == 1_000 && meter.course == Array(repeating: 1_000, count: 6))
-    for tick in 7...5_000 { meter.note(done: tick * 100, seconds: Double(tick) / 10) }
+    for tick in 7...5_000 { meter.add(done: tick * 100, seconds: Double(tick) / 10) }
     #expect(meter.course.count <= 120 && meter.course.allSatisfy { (999...1_001).contains($0) })
   }
 
@@ -183,14 +183,14 @@ struct MigrationTests {
   func estimate() throws {
     var estimate = WorkEstimate()
     func note(_ shares: StrideThrough<Double>, from second: Int) {
-      for (tick, share) in shares.enumerated() { estimate.note(share, at: Int64(second + tick) * 1_000_000_000) }
+      for (tick, share) in shares.enumerated() { estimate.add(share, at: Int64(second + tick) * 1_000_000_000) }
     }
     note(stride(from: 0, through: 0.01, by: 0.005), from: 0)
     #expect(estimate.secondsLeft == nil, "one percent says nothing")
     note(stride(from: 0.02, through: 0.5, by: 0.01), from: 3)
     let left = try #require(estimate.secondsLeft)
     #expect(left.contains(50) && left.upperBound < 60, "\(left)")
-    estimate.note(0.3, at: 60_000_000_000)
+    estimate.add(0.3, at: 60_000_000_000)
     #expect(estimate.share == 0.5, "it never goes back")
   }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite("References and labels in the browser")
 struct NamingTests {
   /// The sample, whose cities say that their country code leads to a country.
-  static func declared() throws -> OwnStore {
+  static func declared() throws -> EngineStore {
     let store = try Sample.store()
     try redescribe(store, "City") { descriptor in
       var index = try #require(descriptor.index("countrycode"))
@@ -22,7 +22,7 @@ struct NamingTests {
   }
 
   static func redescribe(
-    _ store: OwnStore, _ datastore: String, _ change: (inout DatastoreDescriptor) throws -> Void
+    _ store: EngineStore, _ datastore: String, _ change: (inout DatastoreDescriptor) throws -> Void
   ) throws {
     var descriptor = try #require(try store.refresh().datastore(datastore)).descriptor
     try change(&descriptor)
@@ -33,7 +33,7 @@ struct NamingTests {
     _ = try store.refresh()
   }
 
-  static func driver(_ store: OwnStore, _ datastore: String = "City", files: BrowserFiles = .none) -> Driver {
+  static func driver(_ store: EngineStore, _ datastore: String = "City", files: BrowserFiles = .none) -> Driver {
     Driver(store, size: Size(columns: 80, rows: 50), start: .init(datastore: datastore), files: files)
   }
 
@@ -270,8 +270,8 @@ struct NamingTests {
     ])
   }
 
-  static func entities() throws -> OwnStore {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Entities.strata", program: "tests")
+  static func entities() throws -> EngineStore {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Entities.strata", program: "tests")
     try Sample.add(
       [
         entity(
@@ -310,8 +310,8 @@ struct NamingTests {
   static let days: [(day: Int64, value: Int)] = [(0, 100), (10, 300), (20, 250), (60, 900), (100, 0)]
 
   /// A record whose number was another one on some days.
-  static func gauge() throws -> OwnStore {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Gauge.strata", program: "tests")
+  static func gauge() throws -> EngineStore {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Gauge.strata", program: "tests")
     let descriptor = DatastoreDescriptor(
       key: "Gauge", identifierType: "String", identifierEncoding: .string, coding: .json, identifierPath: ".id")
     let key = try descriptor.identifierEncoding.encode(.string("Aare"))

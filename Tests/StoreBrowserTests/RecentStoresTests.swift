@@ -11,8 +11,8 @@ struct RecentStoresTests {
     defer { TestFile.remove(folder) }
     let recent = try #require(RecentStores(environment: ["XDG_STATE_HOME": folder]))
     #expect(recent.paths == [])
-    for number in 0..<30 { recent.note("/nowhere/\(number).strata") }
-    recent.note("/nowhere/25.strata")
+    for number in 0..<30 { recent.add("/nowhere/\(number).strata") }
+    recent.add("/nowhere/25.strata")
     #expect(recent.paths.count == RecentStores.limit)
     #expect(recent.paths.prefix(3) == ["/nowhere/25.strata", "/nowhere/29.strata", "/nowhere/28.strata"])
     #expect(RecentStores(environment: [:]) == nil)

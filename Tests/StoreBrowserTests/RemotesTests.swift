@@ -33,7 +33,7 @@ struct RemotesTests {
     #expect(driver.shows("laptop") && driver.shows("never"))
     driver.press("g f")
     let row = try #require(try Self.pane(driver).selected)
-    #expect(row.standing?.ahead == 2 && row.standing?.behind == 4)
+    #expect(row.firstHeadBehind?.ahead == 2 && row.firstHeadBehind?.behind == 4)
     #expect(driver.shows("both went on: 2 commits here, 4 there"))
     #expect(row.exchangedAt != nil && !driver.shows("never"))
     // Nothing was merged: the records are as they were.
@@ -123,7 +123,7 @@ struct RemotesTests {
     // Edited last on the laptop.
     #expect(field.later == .theirs)
     let zone = try #require(city.fields.first { $0.path.description == ".timezone" })
-    #expect(zone.standing == .merges("Asia/Yerevan") && zone.ours == zone.base)
+    #expect(zone.status == .merges("Asia/Yerevan") && zone.ours == zone.base)
     #expect(reply.clean.map(\.place.identifier.description) == ["615532"])
     let line = try #require(
       driver.lines.first { $0.contains(".population") || $0.contains("population") && $0.contains("1049498") })

@@ -9,7 +9,7 @@ import Testing
 @Suite("Compacting and copying from the browser")
 struct RewritingTests {
   /// A store with 24 commits of one field after its first four.
-  private func busyStore() throws -> OwnStore {
+  private func busyStore() throws -> EngineStore {
     let store = try Sample.store()
     for value in 1...24 { try Sample.change(store, "City", "2661552", ".population", to: .number(NumberText(value))) }
     return store

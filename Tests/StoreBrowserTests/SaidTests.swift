@@ -50,7 +50,7 @@ struct SaidTests {
 
   @Test("whole numbers of any size are summed by their digits in the frequencies too")
   func frequencySum() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let numbers = ["9007199254740993", "9007199254740993", "9223372036854775807"]
     let documents: [Document] = numbers.enumerated().map { place, number in
       ["id": .number(NumberText(place)), "n": .number(NumberText(unchecked: number))]
@@ -123,7 +123,7 @@ struct SaidTests {
 
   @Test("Enter on a plain value shows it whole, folded at the width of the window")
   func wholeValue() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let text = (0..<60).map { "word\($0)" }.joined(separator: " ")
     let documents: [Document] = [["id": 1, "note": .string(text), "n": 5]]
     try Sample.add(documents, to: store, Sample.plan("Item", "id", []), "note")

@@ -59,8 +59,8 @@ enum Sample {
   }
 
   /// Countries in one commit, then the cities of each country.
-  static func store() throws -> OwnStore {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Atlas.strata", program: "tests")
+  static func store() throws -> EngineStore {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Atlas.strata", program: "tests")
     try add(countries, to: store, plan("Country", "iso", [index("name"), index("continent")]), "import countries")
     for (documents, country) in zip(cities, ["CH", "GE", "JP"]) {
       try add(documents, to: store, cityPlan(), "import \(country): \(documents.count) cities")
@@ -74,14 +74,14 @@ enum Sample {
       [index("name"), index("countrycode"), index("population"), index("alternatenames", .manyToMany)])
   }
 
-  static func add(_ documents: [Document], to store: OwnStore, _ plan: ImportPlan, _ name: String) throws {
+  static func add(_ documents: [Document], to store: EngineStore, _ plan: ImportPlan, _ name: String) throws {
     var source = DocumentList(documents)
     _ = try Importer(store, plan).run(&source, named: name)
   }
 
   /// A datastore of numbered records, for size.
-  static func large(_ count: Int) throws -> OwnStore {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Large.strata", program: "tests")
+  static func large(_ count: Int) throws -> EngineStore {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Large.strata", program: "tests")
     let documents = (0..<count).map { number -> Document in
       .object([
         .init("id", .number(NumberText(number))), .init("name", .string("Record \(number)")),
@@ -94,7 +94,9 @@ enum Sample {
 
   /// Changes one field from outside of the browser, as another program does.
   @discardableResult
-  static func change(_ store: OwnStore, _ datastore: String, _ identifier: String, _ path: String, to value: Document)
+  static func change(
+    _ store: EngineStore, _ datastore: String, _ identifier: String, _ path: String, to value: Document
+  )
     throws -> CommitNumber
   {
     guard let target = try store.refresh().datastore(datastore),
@@ -108,7 +110,7 @@ enum Sample {
       ChangeSet(base: store.head.commit, changes: [edit]), named: "from outside", options: EditOptions())
   }
 
-  static func delete(_ store: OwnStore, _ datastore: String, _ identifier: String) throws {
+  static func delete(_ store: EngineStore, _ datastore: String, _ identifier: String) throws {
     guard let target = try store.refresh().datastore(datastore),
       let record = try target.record(target.identifier(parsing: identifier))
     else { throw ModelError.noSuchRecord(identifier, datastore: datastore) }

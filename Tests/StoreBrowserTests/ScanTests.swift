@@ -125,7 +125,7 @@ struct ScanTests {
     "a condition by an index's name keeps the rows of a loop, where the index answers it and where all are looked through"
   )
   func filterByIndexName() throws {
-    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Sizes.strata", program: "tests")
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Sizes.strata", program: "tests")
     let documents = (0..<700).map { number -> Document in
       .object([
         .init("id", .number(NumberText(number))), .init("population", .number(NumberText(number * 31 % 700))),

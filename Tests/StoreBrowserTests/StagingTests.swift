@@ -11,7 +11,7 @@ import Testing
 struct StagingTests {
   private func newFolder() -> String { "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))" }
 
-  private func city(_ store: OwnStore, _ identifier: String) throws -> Document? {
+  private func city(_ store: EngineStore, _ identifier: String) throws -> Document? {
     guard let datastore = try store.refresh().datastore("City") else { return nil }
     return try datastore.record(datastore.identifier(parsing: identifier))?.document()
   }
@@ -33,7 +33,7 @@ struct StagingTests {
   }
 
   /// Leaves one staged population in a folder, and has the browser gone.
-  private func leaveStaged(_ value: String, of identifier: String, in folder: String, _ store: OwnStore) {
+  private func leaveStaged(_ value: String, of identifier: String, in folder: String, _ store: EngineStore) {
     let driver = driver(store, on: identifier, files: BrowserFiles(folder: folder))
     stage(value, in: driver)
     driver.press("Q")

@@ -7,17 +7,17 @@ import Testing
 
 @Suite("Changing a store")
 struct WritingTests {
-  private func city(_ store: OwnStore, _ identifier: String) throws -> Document? {
+  private func city(_ store: EngineStore, _ identifier: String) throws -> Document? {
     guard let datastore = try store.refresh().datastore("City") else { return nil }
     return try datastore.record(datastore.identifier(parsing: identifier))?.document()
   }
 
-  private func population(_ store: OwnStore, _ identifier: String) throws -> Document? {
+  private func population(_ store: EngineStore, _ identifier: String) throws -> Document? {
     try city(store, identifier)?[DocumentPath(parsing: ".population")]
   }
 
   /// A browser with the selection on a city's population.
-  private func onPopulation(_ store: OwnStore, _ identifier: String, files: BrowserFiles = .none) -> Driver {
+  private func onPopulation(_ store: EngineStore, _ identifier: String, files: BrowserFiles = .none) -> Driver {
     let driver = Driver(store, start: .init(datastore: "City", identifier: identifier), files: files)
     while driver.browser.table.selectedPath(driver.browser.session) != ".population" { driver.press("l") }
     return driver

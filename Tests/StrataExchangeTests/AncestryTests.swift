@@ -21,7 +21,7 @@ struct AncestryTests {
   }
 
   private func open(_ path: String, creates: Bool = false) throws -> ExchangedStore {
-    let own = try OwnStore.open(path: path, program: "test", author: "ada", creates: creates)
+    let own = try EngineStore.open(path: path, program: "test", author: "ada", creates: creates)
     if creates { try own.engine.change { try DatastoreWriter.create(ExchangedStore.descriptor, in: $0) } }
     return ExchangedStore(own)
   }
@@ -46,7 +46,7 @@ struct AncestryTests {
       let first = try open(here, creates: true)
       try edit(first, 900)
       try first.own.engine.close()
-      let own = try OwnStore.open(path: there, program: "test", author: "bob", creates: true)
+      let own = try EngineStore.open(path: there, program: "test", author: "bob", creates: true)
       let cloned = ExchangedStore(own)
       let source = try open(here)
       try cloned.fetchAndMerge(source)

@@ -45,7 +45,7 @@ struct CityApp: CompiledFormat {
 @Suite("Two versions of an app merge")
 struct AppVersionTests {
   private func store(_ name: String, _ version: String) -> ExchangedStore {
-    ExchangedStore(OwnStore.memory(path: name, program: "test", author: name, formats: [CityApp(version: version)]))
+    ExchangedStore(EngineStore.memory(path: name, program: "test", author: name, formats: [CityApp(version: version)]))
   }
 
   /// Base of version 1, both sides edited by version 2; then one of them is at `left`, the other at `right`.

@@ -15,7 +15,7 @@ import Testing
 /// A store in a file with cities, served to a browser over two pipes of this process.
 final class BrowsedStore: Sendable {
   let folder = "/tmp/strata-browsed-\(UInt64.random(in: 0 ... .max))"
-  let own: OwnStore
+  let own: EngineStore
   let isReadOnly: Bool
   /// After how many pages the server forgets what it has sent.
   let mostPages: Int
@@ -26,7 +26,7 @@ final class BrowsedStore: Sendable {
   init(_ count: Int, isReadOnly: Bool = false, isUnproven: Bool = false, mostPages: Int = 4_096) throws {
     self.mostPages = mostPages
     self.isReadOnly = isReadOnly
-    own = try OwnStore.open(path: folder, program: "test", author: "ada", creates: true)
+    own = try EngineStore.open(path: folder, program: "test", author: "ada", creates: true)
     try own.engine.change { try DatastoreWriter.create(ExchangedStore.descriptor, in: $0) }
     guard count > 0 else { return }
     let documents = try (1...count).map { try JSONParser.parse(Self.city($0)) }
@@ -96,7 +96,8 @@ final class Wire: LineEnds {
     let (folder, isReadOnly, mostPages) = (browsed.folder, browsed.isReadOnly, browsed.mostPages)
     try startThread {
       defer { close(third.writeEnd) }
-      guard let store = try? OwnStore.open(path: folder, readOnly: isReadOnly, program: "serve", author: "there") else {
+      guard let store = try? EngineStore.open(path: folder, readOnly: isReadOnly, program: "serve", author: "there")
+      else {
         close(second.readEnd)
         return
       }

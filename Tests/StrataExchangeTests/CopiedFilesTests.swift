@@ -15,7 +15,7 @@ struct CopiedFilesTests {
     defer { try? FileManager.default.removeItem(at: place) }
     let (path, copyPath) = (place.appending(path: "One.strata").path, place.appending(path: "Two.strata").path)
     func open(_ path: String, creates: Bool = false) throws -> ExchangedStore {
-      ExchangedStore(try OwnStore.open(path: path, program: "test", author: "ada", creates: creates))
+      ExchangedStore(try EngineStore.open(path: path, program: "test", author: "ada", creates: creates))
     }
     let first = try open(path, creates: true)
     try first.own.engine.change { try DatastoreWriter.create(ExchangedStore.descriptor, in: $0) }

@@ -8,7 +8,7 @@ import Testing
 
 /// A store in memory with cities, as the tests of exchange use it.
 struct ExchangedStore {
-  let own: OwnStore
+  let own: EngineStore
   static let descriptor = DatastoreDescriptor(
     key: "City", identifierType: "Int", identifierEncoding: .integer, coding: .json, identifierPath: ".id",
     indexes: [
@@ -18,11 +18,11 @@ struct ExchangedStore {
         rule: ".population"),
     ])
 
-  init(_ own: OwnStore) { self.own = own }
+  init(_ own: EngineStore) { self.own = own }
 
   /// `isEmpty`: without the datastore.
   init(_ name: String, isEmpty: Bool = false) throws {
-    own = OwnStore.memory(path: name, program: "test", author: name)
+    own = EngineStore.memory(path: name, program: "test", author: name)
     guard !isEmpty else { return }
     try own.engine.change { try DatastoreWriter.create(Self.descriptor, in: $0) }
   }
@@ -93,7 +93,7 @@ struct ExchangedStore {
   @discardableResult
   func receive(_ lines: [[UInt8]]) throws -> [UInt64] {
     let receiver = try CommitReceiver(own, graph, now: LocalTime.now)
-    for line in lines { try receiver.take(line) }
+    for line in lines { try receiver.receive(line) }
     try receiver.finish()
     return receiver.received
   }

@@ -21,7 +21,7 @@ struct PrunedStoreTests {
   }
 
   private func create(_ path: String) throws -> ExchangedStore {
-    ExchangedStore(try OwnStore.open(path: path, program: "test", author: path, creates: true))
+    ExchangedStore(try EngineStore.open(path: path, program: "test", author: path, creates: true))
   }
 
   private func expectClean(_ store: ExchangedStore, _ comment: String) throws {
@@ -32,11 +32,11 @@ struct PrunedStoreTests {
     }
     let found = try problems(store.own.path)
     #expect(found.isEmpty, "\(comment): \(found.prefix(3))")
-    let opened = ExchangedStore(try OwnStore.open(path: store.own.path, program: "test", author: ""))
+    let opened = ExchangedStore(try EngineStore.open(path: store.own.path, program: "test", author: ""))
     try opened.expectSound()
     let saved = "\(store.own.path).\(UInt64.random(in: 0 ... .max))"
     _ = try FileStore.salvage(from: store.own.path, to: saved, options: StoreOptions(), disk: SystemDisk())
-    let again = ExchangedStore(try OwnStore.open(path: saved, program: "test", author: ""))
+    let again = ExchangedStore(try EngineStore.open(path: saved, program: "test", author: ""))
     #expect(try again.contents() == opened.contents(), "\(comment), salvaged")
     try again.own.engine.close()
     let left = try problems(saved)
@@ -78,10 +78,10 @@ struct PrunedStoreTests {
         try clone.fetchAndMerge(source)
         #expect(try clone.contents() == ours.contents())
         try expectClean(clone, "clone \(generation)")
-        source = ExchangedStore(try OwnStore.open(path: clone.own.path, program: "test", author: ""))
+        source = ExchangedStore(try EngineStore.open(path: clone.own.path, program: "test", author: ""))
         _ = try source.own.engine.compact(.last(kept)) { _ in true }
         try expectClean(source, "compacted clone \(generation)")
-        source = ExchangedStore(try OwnStore.open(path: clone.own.path, program: "test", author: ""))
+        source = ExchangedStore(try EngineStore.open(path: clone.own.path, program: "test", author: ""))
       }
     }
   }
@@ -107,13 +107,13 @@ struct PrunedStoreTests {
       }
       let merge = try engine.beginBlocking()
       let theirs = try engine.view(at: tips[1])
-      for name in names { #expect(try merge.adopt([1], in: name, from: theirs, probe: nil)) }
-      #expect(try merge.adopt([9], in: names[0], from: theirs, probe: nil))
+      for name in names { #expect(try merge.copyRecord([1], in: name, from: theirs, probe: nil)) }
+      #expect(try merge.copyRecord([9], in: names[0], from: theirs, probe: nil))
       try merge.commit(CommitInfo(parents: tips))?.wait()
       try engine.change { _ = try $0.put([1], Array("later".utf8), in: names[0]) }
       try engine.change { _ = try $0.delete([9], in: names[0]) }
       try expectClean(store, "merged")
-      let again = ExchangedStore(try OwnStore.open(path: store.own.path, program: "test", author: ""))
+      let again = ExchangedStore(try EngineStore.open(path: store.own.path, program: "test", author: ""))
       _ = try again.own.engine.compact(.last(2)) { _ in true }
       try expectClean(again, "compacted")
     }

@@ -118,10 +118,10 @@ struct RandomWalkTests {
     private func store(_ name: String, version: String) throws -> ExchangedStore {
       let formats = version == "1" ? [] : [CityApp(version: version, indexes: Self.descriptor.indexes)]
       guard way == .pipe else {
-        return ExchangedStore(OwnStore.memory(path: name, program: "test", author: name, formats: formats))
+        return ExchangedStore(EngineStore.memory(path: name, program: "test", author: name, formats: formats))
       }
       return ExchangedStore(
-        try OwnStore.open(
+        try EngineStore.open(
           path: "\(folder)/\(name)", program: "test", author: name, creates: true, patience: 20, formats: formats))
     }
 

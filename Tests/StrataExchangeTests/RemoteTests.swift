@@ -70,7 +70,7 @@ struct RemoteTests {
   func states() throws {
     let folder = "/tmp/strata-remotes-\(UInt64.random(in: 0 ... .max))"
     defer { try? removeFolder(folder) }
-    let own = try OwnStore.open(path: folder, program: "test", author: "ada", creates: true)
+    let own = try EngineStore.open(path: folder, program: "test", author: "ada", creates: true)
     let ours = ExchangedStore(own)
     try own.engine.change { try DatastoreWriter.create(ExchangedStore.descriptor, in: $0) }
     let theirs = try ExchangedStore("bob", isEmpty: true)
@@ -188,7 +188,7 @@ struct RemoteTests {
     func receive(_ limit: Int) throws -> Int {
       let target = try ExchangedStore("bob", isEmpty: true)
       let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now, mostUnannounced: limit)
-      for line in lines { try receiver.take(line) }
+      for line in lines { try receiver.receive(line) }
       try receiver.finish()
       return receiver.received.count
     }
@@ -261,7 +261,7 @@ struct RemoteTests {
     let target = try ExchangedStore("bob", isEmpty: true)
     let limit = 17 << 20
     let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now, mostOfCommit: limit)
-    for line in lines { try receiver.take(line) }
+    for line in lines { try receiver.receive(line) }
     let before = target.own.engine.fileBytes
     var taken = 0
     func flood(_ line: (Int) -> String) -> String {
@@ -269,7 +269,7 @@ struct RemoteTests {
         for number in 1... {
           let bytes = Array(line(number).utf8)
           taken += bytes.count
-          try receiver.take(bytes)
+          try receiver.receive(bytes)
         }
         return "nothing"
       } catch { return "\(error)" }
@@ -296,7 +296,7 @@ struct RemoteTests {
     lines.removeLast(lines.count - 1 - (try #require(lines.lastIndex { $0.text.hasPrefix(#"{"put""#) })))
     let target = try ExchangedStore("bob", isEmpty: true)
     let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now)
-    for line in lines { try receiver.take(line) }
+    for line in lines { try receiver.receive(line) }
     #expect(throws: ExchangeError.self) { try receiver.finish() }
     target.own.engine.releaseLock()
     try target.own.engine.change(CommitInfo(flags: .bookkeeping, movesHead: false)) { _ in }
@@ -322,16 +322,16 @@ struct RemoteTests {
     func refusal(_ last: [String]) throws -> String {
       let target = try ExchangedStore("bob", isEmpty: true)
       let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now)
-      for line in lines { try receiver.take(line) }
+      for line in lines { try receiver.receive(line) }
       let commit = try #require(
         StreamLine(lines[lines.lastIndex { $0.text.hasPrefix(#"{"commit""#) } ?? 0])?.text("commit"))
       var check = lines.drop { !$0.text.contains(commit) }.reduce(UInt32(0)) { crc32c($0, $1 + [10]) }
       check = last.reduce(check) { crc32c($0, Array($1.utf8) + [10]) }
       let changes = lines.drop { !$0.text.contains(commit) }.count - 1 + last.count
       do {
-        for line in last { try receiver.take(Array(line.utf8)) }
+        for line in last { try receiver.receive(Array(line.utf8)) }
         let end = #"{"end":"\#(commit)","changes":\#(changes),"check":"\#(Hexadecimal.text(of: UInt64(check)))"}"#
-        try receiver.take(Array(end.utf8))
+        try receiver.receive(Array(end.utf8))
         return "nothing"
       } catch { return "\(error)" }
     }

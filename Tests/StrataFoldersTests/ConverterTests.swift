@@ -11,7 +11,7 @@ struct ConverterTests {
   /// A folder converted, both open.
   private struct Converted {
     let folder: FolderStore
-    let store: OwnStore
+    let store: EngineStore
     let report: ConversionReport
     private let directory: TemporaryDirectory
 
@@ -21,7 +21,7 @@ struct ConverterTests {
       let converter = try FolderConverter(from: path, to: target, keepsHistory: keepsHistory)
       report = try converter.run()
       folder = try FolderStore(at: path)
-      store = try OwnStore.open(path: target)
+      store = try EngineStore.open(path: target)
     }
   }
 

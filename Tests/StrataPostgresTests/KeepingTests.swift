@@ -17,8 +17,8 @@ struct KeepingTests {
   func leases() throws {
     let store = try filled()
     let other = try ServerStore.open(store.url, options: ServerOptions(program: "other"))
-    let lease = try #require(try store.take("warm-up City"))
-    #expect(try other.take("warm-up City") == nil)
+    let lease = try #require(try store.acquireLease("warm-up City"))
+    #expect(try other.acquireLease("warm-up City") == nil)
     try lease.tell(Array("7 of 9".utf8), isDueNow: true)
     let holder = try #require(try other.leases().first)
     #expect(holder.program == "tests" && holder.progress == Array("7 of 9".utf8))
@@ -34,7 +34,7 @@ struct KeepingTests {
     var taken: Lease?
     for _ in 0..<20 where taken == nil {
       server.psql("update \(store.url.schema).lease set heartbeat = heartbeat - interval '11 seconds'")
-      taken = try other.take("warm-up City")
+      taken = try other.acquireLease("warm-up City")
     }
     #expect(taken != nil)
     let error = #expect(throws: StorageError.self) { try late.commit() }

@@ -210,7 +210,7 @@ struct TreeTests {
       try transaction.set([1], [1], in: Self.records)
     }
     func seen() throws -> (attributes: [UInt8]?, entry: Bool) {
-      let view = try store.refresh(foreseeing: .keys([ForeseenKey(tree: Self.records, key: [1])]))
+      let view = try store.refresh(prefetching: .keys([PrefetchKey(tree: Self.records, key: [1])]))
       let tree = try view.tree(Self.records)
       return (tree?.attributes.array, try tree?.find([[1]])[0] != nil)
     }

@@ -108,7 +108,7 @@ struct ExchangeRefusalTests {
     try run("fetch", second)
     for (path, verb) in [(second, "merge"), (first, "exchange")] {
       let before = try heads()
-      let writing = try OwnStore.open(path: path, program: "the app", author: "ada")
+      let writing = try EngineStore.open(path: path, program: "the app", author: "ada")
       let transaction = try writing.engine.beginBlocking()
       let refused = try run(verb, second, status: 4)
       #expect(refused.complaint.contains("the app"), "\(refused.complaint)")

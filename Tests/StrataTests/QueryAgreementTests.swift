@@ -276,7 +276,7 @@ struct QueryAgreementTests {
       }
       states.append((try #require(await persistence.head).id, all.values.sorted { $0.id < $1.id }))
     }
-    let store = try OwnStore.open(path: path, readOnly: true)
+    let store = try EngineStore.open(path: path, readOnly: true)
     for round in 0..<24 {
       let (commit, shops) = states[round % 2 == 0 ? states.count - 1 : round % states.count]
       let condition = Self.condition(depth: 4, using: &random)

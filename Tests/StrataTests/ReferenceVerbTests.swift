@@ -169,7 +169,7 @@ struct EntityVerbTests {
   func locked() throws {
     let (folder, path) = try store()
     let before = try ProgramRun(["export", path, "Notes", "--entities"]).output
-    let writing = try OwnStore.open(path: path, program: "the app", author: "ada")
+    let writing = try EngineStore.open(path: path, program: "the app", author: "ada")
     let transaction = try writing.engine.beginBlocking()
     let more = try folder.file("more.json", #"{"entities":[{"type":"person","identifier":"person-9","name":"Eve"}]}"#)
     let refused = try ProgramRun(["import", path, "Notes", more, "--entities"])

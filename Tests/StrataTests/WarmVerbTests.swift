@@ -14,7 +14,7 @@ import Testing
       "import", path, "City", file, "--id", "id", "--index", "name=name", "--index", "size=population",
     ])
     #expect(run.status == 0, "\(run.complaint)")
-    let store = try OwnStore.open(path: path)
+    let store = try EngineStore.open(path: path)
     _ = try store.transact(CommitInfo(action: "mark stale")) { transaction throws(ModelError) in
       var descriptor = try store.baseView(of: transaction).requiredDatastore("City").descriptor
       for position in descriptor.indexes.indices where descriptor.indexes[position].name == "size" {

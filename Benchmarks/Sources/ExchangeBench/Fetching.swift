@@ -40,7 +40,7 @@ struct Fetching {
     try store.engine.close()
     try place.strata("clone", place.path("theirs.strata"), place.path("ours.strata")).run()
     for (name, numbers) in [("theirs", 0..<10), ("ours", 500..<510)] {
-      let store = try OwnStore.open(path: place.path(name + ".strata"), program: "bench", author: name)
+      let store = try EngineStore.open(path: place.path(name + ".strata"), program: "bench", author: name)
       try Stores.putEach(commits..<(commits + 10), of: numbers, in: store)
       try store.engine.close()
     }
@@ -72,7 +72,7 @@ struct Fetching {
   private func roundTrips() throws -> Figure {
     try place.copy("ours.strata", "fetched.strata")
     try place.copy("mine.git", "fetched.git")
-    let store = try OwnStore.open(path: place.path("fetched.strata"), program: "bench", author: "bench")
+    let store = try EngineStore.open(path: place.path("fetched.strata"), program: "bench", author: "bench")
     let peer = try PipePeer([place.program, "serve", place.path("theirs.strata")], name: "theirs")
     let fetched = try StoreExchange(store, now: LocalTime.now).fetch(peer, as: "theirs")
     guard fetched.received >= 10 else { throw BenchError(description: "\(fetched.received) commits came") }

@@ -44,7 +44,7 @@ struct Merging {
     try place.copy("mine.strata", "merged.strata")
     try place.settle()
     let took = try place.strata("merge", place.path("merged.strata"), "theirs").seconds()
-    let store = try OwnStore.open(path: place.path("merged.strata"), program: "bench", author: "bench")
+    let store = try EngineStore.open(path: place.path("merged.strata"), program: "bench", author: "bench")
     defer { try? store.engine.close() }
     let head = try store.engine.commit(store.engine.head.commit.number)
     let changes = try head.parents.map { try count(of: store.changes(from: CommitNumber($0), to: store.head.commit)) }
@@ -88,9 +88,9 @@ struct Merging {
     let store = try Stores.make(at: place.path("theirs-merge.strata"), records: records)
     try store.engine.close()
     try place.strata("clone", place.path("theirs-merge.strata"), place.path("mine.strata")).run()
-    let theirs = try OwnStore.open(path: place.path("theirs-merge.strata"), program: "bench", author: "theirs")
+    let theirs = try EngineStore.open(path: place.path("theirs-merge.strata"), program: "bench", author: "theirs")
     try Stores.put(Self.theirs, edit: 3, field: 1, in: theirs)
-    let ours = try OwnStore.open(path: place.path("mine.strata"), program: "bench", author: "ours")
+    let ours = try EngineStore.open(path: place.path("mine.strata"), program: "bench", author: "ours")
     try Stores.put(Self.mine, edit: 5, field: 0, in: ours)
     let exchange = StoreExchange(ours, now: LocalTime.now)
     _ = try exchange.fetch(StorePeer(theirs, name: "theirs", now: LocalTime.now), as: "theirs")
@@ -132,7 +132,7 @@ struct MergingInLarge {
     for start in stride(from: 0, to: 1_000_000, by: 100_000) {
       try Stores.put(Array(start..<(start + 100_000)), edit: 0, field: 0, in: ours)
     }
-    let theirs = try OwnStore.open(
+    let theirs = try EngineStore.open(
       path: place.path("large-theirs.strata"), program: "bench", author: "t", creates: true)
     let (there, here) = (StoreExchange(theirs, now: LocalTime.now), StoreExchange(ours, now: LocalTime.now))
     let first = try there.fetch(StorePeer(ours, name: "ours", now: LocalTime.now), as: "ours")

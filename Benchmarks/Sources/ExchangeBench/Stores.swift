@@ -10,14 +10,14 @@ enum Stores {
     indexes: [IndexDescriptor(name: "name", kind: .oneToMany, encoding: .string, valueType: "String", rule: ".name")])
 
   /// A new store with so many records, made in one commit.
-  static func make(at path: String, records: Int) throws -> OwnStore {
-    let store = try OwnStore.open(path: path, program: "bench", author: "bench", creates: true)
+  static func make(at path: String, records: Int) throws -> EngineStore {
+    let store = try EngineStore.open(path: path, program: "bench", author: "bench", creates: true)
     try change(store, durably: true) { try DatastoreWriter.create(descriptor, in: $0) }
     if records > 0 { try put(Array(0..<records), edit: 0, field: 0, in: store) }
     return store
   }
 
-  static func change(_ store: OwnStore, durably: Bool, _ body: (any WriteTransaction) throws -> Void) throws {
+  static func change(_ store: EngineStore, durably: Bool, _ body: (any WriteTransaction) throws -> Void) throws {
     let transaction = try store.engine.beginBlocking()
     try body(transaction)
     let pending = try transaction.commit(CommitInfo(action: "edit", durability: durably ? .durable : .collated))
@@ -25,13 +25,13 @@ enum Stores {
   }
 
   /// Puts records in one commit.
-  static func put(_ numbers: [Int], edit: Int, field: Int, in store: OwnStore) throws {
+  static func put(_ numbers: [Int], edit: Int, field: Int, in store: EngineStore) throws {
     let parsed = try numbers.map { try JSONParser.parse(document($0, edit: edit, field: field)) }
     _ = try store.commit(store.changes(putting: parsed, into: "City"), named: "edit", options: EditOptions())
   }
 
   /// Puts one record a commit, not waiting for the disk at each.
-  static func putEach(_ edits: Range<Int>, of numbers: Range<Int>, in store: OwnStore) throws {
+  static func putEach(_ edits: Range<Int>, of numbers: Range<Int>, in store: EngineStore) throws {
     for edit in edits {
       let number = numbers.lowerBound + edit % numbers.count
       try change(store, durably: edit == edits.upperBound - 1 || edit % 1_000 == 999) { transaction in

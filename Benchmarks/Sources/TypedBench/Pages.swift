@@ -13,7 +13,7 @@ struct Pages {
     let url = folder.appending(path: "pages.strata")
     let (page, offset) = (100, count / 3)
     let took = try await read(page, behind: offset, of: count, in: url)
-    let store = try OwnStore.open(path: url.path, readOnly: true)
+    let store = try EngineStore.open(path: url.path, readOnly: true)
     guard let items = try store.head.datastore("Item") else { throw BenchError(description: "no items") }
     let query = RecordQuery(sort: [(DocumentPath([.member("value")]), false)])
     let plan = try query.plan(in: items)

@@ -49,7 +49,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
       var names: [String] = []
       var walk = TreeWalk(tree)
       while let entry = try walk.nextEntry() {
-        await store.giveWay()
+        await store.yieldTask()
         if let name = Self.coder.value(of: entry.key.array) { names.append(name) }
       }
       return names
@@ -235,7 +235,7 @@ private struct BlobPieces: AsyncInstances {
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Data? {
       try Task.checkCancellation()
-      await pieces.store.giveWay()
+      await pieces.store.yieldTask()
       if !isOpened {
         isOpened = true
         content = try pieces.content()

@@ -11,14 +11,14 @@ struct DecodingTrace {
   private var others: Set<Int> = []
 
   mutating func open(_ token: Int, keys: any CodingKey.Type) {
-    if containers.updateValue(Container(keys: keys), forKey: token) != nil { noteOther(token) }
+    if containers.updateValue(Container(keys: keys), forKey: token) != nil { addOther(token) }
   }
 
-  mutating func note(_ key: any CodingKey, _ type: Any.Type, _ value: JSONValue?, of token: Int) {
+  mutating func addMember(_ key: any CodingKey, _ type: Any.Type, _ value: JSONValue?, of token: Int) {
     containers[token]?.asked.append((key.stringValue, type, value?.index))
   }
 
-  mutating func noteOther(_ token: Int) { others.insert(token) }
+  mutating func addOther(_ token: Int) { others.insert(token) }
 
   /// The members requested from an object, if one container of its type's own coding keys was opened there, and nothing else was requested.
   func members(of token: Int, as type: Any.Type) -> [(name: String, type: Any.Type, token: Int?)]? {

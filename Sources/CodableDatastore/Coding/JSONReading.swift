@@ -242,7 +242,7 @@ struct JSONValue {
     if type == Double.self { return unsafeBitCast(try double(), to: T.self) }
     if type == Bool.self { return unsafeBitCast(try bool(), to: T.self) }
     if type == [String].self {
-      if context.pointee.isTraced { reading.trace.noteOther(index) }
+      if context.pointee.isTraced { reading.trace.addOther(index) }
       return unsafeBitCast(try texts(), to: T.self)
     }
     if type == Date.self {

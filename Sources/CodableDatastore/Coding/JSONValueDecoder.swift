@@ -24,16 +24,16 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     guard value.isList else { throw value.mismatch([Any].self) }
-    noteOther()
+    traceOther()
     return JSONUnkeyedContainer(reading, value)
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
-    noteOther()
+    traceOther()
     return self
   }
 
-  private func noteOther() { if value.context.pointee.isTraced { reading.trace.noteOther(value.index) } }
+  private func traceOther() { if value.context.pointee.isTraced { reading.trace.addOther(value.index) } }
 
   func decodeNil() -> Bool { value.isNull }
   func decode(_ type: Bool.Type) throws -> Bool { try value.bool() }
@@ -71,7 +71,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { object.path }
 
   var allKeys: [Key] {
-    noteOther()
+    traceOther()
     var seen: Set<String> = []
     let isPlain = object.token.isPlain
     return names.compactMap { name in
@@ -80,7 +80,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
   }
 
-  private func noteOther() { if object.context.pointee.isTraced { reading.trace.noteOther(object.index) } }
+  private func traceOther() { if object.context.pointee.isTraced { reading.trace.addOther(object.index) } }
 
   /// Whether each name is a text. An escape in it may be invalid.
   var hasReadableNames: Bool { names.allSatisfy { object.sibling($0).anyText != nil } }
@@ -145,7 +145,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(__always)
   private func member(_ key: Key, _ type: Any.Type = Never.self) throws -> JSONValue {
     let value = find(key)
-    if object.context.pointee.isTraced { reading.trace.note(key, type, value, of: object.index) }
+    if object.context.pointee.isTraced { reading.trace.addMember(key, type, value, of: object.index) }
     guard let value else {
       throw DecodingError.keyNotFound(
         key, .init(codingPath: codingPath, debugDescription: "No value is associated with key \(key)."))
@@ -156,7 +156,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(__always)
   private func present<T>(_ key: Key, _ type: T.Type) -> JSONValue? {
     let value = find(key)
-    if object.context.pointee.isTraced { reading.trace.note(key, T?.self, value, of: object.index) }
+    if object.context.pointee.isTraced { reading.trace.addMember(key, T?.self, value, of: object.index) }
     guard let value, !value.isNull else { return nil }
     return value
   }
@@ -164,7 +164,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   // MARK: Decoding
 
   func contains(_ key: Key) -> Bool {
-    noteOther()
+    traceOther()
     return find(key) != nil
   }
 
@@ -229,7 +229,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// Foundation's decoder has a meaning of its own for a missing member here.
   private func superDecoder(named name: String) throws -> any Decoder {
-    noteOther()
+    traceOther()
     guard let value = findAny(name) else { throw object.uncertain((any Decoder).self) }
     return JSONValueDecoder(reading, value)
   }

@@ -67,14 +67,14 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
     data.withUnsafeBytes { value(type, $0) } != nil
   }
 
-  private func noteChange() { isChanged.store(true, ordering: .relaxed) }
-  override var dateDecodingStrategy: DateDecodingStrategy { didSet { noteChange() } }
-  override var dataDecodingStrategy: DataDecodingStrategy { didSet { noteChange() } }
-  override var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy { didSet { noteChange() } }
-  override var keyDecodingStrategy: KeyDecodingStrategy { didSet { noteChange() } }
-  override var allowsJSON5: Bool { didSet { noteChange() } }
-  override var assumesTopLevelDictionary: Bool { didSet { noteChange() } }
-  override var userInfo: [CodingUserInfoKey: any Sendable] { didSet { noteChange() } }
+  private func markChanged() { isChanged.store(true, ordering: .relaxed) }
+  override var dateDecodingStrategy: DateDecodingStrategy { didSet { markChanged() } }
+  override var dataDecodingStrategy: DataDecodingStrategy { didSet { markChanged() } }
+  override var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy { didSet { markChanged() } }
+  override var keyDecodingStrategy: KeyDecodingStrategy { didSet { markChanged() } }
+  override var allowsJSON5: Bool { didSet { markChanged() } }
+  override var assumesTopLevelDictionary: Bool { didSet { markChanged() } }
+  override var userInfo: [CodingUserInfoKey: any Sendable] { didSet { markChanged() } }
 }
 
 /// The library's own JSON encoder: the bytes that Foundation's encoder writes with sorted members, at several times its speed, with one
@@ -132,11 +132,11 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
     return body(writing)
   }
 
-  private func noteChange() { isChanged.store(true, ordering: .relaxed) }
-  override var outputFormatting: OutputFormatting { didSet { noteChange() } }
-  override var dateEncodingStrategy: DateEncodingStrategy { didSet { noteChange() } }
-  override var dataEncodingStrategy: DataEncodingStrategy { didSet { noteChange() } }
-  override var nonConformingFloatEncodingStrategy: NonConformingFloatEncodingStrategy { didSet { noteChange() } }
-  override var keyEncodingStrategy: KeyEncodingStrategy { didSet { noteChange() } }
-  override var userInfo: [CodingUserInfoKey: any Sendable] { didSet { noteChange() } }
+  private func markChanged() { isChanged.store(true, ordering: .relaxed) }
+  override var outputFormatting: OutputFormatting { didSet { markChanged() } }
+  override var dateEncodingStrategy: DateEncodingStrategy { didSet { markChanged() } }
+  override var dataEncodingStrategy: DataEncodingStrategy { didSet { markChanged() } }
+  override var nonConformingFloatEncodingStrategy: NonConformingFloatEncodingStrategy { didSet { markChanged() } }
+  override var keyEncodingStrategy: KeyEncodingStrategy { didSet { markChanged() } }
+  override var userInfo: [CodingUserInfoKey: any Sendable] { didSet { markChanged() } }
 }

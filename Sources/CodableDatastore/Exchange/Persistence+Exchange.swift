@@ -102,13 +102,13 @@ extension Persistence where AccessMode == ReadWrite {
 
 /// The parts that an exchange works with, on a thread that may block.
 struct ExchangeWork {
-  let model: OwnStore
+  let model: EngineStore
   let exchange: StoreExchange
   private let now: Int64
   private let progress: ExchangeProgressHandler?
   private let isCancelled: @Sendable () -> Bool
 
-  init(_ model: OwnStore, _ progress: ExchangeProgressHandler?, isCancelled: @escaping @Sendable () -> Bool) {
+  init(_ model: EngineStore, _ progress: ExchangeProgressHandler?, isCancelled: @escaping @Sendable () -> Bool) {
     self.model = model
     self.progress = progress
     self.isCancelled = isCancelled

@@ -65,7 +65,7 @@ private struct PropertyEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { Elements(encoder: self, isList: false) }
 
-  func note<Value: Encodable>(_ value: Value?, isElement: Bool = false) throws {
+  func examine<Value: Encodable>(_ value: Value?, isElement: Bool = false) throws {
     let type = Value.self as? any UnorderedValue.Type
     // The elements of a list share its path, so that a list of sets cannot be distinguished from a set.
     if !isElement { found.forms[names.description] = .some(type?.form) }
@@ -84,9 +84,9 @@ private struct PropertyEncoder: Encoder {
 
     func encodeNil(forKey key: Key) {}
 
-    func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try property(key).note(value) }
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try property(key).examine(value) }
 
-    func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try property(key).note(value) }
+    func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try property(key).examine(value) }
 
     func nestedContainer<Nested: CodingKey>(
       keyedBy keyType: Nested.Type, forKey key: Key
@@ -112,7 +112,7 @@ private struct PropertyEncoder: Encoder {
 
     func encodeNil() {}
 
-    func encode<T: Encodable>(_ value: T) throws { try encoder.note(value, isElement: isList) }
+    func encode<T: Encodable>(_ value: T) throws { try encoder.examine(value, isElement: isList) }
 
     func nestedContainer<Key: CodingKey>(keyedBy keyType: Key.Type) -> KeyedEncodingContainer<Key> {
       encoder.container(keyedBy: keyType)

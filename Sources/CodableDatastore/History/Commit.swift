@@ -64,7 +64,7 @@ public struct Commit: Identifiable, Hashable, Sendable {
   /// Whether it only built indexes and the like.
   public var isMaintenance: Bool
 
-  init(_ commit: StrataModel.Commit) {
+  init(_ commit: StrataModel.CommitDetails) {
     id = Number(commit.number.rawValue)
     parents = commit.parents.map { Number($0.rawValue) }
     date = Date(commitNanoseconds: commit.date)

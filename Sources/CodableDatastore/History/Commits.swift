@@ -12,17 +12,17 @@ struct Commits: AsyncInstances {
 
   struct Iterator: AsyncIteratorProtocol {
     private let commits: Commits
-    private var page: ArraySlice<StrataModel.Commit> = []
+    private var page: ArraySlice<StrataModel.CommitDetails> = []
     /// The beginnings of the next page: one commit for each way that leads back.
     private var open: [CommitNumber] = []
-    private var model: OwnStore?
+    private var model: EngineStore?
     private var isOpened = false
 
     fileprivate init(commits: Commits) { self.commits = commits }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Commit? {
       try Task.checkCancellation()
-      await commits.store.giveWay()
+      await commits.store.yieldTask()
       try await commits.store.prepare()
       if !isOpened { try begin() }
       if page.isEmpty { try turnPage() }

@@ -20,7 +20,7 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
       let core = difference.core
-      await core.store.giveWay()
+      await core.store.yieldTask()
       if !isOpened {
         isOpened = true
         walk = try ChangeWalk(

@@ -14,14 +14,14 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
     private let history: InstanceHistory
     private var versions: VersionCursor?
     private var view: View?
-    private var model: OwnStore?
+    private var model: EngineStore?
     private var isOpened = false
 
     fileprivate init(history: InstanceHistory) { self.history = history }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
-      await history.core.store.giveWay()
+      await history.core.store.yieldTask()
       if !isOpened { try open() }
       guard let (commit, record) = try nextVersion() else { return nil }
       var instance: Format.Instance?

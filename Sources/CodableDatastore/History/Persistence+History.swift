@@ -49,7 +49,7 @@ extension Persistence {
     }
   }
 
-  private func requiredModel() throws -> OwnStore {
+  private func requiredModel() throws -> EngineStore {
     guard let model = try _store.model() else { throw StoreError(.notFound, "There is no store yet.") }
     return model
   }

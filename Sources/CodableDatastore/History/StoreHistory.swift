@@ -6,12 +6,12 @@ import StrataLocks
 /// The history of a store: the model's view of it, and the calls that must not run on a thread of the cooperative pool.
 extension _StoreHandle {
   /// The store as the model sees it; nil if there is none.
-  func model(forWriting: Bool = false) throws -> OwnStore? {
+  func model(forWriting: Bool = false) throws -> EngineStore? {
     try requireOpen()
     if forWriting, isReadOnly { throw DiskPersistenceError.cannotWrite }
     let store = forWriting ? try connection.storeForWriting() : try connection.storeForReading(forWriter: !isReadOnly)
     guard let store else { return nil }
-    return OwnStore(
+    return EngineStore(
       store, path: connection.path ?? (connection.isServed ? store.path : ""), program: StoreConnection.programName,
       keepsLock: true,
       formats: registry.compiledFormats)
@@ -21,7 +21,7 @@ extension _StoreHandle {
   ///
   /// - Parameter body: Returns the commit that it made, or that of the head if it made none.
   func changeByModel(
-    _ body: @escaping @Sendable (OwnStore) throws(ModelError) -> CommitNumber?
+    _ body: @escaping @Sendable (EngineStore) throws(ModelError) -> CommitNumber?
   ) async throws -> CommitNumber? {
     try await changeByModel(commits: { [$0].compactMap(\.self) }, body)
   }
@@ -31,7 +31,7 @@ extension _StoreHandle {
   /// - Parameter commits: Returns the commits that a result of `body` names, in ascending order.
   func changeByModel<Answer: Sendable>(
     commits: @escaping @Sendable (Answer) -> [CommitNumber],
-    _ body: @escaping @Sendable (OwnStore) throws(ModelError) -> Answer
+    _ body: @escaping @Sendable (EngineStore) throws(ModelError) -> Answer
   ) async throws -> Answer {
     if Transactions.scope(for: self) != nil {
       throw StoreError(.refused, "The history cannot be changed within a transaction.")

@@ -110,7 +110,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     for change in changes { newest[change.key] = change }
     var arrived: [LiveAnswer<Format>.Member] = []
     for (key, change) in newest {
-      await query.core.store.giveWay()
+      await query.core.store.yieldTask()
       guard let instance = try await member(key, change.new, tests) else { continue }
       let place = try query.place(of: instance, key: key)
       if let cursor = query.cursor, try !query.order.isBefore(cursor.place, place) { continue }
@@ -170,7 +170,7 @@ struct LiveOrder<Instance: Sendable>: Sendable {
     var comparisons = 0
     try members.sort { left, right in
       comparisons &+= 1
-      if comparisons % 4_096 == 0 { letOthersRun() }
+      if comparisons % 4_096 == 0 { yieldThread() }
       return try isBefore(left, right)
     }
   }
@@ -266,7 +266,7 @@ private struct WaitingChanges {
       guard let first = try await buffer.next() else { return nil }
       add([first])
     }
-    add(buffer.takeAll())
+    add(buffer.popAll())
     return groups.removeFirst()
   }
 

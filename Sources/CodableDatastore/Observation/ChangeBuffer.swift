@@ -48,7 +48,7 @@ final class ChangeBuffer: Sendable {
       (batches, first, taken, bytes) = ([], 0, 0, 0)
     }
 
-    mutating func takeFirst() -> News? {
+    mutating func popFirst() -> News? {
       if let missed = self.missed.take() { return .failure(missed) }
       guard first < batches.count else { return nil }
       switch batches[first] {
@@ -64,7 +64,7 @@ final class ChangeBuffer: Sendable {
     }
 
     /// The changes up to the next failure.
-    mutating func takeChanges() -> [StoredChange] {
+    mutating func popChanges() -> [StoredChange] {
       var all: [StoredChange] = []
       if missed != nil { return all }
       while first < batches.count, case .changes(let changes) = batches[first] {
@@ -102,7 +102,7 @@ final class ChangeBuffer: Sendable {
   }
 
   /// The waiting changes, up to one that could not be read.
-  func takeAll() -> [StoredChange] { state.withLock { $0.takeChanges() } }
+  func popAll() -> [StoredChange] { state.withLock { $0.popChanges() } }
 
   func append(_ changes: [StoredChange]) {
     let wanted = if let isWanted { changes.filter(isWanted) } else { changes }
@@ -117,7 +117,7 @@ final class ChangeBuffer: Sendable {
       append(&state)
       guard let waiting = state.waiting else { return (nil as CheckedContinuation<News?, Never>?, nil as News?) }
       state.waiting = nil
-      return (waiting, state.takeFirst())
+      return (waiting, state.popFirst())
     }
     waiting?.resume(returning: first)
   }
@@ -126,11 +126,11 @@ final class ChangeBuffer: Sendable {
   ///
   /// - Throws: The error because of which changes could not be read, instead of them; later ones come when it is called again.
   func next() async throws -> StoredChange? {
-    if let news = state.withLock({ $0.takeFirst() }) { return try news.get() }
+    if let news = state.withLock({ $0.popFirst() }) { return try news.get() }
     let news = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let news: News?? = state.withLock { state in
-          if let news = state.takeFirst() { return news }
+          if let news = state.popFirst() { return news }
           if Task.isCancelled { return .some(nil) }
           state.waiting = continuation
           return nil

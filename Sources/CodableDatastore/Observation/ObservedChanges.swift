@@ -14,7 +14,7 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
     /// The next change; nil once the task is cancelled. If a change cannot be read or decoded, the error is thrown instead, and the next
     /// call continues behind it.
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
-      await changes.core.store.giveWay()
+      await changes.core.store.yieldTask()
       while let change = try await changes.buffer.next() {
         if let event = try await changes.core.observed(change) { return event }
       }

@@ -43,7 +43,7 @@ extension StoreConnection {
   private static let patience = Duration.seconds(1)
 
   func suspend() async throws {
-    try await suspension.turns.take()
+    try await suspension.turns.acquire()
     defer { suspension.turns.pass() }
     guard !suspension.isComplete,
       let store = try await onThread({ try self.storeForReading(forWriter: true) }) as? FileStore
@@ -51,7 +51,7 @@ extension StoreConnection {
     suspension.isAsked.store(true, ordering: .releasing)
     store.pauseCompactions()
     do {
-      guard try await takeTurn(of: store, within: Self.patience) else {
+      guard try await acquireTurn(of: store, within: Self.patience) else {
         throw StoreError.lastingTransaction(held.withLock { $0?.action }, for: Self.patience)
       }
       do {
@@ -70,7 +70,7 @@ extension StoreConnection {
   func resume() async {
     // Also if the task is cancelled: the writers that wait must go on.
     await Task { [suspension] in
-      guard (try? await suspension.turns.take()) != nil else { return }
+      guard (try? await suspension.turns.acquire()) != nil else { return }
       defer { suspension.turns.pass() }
       guard let store = suspension.store.withLock({ $0.take() }) else { return }
       goOn(store)
@@ -84,9 +84,9 @@ extension StoreConnection {
   }
 
   /// Whether the turn was free, or became free, within a time.
-  private func takeTurn(of store: FileStore, within patience: Duration) async throws -> Bool {
+  private func acquireTurn(of store: FileStore, within patience: Duration) async throws -> Bool {
     // A separate task: even if it takes the turn at the moment of a cancellation, the turn is the caller's.
-    let waiting = Task { try await store.writing.takeTurn() }
+    let waiting = Task { try await store.writing.acquireTurn() }
     let timer = Task { [clock] in
       try await clock.sleep(for: patience)
       waiting.cancel()

@@ -16,7 +16,7 @@ final class StoreConnection: Sendable {
   let suspension = Suspension()
   /// The clock that measures how long such a transaction does nothing.
   let clock: any Clock<Duration>
-  let publication = Publication()
+  let publication = ChangeReporter()
   /// Decides when a caller that reads or writes in a loop yields.
   let slices: TimeSlices
   /// Whether other processes' commits are reported to observers.
@@ -146,10 +146,10 @@ final class StoreConnection: Sendable {
   /// The newest durable state, of this process or another; nil if there is no store.
   ///
   /// - Parameter foresight: the keys or pages that will be read of it, for a server.
-  func currentView(forWriter: Bool, foreseeing foresight: Foresight? = nil) throws -> View? {
+  func currentView(forWriter: Bool, foreseeing foresight: Prefetch? = nil) throws -> View? {
     guard let store = try storeForReading(forWriter: forWriter) else { return nil }
     return try throwingStoreErrors { () throws(StorageError) in
-      if let foresight { return try store.refresh(foreseeing: foresight) }
+      if let foresight { return try store.refresh(prefetching: foresight) }
       return try store.refresh()
     }
   }

@@ -45,7 +45,7 @@ public final class _StoreHandle: Sendable {
     }
     // A process that is prepared for suspension already has the turn.
     let store = connection.suspension.isComplete ? nil : connection.openFile
-    try await Task { try await store?.writing.takeTurn() }.value
+    try await Task { try await store?.writing.acquireTurn() }.value
     let isFirst = isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     store?.writing.passTurn()
     guard isFirst, connection.removeHandle() else { return }
@@ -75,8 +75,8 @@ public final class _StoreHandle: Sendable {
   }
 
   /// Lets other tasks run if the current task has called in a loop for a while.
-  func giveWay() async {
-    if connection.slices.isUsedUp() { await connection.slices.giveWay() }
+  func yieldTask() async {
+    if connection.slices.isUsedUp() { await connection.slices.yieldTask() }
   }
 
   /// Converts a folder of the original library at the location of the store, on a thread of no actor; see
@@ -103,7 +103,7 @@ public final class _StoreHandle: Sendable {
   }
 
   /// The newest state, outside of any transaction.
-  func currentView(foreseeing foresight: Foresight? = nil) throws -> View? {
+  func currentView(foreseeing foresight: Prefetch? = nil) throws -> View? {
     try requireOpen()
     return try connection.currentView(forWriter: !isReadOnly, foreseeing: foresight)
   }

@@ -102,7 +102,7 @@ extension Query where AccessMode == ReadWrite {
   ) async throws -> Int {
     try await write(named: "delete \(core.key)", runsOwnCode: false) { found, scope in
       guard try await condition(found.instance) else { return false }
-      try await scope.turns.take()
+      try await scope.turns.acquire()
       defer { scope.turns.pass() }
       return try await core.delete(core.identifiers.value(of: found.key), key: found.key, in: scope) != nil
     }
@@ -121,7 +121,7 @@ extension Query where AccessMode == ReadWrite {
       var instance = found.instance
       try await change(&instance)
       let prepared = try await core.prepare(instance, identifier: identifier)
-      try await scope.turns.take()
+      try await scope.turns.acquire()
       defer { scope.turns.pass() }
       _ = try await core.persist(prepared, in: scope)
       return true

@@ -75,7 +75,7 @@ final class ColumnValues<Instance: Sendable> {
   }
 
   /// Thrown if the source does not have a value.
-  struct Untold: Error {}
+  struct MissingValue: Error {}
 
   private var source: Source
   private var places = PartPlaces(DocumentSelection([]))
@@ -126,10 +126,10 @@ final class ColumnValues<Instance: Sendable> {
     switch source {
     case .instance(let instance): return try column.value(instance)
     case .keys:
-      guard let value = column.keyed(keyPlaces[place].map { keys[$0] } ?? .null) else { throw Untold() }
+      guard let value = column.keyed(keyPlaces[place].map { keys[$0] } ?? .null) else { throw MissingValue() }
       return value
     case .text(let text):
-      guard let value = value(of: column, at: place, in: text) else { throw Untold() }
+      guard let value = value(of: column, at: place, in: text) else { throw MissingValue() }
       return value
     case .both(let instance, let text):
       let value = try column.value(instance)

@@ -50,7 +50,7 @@ struct StoredReading<Instance> {
   var isUsed: Bool { test != nil }
 
   /// Whether a record meets the conditions; nil if it is to be decoded.
-  mutating func told<Format: DatastoreFormat>(
+  mutating func meetsConditions<Format: DatastoreFormat>(
     _ record: Bytes, of core: DatastoreCore<Format>
   ) -> Bool? where Format.Instance == Instance {
     if test == nil {

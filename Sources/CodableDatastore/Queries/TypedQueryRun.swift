@@ -33,7 +33,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   /// Called with the error of each instance that is left out because it does not decode; nil if such an instance is an error.
   let unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
   private let slices: TimeSlices
-  private var records: RecordFinger
+  private var records: RecordSeeker
   private let tests: [PredicateTest<Instance>]
   private var candidates: QueryCandidates
   private var offset: Int
@@ -58,7 +58,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     (self.core, self.planned, self.predicates, self.page) = (core, planned, predicates, page)
     self.unreadable = unreadable
     slices = core.store.connection.slices
-    records = RecordFinger(planned.records, order: core.identifiers.order)
+    records = RecordSeeker(planned.records, order: core.identifiers.order)
     tests = predicates.map { PredicateTest($0) }
     order = QueryOrder(sorts: sorts, identifiers: core.identifiers.order)
     (offset, remaining) = (page.offset, page.most)
@@ -144,9 +144,9 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   ) async throws -> Match? {
     readCount += 1
     // Without a call that may suspend: each costs a look at the caller's actor. A record of which only the text is read takes little.
-    if !bytes.isUsed || readCount & 15 == 0, slices.isUsedUp() { await slices.giveWay() }
+    if !bytes.isUsed || readCount & 15 == 0, slices.isUsedUp() { await slices.yieldTask() }
     let isTested = plan.isTested && sorted == nil
-    let told = isTested ? bytes.told(record, of: core) : true
+    let told = isTested ? bytes.meetsConditions(record, of: core) : true
     if told == false { return nil }
     // An instance that is wanted anyway is tested as well.
     guard told == nil || needsInstance else { return Match(record: record) }
@@ -242,7 +242,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
         do {
           guard let match = try await match(record, key: identifier) else { continue }
           let key = order.sortBytes(of: try await row(of: match, key: identifier, &reading))
-          guard kept.takes(key) else { continue }
+          guard kept.accepts(key) else { continue }
           try throwingModelErrors { () throws(ModelError) in
             try kept.add(SortedKey(key: key, identifier: try tie.bytes(of: candidate.key)))
           }
@@ -257,7 +257,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 
   private mutating func instance(of candidate: QueryCandidate) async throws -> Instance {
-    if slices.isUsedUp() { await slices.giveWay() }
+    if slices.isUsedUp() { await slices.yieldTask() }
     return try await core.instance(of: record(of: candidate), key: candidate.key.bytes)
   }
 

@@ -4,7 +4,7 @@ import StrataEngine
 
 extension DatastoreCore {
   func count() async throws -> Int {
-    await store.giveWay()
+    await store.yieldTask()
     return try await store.asking {
       guard let tree = try recent.tree(recordsTree, of: try await ready(takesAsItIs: true)) else { return 0 }
       return Int(clamping: try tree.entryCount)
@@ -12,10 +12,10 @@ extension DatastoreCore {
   }
 
   func load(_ identifier: Identifier) async throws -> Instance? {
-    if store.connection.slices.isUsedUp() { await store.connection.slices.giveWay() }
+    if store.connection.slices.isUsedUp() { await store.connection.slices.yieldTask() }
     let key = try key(of: identifier)
     guard store.connection.isServed else { return try await loadHere(key) }
-    let foresight = Foresight.keys([ForeseenKey(tree: recordsTree, key: key)])
+    let foresight = Prefetch.keys([PrefetchKey(tree: recordsTree, key: key)])
     guard let asked = try ask(foresight) else {
       return try await ServerThreads.run { try await loadServed(key, foresight) }
     }
@@ -25,14 +25,14 @@ extension DatastoreCore {
   }
 
   /// Asks a server for what will be read of its newest state, where that is all that will be asked.
-  func ask(_ foresight: Foresight) throws -> (any AskedServer)? {
+  func ask(_ foresight: Prefetch) throws -> (any PendingRead)? {
     guard view == nil, Transactions.current == nil, fitting.withLock({ $0 != nil }) else { return nil }
     try store.requireOpen()
     return try store.connection.storeForReading(forWriter: !store.isReadOnly)?.ask(foresight)
   }
 
   /// The newest state and the record come together.
-  private func loadServed(_ key: [UInt8], _ foresight: Foresight) async throws -> Instance? {
+  private func loadServed(_ key: [UInt8], _ foresight: Prefetch) async throws -> Instance? {
     let state = try await ready(foreseeing: foresight, takesAsItIs: true)
     guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key))
     else { return nil }

@@ -56,7 +56,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
   }
 
   /// Requests the newest state together with its first page, if the walk begins with that page.
-  private func askFirst() throws -> (any AskedServer)? {
+  private func askFirst() throws -> (any PendingRead)? {
     guard scope == nil, moment == nil, prepared == nil, shown?.isKnown == false else { return nil }
     return try firstPage().flatMap { try core.ask(.page($0)) }
   }
@@ -64,7 +64,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
   /// A walk over the range; nil if there is no datastore yet.
   ///
   /// - Parameter foresight: what a server was asked for already.
-  func run(foreseeing foresight: Foresight? = nil) async throws -> TypedQueryRun<Format>? {
+  func run(foreseeing foresight: Prefetch? = nil) async throws -> TypedQueryRun<Format>? {
     if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
     let planned =
       if let prepared {
@@ -79,7 +79,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     return planned.map { TypedQueryRun(core, $0) }
   }
 
-  private var pageOfNewest: Foresight? { core.view == nil ? firstPage().map { .page($0) } : nil }
+  private var pageOfNewest: Prefetch? { core.view == nil ? firstPage().map { .page($0) } : nil }
 
   init(
     _ core: DatastoreCore<Format>, isWhole: Bool, isDescending: Bool,

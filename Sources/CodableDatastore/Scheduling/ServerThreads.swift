@@ -44,7 +44,7 @@ extension _StoreHandle {
 
   /// Does long work that one program does for all, such as a warm-up; waits while another program does it. `body` receives the lease that
   /// its transaction requires, or nil if no other program can do this work.
-  func leased<Value>(_ what: String, _ body: ((any HeldWork)?) async throws -> Value) async throws -> Value {
+  func leased<Value>(_ what: String, _ body: ((any ClaimedWork)?) async throws -> Value) async throws -> Value {
     guard connection.isServed else { return try await body(nil) }
     while true {
       let lease = try await onThread { [connection] in try connection.storeForWriting().lease(what) }

@@ -61,13 +61,13 @@ package final class TimeSlices: Sendable {
   }
 
   /// Lets other tasks run, and begins another slice: twice as long as the last if none did.
-  func giveWay() async {
+  func yieldTask() async {
     let slot = slots[TaskIdentity.current & 511]
     let isMain = isMain(#isolation)
     let (length, yielded) = (slot.length.load(ordering: .relaxed), now())
     // A thread that waits for this one's processor, possibly the main thread, would get it only when the system ends this thread's time:
     // after 4 ms.
-    if !isMain { letOthersRun() }
+    if !isMain { yieldThread() }
     await Task.yield()
     let now = now()
     let isAlone = now &- yielded < Self.briefest && !isMain

@@ -2,7 +2,7 @@ import StrataLocks
 import StrataEngine
 
 /// Another transaction has the writer's turn, and the caller does not want to wait.
-struct TurnTaken: Error {}
+struct TurnUnavailable: Error {}
 
 /// Waiting for the writer's turn of a store that is a file or in memory.
 extension StoreConnection {
@@ -10,13 +10,13 @@ extension StoreConnection {
   ///
   /// - Parameters:
   ///   - isKept: Whether the task may be suspended in its turn: a program's closure, and not a single call.
-  ///   - waits: Whether to wait; otherwise it throws ``TurnTaken`` if another transaction has the turn.
+  ///   - waits: Whether to wait; otherwise it throws ``TurnUnavailable`` if another transaction has the turn.
   /// - Throws: `CancellationError`; ``StoreError``, also if a transaction keeps the turn and does nothing.
   func begin(_ store: FileStore, isKept: Bool, waits: Bool) async throws -> FileTransaction {
-    if !store.writing.tryTakeTurn() {
-      guard waits else { throw TurnTaken() }
+    if !store.writing.tryAcquireTurn() {
+      guard waits else { throw TurnUnavailable() }
       if let held = held.withLock({ $0 }) { watch(held, in: store) }
-      try await store.writing.takeTurn(isKept: isKept)
+      try await store.writing.acquireTurn(isKept: isKept)
     }
     do { return try await store.beginTaken() } catch { throw StoreError(error) }
   }
@@ -24,18 +24,18 @@ extension StoreConnection {
   /// Runs a long change on a thread that may block. No other write of this process runs meanwhile; on a server, no other long change of it.
   func alone<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     guard let store = try storeForWriting() as? FileStore else {
-      try await servedChanges.take()
+      try await servedChanges.acquire()
       defer { servedChanges.pass() }
       return try await onThread(body)
     }
-    try await store.writing.takeTurn()
+    try await store.writing.acquireTurn()
     defer { store.writing.passTurn() }
     return try await onThread { try store.writing.lendingTurn(body) }
   }
 
   /// Notes that a program's closure has the turn. It may wait for something that never comes: for example for a write that it has begun
   /// outside of the transaction and that waits for the turn.
-  func hold(_ work: OpenWork, action: String) {
+  func hold(_ work: OpenTransaction, action: String) {
     guard let store = try? storeForWriting() as? FileStore else { return }
     let new = HeldTurn(work: work, action: action)
     held.withLock { $0 = new }
@@ -64,11 +64,11 @@ extension StoreConnection {
 
 /// A transaction of a program's closure, while it has the turn.
 final class HeldTurn: Sendable {
-  private let work: OpenWork
+  private let work: OpenTransaction
   let action: String
   let isWatched = Atomic(false)
 
-  init(work: OpenWork, action: String) {
+  init(work: OpenTransaction, action: String) {
     self.work = work
     self.action = action
   }

@@ -4,7 +4,7 @@ import StrataEngine
 
 /// One transaction, as seen by its closure and by all tasks that the closure starts.
 ///
-/// Scopes of one outermost transaction share its `OpenWork`; each has a queue of its own in which its writes and its children wait for
+/// Scopes of one outermost transaction share its `OpenTransaction`; each has a queue of its own in which its writes and its children wait for
 /// their turns.
 final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   let connection: StoreConnection
@@ -18,7 +18,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   private let kind: Kind
   private enum Kind: Sendable {
     case reading(_StoreHandle)
-    case writing(OpenWork)
+    case writing(OpenTransaction)
   }
 
   private let state = Mutex(State())
@@ -35,7 +35,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     var parent: TransactionScope?
     /// A step that failed halfway: nothing of the transaction may be committed.
     var failure: (any Error)?
-    var changes = NotedChanges()
+    var changes = RecordedChanges()
   }
 
   var isChild: Bool { state.withLock { $0.parent != nil } }
@@ -52,7 +52,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  init(writing work: OpenWork, outer: TransactionScope?) {
+  init(writing work: OpenTransaction, outer: TransactionScope?) {
     connection = work.connection
     kind = .writing(work)
     converted = nil
@@ -60,14 +60,15 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// A scope for code that converts records of a datastore in the middle of a step of another scope.
-  private init(converting datastore: String, in base: TransactionScope, work: OpenWork) {
+  private init(converting datastore: String, in base: TransactionScope, work: OpenTransaction) {
     connection = work.connection
     kind = .writing(work)
     converted = datastore
     outer = base
   }
 
-  private init(childOf parent: TransactionScope, work: OpenWork, outer: TransactionScope?, savepoint: Savepoint) {
+  private init(childOf parent: TransactionScope, work: OpenTransaction, outer: TransactionScope?, savepoint: Savepoint)
+  {
     connection = work.connection
     kind = .writing(work)
     converted = nil
@@ -79,7 +80,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// The work that the scopes of one outermost transaction share; nil if the transaction only reads.
-  var work: OpenWork? {
+  var work: OpenTransaction? {
     if case .writing(let work) = kind { work } else { nil }
   }
 
@@ -145,7 +146,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// Notes a change, which is reported to observers after the commit.
-  func note(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
+  func recordChange(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
 
   private func requireActive() throws {
     try state.withLock { state in
@@ -228,7 +229,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   ) async throws -> T {
     guard case .writing(let work) = kind else { return try await body() }
     let scope = TransactionScope(converting: datastore, in: self, work: work)
-    defer { adopt(scope) }
+    defer { merge(scope) }
     return try await Transactions.$current.withValue(scope) {
       // So that the closure runs on it.
       _ = actor
@@ -237,7 +238,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// Takes over the changes and the failure of warm-ups within a conversion.
-  private func adopt(_ conversion: TransactionScope) {
+  private func merge(_ conversion: TransactionScope) {
     conversion.end()
     conversion.endChild()
     let (changes, failure) = conversion.state.withLock { ($0.changes, $0.failure) }
@@ -292,15 +293,15 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// Ends the scope before its commit. Returns its work and the changes that were noted for observers.
-  private func end(options: UnsafeTransactionOptions) throws -> (work: OpenWork, changes: NotedChanges) {
+  private func end(options: UnsafeTransactionOptions) throws -> (work: OpenTransaction, changes: RecordedChanges) {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     endChild()
     let changes = try work.step.withLock { _ in
       try requireActive()
       return state.withLock { state in
         state.isEnded = true
-        defer { state.changes = NotedChanges() }
-        return options.contains(.skipObservations) ? NotedChanges() : state.changes
+        defer { state.changes = RecordedChanges() }
+        return options.contains(.skipObservations) ? RecordedChanges() : state.changes
       }
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)

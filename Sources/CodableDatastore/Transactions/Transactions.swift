@@ -33,7 +33,7 @@ enum Transactions {
     options: UnsafeTransactionOptions, runsOwnCode: Bool = true,
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
-    await store.giveWay()
+    await store.yieldTask()
     try store.requireOpen()
     try await store.prepare()
     let isReading = options.contains(.readOnly) || store.isReadOnly
@@ -53,29 +53,29 @@ enum Transactions {
   /// - Parameters:
   ///   - foreseen: the keys that it will look at first, for a server.
   ///   - presumption: whether the write may begin with a guess that the foreseen keys do not exist; then it writes all of them.
-  ///   - waits: whether to wait for other writers; otherwise it throws ``TurnTaken`` if one of them has the turn.
+  ///   - waits: whether to wait for other writers; otherwise it throws ``TurnUnavailable`` if one of them has the turn.
   static func write<T: Sendable>(
-    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [ForeseenKey] = [],
-    presumption: Presumption = .none, waits: Bool = true, body: @Sendable (TransactionScope) async throws -> T
+    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [PrefetchKey] = [],
+    presumption: OptimisticStart = .none, waits: Bool = true, body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
-    await store.giveWay()
+    await store.yieldTask()
     try store.requireOpen()
     if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
     if let scope = scope(for: store) {
       if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
-      try await scope.turns.take()
+      try await scope.turns.acquire()
       defer { scope.turns.pass() }
       // If the write asks the server nothing, it need not move to a thread that may block.
-      if let work = scope.work, work.asksNobody(writing: foreseen) { return try await body(scope) }
+      if let work = scope.work, work.needsNoServer(writing: foreseen) { return try await body(scope) }
       return try await store.asking { try await body(scope) }
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
-    if presumption != .none, let work = try OpenWork(presumingOn: store.connection, foreseen) {
+    if presumption != .none, let work = try OpenTransaction(presumingOn: store.connection, foreseen) {
       let result =
         presumption == .thatAsks
-        ? try await store.asking { try await runPresuming(work, actionName: actionName, flags: flags, body) }
-        : try await runPresuming(work, actionName: actionName, flags: flags, body)
+        ? try await store.asking { try await runOptimistically(work, actionName: actionName, flags: flags, body) }
+        : try await runOptimistically(work, actionName: actionName, flags: flags, body)
       if let result { return result }
     }
     return try await store.asking {
@@ -88,8 +88,8 @@ enum Transactions {
     }
   }
 
-  /// Whether a write may begin with a guess, see `Engine.beginPresuming`.
-  enum Presumption {
+  /// Whether a write may begin with a guess, see `Engine.beginOptimistically`.
+  enum OptimisticStart {
     case none
     /// Only its commit asks the server.
     case thatAsksNobody
@@ -98,8 +98,8 @@ enum Transactions {
   }
 
   /// Runs a write based on a guess. Returns nil if the guess was wrong, or if anything else failed, which may be due to it.
-  private static func runPresuming<T>(
-    _ work: OpenWork, actionName: String, flags: CommitFlags, _ body: (TransactionScope) async throws -> T
+  private static func runOptimistically<T>(
+    _ work: OpenTransaction, actionName: String, flags: CommitFlags, _ body: (TransactionScope) async throws -> T
   ) async throws -> T? {
     let scope = TransactionScope(writing: work, outer: current)
     do {
@@ -133,7 +133,7 @@ enum Transactions {
     isolation actor: isolated (any Actor)? = #isolation, of parent: TransactionScope, runsOwnCode: Bool = false,
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
-    try await parent.turns.take()
+    try await parent.turns.acquire()
     defer { parent.turns.pass() }
     let scope = try parent.beginChild(outer: current, runsOwnCode: runsOwnCode)
     let work = runsOwnCode ? nil : scope.work
@@ -155,7 +155,7 @@ enum Transactions {
   private static func runOutermost<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true, runsOwnCode: Bool = false,
-    waits: Bool = true, foreseeing foreseen: [ForeseenKey] = [],
+    waits: Bool = true, foreseeing foreseen: [PrefetchKey] = [],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
@@ -165,7 +165,7 @@ enum Transactions {
         isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isDurable: isDurable,
         isBound: isBound, foreseeing: foreseen, body: body)
     }
-    let work = try await OpenWork(connection: connection, isKept: isBound, waits: waits)
+    let work = try await OpenTransaction(connection: connection, isKept: isBound, waits: waits)
     if runsOwnCode { connection.hold(work, action: actionName) }
     let scope = TransactionScope(writing: work, outer: current)
     do {
@@ -201,14 +201,14 @@ enum Transactions {
   private static func runServed<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags, isDurable: Bool, isBound: Bool,
-    foreseeing foreseen: [ForeseenKey],
+    foreseeing foreseen: [PrefetchKey],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
     let isRepeatable = !isBound || options.contains(.retriesConflicts)
     var attempts = 0
     while true {
-      let work = try await OpenWork(servedBy: connection, foreseeing: foreseen)
+      let work = try await OpenTransaction(servedBy: connection, foreseeing: foreseen)
       let scope = TransactionScope(writing: work, outer: current)
       do {
         let result =

@@ -13,7 +13,7 @@ extension DatastoreCore {
     return nil
   }
 
-  func note(_ error: UnreadableInstanceError, in records: Tree?) {
+  func remember(_ error: UnreadableInstanceError, in records: Tree?) {
     guard let place = try? identifiers.order.place(of: error.key), let record = try? records?.record(at: place) else {
       return
     }
@@ -40,6 +40,6 @@ extension DatastoreCore {
       try throwingStoreErrors { () throws(StorageError) in try transaction.setAttributes(attributes, of: recordsTree) }
       return behind
     }
-    scope.work?.note(number) { $0.behind = behind }
+    scope.work?.updateKnown(number) { $0.behind = behind }
   }
 }

@@ -10,7 +10,7 @@ extension DatastoreCore {
   ///   - takesAsItIs: whether to accept a state that does not fit if the warm-up would have to wait for another writer. Its
   ///     records are decoded by their versions then, and indexes that differ from the declaration cannot be read.
   func ready(
-    foreseeing foresight: Foresight? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
+    foreseeing foresight: Prefetch? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
     mending: [RecordEdit] = []
   ) async throws -> ReadState {
     try await store.prepare()
@@ -26,7 +26,7 @@ extension DatastoreCore {
   }
 
   /// Reads a state, which may be one that does not fit. If `body` fails on such a state, waits for the warm-up and tries again.
-  func reading<R>(foreseeing foresight: Foresight? = nil, _ body: (ReadState) throws -> R) async throws -> R {
+  func reading<R>(foreseeing foresight: Prefetch? = nil, _ body: (ReadState) throws -> R) async throws -> R {
     let state = try await ready(foreseeing: foresight, takesAsItIs: true)
     do {
       return try body(state)
@@ -44,7 +44,7 @@ extension DatastoreCore {
     if try connection.storeForReading(forWriter: true)?.writer == nil {
       do {
         try await warmUp(waits: false)
-      } catch is TurnTaken {
+      } catch is TurnUnavailable {
       } catch is UnreadableInstanceError {}
     }
     return try stateAsItIs()
@@ -64,7 +64,7 @@ extension DatastoreCore {
   /// The state to read from. Nil if the store must be warmed up first.
   ///
   /// A read transaction that has already fixed its view goes on with that view, even if it lacks indexes.
-  func readyNow(foreseeing foresight: Foresight? = nil) throws -> ReadState? {
+  func readyNow(foreseeing foresight: Prefetch? = nil) throws -> ReadState? {
     try requireSoundDeclaration()
     if let view { return .view(view) }
     guard Transactions.current != nil else { return try visibleState(foreseeing: foresight) }
@@ -80,7 +80,7 @@ extension DatastoreCore {
 
   /// The state that is visible outside of transactions. Nil if it does not fit the declaration. While the store does not
   /// change, the view is neither taken nor compared again.
-  private func visibleState(foreseeing foresight: Foresight?) throws -> ReadState? {
+  private func visibleState(foreseeing foresight: Prefetch?) throws -> ReadState? {
     try store.requireOpen()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
     if let number, let state = recent.state(number) { return state }
@@ -176,7 +176,7 @@ extension DatastoreCore {
 
   /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
   ///
-  /// - Parameter waits: whether to wait for other writers; otherwise it throws ``TurnTaken`` if another transaction has the turn.
+  /// - Parameter waits: whether to wait for other writers; otherwise it throws ``TurnUnavailable`` if another transaction has the turn.
   func warmUp(forced: WarmUpPlan = WarmUpPlan(), waits: Bool = true) async throws {
     if let scope = Transactions.scope(for: store), !scope.isReading {
       return try await Transactions.runChild(of: scope) { scope, _ in

@@ -65,7 +65,7 @@ extension WarmUp {
             try await report.failed(error, key: instance.key, record: instance.record)
           }
         }
-        try take(part, plan, into: &gathered)
+        try addPart(part, plan, into: &gathered)
       }
     }
     try await report.finishReading()
@@ -150,12 +150,12 @@ extension WarmUp {
   }
 
   /// Rewrites the records of a part that need it, and adds the part's entries.
-  private func take(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
+  private func addPart(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
     try scope.step { transaction in
       try throwingWriterErrors {
         let moved = try rewrite(part, plan, in: transaction)
         if gathered.rewritten >> 12 != (gathered.rewritten + part.records.count) >> 12, !plan.rekeys {
-          try transaction.settle(core.recordsTree)
+          try transaction.flushNodes(core.recordsTree)
         }
         gathered.rewritten += part.records.count
         for (place, entries) in zip(wantedIndexes(plan), part.entries) {

@@ -53,7 +53,7 @@ extension WarmUp {
       }
     }
     try scope.step { transaction in
-      try noteLeftOut(gathered, in: transaction)
+      try writeLeftOut(gathered, in: transaction)
       try describe(descriptor, hasChanged: hasChanged, in: transaction)
       if !conflicts.isEmpty { try throwingWriterErrors { throw ModelError.notUnique(conflicts) } }
     }
@@ -95,7 +95,7 @@ extension WarmUp {
 
   /// Says in the store which records are in no rebuilt index. Where all were looked at, that takes the place of what an
   /// earlier warm-up said.
-  private func noteLeftOut(_ gathered: Gathered, in transaction: any WriteTransaction) throws {
+  private func writeLeftOut(_ gathered: Gathered, in transaction: any WriteTransaction) throws {
     guard gathered.isDecoded else { return }
     try drop(.leftOut(of: core.key), in: transaction)
     let writer = core.makeWriter(in: transaction)

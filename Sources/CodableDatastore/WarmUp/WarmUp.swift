@@ -20,11 +20,11 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     }
     do {
       try await makeFit()
-      scope.work?.note(core.number) { known in
+      scope.work?.updateKnown(core.number) { known in
         if !known.behind.isEmpty { (known.behind, known.writer) = ([], nil) }
       }
     } catch {
-      if let error = error as? UnreadableInstanceError { core.note(error, in: try? recordsTree()) }
+      if let error = error as? UnreadableInstanceError { core.remember(error, in: try? recordsTree()) }
       // A transaction that goes on has nothing of it.
       try? scope.step { try $0.rollback(to: savepoint) }
       scope.work?.forgetDatastores()

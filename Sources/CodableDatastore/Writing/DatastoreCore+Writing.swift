@@ -9,7 +9,7 @@ extension DatastoreCore {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
     return try await Transactions.write(
-      to: store, actionName: "persist \(key)", foreseeing: foreseen(prepared.key, prepared.values),
+      to: store, actionName: "persist \(key)", foreseeing: prefetchKeys(prepared.key, prepared.values),
       presumption: hasUniqueIndex ? .thatAsks : .thatAsksNobody
     ) { scope in
       try await self.persist(prepared, touch: touch, in: scope)
@@ -20,13 +20,13 @@ extension DatastoreCore {
   private var hasUniqueIndex: Bool { indexes.contains { $0.isUnique } }
 
   /// The keys that a server is asked for as a write begins: that of the record, and those of its entries of some values.
-  private func foreseen(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [ForeseenKey] {
+  private func prefetchKeys(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [PrefetchKey] {
     guard store.connection.isServed else { return [] }
-    var keys = [ForeseenKey(tree: recordsTree, key: identifier)]
+    var keys = [PrefetchKey(tree: recordsTree, key: identifier)]
     for position in values.indices {
       for value in values[position] {
         let key = EntryKey.make(value: value, identifier: identifier)
-        keys.append(ForeseenKey(tree: indexes[position].tree, key: key))
+        keys.append(PrefetchKey(tree: indexes[position].tree, key: key))
       }
     }
     return keys
@@ -37,7 +37,7 @@ extension DatastoreCore {
     let key = try key(of: identifier)
     try await readyForWriting()
     return try await Transactions.write(
-      to: store, actionName: "delete \(self.key)", foreseeing: foreseen(key)
+      to: store, actionName: "delete \(self.key)", foreseeing: prefetchKeys(key)
     ) { scope in
       try await self.delete(identifier, key: key, in: scope)
     }
@@ -55,7 +55,7 @@ extension DatastoreCore {
       throw error
     }
     guard let (record, decoded) = encoded else { throw EmptyContentError(datastore: DatastoreKey(self.key)) }
-    noteUnorderedProperties(of: instance)
+    findUnorderedProperties(of: instance)
     let stored = if let decoded { decoded } else { try await stored(instance, as: record) }
     return PreparedRecord(
       identifier: identifier, key: key, record: record, values: try values(of: stored, identifier: key),
@@ -76,7 +76,7 @@ extension DatastoreCore {
   }
 
   /// Finds out once which properties are written in any order, so that the next write notes them in the descriptor.
-  private func noteUnorderedProperties(of instance: Instance) {
+  private func findUnorderedProperties(of instance: Instance) {
     guard unordered.withLock({ $0 == nil }) else { return }
     let found = UnorderedProperties(of: instance)
     unordered.withLock { $0 = found }
@@ -95,7 +95,7 @@ extension DatastoreCore {
       }
     }
     guard let found else {
-      note(prepared.identifier, key: prepared.key, old: nil, new: prepared.record, in: scope)
+      recordChange(prepared.identifier, key: prepared.key, old: nil, new: prepared.record, in: scope)
       return nil
     }
     let old = try await decoded(found.bytes, key: prepared.key, in: scope)
@@ -106,7 +106,7 @@ extension DatastoreCore {
           touch: touch)
       }
     }
-    note(prepared.identifier, key: prepared.key, old: old.record, new: prepared.record, in: scope)
+    recordChange(prepared.identifier, key: prepared.key, old: old.record, new: prepared.record, in: scope)
     return try? old.instance.get()
   }
 
@@ -119,7 +119,7 @@ extension DatastoreCore {
     let instance = try old.instance.get()
     try await prepareTrees(for: nil, in: scope)
     _ = try scope.change { _ in try throwingWriterErrors { try writer.delete(key, oldValues: old.values) } }
-    note(identifier, key: key, old: old.record, new: nil, in: scope)
+    recordChange(identifier, key: key, old: old.record, new: nil, in: scope)
     return instance
   }
 
@@ -139,7 +139,7 @@ extension DatastoreCore {
     let known = work.known(number)
     if let writer = known.writer { return writer }
     let writer = makeWriter(in: work.transaction, leaving: known.behind)
-    work.note(number) { $0.writer = writer }
+    work.updateKnown(number) { $0.writer = writer }
     return writer
   }
 
@@ -150,7 +150,7 @@ extension DatastoreCore {
     if known.isPrepared, known.hasForeign || prepared?.isForeign != true { return }
     try await makeFit(in: scope)
     try scope.change { transaction in try prepareTrees(for: prepared, in: transaction) }
-    work.note(number) { known in
+    work.updateKnown(number) { known in
       known.isPrepared = true
       if prepared?.isForeign == true { known.hasForeign = true }
     }
@@ -189,11 +189,11 @@ extension DatastoreCore {
   }
 
   /// Notes a change for observers, if there are any.
-  private func note(
+  private func recordChange(
     _ identifier: Identifier?, key storedKey: [UInt8], old: Bytes?, new: [UInt8]?, in scope: TransactionScope
   ) {
     guard store.connection.publication.hasObservers(of: key) else { return }
-    scope.note(
+    scope.recordChange(
       StoredChange(datastore: key, key: storedKey, identifier: identifier, old: old, new: new.map { Bytes($0) }))
   }
 }

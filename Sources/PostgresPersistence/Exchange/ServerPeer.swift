@@ -11,7 +11,7 @@
   package final class ServerPeer: Peer {
     package let name: String
     private let engine: ServerStore
-    private let store: OwnStore
+    private let store: EngineStore
     private let exchange: StoreExchange
     private let peer: StorePeer
     /// The head that was reported last: a push is based on it.
@@ -22,7 +22,7 @@
       self.name = name
       engine = try ServerStore.ofDatastores(
         url, options: ServerOptions(program: client.program, author: client.author))
-      store = OwnStore(
+      store = EngineStore(
         engine, path: engine.path, access: engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite,
         program: client.program)
       exchange = StoreExchange(store, now: client.now)

@@ -178,7 +178,7 @@ extension CommandTable {
       .takeViewBack, ["U"], "take the last change of the view back", "view back", .table,
       "Takes back the last change of the filter, the order, the range, or the arrangement, form and computation of columns; "
         + "again the change before. No record is changed.", in: [.table]
-    ) { browser, _ in browser.takeViewBack() },
+    ) { browser, _ in browser.undoViewChange() },
     row(
       .nameView, [], "name the view and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
       "Keeps the filter, order, columns and limit of the table under a name; they stand under VIEWS from then on.",

@@ -8,8 +8,8 @@ extension Browser {
     guard session.running[id.slot]?.id == id else { return }
     switch report {
     case .progress(let progress):
-      session.running[id.slot]?.note(progress, at: session.now)
-      session.noteRun(id, progress)
+      session.running[id.slot]?.update(progress, at: session.now)
+      session.updateRun(id, progress)
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
     case .finished(let reply):
       session.running[id.slot] = nil
@@ -51,7 +51,7 @@ extension Browser {
     case let explained as ExplainRequest.Reply: show(explained)
     case let reply as JoinRequest.Reply: joined(reply)
     case let reply as QueryRequest.Reply: heard(reply)
-    case let reply as OutlineRequest.Reply: show(reply.outline, reply.standing)
+    case let reply as OutlineRequest.Reply: show(reply.outline, reply.status)
     case let answer as RefreshAnswer: follow(answer)
     case let resolved as ResolvedCommit: go(to: resolved.commit, for: resolved.purpose)
     case let place as RecordPlace: show(place)
@@ -76,7 +76,7 @@ extension Browser {
           title: isOne ? "\(verb) \(answer.edits[0].identifier)" : "\(answer.edits.count) records", edits: answer.edits)
       )
     case let answer as RangeAnswer:
-      noteJump()
+      recordJump()
       table.setRange(answer.range)
       session.say("\(answer.range.map(\.description) ?? "all"): \(NumberFormat.count(answer.count)) entries")
     case let answer as VerifyAnswer: say(answer)
@@ -149,12 +149,12 @@ extension Browser {
 
   // MARK: The store
 
-  private mutating func show(_ outline: Outline, _ standing: StoreStanding) {
-    note(standing)
+  private mutating func show(_ outline: Outline, _ standing: StoreStatus) {
+    apply(standing)
     readKept(for: outline)
     guard outline.commit.number == session.shown else { return }
     session.outline = outline
-    if let words = table.settleOrder(of: outline) { session.warn(words) }
+    if let words = table.adjustOrder(to: outline) { session.warn(words) }
     guard !isStarted else {
       proveIndexes()
       if session.datastore == nil || outline.datastore(session.datastore) == nil {
@@ -177,7 +177,7 @@ extension Browser {
     }
   }
 
-  private mutating func note(_ standing: StoreStanding) {
+  private mutating func apply(_ standing: StoreStatus) {
     let hadWriter = session.facts.writer != nil
     session.facts.access = standing.access
     session.facts.writer = standing.writer
@@ -198,10 +198,10 @@ extension Browser {
   }
 
   private mutating func follow(_ answer: RefreshAnswer) {
-    note(answer.standing)
+    apply(answer.status)
     if session.awaySince != nil { comeBack() }
     guard answer.head != session.head else { return }
-    guard adopt(head: answer.head, newCommits: answer.newCommits) else { return }
+    guard updateHead(to: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else { return session.say("many records changed") }
     for (identifier, kind) in changed { table.changed[identifier] = kind }
     if let selected = table.selectedIdentifier(session), changed[selected] == .delete {
@@ -220,8 +220,8 @@ extension Browser {
 
   /// Takes note of a new head. Returns whether it is shown from now on.
   @discardableResult
-  mutating func adopt(head: CommitNumber, newCommits: Int = 1) -> Bool {
-    session.head = head
+  mutating func updateHead(to: CommitNumber, newCommits: Int = 1) -> Bool {
+    session.head = to
     if let file = session.configuration.documentFile {
       session.start(.keptCommits, KeepCommitsRequest(file: file))
     }
@@ -229,8 +229,8 @@ extension Browser {
       session.unseen += newCommits
       return false
     }
-    session.shown = head
-    session.start(.outline, OutlineRequest(commit: head))
+    session.shown = to
+    session.start(.outline, OutlineRequest(commit: to))
     return true
   }
 

@@ -199,7 +199,7 @@ extension Browser {
   mutating func closeView(of pane: PaneID) {
     guard let index = views.lastIndex(where: { $0.kind.pane == pane }), index > 0 else { return }
     let closed = views.remove(at: index)
-    if closed.kind == .history || closed.kind == .difference { session.looking.difference = nil }
+    if closed.kind == .history || closed.kind == .difference { session.selections.difference = nil }
     endQuestions(of: pane)
   }
 
@@ -258,7 +258,7 @@ extension Browser {
     }
   }
 
-  mutating func noteJump() { here.map { jumps.leave($0) } }
+  mutating func recordJump() { here.map { jumps.leave($0) } }
 
   mutating func goBack() {
     guard let here, let jump = jumps.back(from: here) else { return session.warn("there is no place before") }

@@ -58,7 +58,7 @@ extension Browser {
     let standing = titleRight(wide: session.size.columns >= 110)
     let room = session.size.columns - min(SafeText.width(standing), session.size.columns * 3 / 4) - 3
     return ScreenLines(
-      theme: session.theme, store: titleLeft(in: room), standing: standing,
+      theme: session.theme, store: titleLeft(in: room), status: standing,
       isOfThePast: session.asOf != nil, message: message, keys: footerKeys().map { [$0.keys, $0.short] }, state: state)
   }
 

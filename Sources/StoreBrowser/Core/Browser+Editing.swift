@@ -54,7 +54,7 @@ extension Browser {
   }
 
   /// Takes over changes that were staged on the reading thread.
-  mutating func adopt(_ staged: StagedChanges) {
+  mutating func replaceStagedChanges(with staged: StagedChanges) {
     session.staged = staged
     session.keepStaged()
     table.clearMarks()

@@ -21,7 +21,7 @@ extension Browser {
   }
 
   mutating func press(_ chord: KeyChord) {
-    macro.note(chord)
+    macro.record(chord)
     if !overlays.isEmpty, pendingKeys.isEmpty, with(target, { pane, session in pane.type(chord, in: &session) }) == true
     {
       return

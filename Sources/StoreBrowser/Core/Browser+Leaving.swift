@@ -134,7 +134,7 @@ struct LeaveRequest: Question {
   }
 
   private func answer(in context: WorkContext) throws(ModelError) -> LeaveReply {
-    guard let store = context.store as? OwnStore else { return LeaveReply() }
+    guard let store = context.store as? EngineStore else { return LeaveReply() }
     switch how {
     case .withoutSaving: return LeaveReply()
     case .asStore(let path):

@@ -29,7 +29,7 @@ extension Browser {
   }
 
   mutating func showHistory(_ scope: HistoryScope) {
-    session.looking.difference = nil
+    session.selections.difference = nil
     history.show(scope, at: session.asOf)
     focusPane(.history)
   }
@@ -84,11 +84,11 @@ extension Browser {
 
   mutating func showDifference(_ old: CommitNumber?, _ new: CommitNumber) {
     guard let old else {
-      session.looking.difference = .commit(new)
+      session.selections.difference = .commit(new)
       open(.difference)
       return
     }
-    session.looking.difference = .between(min(old, new), max(old, new))
+    session.selections.difference = .between(min(old, new), max(old, new))
     open(.difference)
   }
 
@@ -137,7 +137,7 @@ extension Browser {
         title: "\(group.datastore) by \(group.index)  \(group.names.joined(separator: ", "))\(more)",
         detail: "  \(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
         choice: Intent { browser in
-          browser.noteJump()
+          browser.recordJump()
           browser.session.datastore = group.datastore
           var source = RowSource(datastore: group.datastore, index: group.index)
           source.range = KeyInterval(lower: .including(group.value), upper: .including(group.value))
@@ -181,7 +181,7 @@ extension Browser {
 
   mutating func openDatastore(_ key: String, index: String?) {
     guard session.outline?.datastore(key) != nil else { return }
-    if session.datastore != nil { noteJump() }
+    if session.datastore != nil { recordJump() }
     session.datastore = key
     table.clearFailure()
     table.show(RowSource(datastore: key, index: index), anchor: .position(0))
@@ -191,7 +191,7 @@ extension Browser {
 
   /// Goes to a record in the order by identifier, or in the present one where it is of the same datastore.
   mutating func select(_ place: RecordPlace) {
-    noteJump()
+    recordJump()
     var source = table.source ?? RowSource(datastore: place.datastore)
     if source.datastore != place.datastore {
       session.datastore = place.datastore

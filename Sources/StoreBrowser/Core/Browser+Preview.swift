@@ -28,7 +28,7 @@ extension WorkSlot {
 }
 
 /// The state of a filter that is being typed: its plan, and the number of its records.
-struct FilterStanding: Sendable, Hashable {
+struct FilterStatus: Sendable, Hashable {
   var filter: String
   var text: String
 }
@@ -40,7 +40,7 @@ extension Browser {
   }
 
   /// Requests the data of the table that a prompt shows: the plan of a filter at once, the rows after a pause.
-  mutating func noteTyping(_ prompt: Prompt) {
+  mutating func requestPreview(of prompt: Prompt) {
     if prompt.isSearch, focus == .table {
       session.start(.typing, TypingPause())
       return
@@ -80,16 +80,16 @@ extension Browser {
   }
 
   /// The plan and the count of the typed filter, or which of its names no record has.
-  var standingOfFilter: FilterStanding? {
+  var standingOfFilter: FilterStatus? {
     guard let preview else { return nil }
     if let plan = preview.plan, session.isRunning(.typing), let filter = plan.request.source.filter {
-      return FilterStanding(filter: filter, text: plan.standing(session))
+      return FilterStatus(filter: filter, text: plan.standing(session))
     }
     guard let filter = table.source?.filter else { return nil }
     if table.scan?.isRunning == false, table.storedCount == 0, let unknown = table.unknownName(session) {
-      return FilterStanding(filter: filter, text: unknown)
+      return FilterStatus(filter: filter, text: unknown)
     }
-    return table.filterStanding(session).map { FilterStanding(filter: filter, text: $0) }
+    return table.filterStatus(session).map { FilterStatus(filter: filter, text: $0) }
   }
 
   /// Requests the plan for the rows of the table.

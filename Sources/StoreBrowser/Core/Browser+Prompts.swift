@@ -168,7 +168,7 @@ extension Browser {
         if let current = session.current { _ = try Join(parsing: text, of: current.descriptor, session.naming) }
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)
-      case .compact: _ = try HistoryRetention(parsing: text.trimmed)
+      case .compact: _ = try CommitRetention(parsing: text.trimmed)
       case .goTo where Position(text) == nil:
         return .invalid(text: text, column: 1, reason: "a position is written 812, 50%, +12 or -12")
       default: break
@@ -222,7 +222,7 @@ extension Session {
   /// Parses a typed range of the index that orders the table; nil for all of it. Throws with the place of the error.
   func range(typed text: String) throws(ModelError) -> KeyInterval? {
     let range = text.trimmed.hasPrefix("=") ? String(text.trimmed.dropFirst()).trimmed : text.trimmed
-    guard !range.isEmpty, let source = looking.source, let datastore = outline?.datastore(source.datastore) else {
+    guard !range.isEmpty, let source = selections.source, let datastore = outline?.datastore(source.datastore) else {
       return nil
     }
     let encoding = datastore.index(source.index)?.descriptor.encoding ?? datastore.descriptor.identifierEncoding

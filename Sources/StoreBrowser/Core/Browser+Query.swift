@@ -115,7 +115,7 @@ extension Browser {
     (source.filter, source.limit) = (query[.filter], query.limit)
     if let filter = source.filter { remember(filter: filter) }
     arrange(query.select, in: source.datastore)
-    noteJump()
+    recordJump()
     table.show(source, anchor: table.keepingIdentifier())
     if let name = query[.name] { nameView(name, query) }
     if !query.group.isEmpty { run(.group, argument: query[.group]) }
@@ -146,7 +146,7 @@ extension Browser {
 
   /// Shows a named view of the open datastore.
   mutating func show(_ view: NamedView) {
-    noteJump()
+    recordJump()
     guard let text = view.query, let query = try? ViewQuery(parsing: text) else { return table.setFilter(view.filter) }
     ask(query, .apply)
   }

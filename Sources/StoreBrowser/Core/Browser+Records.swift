@@ -127,7 +127,7 @@ extension Browser {
       session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")
     case .delete:
       if let staged = answer.staged, answer.request.stagedRevision == session.stagedRevision {
-        adopt(staged)
+        replaceStagedChanges(with: staged)
       } else {
         stageDelete(answer.records, in: key)
       }

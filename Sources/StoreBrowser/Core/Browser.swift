@@ -77,7 +77,7 @@ package struct Browser: Sendable {
       }
       with(MigrationPane.self) { $0.start(in: &$1) }
     }
-    settle()
+    performIntents()
     setClock()
     return session.drainEffects()
   }
@@ -90,10 +90,10 @@ package struct Browser: Sendable {
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): hear(report, of: id)
     case .storeStirred: look()
-    case .tick(let figures): if let figures { session.noteRuns(figures) }
+    case .tick(let figures): if let figures { session.updateRuns(figures) }
     case .editorClosed(let outcome): editorClosed(outcome)
     }
-    settle()
+    performIntents()
     followTour()
     handOnTypeAhead()
     setClock()
@@ -171,14 +171,14 @@ package struct Browser: Sendable {
   }
 
   /// Runs a closure with the pane of a type and the session.
-  mutating func with<P: KeptPane, Result>(_ type: P.Type, _ body: (inout P, inout Session) -> Result) -> Result {
+  mutating func with<P: PermanentPane, Result>(_ type: P.Type, _ body: (inout P, inout Session) -> Result) -> Result {
     body(&panes[type], &session)
   }
 
   // MARK: After every message
 
   /// Handles the requests of panes to each other, and lets everything on the screen request missing data.
-  mutating func settle() {
+  mutating func performIntents() {
     for _ in 0..<8 {
       var hadIntent = false
       while let intent = session.removeNextIntent() {
@@ -186,7 +186,7 @@ package struct Browser: Sendable {
         intent.fulfil(&self)
       }
       synchronize()
-      noteView()
+      recordView()
       demand()
       if !hadIntent { return }
     }
@@ -194,28 +194,28 @@ package struct Browser: Sendable {
 
   /// Updates the panes that follow others.
   private mutating func synchronize() {
-    session.looking.panes = Set(layout.panes.map(\.pane))
-    if session.looking.panes.contains(.migration) {
+    session.selections.panes = Set(layout.panes.map(\.pane))
+    if session.selections.panes.contains(.migration) {
       for run in session.runs.indices where !session.runs[run].isRunning { session.runs[run].isSeen = true }
     }
     let table = table
-    session.looking.source = table.source
-    session.looking.record = table.selectedPlace(session)
-    session.looking.rank = table.selectedRank
-    session.looking.path =
-      focus == .record ? record.selectedLine?.path.description : table.selectedPath(session) ?? session.looking.path
-    let followed = session.looking.record ?? keptPlace
-    let read = session.looking.record == nil ? nil : table.selectedRecord(session)
+    session.selections.source = table.source
+    session.selections.record = table.selectedPlace(session)
+    session.selections.rank = table.selectedRank
+    session.selections.path =
+      focus == .record ? record.selectedLine?.path.description : table.selectedPath(session) ?? session.selections.path
+    let followed = session.selections.record ?? keptPlace
+    let read = session.selections.record == nil ? nil : table.selectedRecord(session)
     with(RecordPane.self) { record, session in
       record.follow(followed)
-      if let read { record.take(read, in: &session) }
+      if let read { record.showIfRequested(read, in: &session) }
       guard let place = record.place, let label = record.label(session) else { return }
-      session.looking.named = NamedRecord(place: place, label: label)
+      session.selections.named = NamedRecord(place: place, label: label)
     }
-    session.looking.commit = history.selected?.commit.number
-    session.looking.scope = history.scope
-    session.looking.filterStanding = standingOfFilter
-    session.looking.searchStanding = table.searchStanding(session)
+    session.selections.commit = history.selected?.commit.number
+    session.selections.scope = history.scope
+    session.selections.filterStatus = standingOfFilter
+    session.selections.searchStatus = table.searchStanding(session)
   }
 
   /// While rows are being read, the record pane stays on its record instead of flickering.

@@ -38,7 +38,7 @@ extension Intent {
   /// Takes the topmost overlay away.
   static let dismiss = Self { $0.dismiss() }
   static func submit(_ prompt: Prompt) -> Self { Self { $0.submit(prompt) } }
-  static func promptChanged(_ prompt: Prompt) -> Self { Self { $0.noteTyping(prompt) } }
+  static func promptChanged(_ prompt: Prompt) -> Self { Self { $0.requestPreview(of: prompt) } }
   static func stageField(_ editor: ValueEditor, _ value: Document) -> Self {
     Self { browser in
       if browser.focus == .merge {
@@ -53,7 +53,7 @@ extension Intent {
   }
   static func stage(_ step: StagedStep) -> Self { Self { $0.stage(step) } }
   /// Unstages a record whose change is in the store by now.
-  static func settle(_ place: RecordPlace) -> Self {
+  static func unstage(_ place: RecordPlace) -> Self {
     Self { browser in
       browser.session.staged.add(.leavingOut(place, of: browser.session.staged))
       browser.session.keepStaged()
@@ -82,7 +82,7 @@ extension Intent {
   /// Shows other rows, so that `^o` goes back to those before.
   private static func changingRows(_ change: @escaping @Sendable (inout TablePane) -> Void) -> Self {
     Self { browser in
-      browser.noteJump()
+      browser.recordJump()
       change(&browser.table)
     }
   }

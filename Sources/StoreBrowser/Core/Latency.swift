@@ -2,7 +2,7 @@
 struct Latency: Sendable, Hashable {
   private var times: [Int64] = []
 
-  mutating func note(_ nanoseconds: Int64) {
+  mutating func record(_ nanoseconds: Int64) {
     times.append(nanoseconds)
     if times.count > 200 { times.removeFirst() }
   }

@@ -20,5 +20,5 @@ struct Macro: Sendable {
     }
   }
 
-  mutating func note(_ chord: KeyChord) { if isRecording { keys.append(chord) } }
+  mutating func record(_ chord: KeyChord) { if isRecording { keys.append(chord) } }
 }

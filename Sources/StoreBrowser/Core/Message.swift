@@ -115,7 +115,7 @@ package struct WorkSlot: Hashable, Sendable {
   /// Whether it may take a while although the user does not wait for it, so that quick questions do not queue behind it.
   let isSlow: Bool
   /// Whether the screen is complete without it, so that no picture waits for it.
-  let isAhead: Bool
+  let isPrefetch: Bool
 
   init(
     _ name: String, isLong: Bool = false, isKept: Bool = false, isInCockpit: Bool = false, isSlow: Bool = false,
@@ -126,7 +126,7 @@ package struct WorkSlot: Hashable, Sendable {
     self.isKept = isKept
     self.isInCockpit = isInCockpit
     self.isSlow = isSlow
-    self.isAhead = isAhead
+    self.isPrefetch = isAhead
   }
 
   package static func == (left: WorkSlot, right: WorkSlot) -> Bool { left.name == right.name }

@@ -33,7 +33,7 @@ struct PaneDrawings: Sendable {
     }
     var cursor: Point?
     for (pane, frame) in placed {
-      let further = pane.further(session)
+      let further = pane.drawingKey(session)
       let known = drawn[pane.id].flatMap { $0.frame == frame && $0.further == further ? $0 : nil }
       if let known, pane.isDrawn(like: known.pane, frame: frame) {
         cursor = known.cursor ?? cursor
@@ -83,7 +83,7 @@ struct PaneDrawings: Sendable {
       head = session.head
       asOf = session.asOf
       datastore = session.datastore
-      source = session.looking.source
+      source = session.selections.source
       outline = session.outline
       stagedRevision = session.stagedRevision
       remembered = session.remembered
@@ -98,7 +98,7 @@ extension Pane {
   /// A pane that cannot be compared is always drawn.
   func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool { false }
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool { false }
-  func further(_ session: Session) -> String { "" }
+  func drawingKey(_ session: Session) -> String { "" }
 }
 
 extension Pane where Self: Equatable {

@@ -31,7 +31,7 @@ package struct RecentStores: Sendable {
   }
 
   /// Puts a store at the top. If the list cannot be written, the store is opened all the same, so errors are ignored.
-  package func note(_ path: String) {
+  package func add(_ path: String) {
     let path = BrowserFiles.absolute(path)
     guard !path.contains("\n") else { return }
     let known = paths

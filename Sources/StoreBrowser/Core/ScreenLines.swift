@@ -5,7 +5,7 @@ struct ScreenLines: Sendable, Equatable {
   var theme: Theme
   /// The open store, and, at the right, the shown commit and the running work.
   var store: String
-  var standing: String
+  var status: String
   var isOfThePast: Bool
   /// The left of the foot: a message, and keys with their commands in pairs.
   var message: StatusText?
@@ -20,10 +20,10 @@ struct ScreenLines: Sendable, Equatable {
   }
 
   private func drawTitle(in rect: Rect, on grid: inout CellGrid) {
-    let width = min(SafeText.width(standing), rect.columns * 3 / 4)
+    let width = min(SafeText.width(status), rect.columns * 3 / 4)
     grid.write(
       store, at: Point(column: 1, row: rect.top), width: max(0, rect.columns - width - 3), style: theme.style(.title))
-    grid.write(standing, at: Point(column: rect.columns - width - 1, row: rect.top), width: width)
+    grid.write(status, at: Point(column: rect.columns - width - 1, row: rect.top), width: width)
     if isOfThePast { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
   }
 

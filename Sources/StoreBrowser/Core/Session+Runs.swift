@@ -13,15 +13,15 @@ extension Session {
     runs.last(where: \.isRunning) ?? runs.max { ($0.endedAt ?? 0, $0.startedAt) < ($1.endedAt ?? 0, $1.startedAt) }
   }
 
-  mutating func noteRun(_ id: WorkID, _ label: String) {
+  mutating func beginRun(_ id: WorkID, _ label: String) {
     guard id.slot.isInCockpit else { return }
     runs.append(WorkRun(id, title: label, at: now))
     if runs.count > Self.runLimit { runs.removeFirst() }
   }
 
-  mutating func noteRun(_ id: WorkID, _ progress: Progress) {
+  mutating func updateRun(_ id: WorkID, _ progress: Progress) {
     guard let position = runs.lastIndex(where: { $0.id == id }) else { return }
-    runs[position].note(progress, at: now)
+    runs[position].update(progress, at: now)
   }
 
   mutating func endRun(_ id: WorkID, _ ending: WorkRun.Ending) {
@@ -44,9 +44,9 @@ extension Session {
   }
 
   /// Notes the memory and disk space that are in use while this browser's work runs.
-  mutating func noteRuns(_ figures: WorkFigures) {
+  mutating func updateRuns(_ figures: WorkFigures) {
     for position in runs.indices where runs[position].isRunning && runs[position].id != nil {
-      runs[position].note(figures)
+      runs[position].update(figures)
     }
   }
 
@@ -66,7 +66,7 @@ extension Session {
     }
     if let known = runs.lastIndex(where: { $0.isContinued(by: activity) }) {
       let wasRunning = runs[known].isRunning
-      runs[known].note(activity, at: now)
+      runs[known].update(activity, at: now)
       if wasRunning, !runs[known].isRunning { remember(runs[known]) }
     } else {
       if let theirs { end(theirs, nil) }

@@ -26,7 +26,7 @@ struct Session: Sendable {
   var unseen = 0
 
   /// The selections of the table and the history, for the panes that follow them.
-  var looking = Looking()
+  var selections = Selections()
 
   var staged = StagedChanges() {
     didSet {
@@ -99,7 +99,7 @@ struct Session: Sendable {
     let id = WorkID(slot: slot, serial: nextSerial)
     nextSerial += 1
     running[slot] = RunningWork(id: id, label: label, startedAt: now, movedAt: now)
-    noteRun(id, label)
+    beginRun(id, label)
     effects.append(.start(id, work))
     return id
   }
@@ -151,7 +151,7 @@ struct Session: Sendable {
 
   /// A record's identifier, with the record's label if it is known.
   func name(of place: RecordPlace) -> String {
-    StoreBrowser.named(place.identifier, looking.named?.place == place ? looking.named?.label : nil)
+    StoreBrowser.named(place.identifier, selections.named?.place == place ? selections.named?.label : nil)
   }
 
   // MARK: Messages to the user
@@ -194,7 +194,7 @@ extension ModelError {
 }
 
 /// The current selections. Panes that follow others read them here.
-struct Looking: Sendable, Hashable {
+struct Selections: Sendable, Hashable {
   var panes: Set<PaneID> = []
   /// The rows of the table, and the record under its cursor.
   var source: RowSource?
@@ -210,9 +210,9 @@ struct Looking: Sendable, Hashable {
   /// The difference requested by W; otherwise the selected commit's is shown.
   var difference: DifferenceSource?
   /// The state of the filter that is being typed.
-  var filterStanding: FilterStanding?
+  var filterStatus: FilterStatus?
   /// The state of the search that is being typed.
-  var searchStanding: String?
+  var searchStatus: String?
 }
 
 /// A record with its label.
@@ -246,7 +246,7 @@ struct RunningWork: Sendable, Hashable {
   var movedAt: Int64
   private(set) var progress: Progress?
 
-  mutating func note(_ progress: Progress, at now: Int64) {
+  mutating func update(_ progress: Progress, at now: Int64) {
     if progress.done != self.progress?.done || progress.total != self.progress?.total { movedAt = now }
     self.progress = progress
   }

@@ -60,7 +60,7 @@ extension Browser {
         continue
       }
       act(on: next.event)
-      settle()
+      performIntents()
     }
   }
 

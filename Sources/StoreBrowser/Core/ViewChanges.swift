@@ -13,7 +13,7 @@ struct ViewChanges: Sendable {
   private static let limit = 100
 
   /// Notes the present state. The list starts again with another datastore.
-  mutating func note(_ state: State) {
+  mutating func record(_ state: State) {
     guard state != states.last else { return }
     if state.source.datastore != states.last?.source.datastore { states = [] }
     states.append(state)
@@ -21,7 +21,7 @@ struct ViewChanges: Sendable {
   }
 
   /// Returns the present state and the one before, which is the present one from now on.
-  mutating func takeBack() -> (now: State, before: State)? {
+  mutating func stepBack() -> (now: State, before: State)? {
     guard states.count > 1, let now = states.popLast(), let before = states.last else { return nil }
     return (now, before)
   }
@@ -45,15 +45,15 @@ extension ViewChanges.State {
 
 extension Browser {
   /// Notes a change of the table's view. A filter that is being typed is none yet, and the past may lack the index of an order.
-  mutating func noteView() {
+  mutating func recordView() {
     guard overlays.isEmpty, session.asOf == nil, var source = table.source else { return }
     (source.computed, source.joined) = ([], [])
-    viewChanges.note(.init(source: source, columns: session.columnChoice(source.datastore)))
+    viewChanges.record(.init(source: source, columns: session.columnChoice(source.datastore)))
   }
 
-  mutating func takeViewBack() {
+  mutating func undoViewChange() {
     guard session.asOf == nil else { return session.warn("this is as of \(session.shown); Esc returns to the head") }
-    guard let (now, before) = viewChanges.takeBack() else { return session.warn("nothing of this view was changed") }
+    guard let (now, before) = viewChanges.stepBack() else { return session.warn("nothing of this view was changed") }
     if now.columns != before.columns { session.arrange(before.columns, of: before.source.datastore) }
     if now.source != before.source { table.show(before.source, anchor: table.keepingIdentifier()) }
     session.say("taken back: \(now.change(from: before))")

@@ -5,7 +5,7 @@ import StrataTerminal
 struct CompactOverlay: Pane {
   static let entry = PaneEntry(.compact, name: "Compact", work: [.rewrite, .estimate], footer: [.open, .escape])
 
-  let retention: HistoryRetention
+  let retention: CommitRetention
   /// The typed retention.
   let keeps: String
   private(set) var estimate: RewriteReport?
@@ -13,7 +13,7 @@ struct CompactOverlay: Pane {
   private(set) var problem: String?
   private var isAsked = false
 
-  init(_ retention: HistoryRetention, keeps: String) {
+  init(_ retention: CommitRetention, keeps: String) {
     self.retention = retention
     self.keeps = keeps
   }
@@ -127,7 +127,7 @@ struct CompactOverlay: Pane {
 extension Browser {
   mutating func compact(_ text: String) {
     do throws(ModelError) {
-      present(CompactOverlay(try HistoryRetention(parsing: text.trimmed), keeps: text.trimmed))
+      present(CompactOverlay(try CommitRetention(parsing: text.trimmed), keeps: text.trimmed))
     } catch { session.complain(error) }
   }
 

@@ -170,7 +170,7 @@ extension FinderOverlay.Item {
       })
   }
 
-  fileprivate init(_ commit: Commit, _ session: Session) {
+  fileprivate init(_ commit: CommitDetails, _ session: Session) {
     let name = "\(commit.number) \(commit.action.isEmpty ? commit.program : commit.action)"
     self.init(
       kind: "commit", words: .init(name: name, title: commit.author),

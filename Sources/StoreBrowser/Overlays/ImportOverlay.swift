@@ -365,7 +365,7 @@ extension Browser {
     session.datastore = reply.request.plan.datastore
     table.show(RowSource(datastore: reply.request.plan.datastore), anchor: .position(0))
     table.list = ListWindow()
-    if commit.rawValue == session.head.rawValue + 1 { adopt(head: commit, newCommits: session.asOf == nil ? 1 : 0) }
+    if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
     look()
   }
 }

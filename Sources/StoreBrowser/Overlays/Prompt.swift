@@ -239,11 +239,11 @@ struct Prompt: Pane {
 
   /// The state of the filter that is being typed: its plan and its count.
   private func standing(_ session: Session) -> String? {
-    if isSearch, let standing = session.looking.searchStanding { return standing }
+    if isSearch, let standing = session.selections.searchStatus { return standing }
     if kind == .argument(.filter), Browser.isRange(field.text), let reading = session.reading(ofRange: field.text) {
       return reading
     }
-    guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.looking.filterStanding,
+    guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.selections.filterStatus,
       !standing.text.isEmpty
     else { return nil }
     // The typed text may not be a condition yet: then the state is that of the last valid one.

@@ -76,7 +76,8 @@ extension ReviewOverlay {
   private func drawWaiting(in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     if let problem {
-      grid.note(Self.text(problem, theme), in: inside, style: theme.style(problem.isFailure ? .problem : .warning))
+      grid.writeCentred(
+        Self.text(problem, theme), in: inside, style: theme.style(problem.isFailure ? .problem : .warning))
       return
     }
     guard let work = session.running[.review], let progress = work.progress, progress.found == .proof,
@@ -86,7 +87,7 @@ extension ReviewOverlay {
         progress.total.map { " \(NumberFormat.percent(progress.done, of: $0))" }
           ?? " \(NumberFormat.count(progress.done)) records"
       }
-      grid.note("looking at what would change…\(part ?? "")", in: inside, style: theme.style(.dim))
+      grid.writeCentred("looking at what would change…\(part ?? "")", in: inside, style: theme.style(.dim))
       return
     }
     let room = max(4, min(48, inside.columns - 12))

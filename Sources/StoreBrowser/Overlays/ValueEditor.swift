@@ -156,7 +156,7 @@ struct ValueEditor: Pane {
   private var takesLines: Bool { kind == .string && !isDate || kind == .json }
 
   /// The problem, or else the keys that do something here beside typing.
-  private func note(_ theme: Theme) -> String {
+  private func hint(_ theme: Theme) -> String {
     guard let problem else {
       let (across, along) = theme.isASCII ? ("Left Right", "Up Down") : ("← →", "↑ ↓")
       var keys: [String] = []
@@ -183,7 +183,7 @@ struct ValueEditor: Pane {
     let line = line ?? Rect(column: body.left + 1, row: body.top + body.rows / 2, columns: body.columns - 2, rows: 1)
     let rows = min(body.rows, min(field.lines.count, Self.shownLines) + 2)
     let top = max(body.top, min(line.top - 1, body.bottom - rows))
-    let words = max(SafeText.width(note(session.theme)), SafeText.width(title(session.theme)))
+    let words = max(SafeText.width(hint(session.theme)), SafeText.width(title(session.theme)))
     let width = min(body.columns, max(40, line.columns + 2, words + 6))
     let left = max(body.left, min(line.left - 1, body.right - width))
     return Rect(column: left, row: top, columns: width, rows: rows)
@@ -192,7 +192,7 @@ struct ValueEditor: Pane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let (theme, rect) = (session.theme, frame.rect)
     grid.fill(rect)
-    grid.border(frame, digit: nil, title: title(theme), footer: note(theme), theme: theme)
+    grid.border(frame, digit: nil, title: title(theme), footer: hint(theme), theme: theme)
     let inside = frame.inside
     field.drawLines(
       into: &grid, in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: inside.rows))

@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// The contents of the fields of the table's rows, one line per field; Enter counts the values of one.
-struct DescribePane: ListPane, KeptPane {
+struct DescribePane: ListPane, PermanentPane {
   static let entry = PaneEntry(
     .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
     commands: [

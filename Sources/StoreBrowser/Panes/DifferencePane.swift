@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
-struct DifferencePane: ListPane, KeptPane, Equatable {
+struct DifferencePane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .difference, name: "Difference", work: [.changes, .fields],
     footer: [.down, .open, .expandAll, .restoreField, .restoreRecord, .revert, .history, .help, .close],
@@ -61,10 +61,10 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    if let asked = session.looking.difference {
+    if let asked = session.selections.difference {
       show(asked, scope: .store)
-    } else if let commit = session.looking.commit {
-      show(.commit(commit), scope: session.looking.scope)
+    } else if let commit = session.selections.commit {
+      show(.commit(commit), scope: session.selections.scope)
     }
     guard let source, problem == nil else { return }
     list.reveal(rows: frame.rows, count: lines.count)

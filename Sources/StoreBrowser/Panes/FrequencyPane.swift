@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// The distinct values of a column with their counts; Enter filters to one.
-struct FrequencyPane: ListPane, KeptPane, ReplyPane {
+struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
     .frequency, name: "Frequency", work: [.frequency], footer: [.down, .open, .copyValue, .help, .close]
   ) { FrequencyPane() }

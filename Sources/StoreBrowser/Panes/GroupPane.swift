@@ -4,7 +4,7 @@ import StrataExpressions
 import StrataTerminal
 
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
-struct GroupPane: ListPane, KeptPane, ReplyPane {
+struct GroupPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
     .group, name: "Groups", work: [.group],
     footer: [.down, .open, .group, .sort, .sortReverse, .export, .copyValue, .help, .close],

@@ -23,7 +23,7 @@ extension IndexPane {
       if frame.isFocused { grid.select(rect, frame: frame, theme: theme) }
     }
     if rows.isEmpty, let bounds, bounds.isEmpty {
-      grid.note(
+      grid.writeCentred(
         "no entries in this range",
         in: Rect(column: inside.left, row: inside.top + header, columns: inside.columns, rows: 1),
         style: theme.style(.dim))

@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
-struct IndexPane: KeptPane, Equatable {
+struct IndexPane: PermanentPane, Equatable {
   static let entry = PaneEntry(
     .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
     footer: [
@@ -59,11 +59,11 @@ struct IndexPane: KeptPane, Equatable {
   var selected: KeyRow? { rows.indices.contains(selection) ? rows[selection] : nil }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    let source = session.looking.source
+    let source = session.selections.source
     show(source?.datastore, index: source?.index, range: source?.range)
     guard let datastore, problem == nil else { return }
     if commit != session.shown {
-      let rank = selected?.rank ?? (range == nil ? session.looking.rank : nil)
+      let rank = selected?.rank ?? (range == nil ? session.selections.rank : nil)
       let anchor: KeysRequest.Anchor = rank.map { .from(rank: $0) } ?? .start
       reset()
       commit = session.shown
@@ -91,7 +91,7 @@ struct IndexPane: KeptPane, Equatable {
 
   /// Selects the key of the table's selected record, if that has changed.
   mutating func stand(atSelectionOf session: inout Session) {
-    guard pending == nil, let datastore, let rank = session.looking.rank, rank != followed,
+    guard pending == nil, let datastore, let rank = session.selections.rank, rank != followed,
       bounds?.contains(rank) == true, commit == session.shown
     else { return }
     followed = rank

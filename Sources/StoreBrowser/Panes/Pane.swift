@@ -53,7 +53,7 @@ protocol Pane: Sendable {
   /// Whether it has nothing to show, so that a pane beside it may take most of its room.
   var leavesRoom: Bool { get }
   /// The parts of the session that only this pane's picture shows; see `PaneDrawings`.
-  func further(_ session: Session) -> String
+  func drawingKey(_ session: Session) -> String
   /// The rectangle of an overlay, between title and status.
   func rect(in body: Rect, session: Session) -> Rect
   /// The commands to show in the footer at present.
@@ -117,9 +117,9 @@ extension CellGrid {
   ) -> Bool {
     border(frame, digit: digit, title: title, footer: footer, theme: theme)
     if let problem {
-      self.note("\(theme.problemSign) \(problem)", in: frame.inside, style: theme.style(.problem))
+      self.writeCentred("\(theme.problemSign) \(problem)", in: frame.inside, style: theme.style(.problem))
     } else if let note {
-      self.note(note, in: frame.inside, style: theme.style(.dim))
+      self.writeCentred(note, in: frame.inside, style: theme.style(.dim))
     }
     return problem == nil && note == nil
   }
@@ -155,7 +155,7 @@ extension CellGrid {
   }
 
   /// Writes a sentence in the middle of an empty pane.
-  mutating func note(_ text: String, in rect: Rect, style: Style) {
+  mutating func writeCentred(_ text: String, in rect: Rect, style: Style) {
     for (offset, line) in text.wrapped(to: max(1, rect.columns - 2)).enumerated() where offset < rect.rows {
       write(line, at: rect.at(1, offset), width: rect.columns - 2, style: style)
     }

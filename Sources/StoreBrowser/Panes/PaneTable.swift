@@ -81,7 +81,7 @@ extension PaneID {
 }
 
 /// A pane that is there from the beginning on, empty; overlays are made of what they are about and are none.
-protocol KeptPane: Pane {
+protocol PermanentPane: Pane {
   init()
 }
 
@@ -96,7 +96,7 @@ struct PaneSet: Sendable {
   subscript(id: PaneID) -> (any Pane)? { panes[id] }
 
   /// A pane by its type, which says how an empty one is made: there is always one.
-  subscript<P: KeptPane>(type: P.Type) -> P {
+  subscript<P: PermanentPane>(type: P.Type) -> P {
     get { panes[P.entry.id] as? P ?? P() }
     _modify {
       // Taken out, so that what it holds has one owner while it is changed.

@@ -3,7 +3,7 @@ import StrataDocuments
 import StrataTerminal
 
 /// The commits in which a text came or went.
-struct PickaxePane: ListPane, KeptPane {
+struct PickaxePane: ListPane, PermanentPane {
   static let entry = PaneEntry(
     .pickaxe, name: "Pickaxe", work: [.pickaxe], footer: [.down, .open, .travel, .history, .help, .close]
   ) { PickaxePane() }

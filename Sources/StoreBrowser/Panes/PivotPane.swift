@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The rows of the table counted by two fields: a line for each value of one, a column for each value of the other; Enter shows the
 /// records of a cell.
-struct PivotPane: ListPane, KeptPane, ReplyPane {
+struct PivotPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
     .pivot, name: "Pivot", work: [.pivot],
     footer: [.down, .right, .open, .pivot, .search, .export, .copyValue, .help, .close],

@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// Two fields of the table's rows as a chart of dots, with a third by colour and mark. A cross-hair names the nearest record; a rectangle
 /// becomes a filter.
-struct PlotPane: KeptPane, ReplyPane {
+struct PlotPane: PermanentPane, ReplyPane {
   static let entry = PaneEntry(
     .plot, name: "Plot", work: [.plot, .plotPoint],
     footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],

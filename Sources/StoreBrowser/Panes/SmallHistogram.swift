@@ -11,7 +11,7 @@ struct SmallHistogram: Sendable, Equatable {
 
   /// Asks for the histogram of the rows that the table shows.
   mutating func demand(columns: Int, in session: inout Session) {
-    guard let source = session.looking.source, columns > 8 else { return }
+    guard let source = session.selections.source, columns > 8 else { return }
     let request = HistogramRequest(
       datastore: source.datastore, index: source.index, commit: session.shown, choice: .automatic,
       bins: BarLayout.capacity(columns: columns, form: session.barForm))
@@ -26,7 +26,7 @@ struct SmallHistogram: Sendable, Equatable {
 
   /// The histogram, where it is of what is shown now.
   func current(_ session: Session) -> Histogram? {
-    guard let reply, let source = session.looking.source, reply.request.commit == session.shown,
+    guard let reply, let source = session.selections.source, reply.request.commit == session.shown,
       reply.request.datastore == source.datastore, reply.request.index == source.index, reply.histogram.bins.count > 1
     else { return nil }
     return reply.histogram

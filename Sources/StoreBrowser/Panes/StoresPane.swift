@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// Pane 1: datastores, the indexes of the open one, named views, staged changes, letters in the inbox, pins.
-struct StoresPane: ListPane, KeptPane, Equatable {
+struct StoresPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .stores, digit: 1, name: "Stores", work: [.newest, .smallHistogram],
     footer: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
@@ -50,7 +50,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   private func lines(_ session: Session, below standing: [Line]) -> [Line] {
     var lines = standing
     if hasPicture(lines), let histogram = histogram.current(session) {
-      let name = session.looking.source?.index ?? "identifiers"
+      let name = session.selections.source?.index ?? "identifiers"
       lines += [.blank, .heading(name.uppercased(), trailing: [NumberFormat.count(histogram.count)])]
       lines += (0..<SmallHistogram.rows).map { .picture($0) }
     }
@@ -148,7 +148,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     let lines = lines(session)
     let before = list.selection
     guard list.move(command, argument: argument, rows: frame.rows, count: lines.count) else { return false }
-    settle(lines, from: before)
+    skipHeadings(lines, from: before)
     return true
   }
 
@@ -177,7 +177,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   }
 
   /// Skips headings and blank lines in the direction of the move.
-  private mutating func settle(_ lines: [Line], from before: Int) {
+  private mutating func skipHeadings(_ lines: [Line], from before: Int) {
     let step = list.selection < before ? -1 : 1
     var line = list.selection
     while lines.indices.contains(line), !lines[line].isSelectable { line += step }
@@ -189,16 +189,16 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    index = session.looking.source?.index
-    filter = session.looking.source?.filter
+    index = session.selections.source?.index
+    filter = session.selections.source?.filter
     room = frame.rows
-    hasIndexBeside = session.looking.panes.contains(.index)
-    hasHistoryBeside = session.looking.panes.contains(.history)
+    hasIndexBeside = session.selections.panes.contains(.index)
+    hasHistoryBeside = session.selections.panes.contains(.history)
     let standing = standingLines(session)
     demandNewest(below: standing, in: &session)
     if hasPicture(standing) { histogram.demand(columns: frame.columns, in: &session) }
     let lines = lines(session, below: standing)
-    if !lines.isEmpty { settle(lines, from: list.selection - 1) }
+    if !lines.isEmpty { skipHeadings(lines, from: list.selection - 1) }
     list.reveal(rows: frame.rows, count: lines.count)
     if list.selection < frame.rows { list.top = 0 }
   }
@@ -216,7 +216,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     grid.border(frame, digit: 1, title: "Stores", footer: "", theme: theme)
     let inside = frame.inside
     guard session.outline != nil else {
-      grid.note("reading…", in: inside, style: theme.style(.dim))
+      grid.writeCentred("reading…", in: inside, style: theme.style(.dim))
       return
     }
     let lines = lines(session)
@@ -346,7 +346,7 @@ struct NewestRequest: Question, Hashable {
 
 struct NewestReply: Sendable, Equatable {
   var request: NewestRequest
-  var commits: [Commit]
+  var commits: [CommitDetails]
 }
 
 extension WorkSlot {

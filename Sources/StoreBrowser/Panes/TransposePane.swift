@@ -4,7 +4,7 @@ import StrataExpressions
 import StrataTerminal
 
 /// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.
-struct TransposePane: ListPane, KeptPane, ReplyPane, Equatable {
+struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   static let entry = PaneEntry(
     .transpose, name: "Side by side", work: [.transpose],
     footer: [.down, .right, .transpose, .open, .copyValue, .copyPath, .help, .close],
@@ -218,7 +218,7 @@ extension Browser {
     } else {
       let marked = table.marks.map { RecordPlace(datastore: source.datastore, identifier: $0) }
       let places =
-        marked.isEmpty || focus == .record ? [session.looking.record].compactMap(\.self) : marked
+        marked.isEmpty || focus == .record ? [session.selections.record].compactMap(\.self) : marked
       columns = places.map { .init(place: $0, commit: session.shown) }
     }
     guard !columns.isEmpty else { return session.warn("no record is selected") }

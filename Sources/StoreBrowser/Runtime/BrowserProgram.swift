@@ -60,7 +60,8 @@ package final class BrowserProgram: TerminalProgram {
     let grid = browser.picture(size: size)
     if let keyTime {
       let duration = ContinuousClock.now - keyTime
-      browser.noteLatency(duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
+      browser.recordLatency(
+        duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
       self.keyTime = nil
     }
     return grid
@@ -191,7 +192,7 @@ extension Browser {
     session.theme.name = isLight ? .light : .dark
   }
 
-  mutating func noteLatency(_ nanoseconds: Int64) { session.latency?.note(nanoseconds) }
+  mutating func recordLatency(_ nanoseconds: Int64) { session.latency?.record(nanoseconds) }
 
   mutating func refuseCopy(bytes: Int, limit: Int) {
     session.warn(

@@ -55,7 +55,9 @@ package final class BrowserRuntime: Sendable {
   package func start(wake: @escaping @Sendable () -> Void) {
     alarm.withLock { $0.ring = wake }
     let follower: (any Sendable & AnyObject)? = try? store.follow { [weak self] in self?.stir() }
-    let inbox: (any Sendable & AnyObject)? = (store as? OwnStore)?.inbox?.watchIfPresent { [weak self] in self?.stir() }
+    let inbox: (any Sendable & AnyObject)? = (store as? EngineStore)?.inbox?.watchIfPresent { [weak self] in
+      self?.stir()
+    }
     state.withLock { $0.followers = [follower, inbox].compactMap { $0 } }
   }
 
@@ -86,7 +88,7 @@ package final class BrowserRuntime: Sendable {
     state.withLock { state in
       !state.posted.isEmpty
         || state.open.keys.contains {
-          !$0.slot.isLong && !$0.slot.isSlow && !$0.slot.isKept && !$0.slot.isAhead
+          !$0.slot.isLong && !$0.slot.isSlow && !$0.slot.isKept && !$0.slot.isPrefetch
         }
     }
   }

@@ -58,7 +58,7 @@ package final class OpeningProgram: TerminalProgram {
     DispatchQueue.global(qos: .userInteractive).async { [open, outcome] in
       let result = Result {
         try open { done, total in
-          if outcome.note(done, of: total) { wake() }
+          if outcome.report(done, of: total) { wake() }
           return true
         }
       }
@@ -114,7 +114,7 @@ private final class Outcome: Sendable {
   private let progress = Mutex<(done: Int, total: Int, next: ContinuousClock.Instant)>((0, 0, .now))
 
   /// Notes how much was read. Returns true, at most four times a second, if that should be shown.
-  func note(_ done: Int, of total: Int) -> Bool {
+  func report(_ done: Int, of total: Int) -> Bool {
     progress.withLock { progress in
       (progress.done, progress.total) = (done, total)
       guard ContinuousClock.now >= progress.next else { return false }

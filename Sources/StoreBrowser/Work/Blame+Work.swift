@@ -28,7 +28,7 @@ package struct BlameRequest: Question, Hashable {
 package struct BlameAnswer: Sendable, Equatable {
   package var request: BlameRequest
   /// By the path of the field: the commit that set its value; for a list or object, the newest commit of its parts.
-  package var commits: [String: Commit]
+  package var commits: [String: CommitDetails]
   /// By the path of the field: its values, oldest first, with their commits.
   var lives: [String: [LifePoint]]
   /// Whether the history was read to its beginning.

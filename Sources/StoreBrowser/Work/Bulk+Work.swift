@@ -136,12 +136,12 @@ extension BulkAnswer {
         unchanged += 1
         return
       }
-      note(Document.difference(changed.before, changed.after), of: begun.identifier)
+      count(Document.difference(changed.before, changed.after), of: begun.identifier)
       edits.append(changed.edit)
     } catch { failures.append(Failure(subject: "\(begun.identifier)", reason: "\(error)")) }
   }
 
-  private mutating func note(_ changes: [FieldChange], of identifier: StoredKey) {
+  private mutating func count(_ changes: [FieldChange], of identifier: StoredKey) {
     for change in changes {
       if change.new == nil || change.new == .null { nulls += 1 }
       if samples.count < Self.sampleLimit {

@@ -10,7 +10,7 @@ package struct CommitStripRequest: Question, Hashable {
   static let limit = 20_000
 
   package func reply(in context: WorkContext) throws(ModelError) -> CommitStripReply {
-    var commits: [Commit] = []
+    var commits: [CommitDetails] = []
     var open = [newest]
     while !open.isEmpty, commits.count < Self.limit {
       try context.goOn()

@@ -24,7 +24,7 @@ struct FindRequest: Question, Hashable {
   struct Reply: Sendable {
     var request: FindRequest
     var records: [Record]
-    var commits: [Commit]
+    var commits: [CommitDetails]
   }
 
   /// The records of one index that are shown, and the commits that are looked at.

@@ -60,7 +60,7 @@ package struct HistoryAnswer: Sendable {
 
 /// A commit, with the value that it set if the history is a field's.
 package struct HistoryRow: Sendable, Hashable {
-  package var commit: Commit
+  package var commit: CommitDetails
   var value: ValueText?
   /// Its place in the graph; nil if the rows are not all commits.
   var graph: GraphRow?
@@ -70,7 +70,7 @@ package struct HistoryRow: Sendable, Hashable {
 
 extension WorkContext {
   fileprivate func commitPage(
-    _ request: HistoryRequest, hasGraph: Bool, keeping isKept: (Commit) -> Bool
+    _ request: HistoryRequest, hasGraph: Bool, keeping isKept: (CommitDetails) -> Bool
   ) throws(ModelError) -> HistoryAnswer {
     var answer = HistoryAnswer(request: request, rows: [], next: request.start)
     while let start = answer.next, answer.rows.count < request.limit {
@@ -95,7 +95,7 @@ extension WorkContext {
   ) throws(ModelError) -> HistoryAnswer {
     var answer = HistoryAnswer(request: request, rows: [], next: request.start)
     let path = try path.map { text throws(ModelError) in try Self.path(text) }
-    var later: (commit: Commit, value: Document?)?
+    var later: (commit: CommitDetails, value: Document?)?
     while let start = answer.next, answer.rows.count < request.limit {
       try goOn()
       let versions = try store.versions(of: place.identifier, in: place.datastore, from: start.newest, limit: 100)

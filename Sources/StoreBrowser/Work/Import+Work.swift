@@ -8,7 +8,7 @@ struct SurveyRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> SurveyReply {
     let path = context.files.expanding(file)
-    let known = try (context.store as? OwnStore)?.identifierField(of: datastore)
+    let known = try (context.store as? EngineStore)?.identifierField(of: datastore)
     let survey = try FileSurvey(path: path, datastore: datastore, identifier: known, encoding: encoding) { count in
       context.report(Progress(done: count, total: nil))
       return !context.cancellation.isCancelled
@@ -29,7 +29,7 @@ struct ImportRequest: Question, Hashable {
   var plan: ImportPlan
 
   func reply(in context: WorkContext) throws(ModelError) -> ImportReply {
-    guard let store = context.store as? OwnStore else {
+    guard let store = context.store as? EngineStore else {
       throw .readOnly(reason: "stores of this kind are only read")
     }
     var source = try TableSource(path: context.files.expanding(file), encoding: encoding)

@@ -179,7 +179,7 @@ extension Browser {
         return session.warn("nothing is joined as \(text)\(names.isEmpty ? "" : "; there are \(names)")")
       }
       keep(source.joined.filter { $0 != join }, in: source.datastore, without: join.path)
-      return session.say("the columns of \(text) are gone\(goneWith(join.path))")
+      return session.say("the columns of \(text) are gone\(removeUses(of: join.path))")
     }
     do throws(ModelError) {
       let join = try Join(parsing: text, of: descriptor, session.naming)

@@ -5,7 +5,7 @@ struct KeepCommitsRequest: Question {
   var file: DocumentFile
 
   func reply(in context: WorkContext) throws(ModelError) -> Bool {
-    guard let store = context.store as? OwnStore, let opened = file.report.commit else { return false }
+    guard let store = context.store as? EngineStore, let opened = file.report.commit else { return false }
     var steps: [StagedStep] = []
     for number in opened.rawValue..<store.head.commit.rawValue {
       let commit = CommitNumber(number + 1)
@@ -31,7 +31,7 @@ extension BrowserFiles {
   ///
   /// - Returns: the files, and how many commits were made again.
   package static func files(
-    in folder: String?, of file: DocumentFile, in store: OwnStore
+    in folder: String?, of file: DocumentFile, in store: EngineStore
   ) throws(ModelError) -> (files: BrowserFiles, commits: Int) {
     guard let folder else { return (.none, 0) }
     var files = BrowserFiles(folder: folder)

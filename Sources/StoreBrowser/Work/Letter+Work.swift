@@ -20,7 +20,7 @@ extension WorkContext {
 
   /// The letters that other programs have left for the store, the first of them.
   var letters: [LetterNotice] {
-    (try? (store as? OwnStore)?.letters(limit: Self.letterLimit)) ?? []
+    (try? (store as? EngineStore)?.letters(limit: Self.letterLimit)) ?? []
   }
 
   /// The changes of a letter.
@@ -48,8 +48,8 @@ extension WorkContext {
         ? "a letter of its sender that was sent before it is missing" : "another process has applied it")
   }
 
-  fileprivate func ownStore() throws(ModelError) -> OwnStore {
-    guard let store = store as? OwnStore else { throw .readOnly(reason: "this kind of store has no inbox") }
+  fileprivate func ownStore() throws(ModelError) -> EngineStore {
+    guard let store = store as? EngineStore else { throw .readOnly(reason: "this kind of store has no inbox") }
     return store
   }
 }

@@ -6,11 +6,11 @@ struct OutlineRequest: Question {
 
   struct Reply: Sendable {
     var outline: Outline
-    var standing: StoreStanding
+    var status: StoreStatus
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    Reply(outline: try context.outline(at: commit), standing: context.standing)
+    Reply(outline: try context.outline(at: commit), status: context.status)
   }
 }
 
@@ -22,10 +22,10 @@ struct RefreshRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {
     let head = try context.store.refresh().commit
     guard head != known else {
-      return RefreshAnswer(head: head, standing: context.standing, newCommits: 0, changed: [:])
+      return RefreshAnswer(head: head, status: context.status, newCommits: 0, changed: [:])
     }
     return RefreshAnswer(
-      head: head, standing: context.standing, newCommits: try context.commitCount(from: head, after: known),
+      head: head, status: context.status, newCommits: try context.commitCount(from: head, after: known),
       changed: try context.changedKeys(from: known, to: head, in: shown))
   }
 }
@@ -92,7 +92,7 @@ struct StepRequest: Question {
 /// The result of a look for other processes' commits.
 package struct RefreshAnswer: Sendable {
   package var head: CommitNumber
-  package var standing: StoreStanding
+  package var status: StoreStatus
   /// Commits since the known one.
   package var newCommits: Int
   /// Their changes in the shown datastore; nil if there were too many to list.
@@ -114,7 +114,7 @@ extension WorkContext {
           leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount,
           compressedText: datastore.compressedText))
     }
-    let commit = try number.rawValue == 0 ? Commit.beginning : store.commitUncounted(number)
+    let commit = try number.rawValue == 0 ? CommitDetails.beginning : store.commitUncounted(number)
     return Outline(
       commit: commit, head: store.head.commit, datastores: datastores, pins: try store.pins,
       byteCount: try? store.byteCount, history: HistorySize(of: store))
@@ -149,7 +149,7 @@ extension WorkContext {
 
 }
 
-extension Commit {
+extension CommitDetails {
   /// The state before the first commit.
-  fileprivate static let beginning = Commit(number: CommitNumber(0), parents: [], date: 0, action: "")
+  fileprivate static let beginning = CommitDetails(number: CommitNumber(0), parents: [], date: 0, action: "")
 }

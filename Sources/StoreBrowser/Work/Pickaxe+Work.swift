@@ -16,7 +16,7 @@ package struct PickaxeAnswer: Sendable {
 
 /// A value that was added or removed.
 package struct PickaxeHit: Sendable, Hashable {
-  package var commit: Commit
+  package var commit: CommitDetails
   package var place: RecordPlace
   package var path: String
   var old: ValueText?
@@ -52,7 +52,7 @@ extension WorkContext {
   }
 
   fileprivate func hits(
-    of needle: String, in commit: Commit, _ request: PickaxeRequest
+    of needle: String, in commit: CommitDetails, _ request: PickaxeRequest
   ) throws(ModelError) -> [PickaxeHit] {
     let reader = try store.changes(of: commit.number)
     var hits: [PickaxeHit] = []

@@ -32,7 +32,7 @@ extension WordedReply {
 }
 
 /// The writer that holds the store now, and its reported activity.
-package struct StoreStanding: Sendable {
+package struct StoreStatus: Sendable {
   package var access: StoreAccess
   package var writer: WriterHold?
   package var activity: Activity?
@@ -95,8 +95,8 @@ package struct WorkContext: Sendable {
   /// Throws if the work was cancelled: long work calls it between its pieces.
   func goOn() throws(ModelError) { if cancellation.isCancelled { throw .cancelled } }
 
-  var standing: StoreStanding {
-    StoreStanding(
+  var status: StoreStatus {
+    StoreStatus(
       access: store.access, writer: store.writer, activity: store.activity, nextPruning: store.nextPruning,
       letters: letters)
   }

@@ -101,7 +101,7 @@ package struct ReviewAnswer: Sendable {
   package var preview: ChangePreview?
   package var rebased: RebasedChanges?
   /// The commit that is undone or restored.
-  package var subjectCommit: Commit?
+  package var subjectCommit: CommitDetails?
   package var head: CommitNumber
   /// Whether there are more records than are described.
   package var isCut: Bool

@@ -3,8 +3,8 @@ package import StrataModel
 /// Work on the store as a whole.
 package enum Rewrite: Question, Hashable {
   /// Estimates a compaction.
-  case estimate(HistoryRetention)
-  case compact(HistoryRetention)
+  case estimate(CommitRetention)
+  case compact(CommitRetention)
   /// Makes a copy with the history up to a commit; nil for all of it.
   case copy(to: String, at: CommitNumber?)
 

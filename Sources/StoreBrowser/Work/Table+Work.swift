@@ -157,7 +157,7 @@ extension WorkContext {
     var result: [(rank: Int, entry: IndexEntry)] = []
     result.reserveCapacity(ranks.count)
     var start = 0
-    func take() throws(ModelError) {
+    func readRuns() throws(ModelError) {
       try goOn()
       for (run, entries) in zip(runs, try index.entries(at: runs.map { extent(of: ranks[$0]) })) {
         let lowest = extent(of: ranks[run]).lowerBound
@@ -170,10 +170,10 @@ extension WorkContext {
       let step = end < ranks.count && ranks[end] < ranks[start] ? -1 : 1
       while end < ranks.count, end - start < 1_024, ranks[end] == ranks[end - 1] + step { end += 1 }
       runs.append(start..<end)
-      if runs.count == 256 || end - start == 1_024 { try take() }
+      if runs.count == 256 || end - start == 1_024 { try readRuns() }
       start = end
     }
-    try take()
+    try readRuns()
     return result
   }
 

@@ -75,7 +75,7 @@ package struct TerminalLoop {
 
   private mutating func handle(_ found: Int) {
     if found != 0 { idleSignal?.interrupt() }
-    if found & STRATA_RESIZED != 0 { adoptSize() }
+    if found & STRATA_RESIZED != 0 { resize() }
     if found & STRATA_CONTINUED != 0 { comeBack() }
     if found & STRATA_INPUT != 0 { deliver(input.readAll()) }
     if found & STRATA_INPUT_ENDED != 0 { input.end() }
@@ -97,13 +97,13 @@ package struct TerminalLoop {
       tell(event)
     }
     // A cancelling event does not wait, and it drops the events typed ahead before it.
-    guard ending == nil, let last = waiting.lastIndex(where: Self.takesBack) else { return }
+    guard ending == nil, let last = waiting.lastIndex(where: Self.isCancel) else { return }
     let event = waiting[last]
     waiting = waiting[(last + 1)...]
     tell(event)
   }
 
-  private static func takesBack(_ event: TerminalEvent) -> Bool {
+  private static func isCancel(_ event: TerminalEvent) -> Bool {
     event == .key(KeyChord(.escape)) || event == .key(KeyChord(.character("c"), .control))
   }
 
@@ -169,8 +169,8 @@ package struct TerminalLoop {
     }
   }
 
-  private mutating func adoptSize() {
-    size = screen.adoptSize()
+  private mutating func resize() {
+    size = screen.resize()
     tell(.resize(size))
   }
 
@@ -197,7 +197,7 @@ package struct TerminalLoop {
 
   /// The terminal may have another size by now.
   private mutating func resume(after event: TerminalEvent = .resumed) {
-    if screen.size != size { adoptSize() }
+    if screen.size != size { resize() }
     tell(event)
   }
 }

@@ -60,7 +60,7 @@ package final class CursesScreen {
   }
 
   /// Adopts a new size of the terminal.
-  package func adoptSize() -> Size {
+  package func resize() -> Size {
     let size = size
     strata_screen_resize(Int32(size.columns), Int32(size.rows))
     painter.forget()

@@ -42,7 +42,7 @@ package struct ScriptPlayer {
     var surroundings = TerminalSurroundings(size: size, isASCII: isASCII)
     surroundings.isReadAsLines = isReadAsLines
     carryOut(program.start(surroundings) { strata_wake() })
-    return try settle()
+    return try drawWhenIdle()
   }
 
   /// Plays one step and waits for the picture after it.
@@ -50,7 +50,7 @@ package struct ScriptPlayer {
     switch step {
     case .event(let event):
       deliver(event)
-      return try settle()
+      return try drawWhenIdle()
     case .saveScreen(let path):
       try save(picture, to: path)
       return picture
@@ -58,7 +58,7 @@ package struct ScriptPlayer {
   }
 
   /// Waits until nothing is left to do, and draws.
-  private mutating func settle() throws(TerminalProblem) -> CellGrid {
+  private mutating func drawWhenIdle() throws(TerminalProblem) -> CellGrid {
     while true {
       carryOut(program.respondToAnswers())
       if program.isIdle || status != nil { break }

@@ -21,15 +21,15 @@ package struct ByteReader {
   package var damage: StorageError { .damaged(what: what, offset: offset &+ UInt64(position)) }
 
   @inline(__always)
-  package mutating func take(_ count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+  package mutating func read(_ count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let start = position
     try skip(count)
     return UnsafeRawBufferPointer(rebasing: bytes[start..<position])
   }
 
-  mutating func take(_ count: UInt64) throws(StorageError) -> UnsafeRawBufferPointer {
+  mutating func read(_ count: UInt64) throws(StorageError) -> UnsafeRawBufferPointer {
     guard let count = Int(exactly: count) else { throw damage }
-    return try take(count)
+    return try read(count)
   }
 
   @inline(__always)
@@ -46,7 +46,7 @@ package struct ByteReader {
   }
 
   package mutating func fixed<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(StorageError) -> T {
-    try loadInteger(T.self, take(T.bitWidth / 8), at: 0)
+    try loadInteger(T.self, read(T.bitWidth / 8), at: 0)
   }
 
   @inline(__always)
@@ -72,17 +72,17 @@ package struct ByteReader {
   mutating func text() throws(StorageError) -> String {
     let count = try varint()
     guard count <= UInt64(Limits.text) else { throw damage }
-    let bytes = try take(count)
+    let bytes = try read(count)
     guard let text = String(validating: bytes, as: UTF8.self) else { throw damage }
     return text
   }
 
   mutating func reference() throws(StorageError) -> EntryReference {
-    EntryReference(take: try take(EntryReference.size))
+    EntryReference(take: try read(EntryReference.size))
   }
 
   mutating func nodePointer() throws(StorageError) -> NodePointer {
-    NodePointer(take: try take(NodePointer.size))
+    NodePointer(take: try read(NodePointer.size))
   }
 }
 

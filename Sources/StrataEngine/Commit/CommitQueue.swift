@@ -4,7 +4,7 @@
 /// queue of a store behind its monitor: it calls with the monitor held, and wakes the returned waiters after releasing the monitor.
 ///
 /// ```
-/// takeTurn ─▶ has the turn ─▶ appended ─▶ passTurn ─▶ wait ─┬─▶ sleeps ───────────────┬─▶ durable
+/// acquireTurn ─▶ has the turn ─▶ appended ─▶ passTurn ─▶ wait ─┬─▶ sleeps ───────────────┬─▶ durable
 ///     └─▶ waits in order ─┘                                 └─▶ leads: gather ─▶ sync ┘
 /// ```
 ///
@@ -74,8 +74,8 @@ struct CommitQueue<Waiter> {
   // MARK: The turn
 
   /// Takes the turn if it is free, or if it is lent to the calling thread.
-  mutating func takeTurn(by thread: UInt = 0) -> Bool {
-    if turns.take() { return true }
+  mutating func acquireTurn(by thread: UInt = 0) -> Bool {
+    if turns.acquire() { return true }
     guard let lent, lent.thread == thread else { return false }
     self.lent?.depth += 1
     return true
@@ -218,20 +218,20 @@ struct CommitQueue<Waiter> {
     }
     leadership = .vacant
     if let failure { return fail(failure) }
-    return self.failure == nil ? madeDurable(number) : settle()
+    return self.failure == nil ? madeDurable(number) : removeSatisfiedSleepers()
   }
 
   /// Makes the queue fail: nothing may be appended any more. The first cause is the one that is reported.
   mutating func fail(_ error: StorageError) -> Wakeups {
     failure = failure ?? error
-    return settle()
+    return removeSatisfiedSleepers()
   }
 
   /// Records that all commits up to this one are durable: by a sync, or because a compaction has written them into a durable file.
   mutating func madeDurable(_ number: UInt64) -> Wakeups {
     appended = max(appended, number)
     durable = max(durable, number)
-    return settle()
+    return removeSatisfiedSleepers()
   }
 
   /// Ends the part of a waiter that has led, or was called to lead, and needs nothing more. If others sleep, one of them is called to lead.
@@ -242,7 +242,7 @@ struct CommitQueue<Waiter> {
   }
 
   /// Removes the waiters that need not sleep any longer.
-  private mutating func settle() -> Wakeups {
+  private mutating func removeSatisfiedSleepers() -> Wakeups {
     let limit = failure == nil ? durable : .max
     var woken: [Waiter] = []
     sleepers.removeAll { sleeper in

@@ -72,7 +72,7 @@ extension FileTransaction {
     var primary = TreeEditor.none
     swap(&primary, &state.pointee.trees[treeIndex].primary)
     defer { swap(&primary, &state.pointee.trees[treeIndex].primary) }
-    try wholly { () throws(StorageError) in
+    try atomically { () throws(StorageError) in
       _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
         found = old?.entry
         return try payload(old)
@@ -98,7 +98,7 @@ extension FileTransaction {
       } else {
         tally.updated += 1
       }
-    } else if let deleted = try takeFromGone(treeIndex, probe) {
+    } else if let deleted = try removeTombstone(treeIndex, probe) {
       tally.entryBytes -= Int64(deleted.length)
       if draft.contains(deleted.offset) {
         head.replaced = try source.entry(deleted).entry.replaced
@@ -120,9 +120,9 @@ extension FileTransaction {
     return new
   }
 
-  private func takeFromGone(_ treeIndex: Int, _ probe: Probe) throws(StorageError) -> EntryReference? {
-    guard !state.pointee.trees[treeIndex].gone.root.isEmpty else { return nil }
-    return try state.pointee.trees[treeIndex].gone.remove(at: probe, in: file)?.entry
+  private func removeTombstone(_ treeIndex: Int, _ probe: Probe) throws(StorageError) -> EntryReference? {
+    guard !state.pointee.trees[treeIndex].tombstones.root.isEmpty else { return nil }
+    return try state.pointee.trees[treeIndex].tombstones.remove(at: probe, in: file)?.entry
   }
 
   @discardableResult
@@ -130,7 +130,7 @@ extension FileTransaction {
     _ key: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try change(key, in: name, .records, probe) { treeIndex, probe throws(StorageError) in
-      RecordReference(try wholly { () throws(StorageError) in try delete(key, treeIndex, probe) })
+      RecordReference(try atomically { () throws(StorageError) in try delete(key, treeIndex, probe) })
     }
   }
 
@@ -171,7 +171,8 @@ extension FileTransaction {
   private func setGone(
     _ key: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe, _ delete: EntryReference
   ) throws(StorageError) {
-    _ = try state.pointee.trees[treeIndex].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(delete)
+    _ = try state.pointee.trees[treeIndex].tombstones.set(key, at: probe, in: file) { _ throws(StorageError) in
+      .entry(delete)
     }
   }
 
@@ -187,7 +188,7 @@ extension FileTransaction {
   }
 
   @discardableResult
-  package func adopt(
+  package func copyRecord(
     _ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     guard view.file === file else {
@@ -198,20 +199,20 @@ extension FileTransaction {
       try change(key, in: name, .records, probe) { treeIndex, probe throws(StorageError) in
         let search = TreeSearch(file: file)
         let live = try search.find(probe, in: TreeRoot(pointer: there.root))?.entry
-        let deleted = try live == nil ? search.find(probe, in: TreeRoot(pointer: there.gone))?.entry : nil
+        let deleted = try live == nil ? search.find(probe, in: TreeRoot(pointer: there.tombstones))?.entry : nil
         guard let new = live ?? deleted else { return false }
-        try wholly { () throws(StorageError) in try take(new, isDelete: live == nil, key, treeIndex, probe) }
+        try atomically { () throws(StorageError) in try setEntry(new, isDelete: live == nil, key, treeIndex, probe) }
         state.pointee.adopts = true
         return true
       }
     }
   }
 
-  private func take(
+  private func setEntry(
     _ new: EntryReference, isDelete: Bool, _ key: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe
   ) throws(StorageError) {
     let live = try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file)?.entry
-    let deleted = try takeFromGone(treeIndex, probe)
+    let deleted = try removeTombstone(treeIndex, probe)
     if let old = live ?? deleted, draft.contains(old.offset) {
       throw .wrongTree(state.pointee.trees[treeIndex].name, reason: "the record was changed before being taken over")
     }
@@ -245,7 +246,7 @@ extension FileTransaction {
       let isChanged = state.pointee.trees[treeIndex].primary.root.fresh != nil
       let before = isChanged ? nil : state.pointee.trees[treeIndex].primary
       var isSame = false
-      let isNew = try wholly { () throws(StorageError) in
+      let isNew = try atomically { () throws(StorageError) in
         try state.pointee.trees[treeIndex].primary.set(key, at: probe, in: file) { old throws(StorageError) in
           isSame = old == payload
           return payload
@@ -261,7 +262,7 @@ extension FileTransaction {
     _ key: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try change(key, in: name, .entries, probe) { treeIndex, probe throws(StorageError) in
-      try wholly { () throws(StorageError) in
+      try atomically { () throws(StorageError) in
         try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file) != nil
       }
     }

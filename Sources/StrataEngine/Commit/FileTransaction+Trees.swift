@@ -6,7 +6,7 @@ extension FileTransaction {
       let tree = state.pointee.trees[treeIndex]
       return Tree(
         name: name, identifier: tree.entry.identifier, kind: tree.entry.kind, order: tree.entry.order,
-        attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.gone.root, source: source)
+        attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.tombstones.root, source: source)
     }
   }
 
@@ -68,7 +68,7 @@ extension FileTransaction {
       let head = ChangeEntry.Head(
         kind: .attributes, tree: tree.entry.identifier, key: .none,
         replaced: old == .none || draft.contains(old.offset) ? nil : old)
-      new = try wholly { () throws(StorageError) in
+      new = try atomically { () throws(StorageError) in
         try bytes.withUnsafeBytes { value throws(StorageError) in try draft.append(head, value) }
       }
     }

@@ -65,14 +65,14 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
       preconditionFailure("a savepoint of another transaction")
     }
     try locked { () throws(StorageError) in
-      try wholly { () throws(StorageError) in try draft.truncate(to: moment.position) }
+      try atomically { () throws(StorageError) in try draft.truncate(to: moment.position) }
       state.pointee = moment.state
     }
   }
 
   /// Runs a change that must be made as a whole. If it fails, the transaction can only commit after a rollback to before it.
   @inline(__always)
-  func wholly<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+  func atomically<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     do throws(StorageError) {
       return try body()
     } catch {
@@ -83,7 +83,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
 
   /// A file has no round trips to save.
   package var asksServer: Bool { false }
-  package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) {}
+  package func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) {}
 
   // MARK: The changes to commit
 
@@ -192,7 +192,7 @@ extension FileStore {
   /// a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: for an actor's task, going to the pool and
   /// back takes longer than beginning a transaction.
   package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> FileTransaction {
-    do { try await writing.takeTurn() } catch { throw .cancelled }
+    do { try await writing.acquireTurn() } catch { throw .cancelled }
     return try await beginTaken(on: base)
   }
 
@@ -206,7 +206,7 @@ extension FileStore {
   }
 
   package func beginBlocking(on base: UInt64?) throws(StorageError) -> FileTransaction {
-    writing.takeTurnBlocking()
+    writing.acquireTurnBlocking()
     return try beginInTurn(on: base)
   }
 
@@ -222,7 +222,7 @@ extension FileStore {
   /// Begins a transaction in the turn that the caller holds. `keepsTurn`: it leaves the turn to the caller. `isFirst`: whether it is the
   /// first one of the turn.
   func begin(on base: UInt64?, keepsTurn: Bool, isFirst: Bool = true) throws(StorageError) -> FileTransaction {
-    let state = try writing.prepareTurn(checksNames: isFirst) { note($0) }
+    let state = try writing.prepareTurn(checksNames: isFirst) { record($0) }
     guard state.newest.number < .max else {
       throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
     }

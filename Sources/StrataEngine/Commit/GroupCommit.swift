@@ -41,13 +41,13 @@ extension Writer {
   ///
   /// - Parameter isKept: Whether the task may be suspended in its turn. Each task that may not takes the turn when it runs, so that a task
   ///   that is ready does not wait for another that has no thread.
-  package nonisolated(nonsending) func takeTurn(isKept: Bool = true) async throws {
+  package nonisolated(nonsending) func acquireTurn(isKept: Bool = true) async throws {
     var overtakings = isKept ? Self.mostOvertakings : 0
-    while !tryTakeTurn() {
+    while !tryAcquireTurn() {
       let claim: CommitQueue<Waiter>.Claim = overtakings < Self.mostOvertakings ? .running : .certain
       let hasTurn = try await waitInLine { continuation in
         monitor.withLock {
-          shared.queue.takeTurn() ? nil : shared.queue.waitForTurn(.turn(continuation), as: claim)
+          shared.queue.acquireTurn() ? nil : shared.queue.waitForTurn(.turn(continuation), as: claim)
         }
       } leave: { ticket in
         if case .turn(let continuation) = self.monitor.withLock({ self.shared.queue.leaveTurn(ticket) }) {
@@ -68,9 +68,9 @@ extension Writer {
   }
 
   /// Waits for the turn, and blocks the thread.
-  func takeTurnBlocking() {
+  func acquireTurnBlocking() {
     let signal = monitor.withLock { () -> Signal? in
-      if shared.queue.takeTurn(by: threadIdentity()) { return nil }
+      if shared.queue.acquireTurn(by: threadIdentity()) { return nil }
       let signal = Signal()
       shared.queue.waitForTurn(.thread(signal))
       return signal
@@ -78,7 +78,7 @@ extension Writer {
     signal?.wait()
   }
 
-  package func tryTakeTurn() -> Bool { monitor.withLock { shared.queue.takeTurn(by: threadIdentity()) } }
+  package func tryAcquireTurn() -> Bool { monitor.withLock { shared.queue.acquireTurn(by: threadIdentity()) } }
 
   /// Runs a body that begins transactions on this thread, with no other one between them. The caller must hold the turn.
   package func lendingTurn<R>(_ body: () throws -> R) rethrows -> R {
@@ -88,9 +88,9 @@ extension Writer {
   }
 
   /// Takes the turn for a job, or leaves the job to the holder of the turn. Returns whether the turn was taken.
-  func takeTurn(orQueue job: SharedJob) -> Bool {
+  func acquireTurn(orQueue job: SharedJob) -> Bool {
     monitor.withLock {
-      if shared.queue.takeTurn(by: threadIdentity()) { return true }
+      if shared.queue.acquireTurn(by: threadIdentity()) { return true }
       shared.queue.waitForTurn(.job(job), as: .job)
       return false
     }
@@ -106,8 +106,8 @@ extension Writer {
   /// Adds a written frame to the chain, and records its catalog's entries of the trees that it changed or read. The caller must hold the
   /// turn.
   func append(_ state: Publication.State, trees: [TreeState], from catalog: NodePointer, durability: Durability) {
-    tail.trees.note(trees, from: catalog, to: state.newest.links.catalog)
-    tail.jumps.note(state.newest)
+    tail.trees.record(trees, from: catalog, to: state.newest.links.catalog)
+    tail.jumps.record(state.newest)
     zeros.provide(behind: state.chain.end, in: state.file) { self.poison(.poisoned(cause: $0)) }
     counters.commits.add(1)
     let call = monitor.withLock {
@@ -202,7 +202,7 @@ extension Writer {
       if shared.durableEnd &- shared.slot.end >= Writer.slotDistance { writeSlotHoldingMonitor(target, isClean: false) }
     }
     let woken = shared.queue.synced(failure)
-    noteDurable()
+    publishDurable()
     monitor.unlock()
     wake(woken)
     monitor.lock()
@@ -257,7 +257,7 @@ extension Writer {
       }
       let isAwaited = returning.load(ordering: .relaxed) > 0
       if !isAwaited && (done == 1 || look >= Self.looks.usual) { break }
-      letOthersRun()
+      yieldThread()
     }
     passTurn(willWait: true)
     return []
@@ -278,13 +278,13 @@ extension FileStore {
     }
     let number = try withoutActuallyEscaping(succeeds) { succeeds throws(StorageError) in
       let job = SharedJob(info, succeeds)
-      if writing.takeTurn(orQueue: job) {
+      if writing.acquireTurn(orQueue: job) {
         lead(job)
       } else if job.waitForOutcome() {
         writing.returning.subtract(1, ordering: .relaxed)
       } else {
         // If both threads share a processor, the earlier leader must come to its sync before the work on the next batch.
-        letOthersRun()
+        yieldThread()
         lead(job)
       }
       return try job.outcome?.get()
@@ -302,7 +302,7 @@ extension FileStore {
       next = writing.nextJobs(after: done.count)
     }
     // The last commit's sync serves all.
-    for job in done.reversed() { job.settle() }
+    for job in done.reversed() { job.waitUntilDurable() }
     writing.returning.add(done.count - 1, ordering: .relaxed)
     for job in done where job !== own { job.signal.fire() }
   }
@@ -341,7 +341,7 @@ final class SharedJob: @unchecked Sendable {
   }
 
   /// Waits until the commit is durable.
-  func settle() {
+  func waitUntilDurable() {
     guard let pending else { return }
     do { try pending.wait(gathers: false) } catch { outcome = .failure(error) }
   }

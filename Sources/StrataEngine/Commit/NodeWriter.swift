@@ -45,7 +45,7 @@ struct NodeWriter {
     liveBytes += live
     nodes &+= 1
     // A commit of many changes takes tens of milliseconds.
-    if nodes % 64 == 0 { letOthersRun() }
+    if nodes % 64 == 0 { yieldThread() }
     file.counters.nodesWritten.add(1)
     file.counters.nodeBytesWritten.add(UInt64(pointer.length))
     file.trust(pointer)
@@ -70,10 +70,10 @@ struct NodeWriter {
       }
       var entry = tree.entry
       entry.root = try write(tree.primary.root)
-      entry.gone = try write(tree.gone.root)
+      entry.tombstones = try write(tree.tombstones.root)
       let nodeChange =
         Int64(self.liveBytes - before) + Int64(tree.settledBytes) - Int64(tree.primary.replacedNodeBytes)
-        - Int64(tree.gone.replacedNodeBytes)
+        - Int64(tree.tombstones.replacedNodeBytes)
       entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
       entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
       live.change(by: nodeChange + tree.tally.entryBytes)

@@ -19,7 +19,7 @@ extension Writer {
     let file = current.file
     let status = try engineCall { () throws(DiskError) in try file.file.status }
     file.extend(to: status.end)
-    let slot = try Opening(file: file, limit: status.end).readSlots().first
+    let slot = try HeadSearch(file: file, limit: status.end).readSlots().first
     // Forward from the newest frame known here: another writer may have appended since.
     var chain = current.chain
     let adopted = try FrameScanner(file: file).advance(&chain, limit: status.end, verifiesHash: true)
@@ -76,7 +76,7 @@ extension Writer {
     guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
     let garbage = chain.end..<min(limit, FrameHeader.end(behind: last))
     let whole = try FrameSurvey.wholeFrames(of: file, in: garbage, after: chain.number)
-    guard !whole.contains(where: { $0.notedEnd(in: file) ?? 0 > chain.end }) else {
+    guard !whole.contains(where: { $0.recordedEnd(in: file) ?? 0 > chain.end }) else {
       throw .damaged(what: "frame", offset: chain.end)
     }
     report.cutBytes = garbage.length
@@ -113,7 +113,7 @@ extension Writer {
   private func keepAside(
     _ range: Range<FileOffset>, of file: DataFile, number: UInt64, isWanted: Bool
   ) throws(StorageError) -> String {
-    let path = KeptAside.newPath(in: folder, after: number, on: disk)
+    let path = CutBytes.newPath(in: folder, after: number, on: disk)
     let aside = try engineCall { () throws(DiskError) in try disk.open(path, .create) }
     do {
       for part in try engineCall({ () throws(DiskError) in try file.file.writtenParts(of: range.bytes) }) {

@@ -4,7 +4,7 @@ struct TreeState: Sendable {
   var entry: CatalogEntry
   var attributes: Bytes
   var primary: TreeEditor
-  var gone: TreeEditor
+  var tombstones: TreeEditor
   var tally = Tally()
   /// Bytes of nodes that are in the frame already.
   var settledBytes: UInt64 = 0
@@ -30,11 +30,12 @@ struct TreeState: Sendable {
     self.attributes = attributes
     primary = TreeEditor(
       root: TreeRoot(pointer: entry.root), order: entry.order, isReferences: entry.kind == .records)
-    gone = TreeEditor(root: TreeRoot(pointer: entry.gone), order: entry.order, isReferences: true)
+    tombstones = TreeEditor(root: TreeRoot(pointer: entry.tombstones), order: entry.order, isReferences: true)
   }
 
   var isChanged: Bool {
-    isNew || isDropped || isRestored || hasNewAttributes || settledBytes > 0 || primary.isChanged || gone.isChanged
+    isNew || isDropped || isRestored || hasNewAttributes || settledBytes > 0 || primary.isChanged
+      || tombstones.isChanged
   }
 
   func counts() -> ChangeCounts? {
@@ -95,7 +96,7 @@ struct TransactionState: Sendable {
     catalog = .none
     for treeIndex in trees.indices {
       trees[treeIndex].primary = .none
-      trees[treeIndex].gone = .none
+      trees[treeIndex].tombstones = .none
     }
   }
 }

@@ -13,7 +13,7 @@ struct TurnOrder<Waiter> {
   var next: Waiter? { waiters[first] }
 
   /// Takes the turn if it is free. In that case there are no waiters.
-  mutating func take() -> Bool {
+  mutating func acquire() -> Bool {
     guard !isTaken else { return false }
     isTaken = true
     return true
@@ -99,9 +99,9 @@ package final class TurnQueue: Sendable {
     var refusal: (any Error)?
 
     /// Takes the turn if it is free. Throws the reason if no task may wait.
-    mutating func take() throws -> Bool {
+    mutating func acquire() throws -> Bool {
       if let error = closedBy ?? refusal { throw error }
-      return order.take()
+      return order.acquire()
     }
   }
 
@@ -110,10 +110,10 @@ package final class TurnQueue: Sendable {
   package init() {}
 
   /// Waits for the turn without holding a thread. Throws `CancellationError`, or the reason why no task may wait.
-  package nonisolated(nonsending) func take() async throws {
-    if try state.withLock({ try $0.take() }) { return }
+  package nonisolated(nonsending) func acquire() async throws {
+    if try state.withLock({ try $0.acquire() }) { return }
     _ = try await waitInLine { continuation in
-      try state.withLock { try $0.take() ? nil : $0.order.wait(continuation) }
+      try state.withLock { try $0.acquire() ? nil : $0.order.wait(continuation) }
     } leave: { ticket in
       self.state.withLock { $0.order.leave(ticket) }
     }

@@ -105,7 +105,7 @@ extension Writer {
     let isSound = shared.queue.failure == nil
     let idleWork = isSound ? shared.idleWork : nil
     // The holder of the turn needs the lock.
-    let hasTurn = (isSound || isReplaced) && shared.queue.takeTurn()
+    let hasTurn = (isSound || isReplaced) && shared.queue.acquireTurn()
     monitor.unlock()
     if hasTurn {
       try? release()

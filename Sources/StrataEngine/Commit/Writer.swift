@@ -11,7 +11,7 @@ import StrataLocks
 /// frame's last byte), `monitor` (never held during a wait for the disk, except to write a slot), the lock inside `publication`.
 package final class Writer: @unchecked Sendable {
   // `@unchecked`: `shared` is only touched while `monitor` is held; `tail` only by the holder of the turn.
-  let reading: Reading
+  let reading: StoreReader
   var disk: any Disk { reading.disk }
   var folder: String { reading.folder }
   var options: StoreOptions { reading.options }
@@ -87,7 +87,7 @@ package final class Writer: @unchecked Sendable {
     var left: (state: Publication.State, status: FileStatus)?
   }
 
-  init(_ reading: Reading, publication: Publication, readOnlyReason: String?) {
+  init(_ reading: StoreReader, publication: Publication, readOnlyReason: String?) {
     self.reading = reading
     self.publication = publication
     self.readOnlyReason = readOnlyReason
@@ -112,7 +112,7 @@ package final class Writer: @unchecked Sendable {
 
   /// Switches to another file that holds the same commits, all durable, including those that were not durable in the old file. `identity`:
   /// the file that the name of the data leads to.
-  func adopt(_ state: Publication.State, named identity: FileIdentity) {
+  func switchFile(to state: Publication.State, named identity: FileIdentity) {
     zeros.begin(at: state.file.end)
     tail = Tail(origin: tail.origin)
     monitor.withLock {
@@ -129,7 +129,7 @@ package final class Writer: @unchecked Sendable {
     let woken = monitor.withLock {
       shared.durableEnd = state.chain.end
       let woken = shared.queue.madeDurable(state.chain.number)
-      noteDurable()
+      publishDurable()
       return woken
     }
     wake(woken)
@@ -145,7 +145,7 @@ package final class Writer: @unchecked Sendable {
   }
 
   /// Publishes the durable number. The monitor must be held.
-  func noteDurable() {
+  func publishDurable() {
     durableNumber.store(shared.queue.durable, ordering: .releasing)
     monitor.notifyAll()
   }
@@ -175,7 +175,7 @@ struct KnownTrees {
   }
 
   /// Records the changes of trees between two catalogs.
-  mutating func note(_ changed: [TreeState], from old: NodePointer, to new: NodePointer) {
+  mutating func record(_ changed: [TreeState], from old: NodePointer, to new: NodePointer) {
     if old != catalog || trees.count > Self.most { trees.removeAll(keepingCapacity: true) }
     catalog = new
     // In their order: a tree that took a dropped tree's name comes after it.
@@ -195,14 +195,14 @@ struct KnownJumps {
   private var known = [Known](repeating: Known(), count: positions)
   private static let positions = 128
 
-  mutating func note(_ record: CommitRecord) {
+  mutating func record(_ record: CommitRecord) {
     known[position(record.number)] = Known(
       offset: record.links.own.offset, ancestry: record.links.ancestry.jump, order: record.links.order.jump)
   }
 
   /// The jump of a commit, among its ancestors or in the order of the file. Reads the commit's record if it is not known.
   mutating func jump(of link: CommitLink, isOrder: Bool, in file: DataFile) throws(StorageError) -> CommitLink? {
-    if known[position(link.number)].offset != link.offset { note(try file.record(link)) }
+    if known[position(link.number)].offset != link.offset { record(try file.record(link)) }
     let found = known[position(link.number)]
     return isOrder ? found.order : found.ancestry
   }

@@ -42,7 +42,7 @@ extension Writer {
       return appended
     }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
-    let file = try LockFile(disk: disk, folder: folder).take(patience: options.lockPatience)
+    let file = try LockFile(disk: disk, folder: folder).acquire(patience: options.lockPatience)
     let lock = HeldLock(file: file, since: disk.now())
     monitor.withLock {
       shared.lock = lock
@@ -103,7 +103,7 @@ extension Writer {
   }
 
   private func dropLock() {
-    zeros.settle()
+    zeros.stop()
     let lock = monitor.withLock { () -> HeldLock? in
       defer { shared.lock = nil }
       isLocking.store(false, ordering: .releasing)
@@ -139,7 +139,7 @@ extension Writer {
       shared.appended = found.state
       shared.durableEnd = chain.end
       shared.queue.recover(chain.number)
-      noteDurable()
+      publishDurable()
       shared.slot = found.slot.map { ($0.sequence, $0.durableEnd, $0.isClean) } ?? (0, 0, false)
     }
     publication.show(found.state)
@@ -198,7 +198,7 @@ extension Writer {
     }
     guard let file = monitor.withLock({ shared.lock?.file }) else { return }
     let current = publication.current
-    zeros.settle()
+    zeros.stop()
     try? zeroAbandoned(of: current.file)
     let status = try? current.file.file.status
     // If a range still waits to be zeroed, the next transaction does that, or another process's recovery cuts it.
@@ -214,7 +214,7 @@ extension Writer {
 
   /// Releases the lock if the store is not to be kept locked between commits and the turn is free.
   func releaseUnlessKept() {
-    guard options.idleSeconds <= 0, monitor.withLock({ shared.queue.takeTurn() }) else { return }
+    guard options.idleSeconds <= 0, monitor.withLock({ shared.queue.acquireTurn() }) else { return }
     defer { passTurn() }
     try? release()
   }

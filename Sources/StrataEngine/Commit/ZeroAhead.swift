@@ -56,7 +56,7 @@ final class ZeroAhead: @unchecked Sendable {
 
   /// Begins with a file whose frames and zeros reach to `end`.
   func begin(at end: FileOffset) {
-    settle()
+    stop()
     monitor.withLock { state = State(end: end, thread: state.thread) }
   }
 
@@ -72,7 +72,7 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   /// Ends the work of a thread, and waits for it: a process that has released the writer's lock must not write any more.
-  func settle() {
+  func stop() {
     monitor.withLock {
       state.goal = nil
       while state.piece != nil { monitor.wait() }
@@ -115,13 +115,13 @@ final class ZeroAhead: @unchecked Sendable {
     }
     guard let thread else { return }
     guard let own = (try? file.file.reopened()) ?? nil else {
-      settle()
+      stop()
       return provideAtOnce((end + usual).aligned(to: ZeroAhead.page), behind: end, file, failed)
     }
     do {
       try start { self.run(thread, own, file, failed) }
     } catch {
-      settle()
+      stop()
     }
   }
 

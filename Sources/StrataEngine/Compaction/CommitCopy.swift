@@ -95,7 +95,7 @@ struct CommitCopy {
     // Deletes that came or went, by key. Without a state before there are only new ones, and none need be remembered.
     var deletes: [Bytes: Difference] = [:]
     if before != nil {
-      var cursor = difference(before?.gone, entry.gone, entry.order)
+      var cursor = difference(before?.tombstones, entry.tombstones, entry.order)
       while let found = try cursor.next() { deletes[found.key] = found }
     }
     var removed: [Bytes: EntryReference] = [:]
@@ -132,7 +132,7 @@ struct CommitCopy {
         try copyDelete(delete, removed[delete.key], entry.identifier, &bytes)
       }
     } else {
-      var cursor = difference(nil, entry.gone, entry.order)
+      var cursor = difference(nil, entry.tombstones, entry.order)
       while let delete = try cursor.next() { try copyDelete(delete, nil, entry.identifier, &bytes) }
     }
   }
@@ -180,8 +180,8 @@ struct CommitCopy {
       let root = try copy.copyNode(
         entry.root, insteadOf: before?.root ?? .none, into: draft, bytes: &nodeBytes)
       let gone = try copy.copyNode(
-        entry.gone, insteadOf: before?.gone ?? .none, into: draft, bytes: &nodeBytes)
-      (entry.root, entry.gone, entry.nodeBytes) = (root.pointer, gone.pointer, root.liveBytes &+ gone.liveBytes)
+        entry.tombstones, insteadOf: before?.tombstones ?? .none, into: draft, bytes: &nodeBytes)
+      (entry.root, entry.tombstones, entry.nodeBytes) = (root.pointer, gone.pointer, root.liveBytes &+ gone.liveBytes)
       entry.attributes = entry.attributes == .none ? .none : copy.copiedEntry(entry.attributes) ?? .none
       live.add(entry.liveBytes)
       live.subtract(try base.catalogEntry(tree.name)?.liveBytes ?? 0)

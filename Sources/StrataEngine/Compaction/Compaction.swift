@@ -104,9 +104,9 @@ extension FileStore {
 
   /// Runs a body in a turn of the writer, with the lock held.
   private func inTurn<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
-    writing.takeTurnBlocking()
+    writing.acquireTurnBlocking()
     defer { writing.passTurn() }
-    try writing.prepareTurn { note($0) }
+    try writing.prepareTurn { record($0) }
     return try body()
   }
 
@@ -180,7 +180,7 @@ extension FileStore {
         let now = try self.kept(of: current, retention, now: disk.now()).map(\.number)
         guard now.filter({ $0 <= start.newest.number }) == kept.map(\.number) else { return nil }
       }
-      guard try copy.takeFrames(kept, newest: current.newest) else { return nil }
+      guard try copy.addFrames(kept, newest: current.newest) else { return nil }
       return (copy, start, kept)
     } catch .damaged {
       // The damage is of the copy or of the data: a new copy finds out which.
@@ -255,7 +255,7 @@ extension FileStore {
     guard let named else { throw .busy(what: "someone has taken \(compactionPath) away") }
     writing.expectData(named)
     do {
-      try disk.rename(compactionPath, to: Reading.dataPath(path))
+      try disk.rename(compactionPath, to: StoreReader.dataPath(path))
       try disk.syncDirectory(path)
     } catch {
       // It is unknown which file has the name now; commits to the other one would be lost with it.
@@ -263,7 +263,7 @@ extension FileStore {
       throw .poisoned(cause: error)
     }
     // The draft's lock is the data's from now on.
-    writing.adopt(new, named: named)
+    writing.switchFile(to: new, named: named)
     let before = state.newest.links.orderDepth
     return CompactionReport(
       bytesBefore: state.chain.end.bytes, bytesAfter: new.chain.end.bytes, commitsKept: copy.copied.count,

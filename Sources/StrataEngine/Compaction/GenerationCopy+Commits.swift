@@ -33,7 +33,7 @@ extension GenerationCopy {
     let tail = RecordTail(pedigree: try pedigree(of: commit), undurable: 0, clock: try source.tail(of: commit).clock)
     let newChain = try draft.finish(
       &record, superseded: state.orphans, tail: tail, after: chain, changesEnd: changesEnd)
-    take(record, chain: newChain)
+    add(record, chain: newChain)
   }
 
   private func copiedRecord(_ number: UInt64) throws(StorageError) -> CommitRecord {

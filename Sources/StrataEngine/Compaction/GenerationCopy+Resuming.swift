@@ -53,7 +53,7 @@ extension GenerationCopy {
 
   /// Takes the whole frames that are there, which must be copies of the commits to keep and of those after them, in this order. Returns
   /// false if they are not.
-  func takeFrames(_ kept: [CommitRecord], newest: CommitRecord) throws(StorageError) -> Bool {
+  func addFrames(_ kept: [CommitRecord], newest: CommitRecord) throws(StorageError) -> Bool {
     guard target.header.firstNumber == kept.first?.number else { return false }
     let scanner = FrameScanner(file: target)
     let search = CommitSearch(file: source, newest: newest)
@@ -66,7 +66,7 @@ extension GenerationCopy {
       }
       let copied = try target.record(at: next.offset)
       guard commit.number == next.number, copied.number == next.number, try learn(commit, copied) else { return false }
-      take(copied, chain: next)
+      add(copied, chain: next)
     }
     return true
   }
@@ -76,7 +76,7 @@ extension GenerationCopy {
     let copy = View(commit: copied, file: target)
     for (name, entry) in try CatalogScan(file: source).entries(in: commit.links.catalog) {
       guard let other = try copy.catalogEntry(name), try learn(entry.root, other.root),
-        try learn(entry.gone, other.gone)
+        try learn(entry.tombstones, other.tombstones)
       else { return false }
       if entry.attributes != .none { try remember(entry.attributes, as: other.attributes) }
     }

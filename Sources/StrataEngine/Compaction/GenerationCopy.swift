@@ -44,7 +44,7 @@ final class GenerationCopy {
     var header = FileHeader(identity: identity, seed: draft.disk.randomNumber(), firstNumber: firstNumber)
     header.requiredFeatures = features ?? source.header.requiredFeatures
     header.optionalFeatures = source.header.optionalFeatures
-    let dictionaryPages = header.take(dictionaries)
+    let dictionaryPages = header.setArea(for: dictionaries)
     try engineCall { () throws(DiskError) in
       try draft.file.write(header.encoded(), at: 0)
       try draft.file.zero(FileOffset(FileHeader.size)..<FileLayout.firstFrame)
@@ -108,7 +108,7 @@ final class GenerationCopy {
     steps += 1
     // Otherwise a commit that could go on waits until the system takes the processor from this thread: milliseconds.
     if steps % 16 == 0 {
-      letOthersRun()
+      yieldThread()
       try writeBack(draft.writtenEnd)
     }
     guard steps % 256 == 0 else { return }
@@ -175,7 +175,7 @@ final class GenerationCopy {
   func remember(_ pointer: NodePointer, as new: CopiedNode) { nodes[pointer.offset] = new }
 
   /// Adds a frame that is in the target.
-  func take(_ record: CommitRecord, chain newChain: ChainEnd) {
+  func add(_ record: CommitRecord, chain newChain: ChainEnd) {
     chain = newChain
     newest = record
     copied.append(record.number, at: newChain.offset)

@@ -6,14 +6,14 @@ import StrataSystem
 /// sync on the disk waiting, 30 ms and longer if the file system discards freed blocks. So a large file is freed little by little on a
 /// thread of its own, if nothing else has it open or mapped.
 func release(_ descriptor: Int32) {
-  guard let (own, size) = takeAlone(descriptor) else { return }
+  guard let (own, size) = closeLeavingAlone(descriptor) else { return }
   if (try? startThread { shrinkAndClose(own, from: size) }) == nil { close(own) }
 }
 
 /// Closes a descriptor. If its file is large, has no name, and is not open elsewhere, returns a new descriptor of it and its size.
 ///
 /// A new open, because everything that shares the given one, a forked process or a mapping, counts as one open with it.
-func takeAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)? {
+func closeLeavingAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)? {
   guard let size = sizeOfUnnamed(descriptor), size > freedAtOnce, let own = openAnew(descriptor) else {
     close(descriptor)
     return nil

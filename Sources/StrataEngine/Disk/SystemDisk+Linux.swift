@@ -182,12 +182,14 @@
         let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { return }
-        for change in state.withLock({ told(by: UnsafeRawBufferPointer(rebasing: buffer[..<count]), &$0) }) { change() }
+        for change in state.withLock({ callbacks(for: UnsafeRawBufferPointer(rebasing: buffer[..<count]), &$0) }) {
+          change()
+        }
       }
     }
 
     /// The callbacks of the watches that the events concern, each once.
-    private func told(by events: UnsafeRawBufferPointer, _ state: inout State) -> [@Sendable () -> Void] {
+    private func callbacks(for events: UnsafeRawBufferPointer, _ state: inout State) -> [@Sendable () -> Void] {
       var concerned: Set<UInt64> = []
       forEachEvent(in: events) { number, mask, name in
         for (identifier, watch) in state.watches {

@@ -107,7 +107,7 @@ extension CommitRecord {
     counts = []
     for _ in 0..<(try reader.varint()) {
       guard let identifier = UInt32(exactly: try reader.varint()) else { throw reader.damage }
-      let name = try reader.take(try reader.varint())
+      let name = try reader.read(try reader.varint())
       let (inserted, updated, deleted) = (try reader.varint(), try reader.varint(), try reader.varint())
       if isBare { continue }
       counts.append(

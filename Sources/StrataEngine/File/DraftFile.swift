@@ -32,7 +32,7 @@ struct DraftFile: Sendable {
 
   /// Takes over the draft at a path from an owner that does not work on it any more. Returns nil if there is none.
   static func taking(_ path: String, on disk: any Disk, patience: Double = 0) throws(StorageError) -> DraftFile? {
-    let file = try disk.takeLocked(path, patience: patience) { _ in busy(path) }
+    let file = try disk.openLocked(path, patience: patience) { _ in busy(path) }
     return file.map { DraftFile(disk: disk, path: path, file: $0) }
   }
 
@@ -51,7 +51,7 @@ extension Disk {
   /// Opens the file at a path and takes its lock, waiting for at most `patience` seconds. Returns nil if there is no file.
   ///
   /// - Parameter refusal: Returns the error for a file whose lock is held elsewhere, or, without a file, for a name that always changes.
-  func takeLocked(
+  func openLocked(
     _ path: String, patience: Double, refusal: ((any DiskFile)?) throws(StorageError) -> StorageError
   ) throws(StorageError) -> (any DiskFile)? {
     // The name leads elsewhere if its owner was just done with it. The lock of a file without a name keeps no process away.

@@ -103,9 +103,9 @@ struct LockFile: Sendable {
   }
 
   /// Takes the writer's lock in the file that has its name then, waiting for at most `patience` seconds for another process.
-  func take(patience: Double) throws(StorageError) -> any DiskFile {
+  func acquire(patience: Double) throws(StorageError) -> any DiskFile {
     for _ in 0..<8 {
-      let file = try disk.takeLocked(path, patience: patience) { file throws(StorageError) in
+      let file = try disk.openLocked(path, patience: patience) { file throws(StorageError) in
         guard let file else { return .replaced(path: path) }
         return .locked(try Self.hold(in: file) ?? .unknown)
       }

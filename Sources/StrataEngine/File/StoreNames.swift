@@ -21,7 +21,7 @@ final class StoreNames: Sendable {
   init(disk: any Disk, path: String, data: any DiskFile, lock: any DiskFile) throws(StorageError) {
     self.disk = disk
     self.path = path
-    dataPath = Reading.dataPath(path)
+    dataPath = StoreReader.dataPath(path)
     lockPath = path + "/lock"
     folder = try engineCall { () throws(DiskError) in try disk.openFolder(path) }
     /// The identity by name, which some file systems do not give to an open file.

@@ -29,10 +29,10 @@ package protocol Engine: AnyObject, Sendable {
   @discardableResult
   func refresh() throws(StorageError) -> View
   /// As `refresh()`; a server also returns the data of `foreseeing`, which the caller will read next.
-  func refresh(foreseeing: Foresight) throws(StorageError) -> View
+  func refresh(prefetching: Prefetch) throws(StorageError) -> View
   /// Asks a server for its newest state and for the data of `foresight`, without waiting. `refresh(foreseeing:)` takes the result as
-  /// `Foresight.asked` and waits for the answer. Returns nil if that gains nothing: for a file, and if answers take long.
-  func ask(_ foresight: Foresight) -> (any AskedServer)?
+  /// `Prefetch.asked` and waits for the answer. Returns nil if that gains nothing: for a file, and if answers take long.
+  func ask(_ foresight: Prefetch) -> (any PendingRead)?
   /// A number that stays the same as long as `refresh` would return the same view. Returns nil if only `refresh` can find out.
   var visibleState: UInt64? { get }
   /// The state as of a commit, of any branch.
@@ -40,7 +40,7 @@ package protocol Engine: AnyObject, Sendable {
   /// One commit, of any branch.
   func commit(_ number: UInt64) throws(StorageError) -> CommitRecord
   /// Announces which commits will be read next, so that a server is asked for all of them at once.
-  func foresee(commits: [UInt64]) throws(StorageError)
+  func prefetch(commits: [UInt64]) throws(StorageError)
   /// The newest commit at or before a number, along first parents from commit `of`.
   func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord
   /// The newest commit, along first parents from commit `of`, whose writer's clock was not later than a date.
@@ -93,12 +93,12 @@ package protocol Engine: AnyObject, Sendable {
   /// As `begin(on:)`, but blocks the thread. A thread that has a transaction open must not begin another one.
   func beginBlocking(on base: UInt64?) throws(StorageError) -> Transaction
   /// As `beginBlocking(on:)` on the newest commit; a server also returns the keys that the transaction will look at first.
-  func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> Transaction
+  func beginBlocking(foreseeing keys: [PrefetchKey]) throws(StorageError) -> Transaction
   /// Begins a transaction on the newest known commit by a guess: that the keys do not exist, and that no other writer has committed.
   /// Returns nil unless the last records of the tree were new, and always on a file. Asks no server: only `commit` does, and throws
   /// `conflict` if the guess is wrong. Any other failure may be due to a wrong guess, too. So the caller writes all of the keys, and
   /// repeats the transaction without a guess if it fails.
-  func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> Transaction?
+  func beginOptimistically(_ keys: [PrefetchKey]) throws(StorageError) -> Transaction?
   /// Runs `body` in a transaction and returns when its commit is durable. Returns the commit's number, nil if nothing changed, or the error
   /// of `body`, after which nothing is written. `body` may run on another thread, and more than once if others changed data that it read.
   /// It must not begin another transaction.
@@ -132,20 +132,20 @@ extension Engine {
     try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }
   }
 
-  package func foresee(commits: [UInt64]) throws(StorageError) {}
+  package func prefetch(commits: [UInt64]) throws(StorageError) {}
 
-  package func refresh(foreseeing: Foresight) throws(StorageError) -> View { try refresh() }
-  package func ask(_ foresight: Foresight) -> (any AskedServer)? { nil }
+  package func refresh(prefetching: Prefetch) throws(StorageError) -> View { try refresh() }
+  package func ask(_ foresight: Prefetch) -> (any PendingRead)? { nil }
 
   package nonisolated(nonsending) func begin() async throws(StorageError) -> Transaction {
     try await begin(on: nil)
   }
 
-  package func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> Transaction {
+  package func beginBlocking(foreseeing keys: [PrefetchKey]) throws(StorageError) -> Transaction {
     try beginBlocking(on: nil)
   }
 
-  package func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> Transaction? { nil }
+  package func beginOptimistically(_ keys: [PrefetchKey]) throws(StorageError) -> Transaction? { nil }
 
   package func beginBlocking() throws(StorageError) -> Transaction { try beginBlocking(on: nil) }
 }
@@ -155,13 +155,13 @@ package enum WorkLease: Sendable {
   /// The writer does the work: no other program can do it meanwhile.
   case needless
   /// This program, until the value is released.
-  case taken(any HeldWork)
+  case taken(any ClaimedWork)
   /// Another program.
   case held
 }
 
 /// Long work that this program has taken on.
-package protocol HeldWork: AnyObject, Sendable {}
+package protocol ClaimedWork: AnyObject, Sendable {}
 
 /// Changes that become one commit, or nothing. Calls may come from any thread. A transaction ends with `commit`, with `cancel`, or with the
 /// release of its last reference, which cancels it.
@@ -232,7 +232,7 @@ package protocol WriteTransaction: AnyObject, Sendable {
   ///
   /// - Returns: Whether that commit has a state of the record. A key that never existed there stays as it is.
   @discardableResult
-  func adopt(
+  func copyRecord(
     _ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?
   ) throws(StorageError) -> Bool
   /// Restores trees, or all if `names` is nil, to their state in a view; in a file by their roots, so that nothing is copied. This
@@ -242,15 +242,15 @@ package protocol WriteTransaction: AnyObject, Sendable {
   // MARK: Bulk
 
   /// Announces which keys will be looked at or changed next, so that a server is asked for all of them at once.
-  func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError)
+  func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError)
   /// Makes the commit fail if another program has taken over the work meanwhile.
-  func require(_ work: any HeldWork) throws(StorageError)
+  func require(_ work: any ClaimedWork) throws(StorageError)
   /// Whether `foresee` is of use: a server is asked.
   var asksServer: Bool { get }
   /// Whether writing some keys asks no server, because none of the keys is known to exist, or their trees are new.
-  func asksNobody(writing keys: [ForeseenKey]) -> Bool
+  func needsNoServer(writing keys: [PrefetchKey]) -> Bool
   /// Writes the new nodes of a tree into the frame now, if that saves memory.
-  func settle(_ name: TreeName) throws(StorageError)
+  func flushNodes(_ name: TreeName) throws(StorageError)
   /// Returns a new file for data that does not fit into memory.
   func scratchFile() throws(StorageError) -> ScratchFile
 
@@ -272,7 +272,7 @@ package protocol WriteTransaction: AnyObject, Sendable {
 }
 
 extension WriteTransaction {
-  package func require(_ work: any HeldWork) throws(StorageError) {}
+  package func require(_ work: any ClaimedWork) throws(StorageError) {}
   package func commit(_ info: CommitInfo = CommitInfo()) throws(StorageError) -> PendingCommit? {
     try commit(info) { _ in }
   }
@@ -280,7 +280,7 @@ extension WriteTransaction {
   package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
     try commit(info)
   }
-  package func asksNobody(writing keys: [ForeseenKey]) -> Bool { false }
+  package func needsNoServer(writing keys: [PrefetchKey]) -> Bool { false }
 
   package func trees() throws(StorageError) -> [TreeName] { try trees(prefix: []) }
 

@@ -198,7 +198,7 @@ package func threadIdentity() -> UInt {
 }
 
 /// Yields the processor to any other thread that can run.
-package func letOthersRun() { sched_yield() }
+package func yieldThread() { sched_yield() }
 
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
   final class Body: Sendable {

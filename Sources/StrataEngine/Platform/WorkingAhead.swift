@@ -24,7 +24,7 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
   }
 
   /// The next value, as soon as there is one. Returns nil after the last one.
-  package func take() -> Value? {
+  package func next() -> Value? {
     monitor.withLock {
       while waiting.isEmpty, !isComplete { monitor.wait() }
       guard !waiting.isEmpty else { return nil }
@@ -33,7 +33,7 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  fileprivate func takeAll() { monitor.withLock { capacity = .max } }
+  fileprivate func removeLimit() { monitor.withLock { capacity = .max } }
 
   fileprivate func complete() {
     monitor.withLock {
@@ -63,11 +63,11 @@ package func workingAhead<Value: Sendable, Result, Failure: Error>(
 ) throws(Failure) -> Result {
   let queue = BoundedQueue<Value>(capacity: capacity)
   return try withoutActuallyEscaping(make) { make throws(Failure) in
-    let making = Making(make: make)
+    let making = Production(make: make)
     do {
       try startThread { making.run(queue) }
     } catch {
-      queue.takeAll()
+      queue.removeLimit()
       making.run(queue)
     }
     defer { queue.refuseAndWait() }
@@ -76,7 +76,7 @@ package func workingAhead<Value: Sendable, Result, Failure: Error>(
 }
 
 /// The closure that the other thread runs.
-private final class Making<Value: Sendable>: @unchecked Sendable {
+private final class Production<Value: Sendable>: @unchecked Sendable {
   // `@unchecked`: only the thread that runs it touches the closure, and the caller's thread touches nothing that it captures before the
   // queue is complete.
   private var make: ((BoundedQueue<Value>) -> Void)?

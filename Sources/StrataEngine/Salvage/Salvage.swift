@@ -63,7 +63,7 @@ final class Salvage {
   /// Reports commits beyond the end. If the file was cut short, a slot still says how far it went.
   private func tellCommitsBeyondTheEnd() throws(StorageError) {
     let known = max(survey.frames.last?.header.number ?? 0, report.losses.map(\.commit).max() ?? 0)
-    let slots = try Opening(file: source, limit: source.end).readSlots()
+    let slots = try HeadSearch(file: source, limit: source.end).readSlots()
     guard let promised = slots.map(\.number).max(), promised > known else { return }
     lose(.commits(to: promised), commit: known + 1)
   }
@@ -140,7 +140,7 @@ final class Salvage {
 
   private func mend(_ frame: FrameSurvey.Frame) throws(StorageError) {
     lose(.commit, commit: frame.header.number)
-    let changes = try LooseChanges(
+    let changes = try FrameChangeReader(
       in: source, frame: frame.offset, limit: frame.nodesStart, end: frame.end, isWhole: frame.isWhole)
     try apply(changes, of: frame.header.number)
   }
@@ -150,7 +150,7 @@ final class Salvage {
     let before = survey.frames.last { $0.end <= gap.lowerBound }?.header.number
     let first = (before ?? firstNumber &- 1) &+ 1
     guard next != nil || gap.length > UInt64(FrameHeader.size) else { return }
-    let changes = try LooseChanges(
+    let changes = try FrameChangeReader(
       in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
     // The tail of an unfinished commit is not a loss: the commit was never reported.
     if next == nil, changes.proven.isEmpty { return }
@@ -171,7 +171,7 @@ final class Salvage {
   }
 
   /// Makes a commit of proven changes alone.
-  private func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
+  private func apply(_ changes: FrameChangeReader, of number: UInt64) throws(StorageError) {
     for change in changes.unproven {
       guard let name = treeNames[change.tree] else { continue }
       lose(.unproven, commit: number, tree: name, key: change.key)
@@ -181,7 +181,7 @@ final class Salvage {
     let head = isBeside ? newest : target.head.commit.number
     let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
     for change in changes.proven {
-      guard let name = treeNames[change.tree], try takesChanges(name, transaction) else { continue }
+      guard let name = treeNames[change.tree], try acceptsChanges(name, transaction) else { continue }
       try apply(change, to: name, transaction)
     }
     let info = CommitInfo(
@@ -202,14 +202,14 @@ final class Salvage {
   }
 
   /// Whether a tree takes changes that its nodes do not contain: a tree of records in byte order. Creates the tree if it is missing.
-  func takesChanges(_ name: TreeName, _ transaction: FileTransaction) throws(StorageError) -> Bool {
+  func acceptsChanges(_ name: TreeName, _ transaction: FileTransaction) throws(StorageError) -> Bool {
     if try transaction.tree(name) == nil { try transaction.createTree(name, kind: .records) }
     guard let tree = try transaction.tree(name) else { return false }
     return tree.kind == .records && tree.order == .bytes
   }
 
   func apply(
-    _ change: LooseChanges.Found, to name: TreeName, _ transaction: FileTransaction
+    _ change: FrameChangeReader.Found, to name: TreeName, _ transaction: FileTransaction
   ) throws(StorageError) {
     switch change.kind {
     case .put: try transaction.put(change.key, change.value.array, in: name)
@@ -274,7 +274,7 @@ extension FileStore {
       let target = try FileStore.create(at: draft.workPath, options: options, disk: disk)
       let salvage = Salvage(source: raw.file, survey: survey, target: target)
       try salvage.run(progress)
-      for aside in try KeptAside.all(at: path, on: disk) { try salvage.save(aside) }
+      for aside in try CutBytes.all(at: path, on: disk) { try salvage.save(aside) }
       finishing(target)
       try target.close()
       try draft.finish()

@@ -9,7 +9,7 @@ struct StateSalvage {
   /// The commit that this one restored by roots, and its copy in the new store.
   let restored: (old: CommitRecord, new: View)?
   /// The frame's own changes, for changes that its nodes do not show; read at their first use.
-  var looseChanges: LooseChanges?
+  var looseChanges: FrameChangeReader?
 
   private var source: DataFile { salvage.source }
 
@@ -192,9 +192,9 @@ struct StateSalvage {
 
   // MARK: The frame's changes
 
-  private mutating func changes() throws(StorageError) -> LooseChanges {
+  private mutating func changes() throws(StorageError) -> FrameChangeReader {
     if let looseChanges { return looseChanges }
-    let read = try LooseChanges(
+    let read = try FrameChangeReader(
       in: source, frame: frame.offset, limit: frame.nodesStart, end: frame.end, isWhole: frame.isWhole)
     looseChanges = read
     return read
@@ -217,7 +217,7 @@ struct StateSalvage {
   private mutating func applyLooseChanges(except known: Set<UInt32>) throws(StorageError) {
     let identifiers = Set(try changes().found.map(\.tree)).subtracting(known)
     for identifier in identifiers.sorted() {
-      guard let name = salvage.treeNames[identifier], try salvage.takesChanges(name, transaction) else { continue }
+      guard let name = salvage.treeNames[identifier], try salvage.acceptsChanges(name, transaction) else { continue }
       try applyLooseChanges(to: name, identifier) { _ in true }
     }
   }

@@ -34,7 +34,7 @@ struct Creation {
       return result
     } catch {
       draft.discard()
-      takeAway(made)
+      removeDirectories(made)
       throw error
     }
   }
@@ -50,7 +50,7 @@ struct Creation {
       StoreDraft.clear(folder, on: disk)
       return (draft, made)
     } catch {
-      takeAway(made)
+      removeDirectories(made)
       throw error
     }
   }
@@ -59,7 +59,7 @@ struct Creation {
   func requireNothing() throws(StorageError) {
     let trace = FileStore.trace(at: folder, disk: disk)
     // Checked afterwards: a process that makes the store meanwhile makes its other files after the data.
-    if try engineCall({ () throws(DiskError) in try disk.status(Reading.dataPath(folder)) }) != nil {
+    if try engineCall({ () throws(DiskError) in try disk.status(StoreReader.dataPath(folder)) }) != nil {
       throw .alreadyExists(path: folder)
     }
     if let trace { throw .dataMissing(path: folder, trace: trace) }
@@ -68,7 +68,7 @@ struct Creation {
   /// Renames a durable file to the store's data, and makes the name durable. After a failure there is no data.
   func putInPlace(_ temporary: String) throws(StorageError) {
     try requireNothing()
-    let data = Reading.dataPath(folder)
+    let data = StoreReader.dataPath(folder)
     try engineCall { () throws(DiskError) in try disk.rename(temporary, to: data) }
     do {
       try disk.syncDirectory(folder)
@@ -81,7 +81,7 @@ struct Creation {
   }
 
   /// Removes folders that were made for nothing, unless something was put into them.
-  func takeAway(_ made: [String]) {
+  func removeDirectories(_ made: [String]) {
     for path in made { try? disk.removeDirectory(path) }
   }
 

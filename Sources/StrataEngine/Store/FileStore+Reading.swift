@@ -12,12 +12,12 @@ extension FileStore {
   /// tenth of a second found the words of now, or a writer of the same session.
   @discardableResult
   package func refresh() throws(StorageError) -> View {
-    if writing.holdsLock || lockLook.isUnchanged || takeProgress() { return head }
+    if writing.holdsLock || lockLook.isUnchanged || showProgress() { return head }
     var look = try lockLook.look()
     while true {
       let known = publication.current
       guard let state = try advanced(known, (look.hold, look.isHeld)) else {
-        lockLook.note(look)
+        lockLook.recordSeen(look)
         return head
       }
       // If a writer came while the tail was being read, the commits read may not be durable yet.
@@ -27,7 +27,7 @@ extension FileStore {
         continue
       }
       if publication.show(state, after: known) {
-        lockLook.note(look)
+        lockLook.recordSeen(look)
         return head
       }
       if writing.holdsLock { return head }
@@ -37,7 +37,7 @@ extension FileStore {
 
   /// Shows the commits that the writer of the last look has made durable since, by the mapped words. Returns whether they are all there
   /// are. The data is the same file, or the generation would be another, and has grown by whole frames.
-  private func takeProgress() -> Bool {
+  private func showProgress() -> Bool {
     guard let words = lockLook.progress else { return false }
     let known = publication.current
     let file = known.file
@@ -45,7 +45,7 @@ extension FileStore {
       words.durableEnd >= known.chain.end
     else { return false }
     guard words.durableEnd > known.chain.end else {
-      lockLook.note(words)
+      lockLook.recordSeen(words)
       return true
     }
     var chain = known.chain
@@ -55,7 +55,7 @@ extension FileStore {
       let state = try? Publication.State(file: file, newest: newest, chain: chain),
       publication.show(state, after: known)
     else { return false }
-    lockLook.note(words)
+    lockLook.recordSeen(words)
     return true
   }
 

@@ -8,14 +8,14 @@ import StrataLocks
 ///
 /// Safe from any thread. Calls that read or write the disk block on it, and say so.
 package final class FileStore: Engine {
-  let reading: Reading
+  let reading: StoreReader
   package var path: String { reading.folder }
   var disk: any Disk { reading.disk }
   var options: StoreOptions { reading.options }
   var counters: Counters { reading.counters }
   let publication: Publication
   package let writing: Writer
-  let lockLook: LockLook
+  let lockLook: LockMonitor
   /// The turn of the compactions.
   let compactions = Mutex(())
   /// Set while closing waits for a compaction to end, and while the program wants none.
@@ -25,25 +25,25 @@ package final class FileStore: Engine {
   let schedule = Mutex(RetentionSchedule())
   private let report: Mutex<OpeningReport>
 
-  private init(_ reading: Reading, _ opened: Reading.Opened, report: OpeningReport) {
+  private init(_ reading: StoreReader, _ opened: StoreReader.Opened, report: OpeningReport) {
     self.reading = reading
     publication = Publication(opened.state)
     writing = Writer(reading, publication: publication, readOnlyReason: opened.readOnlyReason)
-    lockLook = LockLook(LockFile(disk: reading.disk, folder: reading.folder), options: reading.options)
+    lockLook = LockMonitor(LockFile(disk: reading.disk, folder: reading.folder), options: reading.options)
     self.report = Mutex(report)
     if reading.options.retention != nil { writing.setIdleWork { [weak self] in self?.pruneWhileIdle() } }
   }
 
   deinit {
     // No transaction is open: it would hold the store.
-    if writing.tryTakeTurn() { try? writing.close() }
+    if writing.tryAcquireTurn() { try? writing.close() }
   }
 
   // MARK: Opening
 
   /// Whether a store lies at the path. Remains of a store whose data is missing count, too: such a path must not be taken for empty.
   package static func exists(at path: String, disk: any Disk) -> Bool {
-    ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil || trace(at: path, disk: disk) != nil
+    ((try? disk.status(StoreReader.dataPath(path))) ?? nil) != nil || trace(at: path, disk: disk) != nil
   }
 
   /// Makes an empty store, with the folders that lead to it, and opens it. The data file appears whole or not at all.
@@ -70,7 +70,7 @@ package final class FileStore: Engine {
   package static func open(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
-    let reading = Reading(disk: disk, folder: path, options: options, counters: Counters())
+    let reading = StoreReader(disk: disk, folder: path, options: options, counters: Counters())
     let look = try LockFile(disk: disk, folder: path).look()
     let opened = try reading.open(look)
     var report = OpeningReport()
@@ -108,7 +108,7 @@ package final class FileStore: Engine {
     return report
   }
 
-  func note(_ found: OpeningReport) {
+  func record(_ found: OpeningReport) {
     report.withLock { report in
       report.cutBytes = found.cutBytes
       report.keptAside = found.keptAside
@@ -142,7 +142,7 @@ package final class FileStore: Engine {
   /// Releases the writer's lock after the work that was begun; the next transaction takes it again. Waits for the open transaction, and
   /// makes everything durable.
   package func releaseLock() {
-    writing.takeTurnBlocking()
+    writing.acquireTurnBlocking()
     defer { writing.passTurn() }
     try? writing.release()
   }
@@ -174,7 +174,7 @@ package final class FileStore: Engine {
         pruneAtClose()
         removeStaleCompaction()
       }
-      writing.takeTurnBlocking()
+      writing.acquireTurnBlocking()
       defer { writing.passTurn() }
       try writing.close()
     }

@@ -48,7 +48,7 @@ package final class StoreDraft {
       try creation.disk.rename(workPath + remotes, to: creation.folder + remotes)
       hasMovedRemotes = true
     }
-    try creation.putInPlace(Reading.dataPath(workPath))
+    try creation.putInPlace(StoreReader.dataPath(workPath))
     isFinished = true
     Self.clear(creation.folder, on: creation.disk)
     mark.discard()
@@ -60,7 +60,7 @@ package final class StoreDraft {
     Self.clear(creation.folder, on: creation.disk)
     if hasMovedRemotes { try? creation.disk.unlink(creation.folder + "/remotes") }
     mark.discard()
-    creation.takeAway(made)
+    creation.removeDirectories(made)
   }
 
   /// Removes everything that a maker, or a killed one, has built in a store's folder.

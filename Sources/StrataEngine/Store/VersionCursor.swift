@@ -65,7 +65,7 @@ struct FileVersions: Walk {
     let search = TreeSearch(file: view.file)
     return try key.withProbe { probe throws(StorageError) in
       if let live = try search.find(probe, in: TreeRoot(pointer: entry.root)) { return live.entry }
-      return try search.find(probe, in: TreeRoot(pointer: entry.gone))?.entry
+      return try search.find(probe, in: TreeRoot(pointer: entry.tombstones))?.entry
     }
   }
 

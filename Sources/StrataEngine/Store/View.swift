@@ -30,7 +30,7 @@ package struct View: Sendable {
     return Tree(
       name: name, identifier: entry.identifier, kind: entry.kind, order: entry.order,
       attributes: entry.attributes == .none ? Bytes() : try source.value(entry.attributes),
-      root: TreeRoot(pointer: entry.root), goneRoot: TreeRoot(pointer: entry.gone), source: source)
+      root: TreeRoot(pointer: entry.root), goneRoot: TreeRoot(pointer: entry.tombstones), source: source)
   }
 
   /// The value of a record that a version or a change of this store refers to, with its check verified.

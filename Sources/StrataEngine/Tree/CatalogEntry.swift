@@ -4,7 +4,7 @@ struct CatalogEntry: Sendable, Hashable {
   var kind: TreeKind
   var order: TreeOrder
   var root = NodePointer.none
-  var gone = NodePointer.none
+  var tombstones = NodePointer.none
   var attributes = EntryReference.none
   var nodeBytes: UInt64 = 0
   var entryBytes: UInt64 = 0
@@ -15,7 +15,7 @@ struct CatalogEntry: Sendable, Hashable {
     buffer.append(byte: kind.rawValue)
     buffer.append(byte: order.rawValue)
     buffer.append(root)
-    buffer.append(gone)
+    buffer.append(tombstones)
     buffer.append(attributes)
     buffer.append(varint: nodeBytes)
     buffer.append(varint: entryBytes)
@@ -34,7 +34,7 @@ extension CatalogEntry {
       else { throw reader.damage }
       var entry = CatalogEntry(identifier: identifier, kind: kind, order: order)
       entry.root = try reader.nodePointer()
-      entry.gone = try reader.nodePointer()
+      entry.tombstones = try reader.nodePointer()
       entry.attributes = try reader.reference()
       entry.nodeBytes = try reader.varint()
       entry.entryBytes = try reader.varint()

@@ -33,7 +33,7 @@ extension FreshNode {
         try key.withBytes { key throws(StorageError) in try mixed.insertCell(at: index, fixed: fixed, key: key) }
       }
     }
-    take(mixed)
+    replaceContents(with: mixed)
   }
 
   /// Adds all cells of the right neighbour. `firstKey` separates the two in their parent.

@@ -208,11 +208,11 @@ final class FreshNode: @unchecked Sendable {
   private func rebuild(prefixLength newPrefix: Int) throws(StorageError) {
     let copy = try FreshNode.build(from: view, range: 0..<count, prefixLength: newPrefix)
     copy.children = children
-    take(copy)
+    replaceContents(with: copy)
   }
 
   /// Takes over the contents of another node, which must not be used after that.
-  func take(_ other: FreshNode) {
+  func replaceContents(with other: FreshNode) {
     swap(&memory, &other.memory)
     swap(&capacity, &other.capacity)
     swap(&length, &other.length)
@@ -257,7 +257,7 @@ final class FreshNode: @unchecked Sendable {
     }
 
     if prefixLength == view.prefixLength, firstKeyed == range.lowerBound || range.lowerBound == 0 {
-      try result.takeCells(range, of: view)
+      try result.copyCells(range, of: view)
       return result
     }
     var position = heap
@@ -279,7 +279,7 @@ final class FreshNode: @unchecked Sendable {
   }
 
   /// Takes cells of another node, with the same prefix and the same rests of keys, into this node without cells.
-  private func takeCells(_ range: Range<Int>, of view: NodeView) throws(StorageError) {
+  private func copyCells(_ range: Range<Int>, of view: NodeView) throws(StorageError) {
     guard let first = range.first, let last = range.last, let start = try view.cell(first).baseAddress else { return }
     let shift = first == 0 ? 0 : view.end(first - 1)
     _ = try view.cell(last)

@@ -64,14 +64,14 @@ struct NodeDelta {
     var copy = CellCopy(from: base, into: block.bytes, count: count)
     patches = try self.patches(of: base)
     while let patch = try patches.next() {
-      copy.take(upTo: patch.index)
+      copy.copyCells(upTo: patch.index)
       switch patch.operation {
       case .replace: copy.put(patch.bytes, try base.suffix(patch.index), insteadOf: 1)
       case .insert: copy.put(patch.bytes, .none, insteadOf: 0)
       case .remove: copy.skip()
       }
     }
-    copy.take(upTo: base.count)
+    copy.copyCells(upTo: base.count)
     return block
   }
 
@@ -102,9 +102,9 @@ struct NodeDelta {
       guard index >= least, operation == .insert || index < base.count else { throw reader.damage }
       least = operation == .insert ? index : index + 1
       switch operation {
-      case .replace: return (operation, index, try reader.take(try base.fixedSize(of: reader.rest)))
+      case .replace: return (operation, index, try reader.read(try base.fixedSize(of: reader.rest)))
       case .insert:
-        let cell = try reader.take(try reader.varint())
+        let cell = try reader.read(try reader.varint())
         _ = try base.fixedSize(of: cell)
         return (operation, index, cell)
       case .remove: return (operation, index, .none)
@@ -190,7 +190,7 @@ private struct CellCopy {
   private func start(of cell: Int) -> Int { cell == 0 ? 0 : source.end(cell - 1) }
 
   /// Copies the source's cells before an index that were not copied or left out.
-  mutating func take(upTo index: Int) {
+  mutating func copyCells(upTo index: Int) {
     let start = start(of: next)
     let bytes = UnsafeRawBufferPointer(start: source.base + source.heap + start, count: self.start(of: index) - start)
     for cell in next..<index { setEnd(source.end(cell) - start + size) }

@@ -36,7 +36,7 @@ package struct Tree: Sendable {
   }
 
   /// The hidden tree beside a tree of records: the deleted keys, each with a reference to its delete. Nil in a tree of entries.
-  package var gone: Tree? {
+  package var tombstones: Tree? {
     guard kind == .records, served == nil else { return nil }
     return Tree(
       name: name, identifier: identifier, kind: .entries, order: order, attributes: Bytes(), root: goneRoot,

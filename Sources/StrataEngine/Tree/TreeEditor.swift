@@ -77,7 +77,7 @@ struct TreeEditor: Sendable {
   /// if there are any.
   ///
   /// - Parameter write: Writes a node and all fresh ones below it, `length` bytes of them, with `count` entries.
-  mutating func settle(
+  mutating func flush(
     limit: Int, in file: DataFile,
     write: (_ node: FreshNode, _ count: UInt64, _ length: Int) throws(StorageError) -> NodePointer
   ) throws(StorageError) {
@@ -89,11 +89,11 @@ struct TreeEditor: Sendable {
     if length <= limit {
       root = TreeRoot(pointer: try write(top, root.count, length))
     } else {
-      try settle(below: top, limit: limit, write: write)
+      try flush(below: top, limit: limit, write: write)
     }
   }
 
-  private func settle(
+  private func flush(
     below node: FreshNode, limit: Int, write: (FreshNode, UInt64, Int) throws(StorageError) -> NodePointer
   ) throws(StorageError) {
     var next = 0
@@ -103,7 +103,7 @@ struct TreeEditor: Sendable {
       if length <= limit {
         node.setChild(nil, try write(child, try node.view.childCount(index), length), at: index)
       } else if let child = node.children.own(at: index)?.takeUnretainedValue() {
-        try settle(below: child, limit: limit, write: write)
+        try flush(below: child, limit: limit, write: write)
       }
     }
   }
@@ -263,7 +263,7 @@ struct TreeEditor: Sendable {
       right.children = node.children.part(cut..<view.count)
       left.children = node.children.part(0..<cut)
     }
-    node.take(left)
+    node.replaceContents(with: left)
     node.base = .none
     freshBytes += FreshNode.usualCapacity / 2
     return Split(key: key, right: right, count: count)

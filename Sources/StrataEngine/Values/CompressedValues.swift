@@ -52,7 +52,7 @@ extension GenerationCopy {
     by dictionary: ValueDictionary?, ahead: ValuesAhead?, to draft: FrameDraft
   ) throws(StorageError) -> EntryReference {
     if let kept = keptValue(of: entry, bytes, by: dictionary) { return try draft.append(head, compressed: kept) }
-    if let known = try ahead?.take(offset) {
+    if let known = try ahead?.value(at: offset) {
       if let stored = known.stored { return try draft.append(head, compressed: stored) }
       return try known.value.withUnsafeBytes { value throws(StorageError) in try draft.append(head, value) }
     }

@@ -108,7 +108,7 @@ extension FileHeader {
   }
 
   /// Sets the area for a generation with these dictionaries, and the feature. Returns the bytes from the first pages to the first frame.
-  mutating func take(_ dictionaries: ValueDictionaries?) -> [UInt8] {
+  mutating func setArea(for dictionaries: ValueDictionaries?) -> [UInt8] {
     requiredFeatures &= ~StoreFeature.compressedValues.rawValue
     dictionaryArea = nil
     guard let dictionaries else { return [] }
@@ -128,7 +128,7 @@ extension Verifier {
     for (copy, next) in zip(area.copies, area.copies.dropFirst() + [area.firstFrame]) {
       if try area.copy(at: copy, in: file.file, seed: file.header.seed) == nil { damaged.append(copy) }
       let rest = copy &+ area.length..<next
-      if try file.lastNonzero(in: rest) != nil { noteUnusedBytes(rest.lowerBound) }
+      if try file.lastNonzero(in: rest) != nil { addUnusedBytes(rest.lowerBound) }
     }
     for copy in damaged {
       damage(

@@ -46,10 +46,10 @@ struct ValueDictionaries: Sendable, Equatable {
     var found: [ValueDictionary] = []
     for number in 1...UInt8(count) {
       guard try reader.byte() == number, try reader.byte() == Self.blockCodec else { throw reader.damage }
-      let name = [UInt8](try reader.take(try reader.varint()))
+      let name = [UInt8](try reader.read(try reader.varint()))
       let length: UInt32 = try reader.fixed()
       guard name.count <= Limits.treeName, length <= UInt32(ValueDictionary.longest) else { throw reader.damage }
-      found.append(ValueDictionary(number, of: TreeName(name), [UInt8](try reader.take(Int(length)))))
+      found.append(ValueDictionary(number, of: TreeName(name), [UInt8](try reader.read(Int(length)))))
     }
     self.init(found)
   }

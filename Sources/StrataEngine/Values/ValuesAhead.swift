@@ -26,7 +26,7 @@ final class ValuesAhead {
   }
 
   /// The value of the entry at an offset, which is behind those taken before. Returns nil if the entry has none to be compressed.
-  func take(_ offset: FileOffset) throws(StorageError) -> Value? {
+  func value(at offset: FileOffset) throws(StorageError) -> Value? {
     while true {
       while next < batch.count {
         next += 1
@@ -63,7 +63,7 @@ final class ValuesAhead {
     return workingAhead(by: 1) { queue in
       _ = queue.put(values[half...].map { $0.compressed(by: dictionary) })
     } use: { queue in
-      values[..<half].map { $0.compressed(by: dictionary) } + (queue.take() ?? [])
+      values[..<half].map { $0.compressed(by: dictionary) } + (queue.next() ?? [])
     }
   }
 }

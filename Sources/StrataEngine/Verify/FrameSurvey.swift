@@ -50,7 +50,7 @@ struct FrameSurvey: Sendable {
     var promised = promised
     while let found = try frame(near: end) {
       if end >= promised && !follows(found) {
-        promised = try Self.notedEnd(of: file, in: end..<limit)
+        promised = try Self.recordedEnd(of: file, in: end..<limit)
         if end >= promised { break }
       }
       if found.offset > end { gaps.append(end..<found.offset) }
@@ -89,8 +89,8 @@ struct FrameSurvey: Sendable {
   }
 
   /// Up to where the file was durable according to the whole frames in a range; 0 if none records it.
-  static func notedEnd(of file: DataFile, in range: Range<FileOffset>) throws(StorageError) -> FileOffset {
-    try wholeFrames(of: file, in: range).lazy.compactMap { $0.notedEnd(in: file) }.max() ?? 0
+  static func recordedEnd(of file: DataFile, in range: Range<FileOffset>) throws(StorageError) -> FileOffset {
+    try wholeFrames(of: file, in: range).lazy.compactMap { $0.recordedEnd(in: file) }.max() ?? 0
   }
 
   /// `the whole commit #5`, `the whole commits #5 to #9`; of commits in the order of the file.
@@ -163,7 +163,7 @@ struct FrameSurvey: Sendable {
 
 extension FrameSurvey.Frame {
   /// Up to where the file was durable when the frame was written. Returns nil if its record does not say.
-  func notedEnd(in file: DataFile) -> FileOffset? {
+  func recordedEnd(in file: DataFile) -> FileOffset? {
     guard let record = try? file.record(at: offset), let undurable = try? file.tail(of: record).undurable,
       undurable <= offset.bytes
     else { return nil }

@@ -34,7 +34,7 @@ struct RawStore: Sendable {
     self.file = try DataFile(reading: file, header, to: fileEnd)
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
-    let slots = try Opening(file: self.file, limit: fileEnd).readSlots()
+    let slots = try HeadSearch(file: self.file, limit: fileEnd).readSlots()
     let promise = DurablePromise(hold, for: self.file, hasSlot: !slots.isEmpty)
     // The writer may have another file open, if the one that it had was replaced.
     end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= fileEnd ? $0.end : nil } ?? fileEnd : fileEnd
@@ -47,7 +47,7 @@ struct RawStore: Sendable {
     _ file: DataFile, _ promise: DurablePromise?, _ slot: Slot?, end: FileOffset
   ) throws(StorageError) -> (end: FileOffset, number: UInt64?, by: String)? {
     if let promise, promise.end > slot?.durableEnd ?? 0 {
-      let chain = try? Opening(file: file, limit: end).run().chain
+      let chain = try? HeadSearch(file: file, limit: end).run().chain
       let isBroken =
         try chain.map { chain throws(StorageError) in try promise.isBroken(behind: chain, in: file) } ?? false
       if promise.isOwn || isBroken { return (promise.end, nil, "the lock file") }

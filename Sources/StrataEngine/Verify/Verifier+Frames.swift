@@ -14,17 +14,17 @@ extension Verifier {
       }
       for offset in [FileLayout.oldSessionOffset, FileLayout.sessionOffset] {
         if let block = written(Int(offset.bytes)), SessionBlock(block) == nil {
-          note("session block", offset, "it is damaged; the next writer takes a new origin")
+          addNote("session block", offset, "it is damaged; the next writer takes a new origin")
         }
       }
       for offset in FileLayout.slotOffsets {
         if let block = written(Int(offset.bytes)), Slot(block, seed: file.header.seed) == nil {
-          note("slot", offset, "it is damaged; opening scans more of the file")
+          addNote("slot", offset, "it is damaged; opening scans more of the file")
         }
       }
       for unused in [1024..<4096, 4608..<8192, 8704..<12800, 13312..<16384]
       where written(unused.lowerBound, unused.count) != nil {
-        noteUnusedBytes(FileOffset(unused.lowerBound))
+        addUnusedBytes(FileOffset(unused.lowerBound))
       }
     }
     try checkDictionaries()
@@ -67,7 +67,7 @@ extension Verifier {
       let whole = try FrameSurvey.wholeFrames(
         of: file, in: leftover, after: survey.frames.last?.header.number ?? 0,
         following: survey.frames.last?.offset ?? 0)
-      note(
+      addNote(
         "tail", leftover.lowerBound,
         whole.isEmpty
           ? "\(leftover.length) bytes of a commit that was not finished; opening cuts them off"

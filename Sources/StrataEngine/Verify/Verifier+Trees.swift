@@ -1,6 +1,6 @@
 /// The tree that a walk is in, and the required contents of its leaves.
 private struct WalkedTree {
-  enum Role { case catalog, names, records, gone, entries }
+  enum Role { case catalog, names, records, tombstones, entries }
 
   var role: Role
   var order: TreeOrder
@@ -169,7 +169,7 @@ extension Verifier {
     case .names:
       checkName(try view.key(index), payload, pointer, tree)
       return 0
-    case .records, .gone: return try checkRecord(view, index, payload, pointer, tree)
+    case .records, .tombstones: return try checkRecord(view, index, payload, pointer, tree)
     case .entries:
       guard let reference = payload.entry else { return 0 }
       _ = try fact(reference, view, index, tree)
@@ -186,7 +186,7 @@ extension Verifier {
     }
     if let fact = try fact(reference, view, index, tree) {
       let isRight =
-        try fact.keyCheck == view.keyCheck(index) && fact.kind == (tree.role == .gone ? .delete : .put)
+        try fact.keyCheck == view.keyCheck(index) && fact.kind == (tree.role == .tombstones ? .delete : .put)
         && isTree(fact.tree, at: reference.offset, sameAs: tree.identifier, in: tree.commit)
       if !isRight {
         tell(pointer, tree, "an entry refers to a change of another key, tree or kind at byte \(reference.offset)")
@@ -223,8 +223,8 @@ extension Verifier {
       role: entry.kind == .records ? .records : .entries, order: entry.order, commit: catalog.commit,
       name: TreeName(key), identifier: entry.identifier)
     let root = walk(entry.root, tree)
-    tree.role = .gone
-    let gone = walk(entry.gone, tree)
+    tree.role = .tombstones
+    let gone = walk(entry.tombstones, tree)
     if entry.attributes != .none, resolve(entry.attributes) == nil,
       wrongReferences.insert(entry.attributes.offset).inserted
     {
@@ -282,7 +282,7 @@ extension WalkedTree.Role {
   fileprivate func whatIsSaved(_ range: String) -> String {
     switch self {
     case .records: "\(range) cannot be reached here; their changes lie in the commits and can be saved from there"
-    case .gone: "the past of deleted records is cut short: \(range)"
+    case .tombstones: "the past of deleted records is cut short: \(range)"
     case .entries: "\(range) of an index cannot be read; it can be built anew from its records"
     case .catalog: "the trees of this commit cannot be reached; those of other commits, and all changes, can"
     case .names: "names are lost; the commits they named are not"

@@ -60,12 +60,12 @@ struct Verifier {
     damage("commit record", frame.recordStart, commit: record.number, problem)
   }
 
-  mutating func note(_ what: String, _ offset: FileOffset, _ problem: String) {
+  mutating func addNote(_ what: String, _ offset: FileOffset, _ problem: String) {
     report.add(VerifyFinding(severity: .note, what: what, offset: offset, problem: problem))
   }
 
-  mutating func noteUnusedBytes(_ offset: FileOffset) {
-    note("page", offset, "bytes that should be zero are not; nothing reads them")
+  mutating func addUnusedBytes(_ offset: FileOffset) {
+    addNote("page", offset, "bytes that should be zero are not; nothing reads them")
   }
 }
 

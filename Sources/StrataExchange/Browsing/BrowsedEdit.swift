@@ -28,7 +28,7 @@ struct BrowsedEdit {
   private var options = EditOptions()
 
   /// Returns nil if a line is not an edit.
-  init?(_ line: StreamLine, for store: OwnStore) throws {
+  init?(_ line: StreamLine, for store: EngineStore) throws {
     guard let letter = line.text("letter").flatMap({ LetterName($0) }) else { return nil }
     self.letter = letter
     let (datastore, text) = (line.text("datastore"), line.text(line.kind) ?? "")
@@ -63,18 +63,18 @@ struct BrowsedEdit {
   }
 
   /// Makes the edit, unless that was done before, and returns the reply.
-  func outcome(in store: OwnStore) -> [Document.Member] {
+  func outcome(in store: EngineStore) -> [Document.Member] {
     do throws(ModelError) {
-      if try store.commit(noting: letter) == nil { try make(in: store.noting(letter)) }
+      if try store.commit(recording: letter) == nil { try make(in: store.recording(letter)) }
       let commit =
-        if let commit = try store.commit(noting: letter) { commit } else { try store.refresh().commit }
+        if let commit = try store.commit(recording: letter) { commit } else { try store.refresh().commit }
       return [.init("commit", .number(NumberText(commit.rawValue)))]
     } catch {
       return BrowsedRefusal.members(error)
     }
   }
 
-  private func make(in store: OwnStore) throws(ModelError) {
+  private func make(in store: EngineStore) throws(ModelError) {
     switch kind {
     case .changes(let changes): _ = try store.commit(changes, named: action, options: options)
     case .undo(let commit): _ = try store.undo(commit, named: action, options: options)

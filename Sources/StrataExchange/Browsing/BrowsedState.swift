@@ -4,7 +4,7 @@ import StrataModel
 
 /// All that changes in a store that is browsed over a line, as one line says it.
 struct BrowsedState: Hashable, Sendable {
-  var settled: SettledEnd
+  var settled: DurableEnd
   /// Why it takes no changes from the line.
   var refusal: String?
   /// The other process that writes there.
@@ -13,7 +13,7 @@ struct BrowsedState: Hashable, Sendable {
 
   private static let mostBytes: UInt64 = 1 << 60
 
-  init(_ store: OwnStore, _ settled: SettledEnd, isReadOnly: Bool) {
+  init(_ store: EngineStore, _ settled: DurableEnd, isReadOnly: Bool) {
     self.settled = settled
     if isReadOnly {
       refusal = "it is served for reading only"
@@ -45,7 +45,7 @@ struct BrowsedState: Hashable, Sendable {
     guard let generation = line.number("state"), let file = line.number("file"), let end = line.number("end"),
       end < Self.mostBytes
     else { return nil }
-    settled = SettledEnd(file: FileIdentity(device: connection, inode: file), generation: generation, end: end)
+    settled = DurableEnd(file: FileIdentity(device: connection, inode: file), generation: generation, end: end)
     refusal = line.text("refusal")
     activity = line.base64("activity")
     writer = line.text("program").map { program in

@@ -20,16 +20,16 @@ final class ProgramEnds: LineEnds {
   let input: Int32
   let output: Int32
   private let child: Mutex<ChildProcess>
-  private let asksNobody: Bool
+  private let needsNoServer: Bool
 
   init(_ words: [String], mayAsk: Bool) throws {
     let child = try ChildProcess(words, keepsTerminal: mayAsk)
-    (input, output, asksNobody) = (child.input, child.output, !mayAsk)
+    (input, output, needsNoServer) = (child.input, child.output, !mayAsk)
     self.child = Mutex(child)
   }
 
   func end() { child.withLock { $0.end() } }
-  func reason() -> String { child.withLock { $0.reason(asksNobody: asksNobody) } }
+  func reason() -> String { child.withLock { $0.reason(needsNoServer: needsNoServer) } }
 }
 
 /// One run of `strata serve` on another computer, for a browser. It ends with the line, and is not begun again.
@@ -44,7 +44,7 @@ final class BrowsingConnection: Sendable {
     let ready = DispatchSemaphore(value: 0)
     let reply = Mutex<Result<StreamLine, Ended>?>(nil)
 
-    func take(_ result: Result<StreamLine, Ended>) {
+    func resolve(_ result: Result<StreamLine, Ended>) {
       reply.withLock { $0 = result }
       ready.signal()
     }
@@ -58,7 +58,7 @@ final class BrowsingConnection: Sendable {
 
   private let ends: any LineEnds
   private let waiting: Mutex<Waiting>
-  private let took: @Sendable (StreamLine) -> Bool
+  private let accepts: @Sendable (StreamLine) -> Bool
 
   private static let lineLimit = 4 << 20
   private static let writePatience: Int32 = 60_000
@@ -70,14 +70,14 @@ final class BrowsingConnection: Sendable {
   /// Begins to read, and returns before the other side answers.
   ///
   /// - Parameters:
-  ///   - took: receives each line with bytes before the reply is passed on, and each state; false means that the line lies.
+  ///   - accepts: receives each line with bytes before the reply is passed on, and each state; false means that the line lies.
   ///   - ended: is called once, on the reading thread.
   init(
-    _ ends: any LineEnds, name: String, took: @escaping @Sendable (StreamLine) -> Bool,
+    _ ends: any LineEnds, name: String, accepts: @escaping @Sendable (StreamLine) -> Bool,
     ended: @escaping @Sendable (Ended) -> Void
   ) throws {
     self.ends = ends
-    self.took = took
+    self.accepts = accepts
     waiting = Mutex(Waiting(writer: LineWriter(descriptor: ends.input, name: name, patience: Self.writePatience)))
     try startThread { [self] in
       let end = Ended(reason: read(LineReader(descriptor: ends.output, name: name)))
@@ -86,7 +86,7 @@ final class BrowsingConnection: Sendable {
         defer { waiting.waiters = [] }
         return waiting.waiters
       }
-      for waiter in waiters { waiter.take(.failure(end)) }
+      for waiter in waiters { waiter.resolve(.failure(end)) }
       ended(end)
     }
   }
@@ -136,11 +136,11 @@ final class BrowsingConnection: Sendable {
           isGreeted = true
           continue
         }
-        if line.has("bytes"), !took(line) { return "what comes does not fit the store" }
+        if line.has("bytes"), !accepts(line) { return "what comes does not fit the store" }
         if line.kind == "state" { continue }
         let waiter = waiting.withLock { $0.waiters.isEmpty ? nil : $0.waiters.removeFirst() }
         guard let waiter else { return "an answer comes to no request" }
-        waiter.take(.success(line))
+        waiter.resolve(.success(line))
       }
     } catch {
       return "\(error)"

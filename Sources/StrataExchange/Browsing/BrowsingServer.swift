@@ -12,7 +12,7 @@ import StrataModel
 /// | `{"rules":"DATASTORE","at":COMMIT}` | `{"rules":{…}}` |
 /// | an edit (`BrowsedEdit`) | `{"commit":NUMBER}`, or `{"refused":…}` |
 ///
-/// A reading names rows, a record, commits or changes (`ForeseenReading`): this side reads them, too, and sends the bytes that it took and
+/// A reading names rows, a record, commits or changes (`AnnouncedReading`): this side reads them, too, and sends the bytes that it took and
 /// had not sent before. So the browser reads the same with one round trip. If a request fails, the reply is `{"error":"…"}`.
 final class BrowsingServer: Sendable {
   static let version: UInt64 = 1
@@ -20,19 +20,19 @@ final class BrowsingServer: Sendable {
   /// The bytes of the outline that go with a new state, because each browser reads it.
   private static let outlineBudget: UInt64 = 64 << 10
 
-  fileprivate struct Told {
+  fileprivate struct Output {
     var recorded: RecordedStore
     var state: BrowsedState?
     var writer: LineWriter
   }
 
-  private let store: OwnStore
+  private let store: EngineStore
   private let file: FileStore
   private let isReadOnly: Bool
   private let mostPages: Int
-  private let told: Mutex<Told>
+  private let output: Mutex<Output>
 
-  init(_ store: OwnStore, isReadOnly: Bool, output: Int32, mostPages: Int) throws {
+  init(_ store: EngineStore, isReadOnly: Bool, output: Int32, mostPages: Int) throws {
     guard let file = store.engine as? FileStore else {
       throw ModelError.refused(reason: "only a store in a file is browsed over a line")
     }
@@ -41,7 +41,7 @@ final class BrowsingServer: Sendable {
     self.isReadOnly = isReadOnly
     self.mostPages = mostPages
     let output = LineWriter(descriptor: output, name: "standard output", patience: PeerServer.patience)
-    told = Mutex(Told(recorded: try Self.record(file, mostPages), writer: output))
+    self.output = Mutex(Output(recorded: try Self.record(file, mostPages), writer: output))
   }
 
   /// A compaction may put other data in place between two looks.
@@ -89,7 +89,7 @@ final class BrowsingServer: Sendable {
   }
 
   private func say(_ members: [Document.Member]) throws {
-    try told.withLock { told in
+    try output.withLock { told in
       try told.writer.add(StreamLine.bytes(members))
       try told.writer.flush()
     }
@@ -97,7 +97,7 @@ final class BrowsingServer: Sendable {
 
   /// Tells the state of the store if it has changed, with the bytes that it takes to read that.
   private func tell() throws {
-    try told.withLock { told in
+    try output.withLock { told in
       _ = try store.refresh()
       if try !told.recorded.follow(file) {
         told.recorded = try Self.record(file, mostPages)
@@ -112,13 +112,13 @@ final class BrowsingServer: Sendable {
   }
 
   private func send(_ line: StreamLine) throws {
-    try told.withLock { told in
+    try output.withLock { told in
       let settled = told.recorded.settled
       guard line.number("file") == settled.file.inode, let offset = line.number("get"), offset < settled.end,
         let count = line.number("count"), count <= Self.mostAtOnce
       else { throw ModelError.refused(reason: "the data there is another one by now") }
       told.recorded.add(offset..<offset + count + min(line.number("ahead") ?? 0, Self.mostAtOnce))
-      if let reading = ForeseenReading(line) {
+      if let reading = AnnouncedReading(line) {
         told.recorded.read(reading, budget: min(line.number("budget") ?? 0, SentUnits.mostBytes))
       }
       try told.send([.init("got", .bool(true))])
@@ -126,11 +126,11 @@ final class BrowsingServer: Sendable {
   }
 }
 
-extension BrowsingServer.Told {
+extension BrowsingServer.Output {
   /// Sends a line with the bytes that were recorded.
   fileprivate func send(_ members: [Document.Member]) throws {
     var members = members
-    let (runs, drops) = try recorded.takeRuns()
+    let (runs, drops) = try recorded.removeRuns()
     if drops { members.append(.init("drops", .bool(true))) }
     let text = Array("\"\(Base64.text(of: runs))\"".utf8)
     try writer.add(StreamLine.bytes(members, raw: ("bytes", text)))

@@ -63,7 +63,7 @@ struct SentUnits {
   }
 
   /// The ranges of the marked units, ascending.
-  mutating func takeFresh() -> [Range<UInt64>] {
+  mutating func removeFresh() -> [Range<UInt64>] {
     var runs: [Range<UInt64>] = []
     for (number, mask) in fresh.sorted(by: { $0.key < $1.key }) {
       for range in ranges(of: mask, in: number) {

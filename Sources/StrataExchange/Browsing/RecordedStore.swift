@@ -7,26 +7,26 @@ import StrataModel
 /// It keeps nothing in memory that it has read before: a read from memory would not be recorded. One thread at a time reads.
 final class RecordedStore: Sendable {
   private let bytes: RecordedBytes
-  private let disk: SettledDisk
+  private let disk: DurableDisk
   private let engine: FileStore
   private let path: String
 
-  var settled: SettledEnd { disk.end }
+  var settled: DurableEnd { disk.end }
 
   /// Opens the data as far as an open store knows it.
   init(_ store: FileStore, mostPages: Int) throws {
     path = store.path
     let file = try SystemDisk().open(path + "/data", .read)
     bytes = RecordedBytes(file, SentUnits(mostPages: mostPages))
-    disk = SettledDisk(path, bytes, try Self.end(of: store, in: file))
+    disk = DurableDisk(path, bytes, try Self.end(of: store, in: file))
     var options = StoreOptions(isReadOnly: true, readsMapped: false)
     options.nodeCacheSize = 0
     engine = try FileStore.open(at: path, options: options, disk: disk)
     guard engine.identity.generation == disk.end.generation else { throw StorageError.replaced(path: path) }
   }
 
-  private static func end(of store: FileStore, in file: any DiskFile) throws -> SettledEnd {
-    SettledEnd(
+  private static func end(of store: FileStore, in file: any DiskFile) throws -> DurableEnd {
+    DurableEnd(
       file: try file.status.identity, generation: store.identity.generation,
       end: min(store.dataBytes, try file.status.size))
   }
@@ -38,15 +38,15 @@ final class RecordedStore: Sendable {
     guard end.generation == settled.generation, end.end >= settled.end else { return false }
     guard end != settled else { return true }
     bytes.forgetUnit(at: settled.end)
-    disk.settle(end)
+    disk.setEnd(end)
     try engine.refresh()
     return true
   }
 
   /// Does a reading until its new bytes are more than `budget`. The other side reports bytes that cannot be read.
-  func read(_ reading: ForeseenReading, budget: UInt64) {
+  func read(_ reading: AnnouncedReading, budget: UInt64) {
     // A value of its own each time, because it remembers what it has counted.
-    let store = OwnStore(engine, path: path, access: .readOnly(reason: "it is recorded"), disk: disk)
+    let store = EngineStore(engine, path: path, access: .readOnly(reason: "it is recorded"), disk: disk)
     try? store.read(reading) { bytes.freshBytes < budget }
   }
 
@@ -56,11 +56,11 @@ final class RecordedStore: Sendable {
   /// The recorded bytes that the other side does not have, as runs.
   ///
   /// - Returns: also whether the other side must first drop all that it has.
-  func takeRuns() throws -> (runs: [UInt8], drops: Bool) { try bytes.takeRuns(before: settled.end) }
+  func removeRuns() throws -> (runs: [UInt8], drops: Bool) { try bytes.removeRuns(before: settled.end) }
 }
 
 /// A file whose reads are noted.
-private final class RecordedBytes: SettledBytes {
+private final class RecordedBytes: DurableBytes {
   let file: any DiskFile
   private let units: Mutex<SentUnits>
 
@@ -82,13 +82,13 @@ private final class RecordedBytes: SettledBytes {
   func add(_ range: Range<UInt64>) { units.withLock { $0.mark(range, again: true) } }
   func forgetUnit(at end: UInt64) { units.withLock { $0.forgetUnit(at: end) } }
 
-  func takeRuns(before end: UInt64) throws -> (runs: [UInt8], drops: Bool) {
+  func removeRuns(before end: UInt64) throws -> (runs: [UInt8], drops: Bool) {
     let (ranges, drops) = units.withLock { units in
-      let ranges = units.takeFresh()
+      let ranges = units.removeFresh()
       let drops = units.isFull
       if drops { units.removeAll() }
       for range in ranges where drops { units.mark(range) }
-      _ = drops ? units.takeFresh() : []
+      _ = drops ? units.removeFresh() : []
       return (ranges, drops)
     }
     var runs: [UInt8] = []

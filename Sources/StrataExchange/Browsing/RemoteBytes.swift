@@ -7,9 +7,9 @@ import StrataModel
 ///
 /// A thread that says what it reads gets all bytes of that reading by one request. Other reads ask for the missing bytes and, while they go
 /// on in order, for more and more of those behind them.
-final class RemoteBytes: SettledBytes, DistantStore {
+final class RemoteBytes: DurableBytes, DistantStore {
   fileprivate struct Intent {
-    var reading: ForeseenReading
+    var reading: AnnouncedReading
     var depth = 1
     var isAsked = false
   }
@@ -22,9 +22,9 @@ final class RemoteBytes: SettledBytes, DistantStore {
     /// The present readings, by thread.
     var intents: [UInt: Intent] = [:]
     /// The page of entries that a thread read last, if it asked for nothing: the values of its records may be missing all the same.
-    var pages: [UInt: ForeseenReading] = [:]
+    var pages: [UInt: AnnouncedReading] = [:]
     /// The readings that asked last, with their budgets, and the ends of the plain reads, with their lengths.
-    var asked: [(reading: ForeseenReading, budget: UInt64)] = []
+    var asked: [(reading: AnnouncedReading, budget: UInt64)] = []
     var runs: [(end: UInt64, length: UInt64)] = []
     var roundTrips = 0
   }
@@ -49,7 +49,7 @@ final class RemoteBytes: SettledBytes, DistantStore {
   // MARK: Receiving
 
   /// Takes in the bytes of a line. Returns false if they do not fit the file.
-  func take(_ line: StreamLine, of settled: SettledEnd?) -> Bool {
+  func keep(_ line: StreamLine, of settled: DurableEnd?) -> Bool {
     guard let runs = line.base64("bytes") else { return false }
     return state.withLock { state in
       if let settled {
@@ -77,7 +77,7 @@ final class RemoteBytes: SettledBytes, DistantStore {
       }
       guard let missing else { return buffer.count }
       // The other side may have said in between that all is to be dropped.
-      if missing == last { letOthersRun() }
+      if missing == last { yieldThread() }
       last = missing
       try fetch(missing.lowerBound..<min(missing.upperBound, missing.lowerBound + Self.mostAtOnce))
     }
@@ -92,7 +92,7 @@ final class RemoteBytes: SettledBytes, DistantStore {
 
   // MARK: Foreseen readings
 
-  func foresee(_ reading: ForeseenReading) {
+  func beginReading(_ reading: AnnouncedReading) {
     let thread = threadIdentity()
     state.withLock { state in
       if case .entries = reading, !reading.isLong {
@@ -109,7 +109,7 @@ final class RemoteBytes: SettledBytes, DistantStore {
     }
   }
 
-  func foreseen() {
+  func endReading() {
     let thread = threadIdentity()
     state.withLock { state in
       state.intents[thread]?.depth -= 1
@@ -155,7 +155,7 @@ extension RemoteBytes.State {
   }
 
   /// Twice as much as last time if the reading goes on.
-  private mutating func budget(for reading: ForeseenReading) -> UInt64 {
+  private mutating func budget(for reading: AnnouncedReading) -> UInt64 {
     let earlier = asked.firstIndex { $0.reading.leads(to: reading) }
     let budget = earlier.map { min(asked.remove(at: $0).budget * 2, SentUnits.mostBytes - (64 << 10)) }
     // A long range may be left early.

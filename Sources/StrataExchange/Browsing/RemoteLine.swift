@@ -23,7 +23,7 @@ final class RemoteLine: Sendable {
   let bytes: RemoteBytes
   private let start: @Sendable (_ mayAsk: Bool) throws -> any LineEnds
   private let state = Mutex(State())
-  private let disk = Mutex<SettledDisk?>(nil)
+  private let disk = Mutex<DurableDisk?>(nil)
   /// The first pause before connecting again, in milliseconds, and the longest.
   private let pauses: ClosedRange<Int>
 
@@ -46,9 +46,9 @@ final class RemoteLine: Sendable {
   var browsed: BrowsedState? { state.withLock { $0.browsed } }
 
   /// The disk that shows the store as far as the line has told it.
-  func settledDisk() throws(ModelError) -> SettledDisk {
+  func settledDisk() throws(ModelError) -> DurableDisk {
     guard let settled = browsed?.settled else { throw .away(name) }
-    let new = SettledDisk(name, bytes, settled)
+    let new = DurableDisk(name, bytes, settled)
     disk.withLock { $0 = new }
     return new
   }
@@ -63,7 +63,7 @@ final class RemoteLine: Sendable {
     }
     do {
       let connection = try BrowsingConnection(
-        start(mayAsk), name: name, took: { [weak self] in self?.take($0, from: number) ?? false },
+        start(mayAsk), name: name, accepts: { [weak self] in self?.receive($0, from: number) ?? false },
         ended: { [weak self] in self?.ended(number, $0.reason) })
       do {
         let hello = StreamLine.bytes([.init("browse", .number(NumberText(BrowsingServer.version)))])
@@ -95,12 +95,12 @@ final class RemoteLine: Sendable {
   }
 
   /// Takes in a line with bytes, and a new state of the store.
-  private func take(_ line: StreamLine, from connection: UInt64) -> Bool {
-    guard line.kind == "state" else { return bytes.take(line, of: nil) }
-    guard let browsed = BrowsedState(line, connection: connection), bytes.take(line, of: browsed.settled) else {
+  private func receive(_ line: StreamLine, from connection: UInt64) -> Bool {
+    guard line.kind == "state" else { return bytes.keep(line, of: nil) }
+    guard let browsed = BrowsedState(line, connection: connection), bytes.keep(line, of: browsed.settled) else {
       return false
     }
-    disk.withLock { $0?.settle(browsed.settled) }
+    disk.withLock { $0?.setEnd(browsed.settled) }
     state.withLock { $0.browsed = browsed }
     stir()
     return true

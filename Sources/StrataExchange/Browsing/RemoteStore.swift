@@ -10,7 +10,7 @@ package import StrataModel
 package final class RemoteStore: EditableStore {
   package let path: String
   private let line: RemoteLine
-  private let local: OwnStore
+  private let local: EngineStore
   private let isReadOnly: Bool
   /// The sender of this store's edits, and the edit whose outcome is not known.
   private let edits: Mutex<(sender: UInt64, number: UInt32, open: (request: [UInt8], letter: LetterName)?)>
@@ -26,7 +26,7 @@ package final class RemoteStore: EditableStore {
     let engine = try onStorage { () throws(StorageError) in
       try FileStore.open(at: line.name, options: StoreOptions(isReadOnly: true, readsMapped: false), disk: disk)
     }
-    local = OwnStore(
+    local = EngineStore(
       engine, path: path, access: .readOnly(reason: "its bytes are on another computer"), disk: disk,
       distant: line.bytes)
   }
@@ -85,14 +85,14 @@ package final class RemoteStore: EditableStore {
   package var historyBytes: UInt64? { local.historyBytes }
   package var pins: [Pin] { get throws(ModelError) { try local.pins } }
   package func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try local.view(at: commit) }
-  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try local.commit(number) }
-  package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit {
+  package func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails { try local.commit(number) }
+  package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> CommitDetails {
     try local.commitUncounted(number)
   }
   package func resolve(_ name: String) throws(ModelError) -> CommitNumber { try local.resolve(name) }
   package func releaseMemory() {}
 
-  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
+  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
     try local.commits(from: newest, limit: limit, folded: folded)
   }
 
@@ -190,11 +190,11 @@ package final class RemoteStore: EditableStore {
     throw elsewhere("strata index adds one there")
   }
 
-  package func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport {
+  package func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
     throw elsewhere("strata compact runs there")
   }
 
-  package func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+  package func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
     throw elsewhere("strata compact runs there")
   }
 

@@ -22,11 +22,11 @@ struct AncestryFile {
     guard let bytes = try? SystemDisk().contents(of: path, most: Self.limit) else { return nil }
     return try? bytes.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes, what: "ancestry")
-      guard try Array(reader.take(8)) == Self.magic, try reader.fixed(UInt32.self) == Self.form,
+      guard try Array(reader.read(8)) == Self.magic, try reader.fixed(UInt32.self) == Self.form,
         try reader.fixed(UInt32.self) == crc32c(0, Array(bytes.dropFirst(16)))
       else { return nil }
       let identity = store.identity
-      let header = try Array(reader.take(7 * 8))
+      let header = try Array(reader.read(7 * 8))
       let newest = try store.commit(header[24..<32].reversed().reduce(0) { $0 << 8 | UInt64($1) })
       guard header == Self.header(of: identity, newest) else { return nil }
       return try CommitGraph(&reader, generation: identity.generation, newest: newest.number)

@@ -65,7 +65,7 @@ package enum StoreDocument {
   /// Makes the datastores of a document in a store, in one commit. Holds the document in memory.
   ///
   /// - Throws: `ModelError.refused` with the place if a datastore exists already, or the document is not valid; then nothing is written.
-  package static func read(_ bytes: [UInt8], into store: OwnStore, named action: String) throws -> Taken {
+  package static func read(_ bytes: [UInt8], into store: EngineStore, named action: String) throws -> Taken {
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     let document: Document
     do {

@@ -65,7 +65,7 @@ struct DescriptorMerge {
           datastore: ours.key, subject: subject, ours: mine, theirs: other,
           taken: policy == .theirs ? .theirs : .mine, isSettled: policy == .ours || policy == .theirs))
     }
-    func take<Value: Equatable>(
+    func merge<Value: Equatable>(
       _ member: WritableKeyPath<DatastoreDescriptor, Value>, _ subject: DefinitionConflict.Subject,
       shown: (DatastoreDescriptor) -> String
     ) {
@@ -75,11 +75,11 @@ struct DescriptorMerge {
       if isClash, conflicts.last?.subject != subject { clash(subject, shown(ours), shown(theirs)) }
       if !isClash || policy == .theirs { merged[keyPath: member] = other }
     }
-    take(\.version, .version) { $0.version }
-    take(\.versionIsString, .type) { $0.instanceType }
-    take(\.instanceType, .type) { $0.instanceType }
-    take(\.identifierPath, .identifier) { $0.identifierPath ?? "none" }
-    take(\.unknown, .rules) { $0.unknown.keys.sorted().joined(separator: " ") }
+    merge(\.version, .version) { $0.version }
+    merge(\.versionIsString, .type) { $0.instanceType }
+    merge(\.instanceType, .type) { $0.instanceType }
+    merge(\.identifierPath, .identifier) { $0.identifierPath ?? "none" }
+    merge(\.unknown, .rules) { $0.unknown.keys.sorted().joined(separator: " ") }
     for name in Set(ours.indexes.map(\.name)).union(theirs.indexes.map(\.name)).sorted() {
       let (before, mine, other) = (base?.index(name), ours.index(name), theirs.index(name))
       if mine == other || other == before || Self.isSame(mine, other) { continue }

@@ -19,7 +19,7 @@ func lifted(_ contents: [RecordContent?], by format: (any CompiledFormat)?) -> [
 ///
 /// The common ancestors of the ancestors, and their datastores, are found once for all records.
 final class MergeBase {
-  private let store: OwnStore
+  private let store: EngineStore
   private let graph: CommitGraph
   private let key: String
   private let descriptor: DatastoreDescriptor
@@ -33,7 +33,8 @@ final class MergeBase {
   private static let mostLevels = 8
 
   init(
-    _ store: OwnStore, _ graph: CommitGraph, _ key: String, _ descriptor: DatastoreDescriptor, _ bases: [CommitIdentity]
+    _ store: EngineStore, _ graph: CommitGraph, _ key: String, _ descriptor: DatastoreDescriptor,
+    _ bases: [CommitIdentity]
   ) {
     self.store = store
     self.graph = graph

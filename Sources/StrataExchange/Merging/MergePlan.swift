@@ -96,7 +96,7 @@ package struct MergePlan: Sendable {
   }
 
   /// Leaves a record as the first side has it; returns whether it was to change.
-  mutating func takeOut(_ place: RecordPlace) -> Bool {
+  mutating func leaveOut(_ place: RecordPlace) -> Bool {
     if let position = conflicts.firstIndex(where: { $0.place == place }) {
       conflicts.remove(at: position)
       return true

@@ -57,7 +57,7 @@ extension MergePlanner {
         return (place, try changes[place] ?? record(identifier, of: key, at: first))
       }
       for case (let place, let content?) in rivals where changes[place] != nil {
-        guard plan.takeOut(place) else { continue }
+        guard plan.leaveOut(place) else { continue }
         isFound = true
         let (ours, theirs) = try (
           record(place.identifier, of: key, at: first), record(place.identifier, of: key, at: second)
@@ -75,7 +75,7 @@ extension MergePlanner {
     return isFound
   }
 
-  func noteDangling(_ plan: inout MergePlan) throws {
+  func findDanglingReferences(_ plan: inout MergePlan) throws {
     guard try store.hasReferences(at: plan.first) else { return }
     var changes = try merged(plan)
     for key in plan.clean.whole {

@@ -7,10 +7,10 @@ package import StrataEngine
 /// If the result could depend on the order of the sides, the side whose head has the lower identity is the first. So two stores that merge
 /// the same two heads get the same records, byte by byte.
 package struct MergePlanner {
-  let store: OwnStore
+  let store: EngineStore
   let graph: CommitGraph
 
-  package init(_ store: OwnStore, _ graph: CommitGraph) {
+  package init(_ store: EngineStore, _ graph: CommitGraph) {
     self.store = store
     self.graph = graph
   }
@@ -32,7 +32,7 @@ package struct MergePlanner {
     }
     let keys = Set(try keys(at: plan.first)).union(try keys(at: plan.second))
     for key in keys.sorted() { try merge(key, numbers, policy, &plan) }
-    try noteDangling(&plan)
+    try findDanglingReferences(&plan)
     return plan
   }
 

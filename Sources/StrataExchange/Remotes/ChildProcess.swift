@@ -59,7 +59,7 @@ final class ChildProcess {
   }
 
   /// Why it went away, by its exit status and its words.
-  func reason(asksNobody: Bool) -> String {
+  func reason(needsNoServer: Bool) -> String {
     closeInput()
     let status = wait()
     let words = words
@@ -68,7 +68,7 @@ final class ChildProcess {
     case 127:
       return "there is no strata on the other side's PATH. Copy this program there, for example: "
         + "scp \"$(command -v strata)\" HOST:/usr/local/bin/"
-    case 255 where asksNobody:
+    case 255 where needsNoServer:
       return
         "\(words). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal"
     case 255: return "\(words.isEmpty ? "ssh failed" : words); “ssh HOST” in a shell must work first"

@@ -88,7 +88,7 @@ package final class FolderPeer: Peer {
         self.lines = lines
         while let line = try lines.next() {
           do {
-            try meter.take(line, receiver)
+            try meter.receive(line, receiver)
           } catch {
             if case .missing? = error as? ExchangeError { lines.unread(line) }
             throw error
@@ -168,12 +168,12 @@ package final class FolderPeer: Peer {
 
   // MARK: Combining files
 
-  private func note(of reader: String) -> String { path + "/" + reader + ".seen" }
+  private func seenFile(of reader: String) -> String { path + "/" + reader + ".seen" }
 
   /// Leaves a note of the heads in the folder that a store knows; does nothing if it is the same as before.
   func sign(_ graph: CommitGraph, reader: String, now: Int64) throws {
     let heads = try heads().filter { graph.number(of: $0) != nil }.map(\.text)
-    if let known = notes().first(where: { $0.reader == reader }), known.heads == heads,
+    if let known = seenFiles().first(where: { $0.reader == reader }), known.heads == heads,
       now - known.date < Self.forgottenAfter / 3
     {
       return
@@ -182,10 +182,10 @@ package final class FolderPeer: Peer {
       .init("seen", .array(heads.map { .string($0) })), .init("date", .string(MomentText.text(now))),
     ])
     // A store that may only read leaves none.
-    try? DurableFile.replace(note(of: reader), with: line)
+    try? DurableFile.replace(seenFile(of: reader), with: line)
   }
 
-  private func notes() -> [(reader: String, heads: [String], date: Int64)] {
+  private func seenFiles() -> [(reader: String, heads: [String], date: Int64)] {
     ((try? list()) ?? []).compactMap { name in
       guard name.hasSuffix(".seen"), let reader = try? LineReader(path: path + "/" + name),
         let bytes = try? reader.next(limit: Self.noteLimit), let line = StreamLine(bytes),
@@ -197,14 +197,14 @@ package final class FolderPeer: Peer {
 
   /// If a store has many files here, combines those that no other file covers, and removes a covered file once all stores know both heads.
   /// Reads the files.
-  func tidy(_ store: OwnStore, _ graph: CommitGraph, now: Int64) throws {
+  func tidy(_ store: EngineStore, _ graph: CommitGraph, now: Int64) throws {
     let files = try files().map { (file: $0, header: header(of: $0)) }
     for case (let file, let header?) in files { try heal(file, header, store, graph) }
     guard files.count > Self.mostFiles else { return }
     let own = files.filter { $0.header?.text("store") == store.identity }.map(\.file)
     guard own.count > Self.mostFiles else { return }
     let held = try own.map { (file: $0, commits: try commits(in: $0)) }
-    let others = notes().filter { $0.reader != store.identity && now - $0.date < Self.forgottenAfter }
+    let others = seenFiles().filter { $0.reader != store.identity && now - $0.date < Self.forgottenAfter }
     var lone = Set<CommitIdentity>()
     var count = 0
     for (file, commits) in held {
@@ -239,7 +239,7 @@ package final class FolderPeer: Peer {
   }
 
   /// Writes a file again that claims to build on no other file but does: old programs combined files like that.
-  private func heal(_ file: File, _ header: StreamLine, _ store: OwnStore, _ graph: CommitGraph) throws {
+  private func heal(_ file: File, _ header: StreamLine, _ store: EngineStore, _ graph: CommitGraph) throws {
     guard header.texts("since") == [], graph.number(of: file.head) != nil,
       graph.numbers(in: [file.head], butNotIn: []).count > Int(clamping: header.number("commits") ?? 0)
     else { return }

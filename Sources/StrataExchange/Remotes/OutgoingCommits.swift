@@ -6,7 +6,7 @@ package struct OutgoingCommits {
   /// The new head for the other side: the last of the commits, or one that it has.
   package var head: CommitIdentity
   /// The store with the commits.
-  package var store: OwnStore
+  package var store: EngineStore
   package var graph: CommitGraph
   /// The numbers of the commits in that store.
   package var numbers: [UInt64]

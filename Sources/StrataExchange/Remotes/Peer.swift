@@ -67,10 +67,10 @@ package struct Have: Hashable, Sendable {
 /// A store that this process has open: the target of a path, and the store that `strata serve` serves.
 package final class StorePeer: Peer {
   package let name: String
-  private let store: OwnStore
+  private let store: EngineStore
   private let exchange: StoreExchange
 
-  package init(_ store: OwnStore, name: String, now: Int64) {
+  package init(_ store: EngineStore, name: String, now: Int64) {
     self.store = store
     self.name = name
     exchange = StoreExchange(store, now: now)
@@ -111,7 +111,7 @@ package final class StorePeer: Peer {
   package func push(_ commits: OutgoingCommits) throws -> Bool {
     let receiver = try receiver()
     defer { exchange.releaseLock() }
-    try receiver.read { try commits.write { try receiver.take(Array($0.dropLast())) } }
+    try receiver.read { try commits.write { try receiver.receive(Array($0.dropLast())) } }
     return try propose(commits.head)
   }
 

@@ -17,7 +17,7 @@ import StrataEngine
 ///
 /// If a request fails, the reply is `{"error":"…"}`, with `"missing":"identity"` if a commit's parent is missing. It ends with its input.
 package struct PeerServer {
-  private let store: OwnStore
+  private let store: EngineStore
   private let peer: StorePeer
   private let isReadOnly: Bool
   /// After how many pages of a file a browser forgets what it has read.
@@ -31,7 +31,7 @@ package struct PeerServer {
   /// A client that is silent for this many milliseconds counts as gone: a network may be cut without notice.
   package static let patience: Int32 = 600_000
 
-  package init(_ store: OwnStore, isReadOnly: Bool, now: Int64) {
+  package init(_ store: EngineStore, isReadOnly: Bool, now: Int64) {
     self.store = store
     self.isReadOnly = isReadOnly
     peer = StorePeer(store, name: store.path, now: now)
@@ -104,7 +104,7 @@ package struct PeerServer {
     do {
       guard !isReadOnly else { throw ModelError.readOnly(reason: "it is served for reading only") }
       let receiver = try peer.receiver()
-      try receiver.read { while let bytes = try next() { try receiver.take(bytes) } }
+      try receiver.read { while let bytes = try next() { try receiver.receive(bytes) } }
       return receiver.received.count
     } catch {
       var refused = 0

@@ -89,7 +89,7 @@ package final class PipePeer: Peer {
     var missing: ExchangeError?
     var passedOver = 0
     while true {
-      guard let bytes = try reader.next() else { throw gone() }
+      guard let bytes = try reader.next() else { throw disconnected() }
       if bytes.starts(with: Array("{\"done\":".utf8)) {
         isBroken = false
         if let missing { throw missing }
@@ -143,7 +143,7 @@ package final class PipePeer: Peer {
       isBroken = false
     } catch let error as ExchangeError {
       // The peer may have reported why it went away.
-      if case .peer = error { throw gone() }
+      if case .peer = error { throw disconnected() }
       throw error
     }
     try ask([.init("done", .bool(true))])
@@ -163,11 +163,11 @@ package final class PipePeer: Peer {
     try writer.add(StreamLine.bytes(members))
     do {
       try writer.flush()
-    } catch { throw gone() }
+    } catch { throw disconnected() }
   }
 
   private func answer() throws -> StreamLine {
-    guard let bytes = try reader.next(limit: Self.answerLimit) else { throw gone() }
+    guard let bytes = try reader.next(limit: Self.answerLimit) else { throw disconnected() }
     guard let line = StreamLine(bytes) else {
       throw wrong("it says what is no line of the stream: “\(Self.shown(bytes))”")
     }
@@ -186,5 +186,5 @@ package final class PipePeer: Peer {
   private func wrong(_ reason: String) -> ExchangeError { .peer(name: name, reason: reason) }
 
   /// The error of a peer that has gone, with the reason that it wrote.
-  private func gone() -> ExchangeError { wrong(child.reason(asksNobody: !mayAsk)) }
+  private func disconnected() -> ExchangeError { wrong(child.reason(needsNoServer: !mayAsk)) }
 }

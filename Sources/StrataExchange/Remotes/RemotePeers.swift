@@ -21,7 +21,7 @@ package struct RemotePeers {
   /// Opens a remote of a store; relative paths begin in the folder of the store.
   ///
   /// - Throws: `ExchangeError`, or `ModelError` if a path leads to no store. An error of ssh comes with the first call.
-  package func open(_ remote: Remote, of store: OwnStore) throws -> any Peer {
+  package func open(_ remote: Remote, of store: EngineStore) throws -> any Peer {
     let folder = store.path.lastIndex(of: "/").map { String(store.path[..<$0]) } ?? "."
     return try open(remote.location, name: remote.name, from: folder.isEmpty ? "/" : folder)
   }
@@ -31,7 +31,7 @@ package struct RemotePeers {
     switch try RemoteLocation(parsing: location) {
     case .path(let path):
       let full = path.hasPrefix("/") ? path : folder + "/" + path
-      let store = try OwnStore.open(path: full, program: program, author: author)
+      let store = try EngineStore.open(path: full, program: program, author: author)
       return StorePeer(store, name: name, now: now)
     case .ssh(let user, let host, let port, let path):
       return try PipePeer(

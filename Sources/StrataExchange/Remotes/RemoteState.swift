@@ -69,6 +69,7 @@ extension StoreExchange {
     let names = known.keys.filter { $0 == name || $0.hasPrefix(name + "/") }
     if names.isEmpty { return }
     defer { releaseLock() }
-    _ = try keepBook(on: nil) { info in info.names = Dictionary(uniqueKeysWithValues: names.map { ($0, nil) }) }
+    _ = try commitBookkeeping(on: nil) { info in info.names = Dictionary(uniqueKeysWithValues: names.map { ($0, nil) })
+    }
   }
 }

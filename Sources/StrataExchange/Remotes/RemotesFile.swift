@@ -89,7 +89,7 @@ package struct RemotesFile {
     try write(remotes + [remote])
   }
 
-  func noteExchange(with name: String, at moment: Int64) throws {
+  func recordExchange(with name: String, at moment: Int64) throws {
     var remotes = try read()
     guard let position = remotes.firstIndex(where: { $0.name == name }) else { return }
     remotes[position].exchangedAt = moment

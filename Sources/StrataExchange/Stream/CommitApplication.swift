@@ -131,21 +131,21 @@ final class CommitApplication {
 
   /// Takes over a record from the second parent if it has this content there, or was deleted there; otherwise does nothing and returns
   /// false.
-  private func take(_ key: [UInt8], _ bytes: [UInt8]?, in name: TreeName) throws -> Bool {
+  private func copyFromSecondParent(_ key: [UInt8], _ bytes: [UInt8]?, in name: TreeName) throws -> Bool {
     guard let theirs, let there = try theirs.tree(name), there.order == .bytes else { return false }
     let found = try there.find(.bytes(key))?.payload.record
     guard try found.map({ found in try there.value(of: found).array }) == bytes else { return false }
-    return try transaction.adopt(key, in: name, from: theirs, probe: nil)
+    return try transaction.copyRecord(key, in: name, from: theirs, probe: nil)
   }
 
   private func put(_ key: [UInt8], _ bytes: [UInt8], in name: TreeName) throws {
-    if try take(key, bytes, in: name) { return }
+    if try copyFromSecondParent(key, bytes, in: name) { return }
     try checkOnce(try transaction.put(key, bytes, in: name))
     if firstWritten == nil { firstWritten = try transaction.currentReference(of: key, in: name)?.place }
   }
 
   private func delete(_ key: [UInt8], in name: TreeName, _ what: String) throws {
-    if try take(key, nil, in: name) { return }
+    if try copyFromSecondParent(key, nil, in: name) { return }
     guard let deleted = try transaction.delete(key, in: name) else {
       throw ChangeError("it deletes \(what) is not there")
     }

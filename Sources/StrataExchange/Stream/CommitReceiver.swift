@@ -12,7 +12,7 @@ package import StrataEngine
 /// process wait only if it is longer than that. A commit of more than 16 GiB of lines is refused, so that a peer that never ends one takes
 /// no more of the disk. `CommitApplication` states its limit of memory.
 package final class CommitReceiver {
-  private let store: OwnStore
+  private let store: EngineStore
   package private(set) var graph: CommitGraph
   /// Numbers of the commits that were taken in.
   package private(set) var received: [UInt64] = []
@@ -70,7 +70,7 @@ package final class CommitReceiver {
 
   /// - Parameter now: Nanoseconds since 1970, by this machine's clock.
   package init(
-    _ store: OwnStore, _ graph: CommitGraph, now: Int64, mostUnannounced: Int = mostUnannounced,
+    _ store: EngineStore, _ graph: CommitGraph, now: Int64, mostUnannounced: Int = mostUnannounced,
     mostOfCommit: Int = mostOfCommit
   ) {
     self.store = store
@@ -91,13 +91,13 @@ package final class CommitReceiver {
       try body()
       try finish()
     } catch {
-      try settle()
+      try finishCommits()
       throw error
     }
   }
 
   /// Takes the next line, without its end.
-  package func take(_ bytes: [UInt8]) throws {
+  package func receive(_ bytes: [UInt8]) throws {
     place.line += 1
     if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
       place.blankLines += 1
@@ -105,7 +105,7 @@ package final class CommitReceiver {
       return
     }
     guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object on one line") }
-    if !place.hasHeader { return try takeHeader(parsed) }
+    if !place.hasHeader { return try readHeader(parsed) }
     place.bytes += bytes.count
     guard place.announced != nil || place.bytes <= mostUnannounced else {
       throw wrong("the stream does not say how many commits it has, and goes on after \(mostUnannounced) bytes")
@@ -120,7 +120,7 @@ package final class CommitReceiver {
   /// Ends the stream: makes durable the commits that came. Throws if a commit was cut off.
   package func finish() throws {
     let open = commit?.identity
-    try settle()
+    try finishCommits()
     if let open { throw wrong("the stream ends within commit \(open.text)") }
     if !place.hasHeader { throw wrong("the stream is empty") }
     if let announced = place.announced, place.ended < announced {
@@ -129,7 +129,7 @@ package final class CommitReceiver {
   }
 
   /// Makes durable the commits that came whole, and gives up one that did not: it keeps others from writing if it is long.
-  package func settle() throws {
+  package func finishCommits() throws {
     commit?.application?.cancel()
     commit = nil
     if let last { try last.wait() }
@@ -138,7 +138,7 @@ package final class CommitReceiver {
 
   private func wrong(_ reason: String) -> ExchangeError { .stream(line: place.line, reason: reason) }
 
-  private func takeHeader(_ header: StreamLine) throws {
+  private func readHeader(_ header: StreamLine) throws {
     guard header.kind == "strata", let version = header.number("strata") else {
       throw wrong("a stream of commits begins with {\"strata\":1,…}")
     }

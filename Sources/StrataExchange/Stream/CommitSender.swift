@@ -19,7 +19,7 @@ package struct CommitSender {
   /// The number of commits that a server is asked for at once.
   private static let commitsForeseen = 500
 
-  package init(_ store: OwnStore, _ graph: CommitGraph, sink: @escaping ([UInt8]) throws -> Void) {
+  package init(_ store: EngineStore, _ graph: CommitGraph, sink: @escaping ([UInt8]) throws -> Void) {
     self.store = store.engine
     self.graph = graph
     self.sink = sink
@@ -42,7 +42,7 @@ package struct CommitSender {
         .init("since", .array(since.map { .string($0.text) })), .init("commits", .number(NumberText(numbers.count))),
       ]))
     for (done, number) in numbers.enumerated() {
-      if done % Self.commitsForeseen == 0 { try foresee(numbers[done...].prefix(Self.commitsForeseen)) }
+      if done % Self.commitsForeseen == 0 { try prefetch(numbers[done...].prefix(Self.commitsForeseen)) }
       try send(number, isWhole: wanted.contains(number))
       if (done + 1) % Self.commitsHeld == 0 { store.releaseMemory() }
       if let progress, !progress(done + 1, numbers.count) { throw ModelError.cancelled }
@@ -51,10 +51,10 @@ package struct CommitSender {
   }
 
   /// Asks a server for commits and their first parents ahead.
-  private func foresee(_ numbers: ArraySlice<UInt64>) throws {
+  private func prefetch(_ numbers: ArraySlice<UInt64>) throws {
     guard store.isServed else { return }
-    try store.foresee(commits: Array(numbers))
-    try store.foresee(commits: numbers.flatMap { try store.commit($0).parents.prefix(1) })
+    try store.prefetch(commits: Array(numbers))
+    try store.prefetch(commits: numbers.flatMap { try store.commit($0).parents.prefix(1) })
   }
 
   private func send(_ number: UInt64, isWhole: Bool) throws {

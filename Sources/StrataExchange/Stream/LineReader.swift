@@ -58,11 +58,11 @@ package final class LineReader {
     }
     var searched = at
     while true {
-      if let end = end(from: searched) { return take(to: end) }
+      if let end = end(from: searched) { return consume(to: end) }
       searched = ahead.count
       if searched - at >= Self.plainLimit, limit > Self.plainLimit { return try longLine(limit) }
       guard searched - at < limit else { throw tooLong(limit) }
-      if isAtEnd { return at < ahead.count ? take(to: ahead.count) : nil }
+      if isAtEnd { return at < ahead.count ? consume(to: ahead.count) : nil }
       if at > 0 {
         ahead.removeFirst(at)
         searched -= at
@@ -72,7 +72,7 @@ package final class LineReader {
     }
   }
 
-  private func take(to end: Int) -> [UInt8] {
+  private func consume(to end: Int) -> [UInt8] {
     defer { at = min(end + 1, ahead.count) }
     count += 1
     return Array(ahead[at..<end])

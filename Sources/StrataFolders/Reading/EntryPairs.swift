@@ -42,12 +42,12 @@ struct EntryPairs: Sendable {
   private mutating func merged() throws(FolderError) -> Pair? {
     switch (try old.peek(), try new.peek()) {
     case (nil, nil): return nil
-    case (_?, nil): return Pair(old: old.take(), new: nil)
-    case (nil, _?): return Pair(old: nil, new: new.take())
+    case (_?, nil): return Pair(old: old.removeCurrent(), new: nil)
+    case (nil, _?): return Pair(old: nil, new: new.removeCurrent())
     case (let left?, let right?):
-      if left.key == right.key { return Pair(old: old.take(), new: new.take()) }
+      if left.key == right.key { return Pair(old: old.removeCurrent(), new: new.removeCurrent()) }
       return left.key.precedes(right.key)
-        ? Pair(old: old.take(), new: nil) : Pair(old: nil, new: new.take())
+        ? Pair(old: old.removeCurrent(), new: nil) : Pair(old: nil, new: new.removeCurrent())
     }
   }
 
@@ -55,12 +55,12 @@ struct EntryPairs: Sendable {
     while ready.isEmpty {
       let left = try old.peek()
       let right = try new.peek()
-      _ = old.take()
-      _ = new.take()
+      _ = old.removeCurrent()
+      _ = new.removeCurrent()
       if let left { add(old: left) }
       if let right { add(new: right) }
       guard left == nil, right == nil else { continue }
-      flush(waitingOld.takeAll(), waitingNew.takeAll())
+      flush(waitingOld.removeAll(), waitingNew.removeAll())
       break
     }
     guard !ready.isEmpty else { return nil }
@@ -69,14 +69,14 @@ struct EntryPairs: Sendable {
 
   /// Pairs an entry with the one that waits for it on the other side, and settles all entries before both.
   private mutating func add(old entry: FolderEntry) {
-    guard let (passed, other) = waitingNew.take(upTo: entry.key) else { return waitingOld.add(entry) }
-    flush(waitingOld.takeAll(), passed)
+    guard let (passed, other) = waitingNew.remove(upTo: entry.key) else { return waitingOld.add(entry) }
+    flush(waitingOld.removeAll(), passed)
     ready.append(Pair(old: entry, new: other))
   }
 
   private mutating func add(new entry: FolderEntry) {
-    guard let (passed, other) = waitingOld.take(upTo: entry.key) else { return waitingNew.add(entry) }
-    flush(passed, waitingNew.takeAll())
+    guard let (passed, other) = waitingOld.remove(upTo: entry.key) else { return waitingNew.add(entry) }
+    flush(passed, waitingNew.removeAll())
     ready.append(Pair(old: other, new: entry))
   }
 
@@ -95,7 +95,7 @@ struct EntryPairs: Sendable {
     }
 
     /// Removes the entry of a key and those before it, and returns them.
-    mutating func take(upTo key: [UInt8]) -> (passed: [FolderEntry], entry: FolderEntry)? {
+    mutating func remove(upTo key: [UInt8]) -> (passed: [FolderEntry], entry: FolderEntry)? {
       guard let place = places[key] else { return nil }
       let passed = Array(entries[..<place])
       let entry = entries[place]
@@ -105,7 +105,7 @@ struct EntryPairs: Sendable {
       return (passed, entry)
     }
 
-    mutating func takeAll() -> [FolderEntry] {
+    mutating func removeAll() -> [FolderEntry] {
       defer { self = Waiting() }
       return entries
     }
@@ -137,7 +137,7 @@ struct EntryRun: Sendable {
     return current
   }
 
-  mutating func take() -> FolderEntry? {
+  mutating func removeCurrent() -> FolderEntry? {
     defer { current = nil }
     return current
   }

@@ -2,7 +2,7 @@ package import StrataModel
 import StrataLocks
 
 extension FolderStore {
-  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit {
+  package func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails {
     guard let link = history.link(number) else { throw .noSuchCommit("\(number)") }
     if let known = counts.withLock({ $0[link] }), known.number == number { return known }
     let commit = try reading { () throws(FolderError) in try row(of: number, at: link) }
@@ -10,8 +10,8 @@ extension FolderStore {
     return commit
   }
 
-  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
-    var commits: [Commit] = []
+  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
+    var commits: [CommitDetails] = []
     var number = min(newest, history.head)
     while number.rawValue > 0, commits.count < limit {
       let isPassedOver = try folded ? isRegistration(number) : false
@@ -71,7 +71,7 @@ extension FolderStore {
     number.rawValue > 1 ? history.link(CommitNumber(number.rawValue - 1)) : nil
   }
 
-  private func row(of number: CommitNumber, at link: FolderHistory.Link) throws(FolderError) -> Commit {
+  private func row(of number: CommitNumber, at link: FolderHistory.Link) throws(FolderError) -> CommitDetails {
     let new = try FolderView(number, at: link, in: contents)
     let before = try preceding(number).map { link throws(FolderError) in
       try FolderView(CommitNumber(number.rawValue - 1), at: link, in: contents)
@@ -80,7 +80,7 @@ extension FolderStore {
     let isRegistration = new.iteration.isRegistration(after: before?.iteration)
     // Damage in a datastore hides its changes, not the commit.
     let changes = isRegistration ? [] : Self.changes(from: old, to: new)
-    return Commit(
+    return CommitDetails(
       number: number, parents: before.map { [$0.commit] } ?? [], date: new.iteration.creationDate,
       action: isRegistration ? "" : new.iteration.actionName ?? "", changes: changes,
       isMaintenance: changes.isEmpty, byteCount: FolderGrowth.bytes(from: old, to: new, at: link))

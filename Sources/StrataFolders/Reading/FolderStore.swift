@@ -12,7 +12,7 @@ package final class FolderStore: ReadableStore {
   package let path: String
   package let contents: FolderContents
   private let state: Mutex<State>
-  let counts = Mutex(BoundedCache<FolderHistory.Link, Commit>(half: 512))
+  let counts = Mutex(BoundedCache<FolderHistory.Link, CommitDetails>(half: 512))
 
   /// The result of the last look at the pointers.
   struct State: Sendable {

@@ -20,14 +20,14 @@ struct CheckedFiles {
 
   /// Notes a named file; returns whether it is named for the first time.
   @discardableResult
-  mutating func note(_ file: String) -> Bool { known.insert(file).inserted }
+  mutating func insert(_ file: String) -> Bool { known.insert(file).inserted }
 
   func isKnown(_ file: String) -> Bool { known.contains(file) }
 
   mutating func check(
     _ list: (index: String, file: String), of datastore: String, at commit: CommitNumber
   ) -> [FolderFinding] {
-    guard note(list.file) else { return [] }
+    guard insert(list.file) else { return [] }
     let manifest: IndexManifest
     do throws(FolderError) {
       manifest = try contents.parse(list.file)
@@ -43,7 +43,7 @@ struct CheckedFiles {
           remedy: "convert the folder before the app writes again"))
     }
     // A dropped page was part of an earlier state; its file may exist.
-    for page in manifest.dropped { note(FolderLayout.page(page, of: list.index)) }
+    for page in manifest.dropped { insert(FolderLayout.page(page, of: list.index)) }
     findings += checkPages(manifest.pages, of: list, datastore, at: commit)
     return findings
   }
@@ -84,7 +84,7 @@ struct CheckedFiles {
     let source = contents.pageFiles(of: index)
     let page = source.page(identifier)
     let file = source.path(of: identifier)
-    note(file)
+    insert(file)
     pageCount += 1
     if let damage = page.damage {
       let isMissing = contents.files.size(of: file) == nil

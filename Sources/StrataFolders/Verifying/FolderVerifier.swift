@@ -61,12 +61,12 @@ package struct FolderVerifier {
     for line in store.openingReport where !line.hasPrefix("the history") {
       add(FolderFinding(.damage, .missingFile, line, remedy: FolderFinding.backup))
     }
-    files.note(InfoFile.name)
+    files.insert(InfoFile.name)
     if let info: InfoFile = try? contents.parse(InfoFile.name) {
       addAbsent(info.absentMembers, of: InfoFile.name)
       if let snapshot = info.currentSnapshot {
         let file = FolderLayout.manifest(of: snapshot)
-        files.note(file)
+        files.insert(file)
         if let manifest: SnapshotManifest = try? contents.parse(file) { addAbsent(manifest.absentMembers, of: file) }
       }
     }
@@ -102,8 +102,8 @@ package struct FolderVerifier {
     var previous = FolderView(empty: contents)
     for (place, link) in links.enumerated() {
       try step("commits", place, of: links.count)
-      files.note(link.file)
-      files.note(FolderLayout.manifest(of: link.snapshot))
+      files.insert(link.file)
+      files.insert(FolderLayout.manifest(of: link.snapshot))
       do throws(FolderError) {
         let view = try FolderView(CommitNumber(UInt64(place + 1)), at: link, in: contents)
         addAbsent(view.iteration.absentMembers, of: link.file)
@@ -116,7 +116,7 @@ package struct FolderVerifier {
   }
 
   private mutating func checkRoot(of key: String, in view: FolderView, after previous: FolderView) {
-    guard let root = view.rootFile(of: key), files.note(root.file) else { return }
+    guard let root = view.rootFile(of: key), files.insert(root.file) else { return }
     do throws(FolderError) {
       let file = try contents.root(root.file)
       addAbsent(file.absentMembers, of: root.file)

@@ -21,7 +21,7 @@ extension DatastoreDescriptor {
   }
 }
 
-extension OwnStore {
+extension EngineStore {
   /// Declares whether the values of datastores are compressed: the next compaction does it. One commit, or none if nothing changes.
   package func declareCompression(_ isCompressed: Bool, of datastores: [String]) throws(ModelError) {
     if engine.isServed { throw .refused(reason: "values on a server are not compressed by strata") }
@@ -46,6 +46,6 @@ extension ReadableDatastore {
   }
 }
 
-extension OwnDatastore {
+extension EngineDatastore {
   var compressedShare: Double? { (try? tree.compressedShare()) ?? nil }
 }

@@ -56,13 +56,13 @@ extension RecordEdit {
   }
 }
 
-extension OwnStore {
+extension EngineStore {
   package func rebase(
     _ changes: ChangeSet, onto commit: CommitNumber, progress: WorkProgress?
   ) throws(ModelError) -> RebasedChanges {
-    let view = try ownView(at: commit)
+    let view = try engineView(at: commit)
     var rebased = RebasedChanges(changes: ChangeSet(base: commit), from: changes.base, to: commit)
-    var datastores: [String: OwnDatastore] = [:]
+    var datastores: [String: EngineDatastore] = [:]
     for (position, edit) in changes.changes.enumerated() {
       if position % 256 == 0, let progress, !progress(position, changes.count) { throw .cancelled }
       var known = datastores[edit.datastore]

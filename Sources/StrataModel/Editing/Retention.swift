@@ -1,7 +1,7 @@
 package import StrataEngine
 
 /// The engine's type, for callers that do not import the engine.
-package typealias HistoryRetention = Retention
+package typealias CommitRetention = Retention
 
 extension Retention {
   /// Reads `all`, a number of commits, an age such as `90m`, `12h`, `30d`, `2w`, or one of each: `100 or 30d`, `100 and 30d`.
@@ -43,11 +43,11 @@ package struct RewriteReport: Hashable, Sendable {
 }
 
 extension EditableStore {
-  package func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport {
+  package func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
     throw .refused(reason: "this store cannot be compacted")
   }
 
-  package func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+  package func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
     throw .refused(reason: "this store cannot be compacted")
   }
 

@@ -8,14 +8,14 @@ extension DocumentFile {
   ///
   /// - Parameter path: where nothing lies yet.
   /// - Returns: the number of commits.
-  package func save(_ store: OwnStore, as path: String, progress: WorkProgress?) throws(ModelError) -> Int {
+  package func save(_ store: EngineStore, as path: String, progress: WorkProgress?) throws(ModelError) -> Int {
     guard !FileManager.default.fileExists(atPath: path) else {
       throw .refused(reason: "\(path) exists already")
     }
     if let identifier, let rowNumber, let opened = report.commit {
       let isDone: Bool
       do {
-        let saved = try OwnStore.open(path: path, program: store.program, creates: true)
+        let saved = try EngineStore.open(path: path, program: store.program, creates: true)
         var keyed = KeyedCopy(of: store, in: saved, self, identifier, rowNumber)
         isDone = try keyed.run(from: opened, progress)
         if isDone { return Int(saved.commitCount) }
@@ -29,7 +29,7 @@ extension DocumentFile {
   }
 
   /// The bytes of a file of this form with the records as they are now, beside which the file itself is of no account.
-  package func bytes(from store: OwnStore, progress: WorkProgress? = nil) throws(ModelError) -> [UInt8] {
+  package func bytes(from store: EngineStore, progress: WorkProgress? = nil) throws(ModelError) -> [UInt8] {
     var text: [UInt8] = []
     switch format {
     case .jsonArray: text = Array("[\n]\n".utf8)
@@ -47,7 +47,7 @@ extension DocumentFile {
     var documents: [Document] = []
     while case .document(let document)? = try rows.next()?.content {
       documents.append(document)
-      try note(documents.count, to: progress)
+      try report(documents.count, to: progress)
     }
     return try write(over: encoding.bytes(of: text, isMarked: false), [:], documents, nil)
   }
@@ -55,14 +55,14 @@ extension DocumentFile {
 
 /// The records of a store whose identifiers are the numbers of rows, under a field of theirs in another store.
 private struct KeyedCopy {
-  let source: OwnStore
-  let target: OwnStore
+  let source: EngineStore
+  let target: EngineStore
   let file: DocumentFile
   let identifier: DocumentPath
   let rowNumber: DocumentPath
 
   init(
-    of source: OwnStore, in target: OwnStore, _ file: DocumentFile, _ identifier: DocumentPath,
+    of source: EngineStore, in target: EngineStore, _ file: DocumentFile, _ identifier: DocumentPath,
     _ rowNumber: DocumentPath
   ) {
     self.source = source
@@ -74,7 +74,7 @@ private struct KeyedCopy {
 
   /// Whether the field told all records apart.
   mutating func run(from opened: CommitNumber, _ progress: WorkProgress?) throws(ModelError) -> Bool {
-    var rows = RecordRows(try source.ownView(at: opened).requiredDatastore(file.datastore), without: rowNumber)
+    var rows = RecordRows(try source.engineView(at: opened).requiredDatastore(file.datastore), without: rowNumber)
     let plan = ImportPlan(datastore: file.datastore, identifier: identifier, createsEmpty: true)
     let report = try Importer(target, plan, progress: progress).run(&rows, named: source.commit(opened).action)
     guard report.rejected == 0, report.repeated == 0 else { return false }
@@ -126,7 +126,7 @@ private struct KeyedCopy {
   }
 
   private func record(
-    _ record: Record, in datastore: OwnDatastore
+    _ record: Record, in datastore: EngineDatastore
   ) throws(ModelError) -> (StoredKey, RecordContent)? {
     let descriptor = datastore.descriptor
     let whole = try record.document()
@@ -144,12 +144,12 @@ private struct KeyedCopy {
 
 /// The records of a datastore as a source, without the field that numbers them.
 private struct RecordRows: ImportSource {
-  private let datastore: OwnDatastore
+  private let datastore: EngineDatastore
   private let rowNumber: DocumentPath?
   private var records: (any RecordCursor)?
   private var line = 0
 
-  init(_ datastore: OwnDatastore, without rowNumber: DocumentPath?) {
+  init(_ datastore: EngineDatastore, without rowNumber: DocumentPath?) {
     self.datastore = datastore
     self.rowNumber = rowNumber
   }

@@ -13,7 +13,7 @@ extension DocumentFile {
   ///
   /// - Parameter progress: gets the number of rows that are done.
   /// - Throws: `ModelError.refused` if the file's encoding has no bytes for a character that was typed.
-  package func rewritten(from store: OwnStore, progress: WorkProgress? = nil) throws(ModelError) -> Rewriting {
+  package func rewritten(from store: EngineStore, progress: WorkProgress? = nil) throws(ModelError) -> Rewriting {
     let bytes = try FileBytes.read(path)
     let mine = try edits(in: store)
     guard FileBytes.digest(of: bytes) == digest else {
@@ -41,12 +41,12 @@ extension DocumentFile {
     return try encoding.bytes(
       of: FileRewriter.text(over: text, read: &source, key: key, edits: edits, added: added) {
         row throws(ModelError) in
-        try note(row, to: progress)
+        try report(row, to: progress)
       }, isMarked: isMarked)
   }
 
   /// Reports a row to the listener, now and then; throws if the listener cancels.
-  func note(_ row: Int, to progress: WorkProgress?) throws(ModelError) {
+  func report(_ row: Int, to progress: WorkProgress?) throws(ModelError) {
     guard row % 1_024 == 0, let progress else { return }
     if !progress(row, max(row, report.new + report.rejected)) { throw .cancelled }
   }
@@ -58,7 +58,7 @@ extension DocumentFile {
 
   /// Returns the edits, by the numbers of rows in their order, with documents as they are in the file.
   func edits(
-    in store: OwnStore
+    in store: EngineStore
   ) throws(ModelError) -> [(number: Int, edit: (old: Document?, new: Document?))] {
     guard let opened = report.commit, let rowNumber else {
       throw .refused(reason: "\(path) was opened for reading only")
@@ -93,7 +93,7 @@ package struct FileComparison: Sendable {
 
   init(
     _ file: DocumentFile, _ bytes: [UInt8], _ edits: [(number: Int, edit: (old: Document?, new: Document?))],
-    _ store: OwnStore, _ progress: WorkProgress?
+    _ store: EngineStore, _ progress: WorkProgress?
   ) throws(ModelError) {
     let (first, second, third) = (
       progress.map { pass(0, of: 3, $0) }, progress.map { pass(1, of: 3, $0) }, progress.map { pass(2, of: 3, $0) }
@@ -108,7 +108,7 @@ package struct FileComparison: Sendable {
     var now: [Document] = []
     while let row = try rows.next(.all) {
       if case .document(let document) = row.content { now.append(document) } else { now.append(.null) }
-      try file.note(now.count, to: first)
+      try file.report(now.count, to: first)
     }
     let before = try Self.documents(of: file, in: store, second)
     let origins =
@@ -172,7 +172,7 @@ package struct FileComparison: Sendable {
 
   /// The rows as they were opened; null stands for an unreadable one.
   private static func documents(
-    of file: DocumentFile, in store: OwnStore, _ progress: WorkProgress?
+    of file: DocumentFile, in store: EngineStore, _ progress: WorkProgress?
   ) throws(ModelError) -> [Document] {
     guard let opened = file.report.commit, let rowNumber = file.rowNumber,
       let datastore = try store.view(at: opened).datastore(file.datastore)
@@ -186,7 +186,7 @@ package struct FileComparison: Sendable {
       while documents.count < Int(number) - 1 { documents.append(.null) }
       let document = try record.document()
       documents.append(try onDocument(document.removing(rowNumber)))
-      try file.note(documents.count, to: progress)
+      try file.report(documents.count, to: progress)
     }
     return documents
   }

@@ -42,7 +42,7 @@ package struct DocumentFile: Sendable {
   package static func open(
     _ path: String, identifier: String? = nil, encoding: TextEncoding? = nil, isEditable: Bool = true,
     program: String = "strata", author: String = "", progress: WorkProgress? = nil
-  ) throws(ModelError) -> (store: OwnStore, file: DocumentFile) {
+  ) throws(ModelError) -> (store: EngineStore, file: DocumentFile) {
     let digest = try FileBytes.digest(of: path)
     var source = try TableSource(path: path, encoding: encoding)
     source.keepsRepeatedNames = true
@@ -53,7 +53,7 @@ package struct DocumentFile: Sendable {
     let found = named ?? choice.path ?? key
     let isNumbered = isEditable || found == nil
     let rowNumber = isNumbered ? DocumentPath([.member(choice.rowName)]) : nil
-    let store = OwnStore.memory(path: path, program: program, author: author)
+    let store = EngineStore.memory(path: path, program: program, author: author)
     let plan = ImportPlan(
       datastore: datastore, identifier: rowNumber ?? found ?? .root, createsEmpty: true)
     var rows = NumberedRows(source: source, rowName: isNumbered ? choice.rowName : nil, key: key)

@@ -8,7 +8,7 @@ import StrataEngine
 /// documents there are), then to write. The rules of the indexes are declared, so the datastore can be edited without
 /// any Swift type. Memory does not grow with the source beyond what the transaction itself needs.
 package struct Importer {
-  package let store: OwnStore
+  package let store: EngineStore
   package let plan: ImportPlan
   /// Called with the progress; the total is 0 while the source is read the first time.
   package var progress: WorkProgress?
@@ -16,7 +16,7 @@ package struct Importer {
   package var activity: ActivityProgress?
 
   package init(
-    _ store: OwnStore, _ plan: ImportPlan, progress: WorkProgress? = nil, activity: ActivityProgress? = nil
+    _ store: EngineStore, _ plan: ImportPlan, progress: WorkProgress? = nil, activity: ActivityProgress? = nil
   ) {
     self.store = store
     self.plan = plan
@@ -171,16 +171,16 @@ private struct ImportWork {
   private let writer: DatastoreWriter
   /// Indexes that the import adds to a datastore that has records already: filled at the end from all of them.
   private let addedIndexes: [IndexDescriptor]
-  private let store: OwnStore
+  private let store: EngineStore
   private let transaction: any WriteTransaction
   private let rows: ImportRows
   private var repeats: RepeatedIdentifiers
   private var losses: [DocumentPath: Int] = [:]
   /// The datastore as it was before.
-  private let before: OwnDatastore?
+  private let before: EngineDatastore?
 
   init(
-    store: OwnStore, plan: ImportPlan, survey: ImportSurvey, shape: StoredShape?, transaction: any WriteTransaction
+    store: EngineStore, plan: ImportPlan, survey: ImportSurvey, shape: StoredShape?, transaction: any WriteTransaction
   ) throws(ModelError) {
     self.store = store
     self.plan = plan
@@ -212,7 +212,7 @@ private struct ImportWork {
     try workingAhead(by: ImportRows.batchesAhead) { queue in
       rows.prepare(from: &source, into: queue)
     } use: { queue throws(ModelError) in
-      while let batch = queue.take() {
+      while let batch = queue.next() {
         try write(batch, meter)
         if let error = batch.error { throw error }
       }
@@ -261,7 +261,7 @@ private struct ImportWork {
       case .prepared(let prepared): prepared
       case .read(let read): try rows.prepare(read)
       }
-    try foresee(prepared)
+    try prefetch(prepared)
     for row in prepared {
       try write(row)
       try meter.advance()
@@ -269,9 +269,9 @@ private struct ImportWork {
   }
 
   /// Rows that are new only change no entries.
-  private func foresee(_ rows: [ImportRows.Prepared]) throws(ModelError) {
+  private func prefetch(_ rows: [ImportRows.Prepared]) throws(ModelError) {
     try onWriter {
-      try writer.foresee(
+      try writer.prefetch(
         rows.compactMap { row in
           if case .record(let record) = row.content, record.valueRefusal == nil {
             (record.identifier, record.values)
@@ -299,7 +299,7 @@ private struct ImportWork {
     if current == nil, let reason = record.valueRefusal { return report.reject(row.place, reason) }
     if current == nil, let refusal = record.refusal { throw .refused(reason: "\(row.place): \(refusal)") }
     // Where identifiers that exist are rejected, a repeated one is so too.
-    let isRepeat = plan.existing != .kept && repeats.note(record.identifier, isNew: current == nil)
+    let isRepeat = plan.existing != .kept && repeats.add(record.identifier, isNew: current == nil)
     guard let current else {
       report.new += 1
       return
@@ -343,7 +343,7 @@ private struct ImportWork {
       let tree = try onStorage({ () throws(StorageError) in try transaction.tree(.records(of: plan.datastore)) })
     else { return }
     let view = try store.baseView(of: transaction)
-    let datastore = OwnDatastore(view: view, descriptor: report.descriptor, tree: tree)
+    let datastore = EngineDatastore(view: view, descriptor: report.descriptor, tree: tree)
     var fill = IndexFill(datastore: datastore, index: index, transaction: transaction)
     try fill.run(meter) { record throws(ModelError) in try rule.encodedValues(of: record.document()) }
   }

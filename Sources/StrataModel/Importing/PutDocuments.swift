@@ -1,7 +1,7 @@
 package import StrataDocuments
 import StrataEngine
 
-extension OwnStore {
+extension EngineStore {
   /// Returns the changes that put documents into a datastore. Each document replaces the record of its identifier, and keeps its version,
   /// or is a new record; an equal record is not changed. The identifier is read from the field named at import, or by the app's own types.
   ///

@@ -17,7 +17,7 @@ struct RepeatedIdentifiers {
   var isEmpty: Bool { suspects.isEmpty }
 
   /// First reading: a row's identifier, and whether there was no record of it yet. Returns whether an earlier row had it.
-  mutating func note(_ identifier: [UInt8], isNew isNewRecord: Bool) -> Bool {
+  mutating func add(_ identifier: [UInt8], isNew isNewRecord: Bool) -> Bool {
     if isNew ? isNewRecord : seen.insert(identifier.hashValue).inserted { return false }
     guard suspects[identifier] == nil else { return true }
     suspects[identifier] = rows.count

@@ -20,7 +20,7 @@ struct StoredShape: Sendable {
   fileprivate var identifierNames: [String]?
   private let descriptor: DatastoreDescriptor
 
-  init(_ datastore: OwnDatastore) throws(ModelError) {
+  init(_ datastore: EngineDatastore) throws(ModelError) {
     descriptor = datastore.descriptor
     let count = try datastore.count
     // Adjacent records are read in one walk, so a sample consists of runs of them.
@@ -107,7 +107,7 @@ struct StoredShape: Sendable {
   }
 }
 
-extension OwnStore {
+extension EngineStore {
   /// The field that is the identifier of a datastore's records: the one in its descriptor, or the only field that is it in all examined
   /// records. Nil if there is none, or no such datastore.
   package func identifierField(of datastore: String) throws(ModelError) -> DocumentPath? {

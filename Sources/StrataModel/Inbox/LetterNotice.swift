@@ -41,7 +41,7 @@ extension InboxFolder {
   }
 }
 
-extension OwnStore {
+extension EngineStore {
   /// The letters of the inbox, the first of them. Reads those that have come since it was asked last.
   package func letters(limit: Int) throws(ModelError) -> [LetterNotice] {
     guard let inbox else { return [] }

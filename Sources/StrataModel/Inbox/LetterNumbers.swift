@@ -22,7 +22,7 @@ struct LetterNumbers {
     return UInt32(clamping: bytes.array.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
   }
 
-  static func note(_ letter: LetterName, in transaction: any WriteTransaction) throws(ModelError) {
+  static func record(_ letter: LetterName, in transaction: any WriteTransaction) throws(ModelError) {
     try onStorage { () throws(StorageError) in
       if try transaction.tree(.letters) == nil { try transaction.createTree(.letters, kind: .entries) }
       let payload = bytes(UInt64(letter.number)) + bytes(UInt64(bitPattern: letter.date))

@@ -20,7 +20,7 @@ package import StrataEngine
 /// error the transaction must be cancelled or rolled back, because a change may be half made. A rollback leaves the writer usable: it
 /// remembers only where to look.
 package final class DatastoreWriter: @unchecked Sendable {
-  // `@unchecked`: used by whoever owns the transaction, one call at a time; the typed library calls it with `OpenWork.step` held.
+  // `@unchecked`: used by whoever owns the transaction, one call at a time; the typed library calls it with `OpenTransaction.step` held.
 
   /// A record as it lies in the transaction.
   package struct Current: Sendable {
@@ -95,7 +95,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// writes nothing.
   package func insertIfNew(_ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]]) throws -> Current? {
     try descriptor.requireKnownIndexes()
-    try foresee(identifier, values)
+    try prefetch(identifier, values)
     if recordOrder.isBytes {
       if let found = try transaction.putIfNew(identifier, record, in: records) {
         return try transaction.tree(records).map { Current(reference: found, bytes: try $0.value(of: found)) }
@@ -123,8 +123,8 @@ package final class DatastoreWriter: @unchecked Sendable {
     oldValues: [[[UInt8]]]? = nil, touch: Bool = false
   ) throws -> Outcome {
     try descriptor.requireKnownIndexes()
-    try foresee(identifier, values)
-    if let oldValues { try foresee(identifier, oldValues) }
+    try prefetch(identifier, values)
+    if let oldValues { try prefetch(identifier, oldValues) }
     guard let current else {
       try putRecord(identifier, record)
       try insertEntries(values, of: identifier)
@@ -142,7 +142,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   @discardableResult
   package func delete(_ identifier: [UInt8], oldValues: [[[UInt8]]]?) throws -> Bool {
     try descriptor.requireKnownIndexes()
-    try foresee(identifier, oldValues ?? [])
+    try prefetch(identifier, oldValues ?? [])
     guard try deleteRecord(identifier) else { return false }
     try replaceEntries(of: identifier, oldValues, by: [])
     return true
@@ -166,7 +166,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   private func writeGathered(_ meter: WorkMeter?) throws {
     var sorters: [(position: Int, sorter: EntrySorter)] = []
     for position in indexes.indices {
-      if let sorter = indexes[position].takeGathered() { sorters.append((position, sorter)) }
+      if let sorter = indexes[position].removeGathered() { sorters.append((position, sorter)) }
     }
     guard sorters.count > 1, sorters.contains(where: { $0.sorter.count > Self.countToSortAhead }) else {
       for (position, sorter) in sorters { try indexes[position].writeGathered(sorter, in: transaction, meter) }
@@ -179,7 +179,7 @@ package final class DatastoreWriter: @unchecked Sendable {
         if !queue.put(next) { return }
       }
     } use: { queue in
-      while let (position, sorter) = queue.take() {
+      while let (position, sorter) = queue.next() {
         try indexes[position].writeGathered(sorter, in: transaction, meter)
       }
     }
@@ -216,7 +216,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     let identifier = key.withUnsafeBytes { EntryKey.identifier($0) } ?? []
     let reference = indexes[position].isDirect ? try reference(of: identifier) ?? .none : .none
     if try key.withUnsafeBytes({ try indexes[position].insert($0, reference, in: transaction) }) {
-      indexes[position].note(key)
+      indexes[position].markTouched(key)
     }
   }
 
@@ -241,7 +241,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     for position in indexes.indices where !indexes[position].isStale && position < values.count {
       try indexes[position].insert(values[position], of: identifier, reference, in: transaction)
     }
-    try takeFromLeftOut(identifier)
+    try removeFromLeftOut(identifier)
   }
 
   private func replaceEntries(of identifier: [UInt8], _ oldValues: [[[UInt8]]]?, by values: [[[UInt8]]]) throws {
@@ -255,12 +255,12 @@ package final class DatastoreWriter: @unchecked Sendable {
         mendedEntries += try indexes[position].mend(new, of: identifier, reference, in: transaction)
       }
     }
-    try takeFromLeftOut(identifier)
+    try removeFromLeftOut(identifier)
   }
 
   /// Asks a server in one request for all that a change will look up: the record, and its entries of some values.
-  private func foresee(_ identifier: [UInt8], _ values: [[[UInt8]]]) throws {
-    if transaction.asksServer { try transaction.foresee(places(identifier, values)) }
+  private func prefetch(_ identifier: [UInt8], _ values: [[[UInt8]]]) throws {
+    if transaction.asksServer { try transaction.prefetch(places(identifier, values)) }
   }
 
   /// Asks a server in one request for all that the changes of some hundred records will look up, and in a second one for the entries of
@@ -269,19 +269,19 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// - Parameters:
   ///   - changes: identifiers with the values that they will have.
   ///   - stored: returns the values of a stored record; nil if they are unknown.
-  package func foresee(
+  package func prefetch(
     _ changes: @autoclosure () -> [(identifier: [UInt8], values: [[[UInt8]]])], stored: (Current) -> [[[UInt8]]]?
   ) throws {
     guard transaction.asksServer else { return }
     let changes = changes()
-    try transaction.foresee(changes.flatMap { places($0.identifier, $0.values) })
+    try transaction.prefetch(changes.flatMap { places($0.identifier, $0.values) })
     var old: [(tree: TreeName, key: [UInt8])] = []
     for change in changes {
       if let current = try current(change.identifier), let values = stored(current) {
         old += places(change.identifier, values)
       }
     }
-    try transaction.foresee(old)
+    try transaction.prefetch(old)
   }
 
   private func places(_ identifier: [UInt8], _ values: [[[UInt8]]]) -> [(tree: TreeName, key: [UInt8])] {
@@ -331,7 +331,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   }
 
   /// Notes that a record is whole again, or gone.
-  private func takeFromLeftOut(_ identifier: [UInt8]) throws {
+  private func removeFromLeftOut(_ identifier: [UInt8]) throws {
     guard hasLeftOut ?? true, try leftOut() != nil else { return }
     let name = TreeName.leftOut(of: descriptor.key)
     _ = try recordOrder.place(of: identifier).withProbe { probe in

@@ -58,7 +58,7 @@ package struct EntrySorter: Sendable {
     try workingAhead(by: 2) { queue in
       Self.merge(spilled, into: queue)
     } use: { queue in
-      while let part = queue.take() { try part.get().forEach(body) }
+      while let part = queue.next() { try part.get().forEach(body) }
     }
   }
 

@@ -1,7 +1,7 @@
 import StrataEngine
 
 struct IndexFill {
-  let datastore: OwnDatastore
+  let datastore: EngineDatastore
   let transaction: any WriteTransaction
   /// Whether records that the index cannot take are left out; otherwise they are an error when all are known.
   var leavesFailuresOut = false
@@ -20,7 +20,7 @@ struct IndexFill {
   /// Failures told one by one.
   private static let failureLimit = 1_000
 
-  init(datastore: OwnDatastore, index: IndexDescriptor, transaction: any WriteTransaction) {
+  init(datastore: EngineDatastore, index: IndexDescriptor, transaction: any WriteTransaction) {
     self.datastore = datastore
     self.transaction = transaction
     let format = datastore.view.store.formats[datastore.descriptor.key]
@@ -36,9 +36,9 @@ struct IndexFill {
   ) throws(ModelError) {
     if let kept {
       (sorter, open) = (kept.sorter, kept.open)
-      try takeOpen(meter, values)
+      try addMissing(meter, values)
     } else {
-      try takeAll(meter, values)
+      try addAll(meter, values)
     }
     if failureCount > 0 {
       try meter.report()
@@ -47,7 +47,7 @@ struct IndexFill {
     try write(meter)
   }
 
-  private mutating func takeAll(
+  private mutating func addAll(
     _ meter: WorkMeter, _ values: (Record) throws(ModelError) -> [[UInt8]]
   ) throws(ModelError) {
     try begin(datastore.count, meter)
@@ -55,14 +55,14 @@ struct IndexFill {
     try datastore.forEachRecord { key, reference throws(ModelError) in
       batch.append((key, reference))
       guard batch.count == Self.batchCount else { return }
-      try take(batch, meter, values)
+      try addBatch(batch, meter, values)
       batch.removeAll(keepingCapacity: true)
     }
-    try take(batch, meter, values)
+    try addBatch(batch, meter, values)
   }
 
   /// Looks only at the records whose entries are not known from an earlier build.
-  private mutating func takeOpen(
+  private mutating func addMissing(
     _ meter: WorkMeter, _ values: (Record) throws(ModelError) -> [[UInt8]]
   ) throws(ModelError) {
     var batch: [(key: [UInt8], reference: RecordReference)] = []
@@ -70,7 +70,7 @@ struct IndexFill {
       if let reference = try datastore.reference(of: key) { batch.append((key.bytes, reference)) }
     }
     try begin(batch.count, meter)
-    try take(batch, meter, values)
+    try addBatch(batch, meter, values)
   }
 
   private func begin(_ count: Int, _ meter: WorkMeter) throws(ModelError) {
@@ -86,7 +86,7 @@ struct IndexFill {
 
   /// Reads some records, then works out their entries: each is a step of its own, with its own time. Large records are taken in smaller
   /// parts.
-  private mutating func take(
+  private mutating func addBatch(
     _ batch: [(key: [UInt8], reference: RecordReference)], _ meter: WorkMeter,
     _ values: (Record) throws(ModelError) -> [[UInt8]]
   ) throws(ModelError) {
@@ -165,7 +165,7 @@ struct IndexFill {
   }
 }
 
-extension OwnDatastore {
+extension EngineDatastore {
   /// Goes through the places of all records, in the order of their identifiers.
   func forEachRecord(
     _ body: (_ identifier: [UInt8], _ reference: RecordReference) throws(ModelError) -> Void

@@ -63,7 +63,7 @@ package struct IndexWriter {
   mutating func mend(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Int {
-    if let sorter = takeGathered() { try writeGathered(sorter, in: transaction, nil) }
+    if let sorter = removeGathered() { try writeGathered(sorter, in: transaction, nil) }
     let strays = try removeStrays(of: identifier, keeping: values, in: transaction)
     for value in values { try add(value, of: identifier, reference, in: transaction) }
     return strays
@@ -120,7 +120,7 @@ package struct IndexWriter {
   }
 
   /// Marks the value of an entry that was inserted by its key, so that `duplicates` checks it.
-  mutating func note(_ key: [UInt8]) {
+  mutating func markTouched(_ key: [UInt8]) {
     guard descriptor.isUnique, let value = key.withUnsafeBytes({ EntryKey.value($0) }) else { return }
     touched.insert(value)
   }
@@ -157,7 +157,7 @@ package struct IndexWriter {
   }
 
   /// Takes the entries that were held back, for the caller to write; nil if entries are not held back. Later ones are written one by one.
-  mutating func takeGathered() -> EntrySorter? {
+  mutating func removeGathered() -> EntrySorter? {
     defer { gathered = nil }
     return gathered
   }
@@ -189,10 +189,10 @@ package struct IndexWriter {
       pending += entry.key.count + Self.entryBytes
       if pending >= Self.settledBytes {
         pending = 0
-        try transaction.settle(writer.tree)
+        try transaction.flushNodes(writer.tree)
       }
     }
-    if sorter.count > Self.settledCount { try transaction.settle(tree) }
+    if sorter.count > Self.settledCount { try transaction.flushNodes(tree) }
     try touchDuplicates(in: transaction)
   }
 

@@ -19,9 +19,9 @@ struct KeptFill: Sendable {
   static let openLimit = 10_000
 }
 
-extension OwnStore {
+extension EngineStore {
   /// Takes the entries that the last failed build left, if another build of the same index can use them; nothing stays kept.
-  func takeKeptFill(of datastore: String, _ index: IndexDescriptor) -> KeptFill? {
+  func removeKeptFill(of datastore: String, _ index: IndexDescriptor) -> KeptFill? {
     let kept = keptFill.withLock { kept in
       defer { kept = nil }
       return kept
@@ -33,7 +33,7 @@ extension OwnStore {
   /// Brings kept entries to the state of a datastore: the entries of records that changed since are taken out, and these records are
   /// open. Nil if too many have changed, or if a compaction has moved the records.
   func bring(
-    _ kept: KeptFill, to datastore: OwnDatastore, mending: ChangeSet, in transaction: any WriteTransaction,
+    _ kept: KeptFill, to datastore: EngineDatastore, mending: ChangeSet, in transaction: any WriteTransaction,
     values: (Record) throws(ModelError) -> [[UInt8]]
   ) throws(ModelError) -> KeptFill? {
     guard kept.generation == engine.identity.generation else { return nil }
@@ -46,7 +46,7 @@ extension OwnStore {
         if changed.count > KeptFill.openLimit { return nil }
       }
     }
-    let old = try ownView(at: kept.commit).requiredDatastore(kept.datastore)
+    let old = try engineView(at: kept.commit).requiredDatastore(kept.datastore)
     for key in changed where !kept.open.contains(key) {
       if let record = try old.record(key) { try kept.sorter.remove(values(record), of: key, in: transaction) }
       kept.open.insert(key)

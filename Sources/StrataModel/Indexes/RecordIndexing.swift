@@ -11,7 +11,7 @@ package struct RecordIndexing {
   /// The proven rule of each of the descriptor's indexes; nil if the index has none or is stale.
   private let valueRules: [IndexRule?]
 
-  init(_ datastore: OwnDatastore, progress: WorkProgress? = nil) throws(ModelError) {
+  init(_ datastore: EngineDatastore, progress: WorkProgress? = nil) throws(ModelError) {
     let store = datastore.view.store
     let format = store.formats[datastore.descriptor.key]
     self.init(

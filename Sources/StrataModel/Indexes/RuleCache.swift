@@ -16,7 +16,7 @@ final class RuleCache: Sendable {
   /// The first time, each record is read once. Later, a rule that held at an earlier commit is checked against the changes
   /// since then; only if that fails, or nothing was proven, all records are read again.
   func rules(
-    of datastore: OwnDatastore, progress: WorkProgress? = nil
+    of datastore: EngineDatastore, progress: WorkProgress? = nil
   ) throws(ModelError) -> [String: RuleOutcome] {
     let key = datastore.descriptor.key
     let commit = datastore.view.commit
@@ -37,7 +37,7 @@ final class RuleCache: Sendable {
     let open = datastore.descriptor.indexes.filter { outcomes[$0.name] == nil }
     if !open.isEmpty {
       let proof = RuleProof(datastore: datastore, progress: progress)
-      let indexes = open.map { OwnIndex(datastore: datastore, descriptor: $0) }
+      let indexes = open.map { EngineIndex(datastore: datastore, descriptor: $0) }
       outcomes.merge(try proof.outcomes(of: indexes)) { $1 }
     }
     remember(outcomes, of: datastore)
@@ -45,7 +45,7 @@ final class RuleCache: Sendable {
   }
 
   /// The outcomes that hold for this state by an earlier proof. Of a small datastore, all records are read for them.
-  func knownRules(of datastore: OwnDatastore) throws(ModelError) -> [String: RuleOutcome] {
+  func knownRules(of datastore: EngineDatastore) throws(ModelError) -> [String: RuleOutcome] {
     if try datastore.count <= Self.smallCount, !datastore.view.store.engine.isServed { return try rules(of: datastore) }
     guard let earlier = known.withLock({ $0[datastore.descriptor.key] }),
       earlier.indexes == datastore.descriptor.indexes
@@ -58,7 +58,7 @@ final class RuleCache: Sendable {
   /// The number of records that are read in the time of a keystroke.
   private static let smallCount = 4_096
 
-  func remember(_ outcomes: [String: RuleOutcome], of datastore: OwnDatastore) {
+  func remember(_ outcomes: [String: RuleOutcome], of datastore: EngineDatastore) {
     known.withLock {
       $0[datastore.descriptor.key] = Known(
         commit: datastore.view.commit, indexes: datastore.descriptor.indexes, outcomes: outcomes)
@@ -69,7 +69,7 @@ final class RuleCache: Sendable {
 extension ReadableDatastore {
   /// The rule of an index that was not declared, if it is known to hold for every record of this state.
   func knownRule(of index: IndexDescriptor) throws(ModelError) -> IndexRule? {
-    guard let own = self as? OwnDatastore,
+    guard let own = self as? EngineDatastore,
       case .proven(let rule)? = try own.view.store.proofs.knownRules(of: own)[index.name]
     else { return nil }
     return rule
@@ -78,7 +78,7 @@ extension ReadableDatastore {
   /// Proves the rules of the indexes without a declared one, so that queries use them. Reads each record once, unless they are known. On a
   /// server, where that takes long, nothing is proven.
   package func proveRules(_ progress: WorkProgress?) throws(ModelError) {
-    guard let own = self as? OwnDatastore, !own.view.store.engine.isServed else { return }
+    guard let own = self as? EngineDatastore, !own.view.store.engine.isServed else { return }
     _ = try own.view.store.proofs.rules(of: own, progress: progress)
   }
 }
@@ -89,9 +89,9 @@ private struct CarriedProof {
   private static let changeLimit = 20_000
 
   let old: CommitNumber
-  let datastore: OwnDatastore
+  let datastore: EngineDatastore
 
-  init(from old: CommitNumber, to datastore: OwnDatastore) {
+  init(from old: CommitNumber, to datastore: EngineDatastore) {
     self.old = old
     self.datastore = datastore
   }
@@ -101,7 +101,7 @@ private struct CarriedProof {
     let proven = outcomes.compactMapValues { outcome -> IndexRule? in
       if case .proven(let rule) = outcome { rule } else { nil }
     }
-    guard !proven.isEmpty, let before = try? datastore.view.store.ownView(at: old),
+    guard !proven.isEmpty, let before = try? datastore.view.store.engineView(at: old),
       let changed = try changedRecords(since: before)
     else { return [:] }
     var carried: [String: RuleOutcome] = [:]
@@ -112,7 +112,7 @@ private struct CarriedProof {
   }
 
   /// The records that changed, with their new content; nil if there are more than `changeLimit`.
-  private func changedRecords(since before: OwnView) throws(ModelError) -> [[UInt8]: Record?]? {
+  private func changedRecords(since before: EngineView) throws(ModelError) -> [[UInt8]: Record?]? {
     var changed: [[UInt8]: Record?] = [:]
     var cursor = try onStorage { () throws(StorageError) in
       try difference(before.view, datastore.view.view, tree: .records(of: datastore.descriptor.key))
@@ -129,7 +129,7 @@ private struct CarriedProof {
   }
 
   private func holds(
-    _ rule: IndexRule, index name: String, before: OwnView, _ changed: [[UInt8]: Record?]
+    _ rule: IndexRule, index name: String, before: EngineView, _ changed: [[UInt8]: Record?]
   ) throws(ModelError) -> Bool {
     if rule.origin == .declared { return true }
     var expected: [[UInt8]: Set<[UInt8]>] = [:]
@@ -151,7 +151,7 @@ private struct CarriedProof {
       guard isExpected == (difference.new != nil) else { return false }
     }
     guard let index = datastore.descriptor.index(name) else { return false }
-    let entries = OwnIndex(datastore: datastore, descriptor: index)
+    let entries = EngineIndex(datastore: datastore, descriptor: index)
     for (identifier, values) in expected {
       let key = datastore.descriptor.storedKey(identifier)
       for value in values where try !entries.contains(value, of: key) { return false }

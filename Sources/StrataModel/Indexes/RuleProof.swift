@@ -23,7 +23,7 @@ struct RuleProof {
     var outcomes: [String: RuleOutcome] = [:]
     var trials: [Trial] = []
     for index in indexes {
-      if let outcome = try settledAtOnce(index) {
+      if let outcome = try outcomeWithoutRecords(index) {
         outcomes[index.descriptor.name] = outcome
       } else {
         trials += try candidates(for: index).map { Trial(index: index, rule: $0) }
@@ -48,7 +48,7 @@ struct RuleProof {
     var hasValueBesideNull = false
   }
 
-  private func settledAtOnce(_ index: any ReadableIndex) throws(ModelError) -> RuleOutcome? {
+  private func outcomeWithoutRecords(_ index: any ReadableIndex) throws(ModelError) -> RuleOutcome? {
     let descriptor = index.descriptor
     if let rule = descriptor.declaredRule { return .proven(rule) }
     guard descriptor.encoding.isByteOrdered else {

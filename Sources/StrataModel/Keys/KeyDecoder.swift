@@ -26,7 +26,7 @@ struct KeyDecoder {
       mask = ~mask
       let value = next(inner)
       mask = ~mask
-      guard let value, take() == 0xFF else { return nil }
+      guard let value, nextByte() == 0xFF else { return nil }
       return value
     case .compound(let tiers):
       var values: [KeyValue] = []
@@ -44,7 +44,7 @@ struct KeyDecoder {
   mutating func skip(_ encoding: KeyEncoding) -> Bool {
     switch encoding {
     case .string, .data:
-      let tag = take()
+      let tag = nextByte()
       return (tag == KeyTag.string || tag == KeyTag.data) && skipEscaped()
     case .optional(let inner):
       guard peek() == KeyTag.null else { return skip(inner) }
@@ -65,7 +65,7 @@ struct KeyDecoder {
   }
 
   private mutating func skipEscaped() -> Bool {
-    while let byte = take() {
+    while let byte = nextByte() {
       guard byte == 0 else { continue }
       guard peek() == 0xFF else { return true }
       at += 1
@@ -74,7 +74,7 @@ struct KeyDecoder {
   }
 
   private mutating func scalar(_ encoding: KeyEncoding) -> KeyValue? {
-    guard let tag = take() else { return nil }
+    guard let tag = nextByte() else { return nil }
     switch (encoding, tag) {
     case (.bool, KeyTag.false): return .bool(false)
     case (.bool, KeyTag.true): return .bool(true)
@@ -100,7 +100,7 @@ struct KeyDecoder {
 
   private func peek() -> UInt8? { at < bytes.count ? bytes[at] ^ mask : nil }
 
-  private mutating func take() -> UInt8? {
+  private mutating func nextByte() -> UInt8? {
     guard let byte = peek() else { return nil }
     at += 1
     return byte
@@ -120,14 +120,14 @@ struct KeyDecoder {
     let isNegative = tag < KeyTag.zero
     var count = Int(isNegative ? KeyTag.zero - tag : tag - KeyTag.zero)
     if count == 9 {
-      guard let length = take() else { return nil }
+      guard let length = nextByte() else { return nil }
       count = Int(isNegative ? ~length : length)
       guard (9...16).contains(count) else { return nil }
     }
     if count <= 8 { return narrowInteger(count, isNegative: isNegative) }
     var magnitude: UInt128 = 0
     for _ in 0..<count {
-      guard let byte = take() else { return nil }
+      guard let byte = nextByte() else { return nil }
       magnitude = magnitude << 8 | UInt128(isNegative ? ~byte : byte)
     }
     // Each number has only its shortest form.
@@ -155,7 +155,7 @@ struct KeyDecoder {
 
   private mutating func escaped() -> [UInt8]? {
     var content: [UInt8] = []
-    while let byte = take() {
+    while let byte = nextByte() {
       guard byte == 0 else {
         content.append(byte)
         continue
@@ -173,7 +173,7 @@ struct KeyDecoder {
   }
 
   private mutating func decimal() -> KeyValue? {
-    guard let sign = take() else { return nil }
+    guard let sign = nextByte() else { return nil }
     switch sign {
     case 0: return .decimal("nan")
     case 2: return .decimal("0")
@@ -181,10 +181,10 @@ struct KeyDecoder {
     default: return nil
     }
     let flip: UInt8 = sign == 1 ? 0xFF : 0
-    guard let high = take(), let low = take() else { return nil }
+    guard let high = nextByte(), let low = nextByte() else { return nil }
     let exponent = Int(UInt16(high ^ flip) << 8 | UInt16(low ^ flip)) - 0x8000
     var digits: [UInt8] = []
-    while let byte = take() {
+    while let byte = nextByte() {
       let pair = byte ^ flip
       guard pair != 0 else {
         // Each number has only one form: without leading zeros and without a pair of zeros at the end.

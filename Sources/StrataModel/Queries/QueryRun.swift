@@ -271,7 +271,7 @@ package struct QueryRun<Element> {
     if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
       while try scan.advance({ try countRead($0) }) {
         let key = try scan.sortKey()
-        guard kept.takes(key) else { continue }
+        guard kept.accepts(key) else { continue }
         try kept.add(SortedKey(key: key, identifier: tie.bytes(of: scan.identifier(), at: scan.rank())))
       }
       return kept
@@ -279,7 +279,7 @@ package struct QueryRun<Element> {
     let source = source
     try forEachCandidate { key, element in
       let sortKey = try source.sortKey(element)
-      guard kept.takes(sortKey) else { return }
+      guard kept.accepts(sortKey) else { return }
       try kept.add(SortedKey(key: sortKey, identifier: tie.bytes(of: key)))
     }
     return kept

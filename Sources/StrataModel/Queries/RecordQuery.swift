@@ -43,7 +43,7 @@ package struct RecordQuery: Sendable {
     }
     let query = named(in: datastore)
     var test = query.filter.map { RecordTest($0) }
-    let datastore = plan.isSparse ? (datastore as? OwnDatastore)?.readSparsely ?? datastore : datastore
+    let datastore = plan.isSparse ? (datastore as? EngineDatastore)?.readSparsely ?? datastore : datastore
     return QueryRun(
       plan,
       QuerySource(

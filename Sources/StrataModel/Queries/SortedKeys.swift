@@ -81,7 +81,7 @@ package struct SortedKeys {
   package var runCount: Int { spilled?.places.count ?? 0 }
 
   /// Whether a key may be among the first ones; otherwise it need not be added.
-  package func takes(_ key: [UInt8]) -> Bool { worst.map { !$0.key.precedes(key) } ?? true }
+  package func accepts(_ key: [UInt8]) -> Bool { worst.map { !$0.key.precedes(key) } ?? true }
 
   package mutating func add(_ item: SortedKey) throws(ModelError) {
     if let after, !(after < item) { return }

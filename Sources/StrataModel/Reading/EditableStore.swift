@@ -25,9 +25,9 @@ package protocol EditableStore: ReadableStore {
   /// Makes a new commit with the state of `commit`: of one datastore, or of the whole store.
   func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber
   /// Estimates a compaction without doing it: bytes before and after. Walks the commits.
-  func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport
+  func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport
   /// Rewrites the store without the data that no kept commit needs. Others may go on reading and writing. Progress counts commits.
-  func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport
+  func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport
   /// Writes a consistent copy with the history up to a commit, or with all of it if that is nil, to another path; takes no lock.
   func copy(to path: String, at commit: CommitNumber?, progress: WorkProgress?) throws(ModelError) -> RewriteReport
   /// Sets, moves or (with nil) removes a name.

@@ -26,12 +26,12 @@ package protocol ReadableStore: AnyObject, Sendable {
   /// The state as of a commit.
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
   /// One commit, with the counts of its changes. O(log n), except for one that restored an older state: that is compared with its parent.
-  func commit(_ number: CommitNumber) throws(ModelError) -> Commit
+  func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails
   /// One commit; how many changes it made may be missing. O(log n).
-  func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit
+  func commitUncounted(_ number: CommitNumber) throws(ModelError) -> CommitDetails
   /// Up to `limit` commits in descending order, `newest` and all that it was made on. Commits that changed no data
   /// for a user (registrations of the original library) are folded unless `folded` is false.
-  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit]
+  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails]
   /// A page of the same from several commits on, along all their ancestors, with the commits at which the next page begins.
   func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage
   /// The commit that a user means by a number, `#12`, `head`, `head~3`, a pin's name, or a time (the newest commit not
@@ -68,7 +68,7 @@ extension ReadableStore {
 
   package func releaseMemory() {}
 
-  package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit { try commit(number) }
+  package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> CommitDetails { try commit(number) }
 
   package var isAway: Bool { false }
   package var nextPruning: Int64? { nil }
@@ -108,7 +108,7 @@ package enum StoreAccess: Hashable, Sendable {
 }
 
 /// One commit, as a row of the history.
-package struct Commit: Hashable, Sendable {
+package struct CommitDetails: Hashable, Sendable {
   package var number: CommitNumber
   /// First the one it was made on; two after a merge; none for the first.
   package var parents: [CommitNumber]
@@ -154,7 +154,7 @@ package struct Commit: Hashable, Sendable {
 
 /// Some commits of a history, newest first, and the commits at which the next page begins.
 package struct CommitPage: Hashable, Sendable {
-  package var commits: [Commit] = []
+  package var commits: [CommitDetails] = []
   /// The newest of what is older, one for each way that leads back; none at the end.
   package var next: [CommitNumber] = []
   /// Commits that were left out because they changed no data, each with the one that it was made on (0: none).

@@ -185,11 +185,11 @@ package struct Record: Sendable, Equatable {
 
 /// A state of a record at a commit.
 package struct RecordVersion: Sendable {
-  package var commit: Commit
+  package var commit: CommitDetails
   /// Nil if the commit deleted it.
   package var record: Record?
 
-  package init(commit: Commit, record: Record?) {
+  package init(commit: CommitDetails, record: Record?) {
     self.commit = commit
     self.record = record
   }

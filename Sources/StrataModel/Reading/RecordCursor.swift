@@ -89,13 +89,13 @@ private struct RecordWindows<Datastore: ReadableDatastore>: RecordCursor {
 }
 
 /// Records of one of our own stores: one walk over the leaves of their tree.
-struct OwnRecordCursor: RecordCursor {
-  private let datastore: OwnDatastore
+struct EngineRecordCursor: RecordCursor {
+  private let datastore: EngineDatastore
   private let ranks: Range<Int>
   private var cursor: Cursor
   private var passed: Int?
 
-  init(_ datastore: OwnDatastore, at ranks: Range<Int>) {
+  init(_ datastore: EngineDatastore, at ranks: Range<Int>) {
     self.datastore = datastore
     // Ranks beyond the end turn out to have no record.
     self.ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
@@ -108,7 +108,7 @@ struct OwnRecordCursor: RecordCursor {
     let isFirst = passed == nil
     passed = rank
     foresee(from: rank)
-    defer { datastore.view.store.foreseen() }
+    defer { datastore.view.store.endReading() }
     try onStorage { () throws(StorageError) in
       if isFirst { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
     }
@@ -129,13 +129,13 @@ struct OwnRecordCursor: RecordCursor {
   }
 
   private func foresee(from rank: Int) {
-    datastore.view.store.foresee(
+    datastore.view.store.beginReading(
       .entries([rank..<ranks.upperBound], in: .records(of: datastore.descriptor.key), at: datastore.view.commit))
   }
 
   func rawRecord() throws(ModelError) -> RawRecord? {
     if let passed { foresee(from: passed) }
-    defer { if passed != nil { datastore.view.store.foreseen() } }
+    defer { if passed != nil { datastore.view.store.endReading() } }
     guard let reference = cursor.currentPayload?.record else { return nil }
     let bytes = try onStorage { () throws(StorageError) in try datastore.tree.value(of: reference) }
     return try datastore.descriptor.content(bytes)

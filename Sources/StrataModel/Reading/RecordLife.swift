@@ -6,9 +6,9 @@ package struct RecordLife: Sendable {
   package struct Part: Sendable {
     package var path: DocumentPath
     /// The newest commit that changed the field, or anything in the list or the object.
-    package var commit: Commit
+    package var commit: CommitDetails
     /// Its values, oldest first, if the caller wants them; for a list or an object those with which it was created.
-    package var values: [(commit: Commit, value: Document)]
+    package var values: [(commit: CommitDetails, value: Document)]
   }
 
   /// In the order of the document; a container comes before its contents.
@@ -34,7 +34,7 @@ extension ReadableStore {
     var walk = VersionWalk(self, record, from: newest)
     guard let first = try walk.next(), let document = try first.record?.document() else { return RecordLife() }
     let trace = PartTrace(.root, document)
-    var later: (commit: Commit, document: Document?) = (first.commit, document)
+    var later: (commit: CommitDetails, document: Document?) = (first.commit, document)
     var read = 1
     var isComplete = false
     while read < limit, keepsValues || !trace.isSettled {
@@ -43,14 +43,14 @@ extension ReadableStore {
         break
       }
       let document = try version.record?.document()
-      trace.note(later.document, over: document, in: later.commit, keepsValues: keepsValues)
+      trace.apply(later.document, over: document, in: later.commit, keepsValues: keepsValues)
       later = (version.commit, document)
       read += 1
       if read.isMultiple(of: 64) { try goOn(read) }
     }
     if !isComplete { isComplete = !keepsValues && trace.isSettled }
     if !isComplete { isComplete = try walk.next() == nil }
-    trace.note(later.document, over: nil, in: later.commit, keepsValues: keepsValues)
+    trace.apply(later.document, over: nil, in: later.commit, keepsValues: keepsValues)
     return RecordLife(parts: trace.parts, isComplete: isComplete)
   }
 }
@@ -60,9 +60,9 @@ private final class PartTrace {
   private let path: DocumentPath
   /// Its name or position in its container, in the version being read; nil if it did not exist there.
   private var place: DocumentPath.Component?
-  private var commit: Commit?
+  private var commit: CommitDetails?
   /// Newest first.
-  private var values: [(commit: Commit, value: Document)] = []
+  private var values: [(commit: CommitDetails, value: Document)] = []
   private let children: [PartTrace]
 
   init(_ path: DocumentPath, _ value: Document) {
@@ -84,7 +84,7 @@ private final class PartTrace {
   }
 
   /// Takes the change of the part by a commit into account.
-  func note(_ new: Document?, over old: Document?, in commit: Commit, keepsValues: Bool) {
+  func apply(_ new: Document?, over old: Document?, in commit: CommitDetails, keepsValues: Bool) {
     guard new != old else { return }
     if self.commit == nil { self.commit = commit }
     if keepsValues, let new, !new.isContainer(like: old) { values.append((commit, new)) }
@@ -93,10 +93,10 @@ private final class PartTrace {
     for child in children {
       switch child.place {
       case .member(let name)?:
-        child.note(new?[member: name], over: old?[member: name], in: commit, keepsValues: keepsValues)
+        child.apply(new?[member: name], over: old?[member: name], in: commit, keepsValues: keepsValues)
       case .index(let index)?:
         let origin = origins.indices.contains(index) ? origins[index] : nil
-        child.note(
+        child.apply(
           new?.elements[index], over: origin.flatMap { old?.elements[$0] }, in: commit, keepsValues: keepsValues)
         child.place = origin.map { .index($0) }
       case nil: break

@@ -13,21 +13,21 @@ package struct DanglingReference: Sendable, Hashable {
   }
 }
 
-extension OwnStore {
+extension EngineStore {
   /// Whether any datastore declares references.
   package func hasReferences(at commit: CommitNumber) throws(ModelError) -> Bool {
-    try ownView(at: commit).hasReferences()
+    try engineView(at: commit).hasReferences()
   }
 
-  /// Returns the references that would dangle after these changes to a commit; see `OwnView`.
+  /// Returns the references that would dangle after these changes to a commit; see `EngineView`.
   package func danglingReferences(
     after changes: [RecordPlace: RecordContent?], at commit: CommitNumber, limit: Int
   ) throws(ModelError) -> [DanglingReference] {
-    try ownView(at: commit).danglingReferences(after: changes, limit: limit)
+    try engineView(at: commit).danglingReferences(after: changes, limit: limit)
   }
 }
 
-extension OwnView {
+extension EngineView {
   func hasReferences() throws(ModelError) -> Bool {
     try ownDatastores.contains { $0.descriptor.indexes.contains { $0.target != nil } }
   }

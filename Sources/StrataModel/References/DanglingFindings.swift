@@ -1,6 +1,6 @@
 import StrataEngine
 
-extension OwnView {
+extension EngineView {
   /// Returns the dangling references that descriptors declare: worth knowing, and not damage. Costs one merge per index.
   func danglingFindings(of wanted: String?) throws(ModelError) -> [Finding] {
     var findings: [Finding] = []
@@ -14,7 +14,7 @@ extension OwnView {
   }
 
   private func danglingFinding(
-    of index: IndexDescriptor, in datastore: OwnDatastore, to key: String
+    of index: IndexDescriptor, in datastore: EngineDatastore, to key: String
   ) throws(ModelError) -> Finding? {
     let source = datastore.descriptor
     guard let entries = try tree(.index(index.name, of: source.key)), try entries.entryCount() > 0 else { return nil }

@@ -188,7 +188,7 @@ final class ByteStream {
   }
 
   /// Consumes the next byte if it is this one.
-  func take(_ wanted: UInt8) throws(ModelError) -> Bool {
+  func consume(byte wanted: UInt8) throws(ModelError) -> Bool {
     guard try peek() == wanted else { return false }
     consume(1)
     return true

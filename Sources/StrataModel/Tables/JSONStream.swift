@@ -21,7 +21,7 @@ struct JSONStream {
     try stream.skipByteOrderMark()
     guard format == .jsonArray || format == .jsonObject else { return }
     try stream.skipSpace()
-    _ = try stream.take(format == .jsonArray ? UInt8(ascii: "[") : UInt8(ascii: "{"))
+    _ = try stream.consume(byte: format == .jsonArray ? UInt8(ascii: "[") : UInt8(ascii: "{"))
   }
 
   mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
@@ -39,14 +39,14 @@ struct JSONStream {
     try stream.skipSpace()
     guard try stream.peek() != nil else { return nil }
     if stream.offset < checkedEnd, let length = try JSONExtent.find(in: stream, limit: .max) {
-      return take(length, wanted)
+      return consumeRow(length, wanted)
     }
     let line = try stream.length(from: 0, stream.lineLength) ?? stream.availableCount
     let length = stream.withBytes(line) { line in line.count - line.reversed().prefix(while: Self.isSpace).count }
     let row = read(length, wanted)
     if case .unreadable = row.content, let first = try firstOfSeveral(length) {
       checkedEnd = stream.offset + length
-      return take(first, wanted)
+      return consumeRow(first, wanted)
     }
     stream.consume(length)
     return row
@@ -72,7 +72,7 @@ struct JSONStream {
     return first
   }
 
-  private func take(_ length: Int, key: (name: String, start: Int)? = nil, _ wanted: WantedParts) -> ImportRow {
+  private func consumeRow(_ length: Int, key: (name: String, start: Int)? = nil, _ wanted: WantedParts) -> ImportRow {
     defer { stream.consume(length) }
     return read(length, key: key, wanted)
   }
@@ -124,7 +124,7 @@ struct JSONStream {
     }
     // Text that is not a value is rejected with its whole line.
     let line = length == 0 ? try stream.length(from: 0, stream.lineLength) : length
-    return take(line ?? stream.availableCount, wanted)
+    return consumeRow(line ?? stream.availableCount, wanted)
   }
 
   // MARK: Lists and objects
@@ -132,9 +132,9 @@ struct JSONStream {
   private mutating func nextElement(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     let close = format == .jsonArray ? UInt8(ascii: "]") : UInt8(ascii: "}")
     try stream.skipSpace()
-    if try stream.take(close) { return try finish() }
+    if try stream.consume(byte: close) { return try finish() }
     if !isFirst {
-      guard try stream.take(UInt8(ascii: ",")) else {
+      guard try stream.consume(byte: UInt8(ascii: ",")) else {
         return try broken("expected “,” or “\(Character(Unicode.Scalar(close)))”")
       }
       try stream.skipSpace()
@@ -146,14 +146,14 @@ struct JSONStream {
       guard let name = try memberName() else { return try broken("expected an identifier in quotes") }
       key = (name, start)
       try stream.skipSpace()
-      guard try stream.take(UInt8(ascii: ":")) else { return try broken("expected “:” after the identifier") }
+      guard try stream.consume(byte: UInt8(ascii: ":")) else { return try broken("expected “:” after the identifier") }
       try stream.skipSpace()
     }
     guard let length = try JSONExtent.find(in: stream, limit: .max) else {
       return try broken("the document does not end")
     }
     guard length > 0 else { return try broken("a document is missing") }
-    return take(length, key: key, wanted)
+    return consumeRow(length, key: key, wanted)
   }
 
   private func memberName() throws(ModelError) -> String? {

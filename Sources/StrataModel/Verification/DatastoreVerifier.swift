@@ -7,7 +7,7 @@ import StrataEngine
 /// Reads every record and every entry once, in the order of their trees, and compares the entries that the records should have with the
 /// found ones by sums. Only if these differ does it look up each entry, to name the wrong ones. Memory does not grow with their number.
 struct DatastoreVerifier {
-  private let datastore: OwnDatastore
+  private let datastore: EngineDatastore
   private let descriptor: DatastoreDescriptor
   private let names: Set<String>?
   private let progress: WorkProgress?
@@ -24,7 +24,7 @@ struct DatastoreVerifier {
 
   /// - Parameter indexes: the names of the indexes to verify; nil for all.
   init(
-    _ datastore: OwnDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
+    _ datastore: EngineDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
     progress: WorkProgress? = nil
   ) throws(ModelError) {
     self.datastore = datastore
@@ -39,7 +39,7 @@ struct DatastoreVerifier {
   }
 
   mutating func run() throws(ModelError) -> DatastoreVerification {
-    try noteLeftOut()
+    try checkLeftOut()
     try chooseSubjects()
     try checkRecords()
     for position in subjects.indices { try checkEntries(position) }
@@ -48,7 +48,7 @@ struct DatastoreVerifier {
     return result
   }
 
-  private mutating func noteLeftOut() throws(ModelError) {
+  private mutating func checkLeftOut() throws(ModelError) {
     result.leftOut = try datastore.leftOutCount
     for record in try datastore.leftOut(limit: 10_000) {
       leftOut.insert(record.identifier)
@@ -62,7 +62,7 @@ struct DatastoreVerifier {
 
   private mutating func chooseSubjects() throws(ModelError) {
     let indexes = descriptor.indexes.filter { names?.contains($0.name) ?? true }
-      .map { OwnIndex(datastore: datastore, descriptor: $0) }
+      .map { EngineIndex(datastore: datastore, descriptor: $0) }
     let open = indexes.filter { !$0.descriptor.isStale && format == nil && $0.descriptor.declaredRule == nil }
     let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
     for index in indexes {
@@ -112,7 +112,7 @@ struct DatastoreVerifier {
       var first = check
       do throws(ModelError) {
         try first.run(0..<half) { () throws(ModelError) in try advance(beside: shared) }
-        while let later = queue.take() { return [first, try later.get()] }
+        while let later = queue.next() { return [first, try later.get()] }
       } catch {
         shared.cancel()
         throw error
@@ -204,7 +204,7 @@ struct DatastoreVerifier {
   private mutating func nameMissing(_ wanted: [Int]) throws(ModelError) {
     guard wanted.contains(where: { subjects[$0].source != nil }) else { return }
     let selection = DocumentSelection(subjects.flatMap(\.paths))
-    var cursor = OwnRecordCursor(datastore, at: 0..<(try datastore.count))
+    var cursor = EngineRecordCursor(datastore, at: 0..<(try datastore.count))
     while try cursor.next() {
       let key = try cursor.identifier
       // Unreadable records were reported already.

@@ -6,7 +6,7 @@ struct IndexSubject: Sendable {
     case format
   }
 
-  let index: OwnIndex
+  let index: EngineIndex
   let name: String
   var source: Source?
   var findings: [Finding] = []
@@ -18,7 +18,7 @@ struct IndexSubject: Sendable {
   private var disordered = 0
   private var duplicates = 0
 
-  init(_ index: OwnIndex) {
+  init(_ index: EngineIndex) {
     self.index = index
     name = index.descriptor.name
   }

@@ -10,7 +10,7 @@ struct RecordCheck: Sendable {
   /// The indexes, with the entries that these records should have.
   private(set) var subjects: [IndexSubject]
 
-  private let datastore: OwnDatastore
+  private let datastore: EngineDatastore
   private let descriptor: DatastoreDescriptor
   private let format: (any CompiledFormat)?
   private let leftOut: Set<StoredKey>
@@ -19,7 +19,7 @@ struct RecordCheck: Sendable {
   static let findingLimit = DatastoreVerifier.listLimit * 5
 
   init(
-    _ datastore: OwnDatastore, format: (any CompiledFormat)?, leftOut: Set<StoredKey>, subjects: [IndexSubject]
+    _ datastore: EngineDatastore, format: (any CompiledFormat)?, leftOut: Set<StoredKey>, subjects: [IndexSubject]
   ) {
     self.datastore = datastore
     self.format = format
@@ -34,7 +34,7 @@ struct RecordCheck: Sendable {
   ) throws(ModelError) {
     guard !ranks.isEmpty else { return }
     let selection = DocumentSelection(subjects.flatMap(\.paths))
-    var cursor = OwnRecordCursor(datastore, at: max(ranks.lowerBound - 1, 0)..<ranks.upperBound)
+    var cursor = EngineRecordCursor(datastore, at: max(ranks.lowerBound - 1, 0)..<ranks.upperBound)
     var (key, last, entry): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
     if ranks.lowerBound > 0, try cursor.next() { try cursor.copyKey(into: &last) }
     while try cursor.next() {
@@ -56,7 +56,7 @@ struct RecordCheck: Sendable {
 
   /// Returns the encoded values that a record should have for each subject, or nil if it is in no index.
   private mutating func values(
-    of identifier: [UInt8], _ cursor: OwnRecordCursor, _ selection: DocumentSelection
+    of identifier: [UInt8], _ cursor: EngineRecordCursor, _ selection: DocumentSelection
   ) -> [[[UInt8]]]? {
     guard let value = try? descriptor.identifierEncoding.decode(identifier) else {
       let key = descriptor.storedKey(identifier)

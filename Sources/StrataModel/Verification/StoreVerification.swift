@@ -1,6 +1,6 @@
 import StrataEngine
 
-extension OwnStore {
+extension EngineStore {
   /// Verifies the datastores of a view against their indexes.
   ///
   /// - Parameters:
@@ -11,7 +11,7 @@ extension OwnStore {
     at commit: CommitNumber, datastore: String? = nil, index: String? = nil, progress: WorkProgress? = nil
   ) throws(ModelError) -> VerificationReport {
     var report = VerificationReport()
-    let view = try ownView(at: commit)
+    let view = try engineView(at: commit)
     for found in try view.ownDatastores where datastore == nil || found.descriptor.key == datastore {
       var verifier = try DatastoreVerifier(
         found, indexes: index.map { [$0] }, format: formats[found.descriptor.key], progress: progress)
@@ -27,7 +27,7 @@ extension OwnStore {
   }
 }
 
-extension OwnView {
+extension EngineView {
   /// Trees without a descriptor, and indexes without a tree.
   fileprivate func catalogFindings(of wanted: String?) throws(ModelError) -> [Finding] {
     var findings: [Finding] = []
@@ -54,7 +54,7 @@ extension OwnView {
   }
 
   /// Entries of direct indexes that do not refer to the present record.
-  private func directFindings(of datastore: OwnDatastore) throws(ModelError) -> [Finding] {
+  private func directFindings(of datastore: EngineDatastore) throws(ModelError) -> [Finding] {
     var findings: [Finding] = []
     for index in datastore.descriptor.indexes where index.storage == .direct && !index.isStale {
       guard let tree = try tree(.index(index.name, of: datastore.descriptor.key)) else { continue }

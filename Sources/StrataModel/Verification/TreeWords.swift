@@ -5,7 +5,7 @@ package struct TreeWords: Sendable {
   private var descriptors: [String: DatastoreDescriptor] = [:]
 
   /// - Parameter store: the store with the descriptors; nil if it cannot be opened.
-  package init(_ store: OwnStore?) {
+  package init(_ store: EngineStore?) {
     guard let view = store.map({ $0.view($0.engine.head) }), let keys = try? view.datastoreKeys else { return }
     for key in keys { descriptors[key] = try? view.ownDatastore(key)?.descriptor }
   }

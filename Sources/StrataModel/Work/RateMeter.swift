@@ -11,7 +11,7 @@ package struct RateMeter: Sendable, Hashable {
   package init() {}
 
   /// Notes how much was done in how many seconds since the beginning.
-  package mutating func note(done: Int, seconds: Double) {
+  package mutating func add(done: Int, seconds: Double) {
     let length = seconds - lastSeconds
     guard length >= 0.09, done > lastDone else { return }
     let current = Double(done - lastDone) / length
@@ -46,7 +46,7 @@ package struct WorkEstimate: Sendable, Hashable {
   package init() {}
 
   /// Notes the share at a time in nanoseconds.
-  package mutating func note(_ share: Double, at now: Int64) {
+  package mutating func add(_ share: Double, at now: Int64) {
     let share = max(share, self.share ?? 0)
     self.share = share
     guard let last else {

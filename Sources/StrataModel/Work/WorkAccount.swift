@@ -27,7 +27,7 @@ package struct WorkAccount: Sendable, Hashable {
 
   /// Turns to a step, planned or not, and leaves the one before as far as it is: steps may alternate.
   package mutating func enter(_ step: String, total: Int? = nil, at now: Int64) {
-    settle(at: now)
+    addElapsedTime(at: now)
     place = activity.steps.firstIndex { $0.title == step } ?? activity.steps.endIndex
     if place == activity.steps.endIndex {
       // An unplanned step is mostly an index to be written.
@@ -84,11 +84,11 @@ package struct WorkAccount: Sendable, Hashable {
     if (activity.failures ?? []).count < limit { activity.failures = (activity.failures ?? []) + [failure] }
   }
 
-  package mutating func note(_ figures: WorkFigures) { activity.figures = figures }
+  package mutating func update(_ figures: WorkFigures) { activity.figures = figures }
 
   /// Completes the step and those before it.
   package mutating func finish(at now: Int64) {
-    settle(at: now)
+    addElapsedTime(at: now)
     for position in activity.steps.indices where position <= place { complete(position) }
     tellStep()
     measure(at: now)
@@ -96,7 +96,7 @@ package struct WorkAccount: Sendable, Hashable {
 
   /// Completes all steps.
   package mutating func end(at now: Int64) {
-    settle(at: now)
+    addElapsedTime(at: now)
     place = max(0, activity.steps.count - 1)
     finish(at: now)
   }
@@ -104,25 +104,25 @@ package struct WorkAccount: Sendable, Hashable {
   /// Measures rates, share and remaining time, at most every 50 milliseconds.
   package mutating func update(at now: Int64) {
     if let measuredAt, now - measuredAt < 50_000_000 { return }
-    settle(at: now)
+    addElapsedTime(at: now)
     measure(at: now)
   }
 
   private mutating func measure(at now: Int64) {
     measuredAt = now
     let share = activity.weighedShare
-    if let share { estimate.note(share, at: now) }
+    if let share { estimate.add(share, at: now) }
     activity.share = share == nil ? nil : estimate.share
     activity.secondsLeft = share == nil ? nil : estimate.secondsLeft
   }
 
   /// Gives the time since the step was entered to it.
-  private mutating func settle(at now: Int64) {
+  private mutating func addElapsedTime(at now: Int64) {
     defer { enteredAt = now }
     guard activity.steps.indices.contains(place), !activity.steps[place].isComplete else { return }
     let step = activity.steps[place]
     let seconds = (step.seconds ?? 0) + Double(max(0, now - enteredAt)) / 1e9
-    rates[place].note(done: step.done, seconds: seconds)
+    rates[place].add(done: step.done, seconds: seconds)
     activity.steps[place].seconds = seconds
     activity.steps[place].rate = rates[place].rate
     activity.steps[place].course = rates[place].course

@@ -19,7 +19,7 @@ package struct WorkFigures: Sendable, Hashable, Codable {
 
   /// As things stand now.
   package init(of store: any ReadableStore) {
-    let engine = (store as? OwnStore)?.engine
+    let engine = (store as? EngineStore)?.engine
     self.init(
       memory: Self.residentBytes, temporary: ScratchFile.bytesInUse, store: (try? store.byteCount) ?? 0,
       holdsLock: (engine as? FileStore)?.holdsLock)

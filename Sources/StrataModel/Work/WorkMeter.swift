@@ -4,7 +4,7 @@ import StrataSystem
 
 /// Counts long work step by step, reports it to the listeners, and asks them whether to go on.
 final class WorkMeter {
-  private let store: OwnStore
+  private let store: EngineStore
   private let datastore: String
   private let progress: WorkProgress?
   private let activity: ActivityProgress?
@@ -15,7 +15,7 @@ final class WorkMeter {
   private var toldOthersAt: Int64?
 
   init(
-    store: OwnStore, title: String, steps: [Activity.Step], datastore: String, startedAt: Int64,
+    store: EngineStore, title: String, steps: [Activity.Step], datastore: String, startedAt: Int64,
     progress: WorkProgress?, activity: ActivityProgress?
   ) {
     self.store = store
@@ -117,7 +117,7 @@ final class WorkMeter {
     let now = LocalTime.now
     guard toldOthersAt.map({ now - $0 >= 50_000_000 }) ?? true else { return }
     toldOthersAt = now
-    account.note(WorkFigures(of: store.engine))
+    account.update(WorkFigures(of: store.engine))
     var told = present
     told.worker = Activity.Worker.current(store.program)
     // A file is written ten times a second: three records say what is wrong.

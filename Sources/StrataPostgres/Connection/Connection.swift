@@ -277,13 +277,13 @@ final class Connection: @unchecked Sendable {
   /// Waits for a notification, and returns whether one came before the time was over.
   func waitForNotification(milliseconds: Int32) throws(StorageError) -> Bool {
     guard !isLost else { throw lost("it was lost before") }
-    if takeNotifications() { return true }
+    if consumeNotifications() { return true }
     guard try wait(forWriting: false, milliseconds: milliseconds) else { return false }
     guard PQconsumeInput(handle) == 1 else { throw lost() }
-    return takeNotifications()
+    return consumeNotifications()
   }
 
-  private func takeNotifications() -> Bool {
+  private func consumeNotifications() -> Bool {
     var came = false
     while let notification = PQnotifies(handle) {
       came = true

@@ -46,7 +46,7 @@ final class ConnectionPool: Sendable {
   func read(_ statements: [Statement]) throws(StorageError) -> [Rows] {
     let deadline = deadline
     while true {
-      let known = takeIdle()
+      let known = popIdle()
       let connection = if let known { known } else { try open(until: deadline) }
       do throws(StorageError) {
         let rows = try connection.exchange(statements)
@@ -63,13 +63,13 @@ final class ConnectionPool: Sendable {
 
   /// Sends statements that only read, without waiting for their answers; returns nil if no idle connection could send them.
   func ask(_ statements: [Statement]) -> (connection: Connection, expected: [Connection.Expected])? {
-    guard let connection = takeIdle(), let expected = try? connection.begin(statements) else { return nil }
+    guard let connection = popIdle(), let expected = try? connection.begin(statements) else { return nil }
     return (connection, expected)
   }
 
   /// Calls `body` with a connection of its own for the time. Nothing is tried again.
   func with<R>(_ body: (Connection) throws(StorageError) -> R) throws(StorageError) -> R {
-    let connection = if let known = takeIdle() { known } else { try open() }
+    let connection = if let known = popIdle() { known } else { try open() }
     defer { keep(connection) }
     return try body(connection)
   }
@@ -82,7 +82,7 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  private func takeIdle() -> Connection? { idle.withLock { $0.popLast() } }
+  private func popIdle() -> Connection? { idle.withLock { $0.popLast() } }
 
   func keep(_ connection: Connection) {
     guard !connection.isLost else { return }
@@ -109,10 +109,10 @@ final class Slowness: Sendable {
   /// little.
   private static let countAfterSlow = 16
 
-  func note() { left.store(Self.countAfterSlow, ordering: .relaxed) }
+  func recordSlowCall() { left.store(Self.countAfterSlow, ordering: .relaxed) }
 
   /// Whether the caller must not wait for the next one.
-  func take() -> Bool {
+  func consume() -> Bool {
     guard left.load(ordering: .relaxed) > 0 else { return false }
     left.subtract(1, ordering: .relaxed)
     return true

@@ -59,11 +59,11 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
         parameters.append(Parameter(name: "password", value: try Self.decode(parts[1], "password")))
       }
     }
-    try takeHosts(rest)
+    try parseHosts(rest)
     if !database.isEmpty {
       parameters.append(Parameter(name: "dbname", value: try Self.decode(database, "database")))
     }
-    for pair in query.split(separator: "&") { try take(pair) }
+    for pair in query.split(separator: "&") { try parseParameter(pair) }
   }
 
   /// Cuts a text off at a character, and returns the rest behind it.
@@ -73,7 +73,7 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
     return text[text.index(after: place)...]
   }
 
-  private mutating func takeHosts(_ text: Substring) throws(InvalidServerURL) {
+  private mutating func parseHosts(_ text: Substring) throws(InvalidServerURL) {
     guard !text.isEmpty else { return }
     var hosts: [String] = []
     var ports: [String] = []
@@ -105,7 +105,7 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  private mutating func take(_ pair: Substring) throws(InvalidServerURL) {
+  private mutating func parseParameter(_ pair: Substring) throws(InvalidServerURL) {
     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = try Self.decode(parts[0], "name of a parameter")
     guard parts.count == 2 else { throw InvalidServerURL(reason: "the parameter “\(name)” has no value") }

@@ -153,7 +153,7 @@ package struct HistoryDownload {
     case .record(.served(let record)) where tree.kind == .records:
       // A value of an older commit is in the file already, and its versions go on there.
       if record.commit != commit, let number = numbers[record.commit],
-        try transaction.adopt(key, in: tree.name, from: target.view(at: number), probe: nil)
+        try transaction.copyRecord(key, in: tree.name, from: target.view(at: number), probe: nil)
       {
         return
       }

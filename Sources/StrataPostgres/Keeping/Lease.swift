@@ -91,7 +91,7 @@ package final class Lease: Sendable {
 
 extension ServerStore {
   /// Takes a lease; returns nil if another program holds it. One round trip.
-  package func take(_ what: String) throws(StorageError) -> Lease? {
+  package func acquireLease(_ what: String) throws(StorageError) -> Lease? {
     try requireWritable()
     let claim = Lease.Claim(what: what, holder: .token())
     // It may run twice, and then finds itself the holder.

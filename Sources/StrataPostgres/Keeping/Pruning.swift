@@ -97,7 +97,7 @@ extension ServerStore {
       var skeleton = Skeleton(of: going, parents: commits(parents))
       var statements: [Statement] = []
       for commit in staying {
-        guard let told = skeleton.told(with: commit) else { continue }
+        guard let told = skeleton.remapped(with: commit) else { continue }
         statements.append(
           tables.statement(
             "tell", "update {commit} set parents = $2, pedigree = $3 where number = $1",
@@ -146,7 +146,7 @@ private struct Skeleton {
   }
 
   /// The parents that a commit keeps, and its new pedigree; nil if none of the removed commits concerns it.
-  mutating func told(with commit: ServerCommit) -> (parents: [UInt64], pedigree: Pedigree)? {
+  mutating func remapped(with commit: ServerCommit) -> (parents: [UInt64], pedigree: Pedigree)? {
     let kept = commit.parents.filter { going[$0] == nil }
     let undoes = commit.undoes.flatMap { going[$0]?.identity }
     guard kept.count < commit.parents.count || undoes != nil else { return nil }

@@ -20,7 +20,7 @@ struct ReadAhead: Sendable {
   private let question: Question
 
   /// Returns nil if no such tree is known.
-  init?(_ foresight: Foresight, _ catalog: ServerCatalog) {
+  init?(_ foresight: Prefetch, _ catalog: ServerCatalog) {
     func number(_ name: TreeName) -> Int32? { catalog.row(name, at: catalog.upTo)?.tree }
     switch foresight {
     case .keys(let keys):
@@ -143,15 +143,15 @@ struct News {
 }
 
 /// The question for the newest state and a read of that state, under way. If no caller takes the answers, the connection is closed.
-final class AskedState: AskedServer {
+final class PendingState: PendingRead {
   private let store: ServerStore
   private let connection: Connection
   private let expected: Mutex<[Connection.Expected]?>
   let question: NewestQuestion
-  let foresight: Foresight
+  let foresight: Prefetch
 
   /// Returns nil if nothing can be asked at once.
-  init?(_ store: ServerStore, _ question: NewestQuestion, _ foresight: Foresight) {
+  init?(_ store: ServerStore, _ question: NewestQuestion, _ foresight: Prefetch) {
     guard let asked = store.pool.ask(question.statements(store.tables)) else { return nil }
     (self.store, self.question, self.foresight) = (store, question, foresight)
     connection = asked.connection
@@ -160,12 +160,12 @@ final class AskedState: AskedServer {
 
   var isAnswered: Bool {
     if connection.isAnswered() { return true }
-    store.slowness.note()
+    store.slowness.recordSlowCall()
     return false
   }
 
   /// Waits for the answers; returns nil if they were taken already, or if the connection was lost, so that the caller asks again.
-  func take() throws(StorageError) -> [Rows]? {
+  func answers() throws(StorageError) -> [Rows]? {
     guard let expected = expected.withLock({ $0.take() }) else { return nil }
     defer { store.pool.keep(connection) }
     do throws(StorageError) {
@@ -198,11 +198,11 @@ struct NewestQuestion: Sendable {
 extension ServerStore {
   /// Asks for the newest state and reads ahead of it: one round trip. There is no answer if another process committed between the two.
   func refreshed(
-    foreseeing foresight: Foresight
+    foreseeing foresight: Prefetch
   ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
     var foresight = foresight
-    if case .asked(let asked as AskedState) = foresight {
-      if let rows = try asked.take() { return try read(rows, of: asked.question) }
+    if case .asked(let asked as PendingState) = foresight {
+      if let rows = try asked.answers() { return try read(rows, of: asked.question) }
       foresight = asked.foresight
     }
     let question = question(ReadAhead(foresight, knownCatalog))
@@ -212,7 +212,7 @@ extension ServerStore {
   private func read(
     _ rows: [Rows], of question: NewestQuestion
   ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
-    let view = try take(rows, of: question)
+    let view = try newestView(rows, of: question)
     guard let ahead = question.ahead, let answer = ahead.answer(rows[rows.count - 1], asOf: view.asOf) else {
       return (view, nil)
     }
@@ -220,12 +220,12 @@ extension ServerStore {
   }
 
   /// The newest state, from the answer to a question for it.
-  func take(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
+  func newestView(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
     guard rows[0].count > 0 else { throw .withoutStoreRow }
     let news = News(rows[0])
     let head = news.newest == question.newest ? question.head : news.head
     let trees = question.ahead == nil ? (rows: rows[1], since: question.catalog.upTo) : nil
-    take(head: head, newest: news.newest, trees: trees, changedAt: news.trees)
+    update(head: head, newest: news.newest, trees: trees, changedAt: news.trees)
     return newest
   }
 }

@@ -31,7 +31,7 @@ struct ServerCatalog: Sendable {
   }
 
   /// Takes the answer to `missing`, which has all changes up to a commit.
-  mutating func take(_ answer: Rows, upTo commit: UInt64) {
+  mutating func update(_ answer: Rows, upTo commit: UInt64) {
     for place in 0..<answer.count {
       guard let kind = TreeKind(rawValue: UInt8(truncatingIfNeeded: answer.int(place, 4))) else { continue }
       let row = Row(
@@ -47,7 +47,7 @@ struct ServerCatalog: Sendable {
   }
 
   /// Notes the last commit that changed a tree, as of a state. If the catalog has it, the catalog is complete up to that state.
-  mutating func take(changedAt commit: UInt64, of state: UInt64) {
+  mutating func update(changedAt commit: UInt64, of state: UInt64) {
     if commit <= upTo { upTo = max(upTo, state) }
   }
 

@@ -36,16 +36,16 @@ final class RememberedReads: Sendable {
     let unknown = state.withLock { state in places.filter { state.keys[$0] == nil } }
     guard !unknown.isEmpty else { return }
     let found = try store.find(unknown, asOf: asOf, isOfTransaction: true)
-    take(Dictionary(zip(unknown, found)) { first, _ in first })
+    remember(Dictionary(zip(unknown, found)) { first, _ in first })
   }
 
-  func take(_ found: [TreeKey: ServerEntry?]) {
+  func remember(_ found: [TreeKey: ServerEntry?]) {
     state.withLock { state in
       for (place, entry) in found { state.keys.updateValue(entry, forKey: place) }
     }
   }
 
-  func presumeAbsent(_ places: [TreeKey]) {
+  func assumeAbsent(_ places: [TreeKey]) {
     state.withLock { state in
       for place in places {
         state.keys.updateValue(nil, forKey: place)

@@ -93,13 +93,13 @@ extension ServerTransaction {
     return try committed(await store.commits.commitAsync(draft, of: store))
   }
 
-  private func committed(_ outcome: CommitQueue.Outcome) throws(StorageError) -> PendingCommit? {
+  private func committed(_ outcome: ServerCommitQueue.Outcome) throws(StorageError) -> PendingCommit? {
     do throws(StorageError) {
       let commit = try outcome.get()
       if state.withLock({ $0.restores != nil || $0.hasOtherRecords }) { store.keepReporting() }
       return PendingCommit(durable: commit.number)
     } catch {
-      if let presumed { store.note(presumed, isNew: false) }
+      if let presumed { store.recordInsertion(presumed, isNew: false) }
       throw error
     }
   }

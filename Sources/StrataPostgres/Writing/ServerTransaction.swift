@@ -248,7 +248,7 @@ package final class ServerTransaction: WriteTransaction {
     return true
   }
 
-  package func adopt(
+  package func copyRecord(
     _ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     throw .readOnly(reason: "a store on a server takes no merges yet: copy it to a file, merge there, and copy it back")
@@ -288,14 +288,14 @@ package final class ServerTransaction: WriteTransaction {
 
   // MARK: Bulk
 
-  package func require(_ work: any HeldWork) throws(StorageError) {
+  package func require(_ work: any ClaimedWork) throws(StorageError) {
     guard let lease = work as? Lease else { return }
     try locked { $0.lease = lease.claim }
   }
 
   package var asksServer: Bool { true }
 
-  package func asksNobody(writing keys: [ForeseenKey]) -> Bool {
+  package func needsNoServer(writing keys: [PrefetchKey]) -> Bool {
     state.withLock { state in
       keys.allSatisfy { key in
         guard let tree = state.trees[key.tree], !tree.isGone else { return false }
@@ -305,7 +305,7 @@ package final class ServerTransaction: WriteTransaction {
     }
   }
 
-  package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
+  package func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
     var places: [TreeKey] = []
     for (name, key) in keys {
       guard let tree = try load(name), tree.stored != nil, tree.writes[key] == nil else { continue }
@@ -314,7 +314,7 @@ package final class ServerTransaction: WriteTransaction {
     try reads.fetch(places, in: store, asOf: view.asOf)
   }
 
-  package func settle(_ name: TreeName) throws(StorageError) {}
+  package func flushNodes(_ name: TreeName) throws(StorageError) {}
 
   package func scratchFile() throws(StorageError) -> ScratchFile {
     try .temporary()

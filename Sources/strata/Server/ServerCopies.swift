@@ -55,7 +55,7 @@ func openServer(
         url, creates: creates, isReadOnly: readOnly, options: serverOptions(waits: waits))
     }
     let access: StoreAccess = engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite
-    let store = OwnStore(engine, path: engine.path, access: access, program: "strata")
+    let store = EngineStore(engine, path: engine.path, access: access, program: "strata")
     guard case .readWrite = access else { return store }
     do {
       return try typedStore(PostgresPersistence(lazily: text), store.head) ?? store
@@ -77,11 +77,11 @@ func openServer(
   }
 
   /// Returns the problems of the pins of a store on a server, a sentence each.
-  func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] {
+  func faultsOfPins(of store: EngineStore) throws(ModelError) -> [String] {
     try onStorage { () throws(StorageError) in try (store.engine as? ServerStore)?.faultsOfNames() ?? [] }
   }
 #else
-  func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] { [] }
+  func faultsOfPins(of store: EngineStore) throws(ModelError) -> [String] { [] }
 #endif
 
 extension VerbRun {
@@ -121,12 +121,12 @@ extension VerbRun {
       let server = try ServerStore.ofDatastores(
         ServerURL(parsing: from), isReadOnly: true, options: serverOptions())
       if isServer(to) {
-        let store = OwnStore.memory(program: "strata", author: currentUser())
+        let store = EngineStore.memory(program: "strata", author: currentUser())
         _ = try download(server, store.engine, meter)
         return try upload(store.engine, to, meter)
       }
       return try making(to) { workPath in
-        let store = try OwnStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
+        let store = try EngineStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
         let report = try download(server, store.engine, meter)
         try store.engine.close()
         return report

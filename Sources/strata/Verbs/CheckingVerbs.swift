@@ -35,7 +35,7 @@ extension VerbRun {
     meter.finish()
     // Ranges that the disk cannot read were reported already. A mapping shows them as zeros.
     UnreadableMappings.areZeros.store(true, ordering: .relaxed)
-    let opened = Result { () throws(ModelError) in try OwnStore.open(path: path, readOnly: true) }
+    let opened = Result { () throws(ModelError) in try EngineStore.open(path: path, readOnly: true) }
     let words = TreeWords(try? opened.get())
     for finding in bytes.findings {
       try printFinding(finding.severity == .damage ? "damage" : "note", words.sentence(finding))
@@ -63,7 +63,7 @@ extension VerbRun {
   }
 
   /// Compares indexes with records, as of the head or another commit. Returns whether all is right. Damage was reported before.
-  private func verifyModel(of store: OwnStore, at commit: CommitNumber? = nil, afterDamage: Bool) throws -> Bool {
+  private func verifyModel(of store: EngineStore, at commit: CommitNumber? = nil, afterDamage: Bool) throws -> Bool {
     let meter = ProgressMeter("verifying")
     do {
       let model = try store.verifyModel(at: commit ?? store.head.commit, progress: meter.report)
@@ -102,7 +102,7 @@ extension VerbRun {
   func salvage() throws -> Int32 {
     let meter = ProgressMeter("salvaging")
     let (path, newPath) = (try required(0), try required(1))
-    let report = try OwnStore.salvage(
+    let report = try EngineStore.salvage(
       from: path, to: newPath, program: "strata salvage", author: currentUser(), progress: meter.report)
     meter.finish()
     for loss in report.losses {

@@ -26,7 +26,7 @@ extension VerbRun {
       #if PostgreSQL
         let store = try openServer(path, readOnly: false, creates: true)
         if let datastore = try store.head.datastore(key) { try requireEntities(datastore) }
-        return try await takeIn(text, file, as: key, into: PostgresPersistence(readWriteURL: path))
+        return try await importEntities(text, file, as: key, into: PostgresPersistence(readWriteURL: path))
       #else
         throw ModelError.refused(reason: "this program was built without PostgreSQL")
       #endif
@@ -37,14 +37,14 @@ extension VerbRun {
     }
     let persistence = try DiskPersistence(readWriteURL: URL(filePath: path))
     do {
-      return try await takeIn(text, file, as: key, into: persistence)
+      return try await importEntities(text, file, as: key, into: persistence)
     } catch {
       if isNew, (try? await persistence.head) == nil { try? FileManager.default.removeItem(atPath: path) }
       throw error
     }
   }
 
-  private func takeIn(
+  private func importEntities(
     _ text: Data, _ file: String, as key: String, into persistence: some Persistence<ReadWrite>
   ) async throws -> Int32 {
     do {

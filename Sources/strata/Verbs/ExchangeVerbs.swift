@@ -114,7 +114,7 @@ extension VerbRun {
     let peer = try peers.open(kept, name: location, from: ".")
     _ = try peer.heads()
     try making(path) { workPath in
-      let store = try OwnStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
+      let store = try EngineStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
       let exchange = exchange(of: store)
       let origin = Remote(name: "origin", location: kept)
       let fetched = try fetch(peer, origin, exchange)
@@ -141,9 +141,9 @@ extension VerbRun {
 
   // MARK: Shared functions
 
-  private func editableOwnStore() throws -> OwnStore { try ownStore(editableStore()) }
+  private func editableOwnStore() throws -> EngineStore { try ownStore(editableStore()) }
 
-  private func exchange(of store: OwnStore) -> StoreExchange { StoreExchange(store, now: LocalTime.now) }
+  private func exchange(of store: EngineStore) -> StoreExchange { StoreExchange(store, now: LocalTime.now) }
 
   var peers: RemotePeers {
     RemotePeers(
@@ -152,7 +152,7 @@ extension VerbRun {
   }
 
   /// The remotes with these names, or all.
-  private func remotes(of store: OwnStore, _ names: [String]) throws -> [Remote] {
+  private func remotes(of store: EngineStore, _ names: [String]) throws -> [Remote] {
     let file = RemotesFile(storeAt: store.path)
     if !names.isEmpty { return try names.map { try file.remote($0) } }
     let remotes = try file.read()
@@ -170,7 +170,7 @@ extension VerbRun {
     return given.first?.1 ?? .ask
   }
 
-  private func commitsToMerge(in store: OwnStore, _ exchange: StoreExchange) throws -> [(String, CommitIdentity)] {
+  private func commitsToMerge(in store: EngineStore, _ exchange: StoreExchange) throws -> [(String, CommitIdentity)] {
     let graph = try exchange.graph()
     func identity(_ commit: CommitNumber) throws -> CommitIdentity {
       guard let identity = graph.identity(of: commit.rawValue) else {
@@ -191,7 +191,7 @@ extension VerbRun {
 
   // MARK: Output
 
-  private func tell(_ remote: Remote, _ what: String, _ count: Int, of store: OwnStore) throws {
+  private func tell(_ remote: Remote, _ what: String, _ count: Int, of store: EngineStore) throws {
     try tell(
       ["remote": .string(remote.name), what: .count(count), "head": .commit(store.head.commit)],
       or: "\(remote.name): \(counted(count, "commit")) \(what)")

@@ -33,7 +33,7 @@ extension VerbRun {
     }
     let (reader, path) = (try LineReader(path: file), try required(0))
     let meter = ProgressMeter("taking in")
-    let (outcome, head) = try isServer(path) ? takeInOnServer(reader, path, meter) : takeIn(reader, path, meter)
+    let (outcome, head) = try isServer(path) ? receiveOnServer(reader, path, meter) : receive(reader, path, meter)
     meter.finish()
     if isJSON {
       try line(["received": .count(outcome.received), "head": .commit(head), "moved": .bool(outcome.movedHead)])
@@ -46,30 +46,30 @@ extension VerbRun {
     return 0
   }
 
-  private func takeIn(
+  private func receive(
     _ reader: LineReader, _ path: String, _ meter: ProgressMeter
   ) throws -> (StoreExchange.Taken, head: CommitNumber) {
     let isNew = !FileStore.exists(at: path, disk: SystemDisk())
     let store = try madeStore(at: path)
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
-    let outcome = try StoreExchange(store, now: LocalTime.now).takeIn(reader, progress: meter.report)
+    let outcome = try StoreExchange(store, now: LocalTime.now).receive(reader, progress: meter.report)
     return (outcome, store.head.commit)
   }
 
   /// A server has one line of states: what comes goes on from its head, or not at all. So the commits meet its own in memory, and go
   /// there as every push does.
-  private func takeInOnServer(
+  private func receiveOnServer(
     _ reader: LineReader, _ url: String, _ meter: ProgressMeter
   ) throws -> (StoreExchange.Taken, head: CommitNumber) {
     let store = try openServer(url, readOnly: false, creates: true)
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     let shown = shownLocation(url)
     let peer = try peers.openServer(url, name: shown)
-    let gathered = OwnStore.memory(program: "strata", author: currentUser())
+    let gathered = EngineStore.memory(program: "strata", author: currentUser())
     let exchange = StoreExchange(gathered, now: LocalTime.now)
     for head in try exchange.fetch(peer, as: "server").heads { _ = try exchange.moveHead(to: head) }
-    var outcome = try exchange.takeIn(reader, progress: meter.report)
+    var outcome = try exchange.receive(reader, progress: meter.report)
     guard outcome.movedHead || outcome.received == 0 else {
       throw ModelError.refused(
         reason: "head of \(shown) is not in the history that comes, and nothing lies beside head on a server: strata "

@@ -67,7 +67,7 @@ extension VerbRun {
     return 0
   }
 
-  private func printValue(_ value: Document, of commit: Commit, member: String, isPresent: Bool) throws {
+  private func printValue(_ value: Document, of commit: CommitDetails, member: String, isPresent: Bool) throws {
     if isJSON {
       guard case .object(var members) = Document.history(commit) else { return }
       members.append(.init(member, isPresent ? value : .null))
@@ -79,7 +79,7 @@ extension VerbRun {
   }
 
   /// A commit as a line for people.
-  func row(_ commit: Commit) -> String {
+  func row(_ commit: CommitDetails) -> String {
     let counts = commit.changes.map { change in
       var text = change.datastore
       if change.updated > 0 { text += " ~\(change.updated)" }
@@ -146,7 +146,7 @@ extension VerbRun {
     do { return try ask() } catch .storage(_, kind: .unreachable) { return nil }
   }
 
-  private func existing(_ number: CommitNumber, in store: any ReadableStore) throws(ModelError) -> Commit? {
+  private func existing(_ number: CommitNumber, in store: any ReadableStore) throws(ModelError) -> CommitDetails? {
     do { return try store.commit(number) } catch .noSuchCommit { return nil }
   }
 

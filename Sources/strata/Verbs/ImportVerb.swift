@@ -49,14 +49,14 @@ extension VerbRun {
   }
 
   /// The store to import into: created if there is none; a dry run then uses memory.
-  private func importedStore(at path: String, isNew: Bool) throws -> OwnStore {
+  private func importedStore(at path: String, isNew: Bool) throws -> EngineStore {
     // A dry run leaves nothing on a server either, so the store must exist.
     guard arguments.has("--dry-run") else { return try madeStore(at: path) }
     if isServer(path) { return try ownStore(openServer(path, readOnly: false)) }
-    return isNew ? OwnStore.memory(program: "strata", author: currentUser()) : try madeStore(at: path)
+    return isNew ? EngineStore.memory(program: "strata", author: currentUser()) : try madeStore(at: path)
   }
 
-  private func importPlan(_ source: inout TableSource, into store: OwnStore) throws -> ImportPlan {
+  private func importPlan(_ source: inout TableSource, into store: EngineStore) throws -> ImportPlan {
     let key = try required(1)
     let direct = arguments.values("--direct")
     var indexes: [ImportPlan.Index] = []
@@ -81,7 +81,7 @@ extension VerbRun {
 
   /// The field of the identifier: the named one, that of the datastore, or one whose name and values say so.
   private func identifier(
-    _ source: inout TableSource, of key: String, in store: OwnStore
+    _ source: inout TableSource, of key: String, in store: EngineStore
   ) throws -> DocumentPath {
     if let name = arguments.value("--id") { return try source.path(named: name) }
     if try store.head.datastore(key) != nil {
@@ -192,7 +192,7 @@ extension VerbRun {
 
   func put() throws -> Int32 {
     let store = try editableStore()
-    guard let own = store as? OwnStore else {
+    guard let own = store as? EngineStore else {
       throw ModelError.readOnly(reason: "stores of this kind are only read")
     }
     var source = try TableSource(path: arguments.operand(2) ?? "-", isKeyed: false, encoding: encoding())
@@ -227,7 +227,7 @@ extension VerbRun {
   }
 
   /// Runs code that reads the newest state, again if a compaction on the server has removed that state meanwhile.
-  private func onNewestState<Value>(of store: OwnStore, _ body: () throws -> Value) throws -> Value {
+  private func onNewestState<Value>(of store: EngineStore, _ body: () throws -> Value) throws -> Value {
     for _ in 0..<32 {
       let state = store.head.commit
       do {

@@ -39,7 +39,7 @@ extension VerbRun {
   }
 
   /// Applies what waits; ends with 1 if a letter was refused or still waits.
-  private func apply(to store: OwnStore) throws -> Int32 {
+  private func apply(to store: EngineStore) throws -> Int32 {
     let outcomes = try store.applyLetters()
     for outcome in outcomes {
       switch outcome {

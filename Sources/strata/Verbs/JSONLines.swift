@@ -32,7 +32,7 @@ extension Document {
   static func identifier(_ key: StoredKey) -> Document { key.value.document }
 
   /// `{"commit":…,"date":…,"action":…,"author":…,"changes":[…]}`
-  static func history(_ commit: Commit) -> Document {
+  static func history(_ commit: CommitDetails) -> Document {
     [
       "commit": .commit(commit.number),
       "date": .string(Clock.iso8601(commit.date)),

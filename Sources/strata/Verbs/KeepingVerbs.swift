@@ -35,7 +35,7 @@ extension VerbRun {
     "It has node deltas now: programs made before them refuse it, and say so. compact --no-deltas takes them out again."
 
   /// Declares what `--compress` and `--no-compress` ask for.
-  private func declareCompression(in store: OwnStore, isDryRun: Bool) throws {
+  private func declareCompression(in store: EngineStore, isDryRun: Bool) throws {
     let (isOn, isOff) = (arguments.has("--compress"), arguments.has("--no-compress"))
     let named = arguments.operands(from: 1)
     guard isOn != isOff else {
@@ -51,8 +51,8 @@ extension VerbRun {
   }
 
   /// `all`, a number of commits, an age such as `30d`, `12h`, `2w`, `90m`, or one of each: `100 or 30d`, `100 and 30d`.
-  private func retention(_ text: String) throws -> HistoryRetention {
-    do throws(ModelError) { return try HistoryRetention(parsing: text) } catch {
+  private func retention(_ text: String) throws -> CommitRetention {
+    do throws(ModelError) { return try CommitRetention(parsing: text) } catch {
       throw UsageError(
         "--keep is all, a number of commits, an age as 30d, 12h or 2w, or one of each as in '100 or 30d', not “\(text)”",
         verb: arguments.verb)
@@ -75,8 +75,8 @@ extension VerbRun {
   }
 
   /// One of our own stores; folders of the original library are only read.
-  func ownStore(_ store: any ReadableStore) throws -> OwnStore {
-    if let own = store as? OwnStore { return own }
+  func ownStore(_ store: any ReadableStore) throws -> EngineStore {
+    if let own = store as? EngineStore { return own }
     if isServer(store.path), case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     throw ModelError.readOnly(reason: "it is a folder of the original library; strata convert makes a store of it")
   }

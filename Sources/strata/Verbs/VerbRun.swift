@@ -162,9 +162,9 @@ struct VerbRun {
   }
 
   /// The store at a path or URL to write into; it is created if there is none.
-  func madeStore(at path: String) throws -> OwnStore {
+  func madeStore(at path: String) throws -> EngineStore {
     if isServer(path) { return try ownStore(openServer(path, readOnly: false, creates: true)) }
-    return try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
+    return try EngineStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }
 
   /// The view that `--at` names; the head without it.

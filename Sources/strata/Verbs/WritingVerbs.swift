@@ -20,7 +20,7 @@ extension VerbRun {
     guard texts.isEmpty == arguments.has("--where") else {
       throw UsageError("give either an ID or --where", verb: arguments.verb)
     }
-    if arguments.has("--where"), let own = store as? OwnStore {
+    if arguments.has("--where"), let own = store as? EngineStore {
       return try printCommit(
         own.delete(
           query(in: datastore), from: key, named: arguments.value("--name"),
@@ -45,10 +45,10 @@ extension VerbRun {
     guard let commit = try named ?? store.undoCandidate() else {
       throw ModelError.refused(reason: "there is no commit left to take back")
     }
-    if let own = store as? OwnStore, let merge = try StoreExchange(own, now: LocalTime.now).undo(of: commit) {
+    if let own = store as? EngineStore, let merge = try StoreExchange(own, now: LocalTime.now).undo(of: commit) {
       complain("\(commit) is a merge: \(merge.sentence)" + (merge.canStepBack ? ": strata merge --step-back" : ""))
     }
-    return try takeBack(commit, named: "undo \(commit)", in: store)
+    return try undoCommit(commit, named: "undo \(commit)", in: store)
   }
 
   func redo() throws -> Int32 {
@@ -56,10 +56,10 @@ extension VerbRun {
     guard let commit = try store.redoCandidate() else {
       throw ModelError.refused(reason: "there is no undo to take back")
     }
-    return try takeBack(commit, named: "redo \(commit)", in: store)
+    return try undoCommit(commit, named: "redo \(commit)", in: store)
   }
 
-  private func takeBack(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws -> Int32 {
+  private func undoCommit(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws -> Int32 {
     let meter = ProgressMeter(action)
     defer { meter.finish() }
     return try printCommit(store.undo(commit, named: action, options: EditOptions(progress: meter.report)))

@@ -17,7 +17,7 @@ struct BesideWriterTests {
     return store
   }
 
-  private func untilLetGo(_ store: FileStore) { while store.writing.holdsLock { letOthersRun() } }
+  private func untilLetGo(_ store: FileStore) { while store.writing.holdsLock { yieldThread() } }
 
   // MARK: The lock
 

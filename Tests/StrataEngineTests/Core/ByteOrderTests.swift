@@ -4,7 +4,7 @@ import Testing
 
 /// The files of a store are the same on every processor: numbers are in little-endian order (keys' in big-endian order, so that bytes
 /// compare as numbers do) and lie at any address. Here each way in and out is held against one that takes byte by byte, at each
-/// alignment. What else is assumed: `LockLook` takes the words of its page as atomics, and pages are mapped at multiples of 4,096;
+/// alignment. What else is assumed: `LockMonitor` takes the words of its page as atomics, and pages are mapped at multiples of 4,096;
 /// files that live no longer than their process (`StoredRun`) have the processor's order.
 @Suite("The order of bytes, at any address")
 struct ByteOrderTests {

@@ -54,7 +54,7 @@ struct CommitQueueTests {
   @Test("who leads gathers while another writes, and until the time is over")
   func gathering() {
     let it = queue()
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .gather(1))
     // The time is over: the same one asks again, and will not wait any more.
     it.queue.endGathering(1)
@@ -65,7 +65,7 @@ struct CommitQueueTests {
   func failedTransaction() {
     for willWait in [false, true] {
       let it = queue()
-      #expect(it.queue.takeTurn() == true)
+      #expect(it.queue.acquireTurn() == true)
       #expect(it.queue.sleep(until: 1, "a")?.callsThread == true)
       #expect(it.queue.leadForSleepers(gathers: true) == .gather(1))
       it.queue.waitForTurn("b")
@@ -82,7 +82,7 @@ struct CommitQueueTests {
   @Test("a thread that comes when nobody writes any more syncs itself, and the one that gathered sleeps meanwhile")
   func takenOver() {
     let it = queue()
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .gather(1))
     #expect(it.queue.passTurn(willWait: true).wakesGatherer == false)
     #expect(it.queue.wait(for: 3, gathers: true, asleep: "b") == .sync)
@@ -95,7 +95,7 @@ struct CommitQueueTests {
   @Test("one that wakes late from gathering does not end what another has begun")
   func lateGatherer() {
     let it = queue()
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .gather(1))
     #expect(it.queue.wait(for: 1, gathers: false, asleep: "impatient") == .sync)
     _ = it.queue.synced()
@@ -108,7 +108,7 @@ struct CommitQueueTests {
   @Test("64 that sleep are enough, whoever writes")
   func enough() {
     let it = queue(appended: 100)
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     #expect(it.queue.sleep(until: 1, "1")?.callsThread == true)
     #expect(it.queue.leadForSleepers(gathers: true) == .gather(1))
     for number in 2...63 { #expect(it.queue.sleep(until: UInt64(number), "\(number)").map(\.isEmpty) == true) }
@@ -172,7 +172,7 @@ struct CommitQueueTests {
   )
   func jobs() {
     let it = queue()
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     it.queue.waitForTurn("job 0", as: .job)
     it.queue.waitForTurn("job 1", as: .job)
     it.queue.waitForTurn("task")
@@ -194,12 +194,12 @@ struct CommitQueueTests {
   )
   func running() {
     let it = queue()
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     for name in ["a", "b"] { it.queue.waitForTurn(name, as: .running) }
     let passed = it.queue.passTurn(willWait: true)
     #expect(passed.running == ["a", "b"] && passed.waiters.first == nil)
     #expect(it.queue.turns.isTaken == false && it.queue.turns.count == 0)
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     // One that waits for certain has it all the same, behind them or before.
     it.queue.waitForTurn("a", as: .running)
     it.queue.waitForTurn("thread")
@@ -213,7 +213,7 @@ struct CommitQueueTests {
     "who is cancelled or refused leaves the queue of those that wait for the turn, and the others keep their places")
   func leavingTurn() {
     let it = queue()
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
     let tickets = ["a", "b", "c", "thread", "d"].map { it.queue.waitForTurn($0) }
     #expect(it.queue.leaveTurn(tickets[1]) == "b")
     #expect(it.queue.leaveTurn(tickets[1]) == nil)
@@ -223,18 +223,18 @@ struct CommitQueueTests {
     #expect(it.queue.turns.count == 1)
     #expect(it.queue.passTurn(willWait: true).waiters.first == "thread")
     #expect(it.queue.passTurn(willWait: true).waiters.first == nil)
-    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.acquireTurn() == true)
   }
 
   @Test("a turn that is lent serves the transactions of one thread, and of no other")
   func lending() {
     let it = queue()
-    #expect(it.queue.takeTurn(by: 1) == true)
+    #expect(it.queue.acquireTurn(by: 1) == true)
     it.queue.lendTurn(to: 2)
     it.queue.waitForTurn("job", as: .job)
     for _ in 0..<2 {
-      #expect(it.queue.takeTurn(by: 2) == true)
-      #expect(it.queue.takeTurn(by: 3) == false)
+      #expect(it.queue.acquireTurn(by: 2) == true)
+      #expect(it.queue.acquireTurn(by: 3) == false)
       // No job comes between.
       #expect(it.queue.nextJobs(most: 9) == nil)
       // Nobody else writes, so there is nobody to wait for before a sync.
@@ -245,7 +245,7 @@ struct CommitQueueTests {
       #expect(it.queue.turns.isTaken)
     }
     it.queue.endLending()
-    #expect(it.queue.takeTurn(by: 2) == false)
+    #expect(it.queue.acquireTurn(by: 2) == false)
     #expect(it.queue.passTurn(willWait: true).waiters.first == "job")
   }
 
@@ -301,7 +301,7 @@ struct CommitQueueTests {
     }
 
     mutating func take(_ name: String, _ claim: Queue.Claim) {
-      if queue.takeTurn() {
+      if queue.acquireTurn() {
         #expect(turn == nil)
         turn = name
       } else {

@@ -38,7 +38,7 @@ enum DeltaSample {
     var found = [view.commit.links.catalog]
     for name in try view.trees() {
       let entry = try #require(try view.catalogEntry(name))
-      found += [entry.root, entry.gone]
+      found += [entry.root, entry.tombstones]
     }
     found.removeAll { $0.isNone }
     var place = 0

@@ -233,8 +233,8 @@ struct ForeignCommitTests {
     let written = store.dataBytes
     let merge = try store.change(CommitInfo(parents: [ours, theirs])) { transaction in
       let view = try store.view(at: theirs)
-      for number in 2...4 { #expect(try transaction.adopt(key(number), in: people, from: view, probe: nil)) }
-      #expect(try !transaction.adopt(key(77), in: people, from: view, probe: nil))
+      for number in 2...4 { #expect(try transaction.copyRecord(key(number), in: people, from: view, probe: nil)) }
+      #expect(try !transaction.copyRecord(key(77), in: people, from: view, probe: nil))
     }
     #expect(store.dataBytes - written < 1_000)
     func expect(_ store: FileStore) throws {

@@ -78,7 +78,7 @@ struct GroupCommitTests {
       try? first.wait()
       signals[0].fire()
     }
-    while !store.writing.isGathering { letOthersRun() }
+    while !store.writing.isGathering { yieldThread() }
     let (isSyncing, maySync) = (Signal(), Signal())
     disk.hooks.withLock { hooks in
       hooks.sync = {
@@ -98,7 +98,7 @@ struct GroupCommitTests {
       try? second.wait()
       signals[2].fire()
     }
-    while store.writing.waitingThreads == 0 { letOthersRun() }
+    while store.writing.waitingThreads == 0 { yieldThread() }
     maySync.fire()
     signals[0].wait()
     signals[1].wait()
@@ -283,7 +283,7 @@ struct GroupCommitTests {
             done.fire()
           }
         }
-        while !store.writing.isGathering || store.writing.waitingThreads < 2 { letOthersRun() }
+        while !store.writing.isGathering || store.writing.waitingThreads < 2 { yieldThread() }
       }
     }
     _ = try store.compact(.all)

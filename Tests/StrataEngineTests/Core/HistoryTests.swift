@@ -94,7 +94,7 @@ struct HistoryTests {
     try store.change { try $0.put(key(1), bytes("c"), in: people) }
     #expect(try history(store.head) == ["#6 c", "#5 -", "#4 b", "#2 a"])
     #expect(try history(store.view(at: 4)) == ["#4 b", "#2 a"])
-    #expect(try store.head.tree(people)?.gone?.entryCount == 0)
+    #expect(try store.head.tree(people)?.tombstones?.entryCount == 0)
     #expect(store.head.commit.counts.map { [$0.inserted, $0.updated, $0.deleted] } == [[1, 0, 0]])
   }
 
@@ -285,8 +285,8 @@ struct LiveBytes {
     var sum = try nodes(view.commit.links.catalog)
     for name in try view.trees() {
       let entry = try #require(try view.catalogEntry(name))
-      sum += try nodes(entry.root) + nodes(entry.gone) + UInt64(entry.attributes.length)
-      for root in [entry.root, entry.gone] where entry.kind == .records {
+      sum += try nodes(entry.root) + nodes(entry.tombstones) + UInt64(entry.attributes.length)
+      for root in [entry.root, entry.tombstones] where entry.kind == .records {
         var cursor = Cursor(file: view.file, root: TreeRoot(pointer: root))
         try cursor.seekToStart()
         while let found = cursor.current {

@@ -187,7 +187,7 @@ struct LargeTests {
       try store.change { try $0.delete(key, in: people) }
     }
     #expect(try store.head.tree(people)?.entryCount == 0)
-    #expect(try store.head.tree(people)?.gone?.entryCount == UInt64(expected.count))
+    #expect(try store.head.tree(people)?.tombstones?.entryCount == UInt64(expected.count))
   }
 
   @Test("keys that share a long prefix, and then one that does not")

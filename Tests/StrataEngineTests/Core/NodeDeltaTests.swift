@@ -165,7 +165,7 @@ struct NodeDeltaTests {
     func settled(_ text: String) throws -> FileTransaction {
       let transaction = try store.beginBlocking()
       for number in 0..<1_500 { try transaction.put(key(number), bytes(text), in: people) }
-      try transaction.settle(people)
+      try transaction.flushNodes(people)
       let tree = try #require(try transaction.tree(people))
       for number in 0..<1_500 {
         let record = try #require(try tree.find(.bytes(key(number)))?.payload.record)

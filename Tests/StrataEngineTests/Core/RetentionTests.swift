@@ -52,7 +52,7 @@ struct PruningTests {
     return store
   }
 
-  private func untilPruned(_ store: FileStore) { while store.schedule.withLock({ $0.isRunning }) { letOthersRun() } }
+  private func untilPruned(_ store: FileStore) { while store.schedule.withLock({ $0.isRunning }) { yieldThread() } }
 
   @Test("where nothing is to be pruned the history is read once, and again only when there is much more of it")
   func remembered() throws {
@@ -113,7 +113,7 @@ struct PruningTests {
             defer { first = false }; return first
           }) {
             hasBegun.fire()
-            while !store.isEndingCompactions { letOthersRun() }
+            while !store.isEndingCompactions { yieldThread() }
           }
           return true
         }
@@ -187,7 +187,7 @@ struct FailedPruningTests {
   /// Whether an attempt was begun; returns when it has ended.
   private func prunes(_ store: FileStore) -> Bool {
     let hasBegun = store.pruneWhileIdle()
-    while store.schedule.withLock({ $0.isRunning }) { letOthersRun() }
+    while store.schedule.withLock({ $0.isRunning }) { yieldThread() }
     return hasBegun
   }
 

@@ -11,7 +11,7 @@ struct SettlingTests {
   private func fill(_ transaction: FileTransaction, _ numbers: Range<Int>) throws {
     for number in numbers {
       try transaction.insert(key(number), in: entries)
-      if number % 4096 == 4095 { try transaction.settle(entries) }
+      if number % 4096 == 4095 { try transaction.flushNodes(entries) }
     }
   }
 
@@ -27,7 +27,7 @@ struct SettlingTests {
     #expect(try transaction.tree(entries)?.find(.bytes(key(5))) != nil)
     #expect(try transaction.remove(key(5), in: entries))
     try transaction.put(key(1), Array("a record".utf8), in: TreeName(Array("records".utf8)))
-    try transaction.settle(entries)
+    try transaction.flushNodes(entries)
     try transaction.commit()?.wait()
     let tree = try #require(try store.head.tree(entries))
     #expect(tree.entryCount == 29_999)
@@ -150,7 +150,7 @@ extension FileTransaction {
   /// The memory of all fresh nodes. Nobody else uses the transaction.
   fileprivate var freshNodeBytes: Int {
     state.pointee.trees.reduce(0) {
-      $0 + ($1.primary.root.fresh?.memoryBytes ?? 0) + ($1.gone.root.fresh?.memoryBytes ?? 0)
+      $0 + ($1.primary.root.fresh?.memoryBytes ?? 0) + ($1.tombstones.root.fresh?.memoryBytes ?? 0)
     }
   }
 }

@@ -34,7 +34,7 @@ struct SharedWritingTests {
         outcomes.withLock { $0[number] = outcome }
         signal.fire()
       }
-      while store.writing.waitingForTurn < number { letOthersRun() }
+      while store.writing.waitingForTurn < number { yieldThread() }
     }
     opener.cancel()
     for signal in signals { signal.wait() }

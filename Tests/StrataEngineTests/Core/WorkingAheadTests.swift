@@ -11,7 +11,7 @@ struct WorkingAheadTests {
       for number in 0..<500 { #expect(queue.put(number)) }
     } use: { queue in
       var numbers: [Int] = []
-      while let number = queue.take() { numbers.append(number) }
+      while let number = queue.next() { numbers.append(number) }
       return numbers
     }
     #expect(numbers == Array(0..<500))
@@ -25,7 +25,7 @@ struct WorkingAheadTests {
       try workingAhead(by: 2) { queue in
         while queue.put(made) { made += 1 }
       } use: { queue throws(Enough) in
-        for number in 0..<wanted { #expect(queue.take() == number) }
+        for number in 0..<wanted { #expect(queue.next() == number) }
         throw Enough()
       }
     }
@@ -36,7 +36,7 @@ struct WorkingAheadTests {
   func nothing() {
     let taken = workingAhead(by: 1) { (_: BoundedQueue<Int>) in
     } use: { queue in
-      queue.take()
+      queue.next()
     }
     #expect(taken == nil)
   }

@@ -220,7 +220,7 @@ struct ZeroAheadTests {
   private func look(for condition: () throws(DiskError) -> Bool) throws(DiskError) -> Bool {
     for _ in 0..<10_000 {
       if try condition() { return true }
-      letOthersRun()
+      yieldThread()
     }
     return false
   }
@@ -274,8 +274,8 @@ struct ZeroAheadTests {
     }
     try store.change { try $0.createTree(people, kind: .records) }
     // A thread writes them, which a busy machine may let wait for long.
-    while room <= 100 << 10 { letOthersRun() }
-    store.writing.zeros.settle()
+    while room <= 100 << 10 { yieldThread() }
+    store.writing.zeros.stop()
     // So few are left that one more commit calls for others.
     while room > 76 << 10 { try put(1_000) }
 
@@ -288,7 +288,7 @@ struct ZeroAheadTests {
       while try disk.status("large/data")?.identity == old {
         looks += 1
         if looks == 5_000_000 { return }
-        letOthersRun()
+        yieldThread()
       }
       let found = try look { () throws(DiskError) in isOver.withLock { $0 } }
       wasOver.withLock { $0 = found }

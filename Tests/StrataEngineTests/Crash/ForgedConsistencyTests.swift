@@ -285,7 +285,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
     },
     TransactionForgery("a deleted key that refers to a put", told: "of another key, tree or kind") {
       let put = try reference(1, in: people, $0)
-      try set(1, to: put, \.gone, $0)
+      try set(1, to: put, \.tombstones, $0)
       $0.state.pointee.trees[0].tally.entryBytes += Int64(put.length)
     },
   ]
@@ -304,7 +304,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
       }
     },
     TransactionForgery("a pointer to no node that counts entries", told: "a pointer to no node counts 1 entries") {
-      try setCatalog(others, $0) { $0.gone.count = 1 }
+      try setCatalog(others, $0) { $0.tombstones.count = 1 }
     },
     TransactionForgery("attributes with another check", told: "they are not what was written") {
       try setCatalog(others, $0) { $0.attributes.check ^= 1 }

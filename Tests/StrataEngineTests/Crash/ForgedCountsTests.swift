@@ -125,7 +125,8 @@ struct ForgedCountsTests {
       ("identifier", { $0.identifier = UInt32(truncatingIfNeeded: $1) }), ("node bytes", { $0.nodeBytes = $1 }),
       ("entry bytes", { $0.entryBytes = $1 }), ("root's count", { $0.root.count = $1 }),
       ("root's length", { $0.root.length = UInt16(truncatingIfNeeded: $1) }),
-      ("root's offset", { $0.root.offset = FileOffset($1 & (1 << 48 - 1)) }), ("gone's count", { $0.gone.count = $1 }),
+      ("root's offset", { $0.root.offset = FileOffset($1 & (1 << 48 - 1)) }),
+      ("gone's count", { $0.tombstones.count = $1 }),
       ("attributes' length", { $0.attributes.length = UInt32(truncatingIfNeeded: $1) }),
       ("attributes' offset", { $0.attributes.offset = FileOffset($1 & (1 << 48 - 1)) }),
       (

@@ -81,7 +81,7 @@ extension View {
     for name in try trees() {
       guard let entry = try catalogEntry(name) else { continue }
       if entry.attributes != .none { pieces[entry.attributes.offset] = UInt64(entry.attributes.length) }
-      for root in [entry.root, entry.gone] {
+      for root in [entry.root, entry.tombstones] {
         try collect(root, &pieces)
         guard entry.kind == .records else { continue }
         var cursor = Cursor(file: file, root: TreeRoot(pointer: root))

@@ -188,7 +188,7 @@ struct KilledSessionTests {
       let raw = try RawStore(at: Self.path, disk: disk)
       var whole = Set(
         try FrameSurvey.wholeFrames(of: raw.file, in: FileLayout.firstFrame..<raw.end).map(\.header.number))
-      for aside in try KeptAside.all(at: Self.path, on: disk) {
+      for aside in try CutBytes.all(at: Self.path, on: disk) {
         whole.formUnion(try aside.wholeFrames().frames.map(\.header.number))
       }
       if !whole.isSuperset(of: [7, 8, 9]) { lost.append("\(cut.kind) at \(cut.position): \(whole.sorted())") }

@@ -39,7 +39,7 @@ struct FileReleaseTests {
   private func expectShrunk(_ witness: Int32) {
     var looks = 0
     while size(of: witness) > 1 << 20, looks < 20_000_000 {
-      letOthersRun()
+      yieldThread()
       looks += 1
     }
     #expect(size(of: witness) == 1 << 20)
@@ -86,7 +86,7 @@ struct FileReleaseTests {
     let other = dup(descriptor)
     defer { close(other) }
     #expect(unlink(path) == 0)
-    #expect(takeAlone(descriptor) == nil)
+    #expect(closeLeavingAlone(descriptor) == nil)
     // Closed; its number may be another test's by now.
     #expect(!isSameFile(descriptor, other))
     #expect(size(of: other) == size)
@@ -98,7 +98,7 @@ struct FileReleaseTests {
     let start = try #require(mmap(nil, Int(size), PROT_READ, MAP_SHARED, descriptor, 0))
     defer { munmap(start, Int(size)) }
     #expect(unlink(path) == 0)
-    #expect(takeAlone(descriptor) == nil)
+    #expect(closeLeavingAlone(descriptor) == nil)
   }
 
   @Test("a file system whose files other machines may have open, or that does not count mappings, is not believed")
@@ -117,7 +117,7 @@ struct FileReleaseTests {
     try #require(reader >= 0)
     defer { close(reader) }
     #expect(unlink(path) == 0)
-    #expect(takeAlone(descriptor) == nil)
+    #expect(closeLeavingAlone(descriptor) == nil)
     #expect(size(of: reader) == size)
   }
 
@@ -130,12 +130,12 @@ struct FileReleaseTests {
     defer { munmap(start, Int(size)) }
     close(reader)
     #expect(unlink(path) == 0)
-    #expect(takeAlone(descriptor) == nil)
+    #expect(closeLeavingAlone(descriptor) == nil)
   }
 
   @Test("one that has a name is closed and stays as it is")
   func hasName() throws {
-    #expect(takeAlone(try makeFile()) == nil)
+    #expect(closeLeavingAlone(try makeFile()) == nil)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
     #expect(size(of: descriptor) == size)

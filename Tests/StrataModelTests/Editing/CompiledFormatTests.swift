@@ -62,14 +62,14 @@ private struct Shirts: CompiledFormat {
 
 @Suite("Stores with the app's own types")
 struct CompiledFormatTests {
-  private func store() throws -> (typed: OwnStore, untyped: OwnStore) {
-    let typed = OwnStore.memory(program: "App", formats: [Shirts()])
+  private func store() throws -> (typed: EngineStore, untyped: EngineStore) {
+    let typed = EngineStore.memory(program: "App", formats: [Shirts()])
     _ = try typed.transact(CommitInfo(action: "register")) { transaction throws(ModelError) in
       try DatastoreWriter.create(Shirts.descriptor, in: transaction)
     }
     let edits = [("XL", "XL"), ("S", "M"), ("L", "XL"), ("M", "L")].map { Shirts.edit($0, from: nil, to: $1) }
     _ = try typed.commit(ChangeSet(changes: edits), named: "sizes", options: EditOptions())
-    return (typed, OwnStore(typed.engine, path: ""))
+    return (typed, EngineStore(typed.engine, path: ""))
   }
 
   @Test("edits are checked and placed by the app's types, in an order that bytes do not have")

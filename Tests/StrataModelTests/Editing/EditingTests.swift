@@ -132,7 +132,7 @@ struct EditingTests {
     var index = try #require(descriptor.index("name"))
     index.keyPathName = nil
     descriptor.setIndex("name", to: index)
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     try Cities.write((1...10).map { Cities.document($0) }, to: store, as: descriptor)
     let head = store.head.commit
     let changes = ChangeSet(changes: [Cities.edit(3, from: Cities.document(3), to: Cities.document(3, population: 1))])
@@ -147,7 +147,7 @@ struct EditingTests {
     }
     #expect(store.head.commit == head)
     let number = try store.commit(changes, named: "x", options: EditOptions(marksIndexesStale: true))
-    let after = try store.ownView(at: number).requiredDatastore("City")
+    let after = try store.engineView(at: number).requiredDatastore("City")
     #expect(after.descriptor.index("name")?.isStale == true)
     #expect(try store.entries("population").first == "1 3")
     let report = try store.verifyModel(at: number)

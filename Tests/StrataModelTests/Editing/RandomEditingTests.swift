@@ -16,7 +16,7 @@ struct RandomEditingTests {
   @Test("any sequence of edits leaves records, indexes and history right", arguments: 1...4 as ClosedRange<UInt64>)
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let store = OwnStore.memory(program: "Tests")
+    let store = EngineStore.memory(program: "Tests")
     var model = Model()
     for id in 1...30 { model.current[id] = Cities.document(id) }
     let first = try Cities.write((1...30).map { Cities.document($0) }, to: store)
@@ -35,7 +35,7 @@ struct RandomEditingTests {
   }
 
   private func step(
-    _ store: OwnStore, _ model: inout Model, _ random: inout SeededGenerator
+    _ store: EngineStore, _ model: inout Model, _ random: inout SeededGenerator
   ) throws -> CommitNumber {
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<5: return try edit(store, &model, &random)
@@ -51,7 +51,7 @@ struct RandomEditingTests {
       // By roots only where nothing came after it that a merge would keep.
       let number = try store.undo(candidate, named: "undo")
       if try store.commit(number).undoes == candidate { model.current = try self.state(of: store, at: number) }
-      if try store.headView.hasSameState(as: store.ownView(at: parent)) { #expect(model.current == state) }
+      if try store.headView.hasSameState(as: store.engineView(at: parent)) { #expect(model.current == state) }
       return number
     case 8:
       guard let (commit, state) = model.states.randomElement(using: &random) else { return store.head.commit }
@@ -67,7 +67,7 @@ struct RandomEditingTests {
   }
 
   private func edit(
-    _ store: OwnStore, _ model: inout Model, _ random: inout SeededGenerator
+    _ store: EngineStore, _ model: inout Model, _ random: inout SeededGenerator
   ) throws -> CommitNumber {
     var changes = ChangeSet()
     for id in Set((0..<4).map { _ in Int.random(in: 1...40, using: &random) }) {
@@ -87,8 +87,8 @@ struct RandomEditingTests {
       tags: (0..<Int.random(in: 0...3, using: &random)).map { _ in "t\(Int.random(in: 0...8, using: &random))" })
   }
 
-  private func state(of store: OwnStore, at commit: CommitNumber) throws -> [Int: Document] {
-    let datastore = try store.ownView(at: commit).requiredDatastore("City")
+  private func state(of store: EngineStore, at commit: CommitNumber) throws -> [Int: Document] {
+    let datastore = try store.engineView(at: commit).requiredDatastore("City")
     var state: [Int: Document] = [:]
     for entry in try datastore.primary.entries(at: 0..<datastore.count) {
       guard case .integer(let id) = entry.value else { continue }
@@ -98,7 +98,7 @@ struct RandomEditingTests {
   }
 
   /// The difference of two commits turns the one's state into the other's, and versions agree with the states.
-  private func checkDifferences(_ store: OwnStore, _ model: Model, _ random: inout SeededGenerator) throws {
+  private func checkDifferences(_ store: EngineStore, _ model: Model, _ random: inout SeededGenerator) throws {
     let numbers = model.states.keys.sorted()
     for _ in 0..<40 {
       guard let old = numbers.randomElement(using: &random), let new = numbers.randomElement(using: &random),

@@ -8,7 +8,7 @@ import Testing
 struct RepeatedBuildTests {
   private let index = IndexDescriptor(
     name: "size", kind: .oneToMany, encoding: .integer, valueType: "Int", rule: ".population")
-  private let store = OwnStore.memory(path: "/tmp/Repeated.strata", program: "tests")
+  private let store = EngineStore.memory(path: "/tmp/Repeated.strata", program: "tests")
 
   /// Builds the index; how many records were decoded for it.
   private func build(mending: [RecordEdit] = []) throws -> (decoded: Int, failed: [String]) {
@@ -107,7 +107,7 @@ struct RepeatedBuildTests {
   @Test("after a compaction, which moves the records, all of them are looked at, and a direct index leads to each")
   func compacted() throws {
     let folder = try TemporaryFolder()
-    let store = try OwnStore.open(path: folder.path + "/Cities.strata", creates: true)
+    let store = try EngineStore.open(path: folder.path + "/Cities.strata", creates: true)
     var descriptor = Cities.descriptor
     descriptor.setIndex("population", to: nil)
     try Cities.write(try (1...300).map { $0 == 3 ? try text($0) : Cities.document($0) }, to: store, as: descriptor)
@@ -117,7 +117,7 @@ struct RepeatedBuildTests {
     _ = try store.commit(
       ChangeSet(changes: [Cities.edit(3, from: try text(3), to: Cities.document(3))]), named: "mend",
       options: EditOptions())
-    _ = try store.compact(try HistoryRetention(parsing: "1"), progress: nil)
+    _ = try store.compact(try CommitRetention(parsing: "1"), progress: nil)
     _ = try store.addIndex(direct, to: "City", options: EditOptions())
     let built = try #require(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "size" })
     #expect(try built.entries(at: 0..<built.count).map(\.identifier.description) == (1...300).map(String.init))

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Compacting and copying")
 struct RewritingTests {
-  private func open(_ path: String, creates: Bool = false) throws -> OwnStore {
-    try OwnStore.open(path: path, program: "Tests", creates: creates)
+  private func open(_ path: String, creates: Bool = false) throws -> EngineStore {
+    try EngineStore.open(path: path, program: "Tests", creates: creates)
   }
 
   @Test("a compacted store keeps its state and its pins, says what it squashed, and stays editable and clean")
@@ -19,7 +19,7 @@ struct RewritingTests {
     let before = store.head.commit
     _ = try store.preview(
       ChangeSet(changes: [Cities.edit(3, from: try store.city(3), to: Cities.document(3))]), options: EditOptions())
-    let estimate = try store.compactionEstimate(HistoryRetention(parsing: "3"))
+    let estimate = try store.compactionEstimate(CommitRetention(parsing: "3"))
     // The three newest that the history shows, the one that gave a name, and the named one.
     #expect(estimate.commitsKept == 5)
     let rows = try store.commits(from: before, limit: 3, folded: true).map(\.number)
@@ -100,11 +100,11 @@ struct RewritingTests {
     "retention is all, a number, an age, or one of each",
     arguments: ["", "0", "-3", "3x", "d", "99999999999d", "10000w", "3 or", "3 or 4", "3 xor 4d"])
   func retention(text: String) throws {
-    #expect(throws: ModelError.self) { try HistoryRetention(parsing: text) }
-    #expect(try HistoryRetention(parsing: "all") == .all)
-    #expect(try HistoryRetention(parsing: "12") == .last(12))
-    #expect(try HistoryRetention(parsing: "2w") == .younger(1_209_600_000_000_000))
-    #expect(try HistoryRetention(parsing: "3 or 1m") == .either(last: 3, younger: 60_000_000_000))
-    #expect(try HistoryRetention(parsing: "1h and 3") == .both(last: 3, younger: 3_600_000_000_000))
+    #expect(throws: ModelError.self) { try CommitRetention(parsing: text) }
+    #expect(try CommitRetention(parsing: "all") == .all)
+    #expect(try CommitRetention(parsing: "12") == .last(12))
+    #expect(try CommitRetention(parsing: "2w") == .younger(1_209_600_000_000_000))
+    #expect(try CommitRetention(parsing: "3 or 1m") == .either(last: 3, younger: 60_000_000_000))
+    #expect(try CommitRetention(parsing: "1h and 3") == .both(last: 3, younger: 3_600_000_000_000))
   }
 }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Two openings of one store, as two processes have them")
 struct TwoWritersTests {
-  private func open(_ folder: TemporaryFolder, _ program: String, readOnly: Bool = false) throws -> OwnStore {
-    try OwnStore.open(
+  private func open(_ folder: TemporaryFolder, _ program: String, readOnly: Bool = false) throws -> EngineStore {
+    try EngineStore.open(
       path: folder.path + "/Cities.strata", readOnly: readOnly, program: program, creates: !readOnly, patience: 0)
   }
 
@@ -151,7 +151,7 @@ struct TwoWritersTests {
     let folder = try TemporaryFolder()
     for path in [folder.path + "/nothing", folder.path] {
       #expect {
-        try OwnStore.open(path: path)
+        try EngineStore.open(path: path)
       } throws: { error in
         guard case .noSuchStore(path, _)? = error as? ModelError else { return false }
         return (error as? ModelError)?.exitStatus == 1

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Taking back and bringing back")
 struct UndoTests {
-  private func undo(_ store: OwnStore) throws -> CommitNumber? {
+  private func undo(_ store: EngineStore) throws -> CommitNumber? {
     guard let candidate = try store.undoCandidate() else { return nil }
     return try store.undo(candidate, named: "undo \(candidate)")
   }
 
-  private func redo(_ store: OwnStore) throws -> CommitNumber? {
+  private func redo(_ store: EngineStore) throws -> CommitNumber? {
     guard let candidate = try store.redoCandidate() else { return nil }
     return try store.undo(candidate, named: "redo")
   }
@@ -160,7 +160,7 @@ struct UndoTests {
 
   @Test("what was changed in a list that was reordered since is not taken back from another element")
   func reorderedList() throws {
-    let store = OwnStore.memory(program: "test", author: "test")
+    let store = EngineStore.memory(program: "test", author: "test")
     func list(_ elements: (name: String, isDone: Bool)...) -> Document {
       ["id": 1, "list": .array(elements.map { ["name": .string($0.name), "done": .bool($0.isDone)] })]
     }

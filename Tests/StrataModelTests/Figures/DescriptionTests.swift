@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  private static func store(_ documents: [Document]) throws -> OwnStore {
-    let store = OwnStore.memory()
+  private static func store(_ documents: [Document]) throws -> EngineStore {
+    let store = EngineStore.memory()
     var list = DocumentList(documents)
     let plan = ImportPlan(
       datastore: "City", identifier: try DocumentPath(parsing: "id"),
@@ -29,7 +29,7 @@ import Testing
     return store
   }
 
-  private static func describe(_ store: OwnStore) throws -> DatastoreDescription {
+  private static func describe(_ store: EngineStore) throws -> DatastoreDescription {
     let datastore = try #require(try store.head.datastore("City"))
     var fields = RowDescription()
     try fields.see(recordsOf: datastore)
@@ -228,7 +228,7 @@ import Testing
   @Test("the strip counts commits and changed records in each part of the time")
   func strip() throws {
     let commits = (0..<60).map { place in
-      Commit(
+      CommitDetails(
         number: CommitNumber(UInt64(60 - place)), parents: [], date: Int64(60 - place) * 10_000_000_000, action: "",
         changes: [ChangeCount(datastore: "City", inserted: place, updated: 1, deleted: 0)])
     }

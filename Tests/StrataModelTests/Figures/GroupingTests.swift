@@ -19,7 +19,7 @@ import Testing
   }
 
   private static func datastore() throws -> any ReadableDatastore {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     var list = DocumentList(documents)
     let plan = ImportPlan(
       datastore: "City", identifier: try DocumentPath(parsing: "id"),

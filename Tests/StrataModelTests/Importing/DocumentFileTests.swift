@@ -15,13 +15,14 @@ import Testing
     return try body(file.path)
   }
 
-  private static func rewritten(_ file: DocumentFile, _ store: OwnStore) throws -> String {
+  private static func rewritten(_ file: DocumentFile, _ store: EngineStore) throws -> String {
     guard case .bytes(let bytes) = try file.rewritten(from: store) else { throw CancellationError() }
     return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Sets fields of a row, or with nil deletes it; a number that no row has is a new one.
-  private static func edit(_ store: OwnStore, _ file: DocumentFile, _ number: Int, _ fields: [String: Document]?) throws
+  private static func edit(_ store: EngineStore, _ file: DocumentFile, _ number: Int, _ fields: [String: Document]?)
+    throws
   {
     let datastore = try #require(try store.head.datastore(file.datastore))
     let descriptor = datastore.descriptor
@@ -204,7 +205,7 @@ import Testing
       try Self.edit(store, file, 1, ["id": 7, "name": "Berne"])
       try Self.edit(store, file, 2, ["id": 1])
       #expect(try file.save(store, as: path + ".strata", progress: nil) == 3)
-      let again = try OwnStore.open(path: path + ".strata")
+      let again = try EngineStore.open(path: path + ".strata")
       let records = try #require(try again.head.datastore("cities"))
       #expect(records.descriptor.identifierPath == ".id")
       #expect(try records.primary.entries(at: 0..<9).map(\.identifier.description) == ["1", "7"])
@@ -215,7 +216,8 @@ import Testing
       // Where the field does not tell them apart any more, the numbers of the rows do.
       try Self.edit(store, file, 1, ["id": 1])
       #expect(try file.save(store, as: path + "-2.strata", progress: nil) == 4)
-      #expect(try OwnStore.open(path: path + "-2.strata").head.datastore("cities")?.descriptor.identifierPath == ".row")
+      #expect(
+        try EngineStore.open(path: path + "-2.strata").head.datastore("cities")?.descriptor.identifierPath == ".row")
     }
   }
 

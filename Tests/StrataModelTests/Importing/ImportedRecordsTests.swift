@@ -12,14 +12,14 @@ struct ImportedRecordsTests {
     return plan
   }
 
-  private func run(_ documents: [Document], into store: OwnStore, _ plan: ImportPlan) throws -> ImportReport {
+  private func run(_ documents: [Document], into store: EngineStore, _ plan: ImportPlan) throws -> ImportReport {
     var source = DocumentList(documents, name: "cities.jsonl")
     return try Importer(store, plan).run(&source)
   }
 
   /// A store whose records have two versions, and another member in each.
-  private func versions() throws -> OwnStore {
-    let store = OwnStore.memory()
+  private func versions() throws -> EngineStore {
+    let store = EngineStore.memory()
     let lines: [Document] = [
       ["id": 1, "version": "2026-01", "value": ["id": 1, "name": "a"]],
       ["id": 2, "version": "2026-02", "value": ["id": 2, "title": "b"]],
@@ -29,7 +29,7 @@ struct ImportedRecordsTests {
     return store
   }
 
-  private func version(_ identifier: Int, _ store: OwnStore) throws -> String? {
+  private func version(_ identifier: Int, _ store: EngineStore) throws -> String? {
     try store.headView.requiredDatastore("City").record(Cities.key(identifier))?.version
   }
 
@@ -76,7 +76,7 @@ struct ImportedRecordsTests {
   private func importTable(
     _ text: String, over documents: [Document], _ change: (inout ImportPlan) -> Void = { _ in }
   ) throws -> (ImportReport, [String]) {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     if !documents.isEmpty { _ = try run(documents, into: store, plan { $0.indexes = [] }) }
     var source = try TableSource(bytes: Array(text.utf8), name: "f.csv")
     let report = try Importer(
@@ -152,7 +152,7 @@ struct ImportedRecordsTests {
   func documentLosses() throws {
     let records: [Document] = [["id": 1, "a": 1, "b": 1], ["id": 2, "a": 1, "b": 1]]
     func imported(_ documents: [Document], _ existing: ImportPlan.Existing) throws -> (ImportReport, Document?) {
-      let store = OwnStore.memory()
+      let store = EngineStore.memory()
       _ = try run(records, into: store, plan { $0.indexes = [] })
       let report = try run(
         documents, into: store,
@@ -215,7 +215,7 @@ struct ImportedRecordsTests {
   @Test("of members of one name the last is stored, so that what decodes a record reads what a filter reads")
   func repeatedMembers() throws {
     for isRead in [true, false] {
-      let store = OwnStore.memory()
+      let store = EngineStore.memory()
       let text = #"{"id":1,"a":1,"b":[{"c":1,"d":2,"c":3}],"a":2}"# + "\n" + #"{"id":2,"a":3}"# + "\n"
       var source = try TableSource(bytes: Array(text.utf8), name: "a.jsonl")
       if isRead { while try source.next() != nil {} }
@@ -231,7 +231,7 @@ struct ImportedRecordsTests {
 
   @Test("a datastore whose app does not name its identifier has the member that is it in all records")
   func identifierField() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     _ = try run((1...3).map { ["id": .number(NumberText($0)), "n": .number(NumberText($0 % 2))] }, into: store, plan())
     #expect(try store.identifierField(of: "City") == DocumentPath([.member("id")]))
     var descriptor = try store.headView.requiredDatastore("City").descriptor

@@ -18,14 +18,14 @@ struct ImporterTests {
     return plan
   }
 
-  private func run(_ documents: [Document], into store: OwnStore, _ plan: ImportPlan) throws -> ImportReport {
+  private func run(_ documents: [Document], into store: EngineStore, _ plan: ImportPlan) throws -> ImportReport {
     var source = DocumentList(documents, name: "cities.jsonl")
     return try Importer(store, plan).run(&source)
   }
 
   @Test("an import makes the datastore with guessed types, declared rules and right indexes, in one commit")
   func fresh() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let report = try run((1...50).map { Cities.document($0) }, into: store, plan())
     #expect(report.new == 50)
     #expect(report.rejected == 0)
@@ -41,7 +41,7 @@ struct ImporterTests {
 
   @Test("imported again: new, changed and unchanged are told apart, and nothing changed is no commit")
   func again() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     _ = try run((1...50).map { Cities.document($0) }, into: store, plan())
     let head = store.head.commit
     let same = try run((1...50).map { Cities.document($0) }, into: store, plan())
@@ -54,7 +54,7 @@ struct ImporterTests {
 
   @Test("rows that share an identifier are told with their places, in a new datastore and in one that has records")
   func repeated() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let documents = [1, 2, 3, 2, 4, 2, 1].map { Cities.document($0, name: "n\($0)") }
     for isDryRun in [true, false] {
       let report = try run(documents, into: store, plan { $0.isDryRun = isDryRun })
@@ -76,7 +76,7 @@ struct ImporterTests {
   @Test(
     "an import is told in steps: read, written, an index each; a listener that says no ends it with nothing written")
   func steps() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let heard = Locked<[String]>([])
     var source = DocumentList((1...1_000).map { Cities.document($0) })
     _ = try Importer(
@@ -90,7 +90,7 @@ struct ImporterTests {
       heard.with { $0 } == [
         "read for types", "write the records", "write index name", "write index population", "write index tags",
       ])
-    let other = OwnStore.memory()
+    let other = EngineStore.memory()
     for last in ["read for types", "write the records", "write index tags"] {
       #expect(throws: ModelError.self) {
         _ = try Importer(other, plan(), activity: { $0.currentStep?.title != last }).run(&source)
@@ -101,7 +101,7 @@ struct ImporterTests {
 
   @Test("a dry run counts the same and writes nothing")
   func dryRun() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let report = try run((1...50).map { Cities.document($0) }, into: store, plan { $0.isDryRun = true })
     #expect(report.new == 50)
     #expect(report.commit == nil)
@@ -111,7 +111,7 @@ struct ImporterTests {
 
   @Test("what cannot be imported is rejected with its place and reason, the rest goes in")
   func rejections() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     var source = DocumentList([
       ImportRow(.document(Cities.document(1)), place: SourcePlace("f", line: 1)),
       ImportRow(.unreadable("expected a value"), place: SourcePlace("f", line: 2, column: 7)),
@@ -136,7 +136,7 @@ struct ImporterTests {
 
   @Test("with new-only an identifier that exists is rejected, also one of the same file")
   func newOnly() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     _ = try run([Cities.document(1)], into: store, plan())
     let report = try run(
       [Cities.document(1, name: "x"), Cities.document(2), Cities.document(2)], into: store,
@@ -148,7 +148,7 @@ struct ImporterTests {
 
   @Test("numbers that are not all whole are doubles, and what may be missing is optional")
   func guesses() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let report = try run(
       [
         ["id": "a", "population": 1.5, "name": "x"], ["id": "b", "population": 2, "name": nil],
@@ -164,7 +164,7 @@ struct ImporterTests {
 
   @Test("documents that stand under their identifier get it as the field")
   func keyed() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     var source = DocumentList([
       ImportRow(.document(["name": "a", "population": 1]), key: "12", place: SourcePlace("f", line: 1)),
       ImportRow(.document(["name": "b", "population": 1, "id": 13]), key: "13", place: SourcePlace("f", line: 2)),
@@ -175,7 +175,7 @@ struct ImporterTests {
 
   @Test("what is read is stored as it would be written, whether the file has it so or not")
   func texts() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let lines = [
       #"{"id":1,"name":"a","population":10,"tags":["x","y"],"rest":[1.0,{"b":null}]}"#,
       #"{"id": 2, "name": "b", "population": 20, "tags": ["x"], "rest": "é"}"#,
@@ -198,7 +198,7 @@ struct ImporterTests {
 
   @Test("an import into a datastore with records fills a new index from all of them")
   func addsIndex() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     _ = try run((1...40).map { Cities.document($0) }, into: store, plan { $0.indexes.removeLast(2) })
     let report = try run([Cities.document(41)], into: store, plan())
     #expect(report.new == 1)
@@ -214,7 +214,7 @@ struct ImporterTests {
 
   @Test("a cancelled import leaves nothing")
   func cancel() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     var source = DocumentList((1...2_000).map { Cities.document($0) })
     let importer = try Importer(store, plan()) { done, total in total == 0 || done < 1_000 }
     #expect(throws: ModelError.cancelled) { try importer.run(&source) }
@@ -225,7 +225,7 @@ struct ImporterTests {
 
   @Test("indexes are added, rebuilt and dropped on an imported datastore, each in one commit")
   func indexCommands() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     _ = try run((1...40).map { Cities.document($0) }, into: store, plan { $0.indexes = [] })
     let place = IndexDescriptor(
       name: "place", kind: .oneToMany, encoding: .compound([.string, .descending(.integer)]), valueType: "Compound",
@@ -259,7 +259,7 @@ struct ImporterTests {
 
   @Test("records that a new index cannot take are listed, or left out on request until they are mended")
   func failures() throws {
-    let store = OwnStore.memory(program: "Tests")
+    let store = EngineStore.memory(program: "Tests")
     var documents = (1...40).map { Cities.document($0) }
     documents[6] = try documents[6].removing(DocumentPath(parsing: ".country"))
     documents[8] = try documents[8].setting(DocumentPath(parsing: ".country"), to: 12)

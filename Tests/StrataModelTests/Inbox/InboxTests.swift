@@ -13,8 +13,8 @@ struct InboxTests {
     indexes: [])
 
   /// A store with an empty datastore `Note`.
-  private func store(on disk: any Disk = SimulatedDisk()) throws -> OwnStore {
-    let store = try OwnStore.open(path: Self.path, creates: true, disk: disk)
+  private func store(on disk: any Disk = SimulatedDisk()) throws -> EngineStore {
+    let store = try EngineStore.open(path: Self.path, creates: true, disk: disk)
     _ = try store.transact(CommitInfo(action: "register")) { transaction throws(ModelError) in
       try DatastoreWriter.create(Self.descriptor, in: transaction)
     }
@@ -41,7 +41,7 @@ struct InboxTests {
     Letter(date: date, program: "Share", author: "anna", action: action, base: base, changes: changes)
   }
 
-  private func text(_ id: Int, in store: OwnStore) throws -> String? {
+  private func text(_ id: Int, in store: EngineStore) throws -> String? {
     let key = Self.descriptor.storedKey(try KeyEncoding.integer.encode(.integer(Int64(id))))
     let datastore = try #require(try store.head.datastore("Note"))
     guard case .string(let text)? = try datastore.record(key)?.document()[member: "text"] else { return nil }
@@ -49,7 +49,7 @@ struct InboxTests {
   }
 
   /// The actions of all commits that letters made, the oldest first.
-  private func actions(of store: OwnStore) throws -> [String] {
+  private func actions(of store: EngineStore) throws -> [String] {
     var actions: [String] = []
     try store.engine.forEachCommit { commit, _ in
       if commit.program == "Share" { actions.append(commit.action) }
@@ -273,7 +273,7 @@ struct InboxTests {
   @Test("a base without the datastore is a base without the record")
   func earlyBase() throws {
     let disk = SimulatedDisk()
-    let store = try OwnStore.open(path: Self.path, creates: true, disk: disk)
+    let store = try EngineStore.open(path: Self.path, creates: true, disk: disk)
     _ = try store.transact(CommitInfo(action: "other")) { transaction throws(ModelError) in
       var other = Self.descriptor
       other.key = "Other"
@@ -388,7 +388,7 @@ struct InboxTests {
       guard let promised = crash.notes.last else { return }
       count += 1
       let disk = SimulatedDisk(crash.image)
-      let store = try OwnStore.open(path: Self.path, disk: disk)
+      let store = try EngineStore.open(path: Self.path, disk: disk)
       _ = try store.applyLetters()
       let found = try actions(of: store).compactMap { UInt64($0) }
       let what: Comment = "\(crash.kind) after \(crash.position) operations: \(found) of \(promised)"

@@ -31,7 +31,7 @@ struct DatastoreWriterTests {
 
   @Test("an index that holds its entries back remembers nothing of the empty tree: a later mend finds what was written")
   func mendAfterGathering() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let descriptor = IndexDescriptor(
       name: "name", kind: .oneToMany, storage: .direct, encoding: .string, valueType: "String")
     let (old, new) = (try KeyEncoding.string.encode(.string("old")), try KeyEncoding.string.encode(.string("new")))
@@ -52,7 +52,7 @@ struct DatastoreWriterTests {
 
   @Test("an entry that is too long is refused, also where entries are held back")
   func longEntry() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let descriptor = IndexDescriptor(name: "name", kind: .oneToMany, encoding: .string, valueType: "String")
     #expect(throws: ModelError.self) {
       _ = try store.transact(CommitInfo(action: "gather")) { transaction throws(ModelError) in
@@ -68,7 +68,7 @@ struct DatastoreWriterTests {
 
   @Test("a stored key that cannot be read is never taken for the one that is sought")
   func unreadableKey() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let name = TreeName([1])
     let place = SoughtPlace.compare { stored in
       guard stored.first != 2 else { throw ModelError.unreadable(what: "a key", where: "2") }
@@ -138,7 +138,7 @@ struct DatastoreWriterTests {
     var index = try #require(descriptor.index("name"))
     index.isUnique = true
     descriptor.setIndex("name", to: index)
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     try Cities.write([Cities.document(1, name: "A"), Cities.document(2, name: "B")], to: store, as: descriptor)
     let head = store.head.commit
     #expect {
@@ -174,7 +174,7 @@ struct DatastoreWriterTests {
 
   @Test("a comparison that is no order throws, naming index and keys")
   func disorder() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     /// Takes every key for the one that comes after all others, whichever is asked.
     final class Disorder: KeyComparator {
       func comparison(to key: [UInt8]) -> KeyComparison { KeyComparison { _ in -1 } }

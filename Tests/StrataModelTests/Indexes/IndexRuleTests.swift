@@ -17,7 +17,7 @@ struct IndexRuleTests {
     return descriptor
   }
 
-  private func rules(_ store: OwnStore) throws -> [String: RuleOutcome] {
+  private func rules(_ store: EngineStore) throws -> [String: RuleOutcome] {
     try store.proofs.rules(of: store.headView.requiredDatastore("City"))
   }
 
@@ -59,7 +59,7 @@ struct IndexRuleTests {
   func onlyCandidate() throws {
     let unnamed = descriptor { $0.keyPathName = nil }
     for (count, expected) in [(19, nil), (20, ".population")] as [(Int, String?)] {
-      let store = OwnStore.memory()
+      let store = EngineStore.memory()
       try Cities.write((1...count).map { Cities.document($0) }, to: store, as: unnamed)
       let rules = try rules(store)
       #expect(path(rules["population"]) == expected)
@@ -69,7 +69,7 @@ struct IndexRuleTests {
 
   @Test("a name that is not the member's name in the document leaves it to the only candidate")
   func renamedMember() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     try Cities.write(
       (1...30).map { Cities.document($0) }, to: store, as: descriptor { $0.keyPathName = "\($0.name)InSwift" })
     let rules = try rules(store)
@@ -84,7 +84,7 @@ struct IndexRuleTests {
 
   @Test("two paths that reproduce an index alike prove nothing")
   func ambiguous() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let twins = (1...30).map { id -> Document in
       (try? Cities.document(id).setting(DocumentPath(parsing: ".twin"), to: .number(NumberText(id * 100)))) ?? .null
     }
@@ -121,7 +121,7 @@ struct IndexRuleTests {
     let optional = descriptor {
       if $0.name == "country" { ($0.encoding, $0.valueType) = (.optional(.string), "Optional<String>") }
     }
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     let documents = (1...25).map { id -> Document in
       (try? Cities.document(id, tags: []).removing(DocumentPath(parsing: ".country"))) ?? .null
     }

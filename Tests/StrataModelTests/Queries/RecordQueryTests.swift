@@ -8,13 +8,13 @@ import Testing
 /// Queries as they are typed, against a loop over the records.
 @Suite("Queries over documents")
 struct RecordQueryTests {
-  private static func store(_ documents: [Document]) throws -> OwnStore {
+  private static func store(_ documents: [Document]) throws -> EngineStore {
     let store = try Cities.store(0)
     try Cities.write(documents, to: store)
     return store
   }
 
-  private static func datastore(_ store: OwnStore) throws -> any ReadableDatastore {
+  private static func datastore(_ store: EngineStore) throws -> any ReadableDatastore {
     try #require(try store.head.datastore("City"))
   }
 

@@ -43,7 +43,7 @@ struct SortedKeysTests {
         var first = SortedKeys(limit: limit, offset: offset, memory: memory)
         var behind = SortedKeys(limit: limit, offset: offset, after: cut, memory: memory)
         for item in items {
-          if first.takes(item.key) { try first.add(item) }
+          if first.accepts(item.key) { try first.add(item) }
           try behind.add(item)
         }
         let count = limit == .max ? items.count : limit + offset
@@ -58,7 +58,7 @@ struct SortedKeysTests {
     var keys = SortedKeys(limit: 20, memory: 1 << 14)
     for number in 0..<100_000 {
       let key = withUnsafeBytes(of: (UInt32(number) &* 2_654_435_761).bigEndian) { Array($0) }
-      if keys.takes(key) { try keys.add(SortedKey(key: key, identifier: [1])) }
+      if keys.accepts(key) { try keys.add(SortedKey(key: key, identifier: [1])) }
     }
     #expect(keys.runCount == 0)
   }

@@ -78,7 +78,7 @@ struct OwnReadingTests {
 
   @Test("an empty store has no datastores and no commits")
   func emptyStore() throws {
-    let store = OwnStore.memory()
+    let store = EngineStore.memory()
     #expect(try store.head.datastores.isEmpty)
     #expect(try store.commits(from: store.head.commit, limit: 10, folded: true).isEmpty)
     #expect(try store.pins.isEmpty)
@@ -88,7 +88,7 @@ struct OwnReadingTests {
 
 @Suite("The history of our own stores")
 struct OwnHistoryTests {
-  private func store() throws -> (OwnStore, [CommitNumber]) {
+  private func store() throws -> (EngineStore, [CommitNumber]) {
     let store = try Cities.store(3)
     var commits = [store.head.commit]
     commits.append(try Cities.write([Cities.document(1, name: "A")], to: store, named: "rename"))

@@ -58,7 +58,7 @@ enum Cities {
   /// Writes documents as the app would.
   @discardableResult
   static func write(
-    _ documents: [Document], deleting: [Int] = [], to store: OwnStore, named action: String = "write",
+    _ documents: [Document], deleting: [Int] = [], to store: EngineStore, named action: String = "write",
     as descriptor: DatastoreDescriptor = descriptor
   ) throws -> CommitNumber {
     var failure: (any Error)?
@@ -96,24 +96,24 @@ enum Cities {
   }
 
   /// A store in memory with cities 1 to `count`.
-  static func store(_ count: Int = 60, program: String = "Tests") throws -> OwnStore {
-    let store = OwnStore.memory(program: program, author: "Žofie")
+  static func store(_ count: Int = 60, program: String = "Tests") throws -> EngineStore {
+    let store = EngineStore.memory(program: program, author: "Žofie")
     try write((1...max(1, count)).map { document($0) }, to: store, named: "import")
     return store
   }
 }
 
-extension OwnStore {
-  var headView: OwnView { view(engine.head) }
+extension EngineStore {
+  var headView: EngineView { view(engine.head) }
 
   func city(_ id: Int, at commit: CommitNumber? = nil) throws -> Document? {
-    let view = try commit.map { try ownView(at: $0) } ?? headView
+    let view = try commit.map { try engineView(at: $0) } ?? headView
     return try view.requiredDatastore("City").record(Cities.key(id))?.document()
   }
 
-  func index(_ name: String) throws -> OwnIndex {
+  func index(_ name: String) throws -> EngineIndex {
     let datastore = try headView.requiredDatastore("City")
-    return OwnIndex(datastore: datastore, descriptor: try #require(datastore.descriptor.index(name)))
+    return EngineIndex(datastore: datastore, descriptor: try #require(datastore.descriptor.index(name)))
   }
 
   /// The values and identifiers of an index, in order.

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Verifying indexes against records")
 struct VerificationTests {
-  private func damage(_ store: OwnStore, _ body: (any WriteTransaction) throws(StorageError) -> Void) throws {
+  private func damage(_ store: EngineStore, _ body: (any WriteTransaction) throws(StorageError) -> Void) throws {
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
       try onStorage { () throws(StorageError) in try body(transaction) }
     }
@@ -71,7 +71,7 @@ struct VerificationTests {
     #expect(texts.contains { $0.hasPrefix("City index tags: its tree is missing") })
   }
 
-  private func markStale(_ names: [String], in store: OwnStore) throws {
+  private func markStale(_ names: [String], in store: EngineStore) throws {
     var descriptor = try store.headView.requiredDatastore("City").descriptor
     for name in names {
       var index = try #require(descriptor.index(name))
@@ -118,7 +118,7 @@ struct VerificationTests {
   @Test("what is salvaged of a store whose indexes only the app can build is clean, though a record is lost")
   func salvaged() throws {
     let disk = ImageDisk()
-    let store = try OwnStore.open(path: "/Cities.strata", creates: true, disk: disk)
+    let store = try EngineStore.open(path: "/Cities.strata", creates: true, disk: disk)
     var descriptor = Cities.descriptor
     for name in descriptor.indexes.map(\.name) {
       var index = try #require(descriptor.index(name))
@@ -134,10 +134,10 @@ struct VerificationTests {
     let place = try #require((0..<contents.count).first { contents[$0...].starts(with: text) })
     try [0xFF].withUnsafeBytes { try file.write($0, at: UInt64(place)) }
 
-    let summary = try OwnStore.salvage(
+    let summary = try EngineStore.salvage(
       from: "/Cities.strata", to: "/Saved.strata", program: "Tests", author: "", disk: disk)
     #expect(summary.losses.contains { $0.contains("record 7 of City") }, "\(summary.losses)")
-    let saved = try OwnStore.open(path: "/Saved.strata", disk: disk)
+    let saved = try EngineStore.open(path: "/Saved.strata", disk: disk)
     #expect(try saved.headView.requiredDatastore("City").count == 59)
     let report = try saved.verifyModel(at: saved.head.commit)
     #expect(report.isClean, "\(report.allFindings)")

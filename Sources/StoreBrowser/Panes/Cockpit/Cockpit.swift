@@ -30,7 +30,7 @@ struct Cockpit {
       let isBad = if case .failed = run.ending { true } else { false }
       lines += words.wrapped(to: width).map { [Span($0, theme.style(isBad ? .problem : .title))] }
     }
-    let sentences = [comparison ?? "", WorkStanding(run, session).sentence].filter { !$0.isEmpty }
+    let sentences = [comparison ?? "", WorkSentence(run, session).sentence].filter { !$0.isEmpty }
     return lines + sentences.flatMap { $0.wrapped(to: width) }.map { [Span($0, theme.style(.dim))] }
   }
 

@@ -27,10 +27,10 @@ struct CockpitSteps {
     let counts = widest(rows.map(\.count))
     var (rates, times) = (widest(rows.map(\.rate)), widest(rows.map(\.time)))
     // If there is no room for all columns, the rate goes first.
-    func taken() -> Int { names + 2 + counts + (rates > 0 ? rates + 2 : 0) + (times > 0 ? times + 2 : 0) }
-    if taken() > width { rates = 0 }
-    if taken() > width { times = 0 }
-    let bar = width - taken() - 2
+    func usedWidth() -> Int { names + 2 + counts + (rates > 0 ? rates + 2 : 0) + (times > 0 ? times + 2 : 0) }
+    if usedWidth() > width { rates = 0 }
+    if usedWidth() > width { times = 0 }
+    let bar = width - usedWidth() - 2
     return rows.map { row in
       var spans = [Span(padded(row.step.title, names) + "  ", theme.style(.text))]
       if bar >= 6 {

@@ -3,7 +3,7 @@ import StrataTerminal
 
 /// Pane 6, the cockpit: every long work, here or in another process, while it runs and with what came of it; and the records
 /// that a migration could not convert.
-struct MigrationPane: KeptPane {
+struct MigrationPane: PermanentPane {
   static let entry = PaneEntry(
     .migration, digit: 6, name: "Migration", work: [.warmUp, .maintenance],
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
@@ -80,7 +80,7 @@ struct MigrationPane: KeptPane {
       leftOut = []
     default: return
     }
-    for edit in mending { session.intend(.settle(edit.place)) }
+    for edit in mending { session.intend(.unstage(edit.place)) }
     mending = []
   }
 

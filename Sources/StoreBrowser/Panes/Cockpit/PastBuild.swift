@@ -62,7 +62,7 @@ struct MaintenanceRequest: Question {
   struct Reply: Sendable {
     var head: CommitNumber
     /// Newest first.
-    var commits: [Commit]
+    var commits: [CommitDetails]
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {

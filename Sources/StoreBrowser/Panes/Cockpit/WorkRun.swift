@@ -36,7 +36,7 @@ struct WorkRun: Sendable, Hashable {
     id = nil
     self.activity = activity
     movedAt = now
-    note(activity, at: now)
+    update(activity, at: now)
   }
 
   var title: String { activity.title }
@@ -67,8 +67,8 @@ struct WorkRun: Sendable, Hashable {
   /// Whether it builds indexes from all records.
   var isBuild: Bool { activity.counts.records > 0 }
 
-  mutating func note(_ progress: Progress, at now: Int64) {
-    if case .activity(let activity) = progress.found { return note(activity, at: now) }
+  mutating func update(_ progress: Progress, at now: Int64) {
+    if case .activity(let activity) = progress.found { return update(activity, at: now) }
     var account =
       account
       ?? WorkAccount(
@@ -77,10 +77,10 @@ struct WorkRun: Sendable, Hashable {
     account.set(done: progress.done, total: progress.total ?? 0)
     account.update(at: now)
     self.account = account
-    note(account.activity, at: now)
+    update(account.activity, at: now)
   }
 
-  mutating func note(_ activity: Activity, at now: Int64) {
+  mutating func update(_ activity: Activity, at now: Int64) {
     guard isRunning else { return }
     let before = self.activity
     self.activity = activity
@@ -89,7 +89,7 @@ struct WorkRun: Sendable, Hashable {
       (self.activity.figures, self.activity.storeBefore) = (before.figures, before.storeBefore)
     }
     if activity.worker == nil { self.activity.worker = before.worker }
-    if let figures = activity.figures { noteMemory(figures) }
+    if let figures = activity.figures { updateMemory(figures) }
     if before.steps.map(\.done) != activity.steps.map(\.done) || before.done != activity.done { movedAt = now }
     guard let ending = activity.ending else { return }
     // The growth of the store is known when all is written.
@@ -100,13 +100,13 @@ struct WorkRun: Sendable, Hashable {
   }
 
   /// Notes memory and sizes that this browser measured.
-  mutating func note(_ figures: WorkFigures) {
+  mutating func update(_ figures: WorkFigures) {
     if activity.storeBefore == nil { activity.storeBefore = figures.store }
     activity.figures = figures
-    noteMemory(figures)
+    updateMemory(figures)
   }
 
-  private mutating func noteMemory(_ figures: WorkFigures) {
+  private mutating func updateMemory(_ figures: WorkFigures) {
     greatestMemory = figures.memory.map { max($0, greatestMemory ?? 0) } ?? greatestMemory
   }
 

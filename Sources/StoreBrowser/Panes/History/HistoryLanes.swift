@@ -20,7 +20,7 @@ struct HistoryLanes: Sendable, Hashable {
   /// Returns the row of a commit. Rows come in the order of a history: every commit before its parents.
   ///
   /// - Parameter passed: commits that are not shown, each with its parent.
-  mutating func row(of commit: Commit, passing passed: [CommitNumber: CommitNumber]) -> GraphRow {
+  mutating func row(of commit: CommitDetails, passing passed: [CommitNumber: CommitNumber]) -> GraphRow {
     func shown(_ number: CommitNumber) -> CommitNumber? {
       var number = number
       while let next = passed[number] { number = next }

@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 extension HistoryPane {
-  func further(_ session: Session) -> String { title(session) }
+  func drawingKey(_ session: Session) -> String { title(session) }
 
   func short(_ command: Command) -> String? {
     guard command == .history else { return nil }
@@ -115,12 +115,12 @@ extension HistoryPane {
     put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
   }
 
-  private func pins(of commit: Commit, _ session: Session) -> String {
+  private func pins(of commit: CommitDetails, _ session: Session) -> String {
     session.outline?.pins.filter { $0.commit == commit.number }.map { "[\($0.name)] " }.joined() ?? ""
   }
 
   /// The changed counts with a column for each datastore; nil if there is no room for all columns.
-  private func counts(of commit: Commit, room: Int) -> String? {
+  private func counts(of commit: CommitDetails, room: Int) -> String? {
     guard countWidths.values.reduce(0, { $0 + $1 + 2 }) - 2 <= room else { return nil }
     return countWidths.sorted { $0.key < $1.key }.map { datastore, width in
       let text = commit.changes.first { $0.datastore == datastore }.map(Self.counts) ?? ""
@@ -138,12 +138,12 @@ extension HistoryPane {
   }
 
   /// The counts of several datastores one after the other, and the notes.
-  static func summary(of commit: Commit, scope: HistoryScope) -> String {
+  static func summary(of commit: CommitDetails, scope: HistoryScope) -> String {
     let changes = commit.changes.filter { scope.datastore == nil || $0.datastore == scope.datastore }
     return changes.map(counts).joined(separator: ", ") + notes(on: commit)
   }
 
-  private static func notes(on commit: Commit) -> String {
+  private static func notes(on commit: CommitDetails) -> String {
     var text = ""
     if let undone = commit.undoes { text += " (undoes \(undone))" }
     if let restored = commit.restores { text += " (restores \(restored))" }
@@ -153,7 +153,7 @@ extension HistoryPane {
   }
 }
 
-extension Commit {
+extension CommitDetails {
   /// The author, or the program of a commit without one.
   var who: String { author.isEmpty ? program : author }
 

@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
-struct HistoryPane: ListPane, KeptPane, Equatable {
+struct HistoryPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .history, digit: 4, name: "History", view: [.history, .difference], work: [.history, .strip],
     footer: [.down, .open, .travel, .history, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
@@ -206,7 +206,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     session.warn("no commit with “\(searchText?.typed ?? "")” among \(NumberFormat.count(count))")
   }
 
-  private static func has(_ text: SearchText, _ commit: Commit) -> Bool {
+  private static func has(_ text: SearchText, _ commit: CommitDetails) -> Bool {
     [commit.action, commit.author, commit.program, commit.number.description].contains(where: text.occurs)
   }
 
@@ -218,9 +218,9 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   static func scope(following: Following, _ session: Session) -> HistoryScope? {
     switch following {
     case .datastore: session.datastore.map { .datastore($0) }
-    case .record: session.looking.record.map { .record($0) }
+    case .record: session.selections.record.map { .record($0) }
     case .field:
-      session.looking.record.flatMap { place in session.looking.path.map { .field(place, path: $0) } }
+      session.selections.record.flatMap { place in session.selections.path.map { .field(place, path: $0) } }
     }
   }
 

@@ -6,14 +6,14 @@ extension RecordPane {
   mutating func demandTargets(_ place: RecordPlace, in session: inout Session) {
     guard let document, let arranged else { return }
     // Whether the pane shows a tree or text does not change the targets.
-    let source = session.looking.source.flatMap { $0.datastore == place.datastore && $0.derivesColumns ? $0 : nil }
-    var asked = AskedTargets(
+    let source = session.selections.source.flatMap { $0.datastore == place.datastore && $0.derivesColumns ? $0 : nil }
+    var asked = RequestedTargets(
       arranged: arranged, naming: session.naming, joined: source?.joined, computed: source?.computed)
     asked.arranged.form = .tree
     guard askedTargets != asked else { return }
     askedTargets = asked
     targets = [:]
-    if source == nil { take([]) }
+    if source == nil { showDerived([]) }
     guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor,
       source != nil || !asked.naming.fields(of: descriptor).isEmpty
     else { return }
@@ -23,7 +23,7 @@ extension RecordPane {
         place: place, commit: session.shown, document: document, naming: asked.naming, source: source))
   }
 
-  mutating func take(_ derived: [Document.Member]) {
+  mutating func showDerived(_ derived: [Document.Member]) {
     guard Document.object(derived) != .object(self.derived) else { return }
     self.derived = derived
     rebuild()
@@ -42,6 +42,6 @@ extension RecordPane {
       .edit, .editExternally, .valueMenu, .insert, .paste, .deleteRecord, .restoreField, .moveUp, .moveDown,
     ]
     guard changing.contains(command), let line = selectedLine, line.isDerived else { return nil }
-    return session.looking.source?.derivation(of: line.path) ?? "it is not stored in the record"
+    return session.selections.source?.derivation(of: line.path) ?? "it is not stored in the record"
   }
 }

@@ -4,7 +4,7 @@ import StrataExpressions
 import StrataTerminal
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
-struct RecordPane: ListPane, KeptPane, Equatable {
+struct RecordPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [
@@ -13,7 +13,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     ], isAlwaysKept: true
   ) { RecordPane() }
 
-  struct AskedTargets: Sendable, Hashable {
+  struct RequestedTargets: Sendable, Hashable {
     var arranged: Arranged
     var naming: Naming
     var joined: [Join]?
@@ -61,7 +61,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   /// The joined and computed fields of the record, beside `document`.
   @Derived var derived: [Document.Member] = []
   /// The inputs of the last request for the targets of references and the derived fields.
-  var askedTargets: AskedTargets?
+  var askedTargets: RequestedTargets?
   /// A command that waits for the record to be read.
   private var waiting: Waiting?
   /// The path to select when the record arrives.
@@ -111,7 +111,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   }
 
   /// Takes the requested record if it was read with the rows of the table.
-  mutating func take(_ record: Record, in session: inout Session) {
+  mutating func showIfRequested(_ record: Record, in session: inout Session) {
     guard let place, place.identifier == record.identifier,
       let descriptor = session.outline?.datastore(place.datastore)?.descriptor
     else { return }
@@ -245,7 +245,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       }
     case let reply as ReferencesReply where reply.place == place && reply.commit == session.shown:
       targets = reply.targets
-      take(reply.derived)
+      showDerived(reply.derived)
     case let answer as BlameAnswer where answer.request == pendingBlame:
       pendingBlame = nil
       blame = answer

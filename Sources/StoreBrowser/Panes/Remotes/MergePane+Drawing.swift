@@ -50,7 +50,7 @@ extension MergePane {
     }
     if lines.isEmpty {
       let room = Rect(column: inside.left, row: inside.top + 2, columns: inside.columns, rows: max(0, inside.rows - 2))
-      grid.note("everything of \(reply.theirs.number) is merged already", in: room, style: theme.style(.dim))
+      grid.writeCentred("everything of \(reply.theirs.number) is merged already", in: room, style: theme.style(.dim))
     }
   }
 
@@ -69,7 +69,7 @@ extension MergePane {
   /// The three commits: the common base, ours, theirs.
   private func parents(_ reply: MergePlanReply, _ session: Session) -> [Span] {
     let theme = session.theme
-    func commit(_ name: String, _ commit: Commit) -> [Span] {
+    func commit(_ name: String, _ commit: CommitDetails) -> [Span] {
       let who = commit.author.isEmpty ? "" : " \(commit.author)"
       return [
         Span("\(name) ", theme.style(.dim)), Span("\(commit.number) ", theme.style(.key)),
@@ -153,7 +153,7 @@ extension MergePane {
   }
 
   private func result(_ field: MergeField, _ decision: MergeDecision?) -> String {
-    switch field.standing {
+    switch field.status {
     case .merges(let value): return value.map { ValueText(cell: $0).text } ?? "—"
     case .follows:
       guard let decision else { return "" }

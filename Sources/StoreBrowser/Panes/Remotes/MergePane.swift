@@ -5,7 +5,7 @@ import StrataTerminal
 
 /// The merge of a commit into the head, before anything is written: the conflicts, field by field with each side's value and the result,
 /// and the records that merge without one. The user's decisions are kept as a draft until they are committed.
-struct MergePane: ListPane, KeptPane {
+struct MergePane: ListPane, PermanentPane {
   static let entry = PaneEntry(
     .merge, name: "Merge", work: [.mergePlan, .mergeCheck, .mergeCommit],
     footer: [
@@ -235,7 +235,7 @@ struct MergePane: ListPane, KeptPane {
     switch command {
     case .takeMine, .takeTheirs, .takeBase, .takeBack:
       guard let selected else { return "choose a conflict first (n)" }
-      if let field = selected.field, case .merges = field.standing { return "this field merges by itself" }
+      if let field = selected.field, case .merges = field.status { return "this field merges by itself" }
       if selected.row.conflict.isCollision, command != .takeBack {
         return "either side alone would lose a record: give this one another value (e on a field)"
       }

@@ -67,7 +67,7 @@ struct MergePlanRequest: Question, Hashable {
     if conflict.fields.isEmpty {
       row.fields = Document.difference(ours, theirs).map { change in
         MergeField(
-          path: change.path, base: base?[change.path], ours: change.old, theirs: change.new, standing: .follows)
+          path: change.path, base: base?[change.path], ours: change.old, theirs: change.new, status: .follows)
       }
       return row
     }
@@ -81,7 +81,7 @@ struct MergePlanRequest: Question, Hashable {
   private static func fields(ours: Document?, theirs: Document?) -> [MergeField] {
     var seen: Set<DocumentPath> = []
     return ((theirs?.fields ?? []) + (ours?.fields ?? [])).map(\.path).filter { seen.insert($0).inserted }.map { path in
-      MergeField(path: path, base: nil, ours: ours?[path], theirs: theirs?[path], standing: .follows)
+      MergeField(path: path, base: nil, ours: ours?[path], theirs: theirs?[path], status: .follows)
     }
   }
 
@@ -96,7 +96,7 @@ struct MergePlanRequest: Question, Hashable {
       guard !isInConflict, seen.insert(change.path).inserted else { return nil }
       return MergeField(
         path: change.path, base: base[change.path], ours: ours[change.path], theirs: theirs[change.path],
-        standing: .merges(merged[change.path]))
+        status: .merges(merged[change.path]))
     }
   }
 
@@ -144,9 +144,9 @@ struct MergePlanRequest: Question, Hashable {
 struct MergePlanReply: Sendable {
   var request: MergePlanRequest
   var plan: MergePlan
-  var base: Commit?
-  var ours: Commit
-  var theirs: Commit
+  var base: CommitDetails?
+  var ours: CommitDetails
+  var theirs: CommitDetails
   var conflicts: [MergeRow] = []
   /// The records that merge without a conflict, as far as they are described.
   var clean: [MergedRow] = []
@@ -207,11 +207,11 @@ struct MergeField: Sendable, Hashable {
   var base: Document?
   var ours: Document?
   var theirs: Document?
-  var standing = Standing.conflict
+  var status = Status.conflict
   /// The side that changed it later.
   var later: MergeSide?
 
-  enum Standing: Sendable, Hashable {
+  enum Status: Sendable, Hashable {
     /// Both changed it, to different values.
     case conflict
     /// It merges without a conflict, to this value.
@@ -220,7 +220,7 @@ struct MergeField: Sendable, Hashable {
     case follows
   }
 
-  var isConflict: Bool { standing == .conflict }
+  var isConflict: Bool { status == .conflict }
 }
 
 /// A user's decision about a field, or about a record as a whole.

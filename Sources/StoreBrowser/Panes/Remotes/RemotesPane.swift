@@ -3,7 +3,7 @@ import StrataExchange
 import StrataTerminal
 
 /// Pane 7: the other copies of the store: their locations, how many commits each side lacks, and when they last exchanged.
-struct RemotesPane: ListPane, KeptPane {
+struct RemotesPane: ListPane, PermanentPane {
   static let entry = PaneEntry(
     .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
     footer: [.fetchCommits, .merge, .sendCommits, .exchange, .addRemote, .down, .help, .close],
@@ -134,7 +134,7 @@ struct RemotesPane: ListPane, KeptPane {
       if isServed { return RemotesFile.refusalOfServer }
       guard let selected else { return "there is no remote; i adds one" }
       if let reason = session.runningRefusal(.transfer) { return reason }
-      if command == .sendCommits, let standing = selected.standing {
+      if command == .sendCommits, let standing = selected.firstHeadBehind {
         if standing.behind > 0 {
           return "\(selected.name) has commits that are not merged here: gf fetches, w merges, X does all of it"
         }
@@ -142,7 +142,7 @@ struct RemotesPane: ListPane, KeptPane {
       }
     case .merge:
       guard let selected else { return nil }
-      guard let standing = selected.standing else { return "nothing was fetched from \(selected.name) yet (gf)" }
+      guard let standing = selected.firstHeadBehind else { return "nothing was fetched from \(selected.name) yet (gf)" }
       if standing.behind == 0 { return "everything that was fetched is merged" }
     default: break
     }
@@ -155,7 +155,7 @@ struct RemotesPane: ListPane, KeptPane {
   }
 
   func short(_ command: Command) -> String? {
-    guard command == .merge, let behind = selected?.standing?.behind else { return nil }
+    guard command == .merge, let behind = selected?.firstHeadBehind?.behind else { return nil }
     return "merge \(behind)"
   }
 
@@ -164,7 +164,7 @@ struct RemotesPane: ListPane, KeptPane {
     case .addRemote: add(argument ?? "", in: &session)
     case .merge where argument != nil: return false
     case .merge, .open:
-      guard let head = selected?.standing?.commit else { return false }
+      guard let head = selected?.firstHeadBehind?.commit else { return false }
       session.intend(.run(.merge, argument: "\(head)"))
     case .fetchCommits: transfer(.fetch, in: &session)
     case .exchange: transfer(.exchange, in: &session)
@@ -203,7 +203,7 @@ struct RemotesPane: ListPane, KeptPane {
 
   private func askToSend(in session: inout Session) {
     guard let selected else { return }
-    let count = selected.standing.map { NumberFormat.counted($0.ahead, "commit") } ?? "all commits"
+    let count = selected.firstHeadBehind.map { NumberFormat.counted($0.ahead, "commit") } ?? "all commits"
     session.intend(
       .present(
         MenuOverlay(
@@ -239,8 +239,8 @@ struct RemotesPane: ListPane, KeptPane {
       let row = rows[line]
       columns.write(
         [
-          row.name, row.location, row.standing.map { NumberFormat.count($0.ahead) } ?? "—",
-          row.standing.map { NumberFormat.count($0.behind) } ?? "—", state(row, session),
+          row.name, row.location, row.firstHeadBehind.map { NumberFormat.count($0.ahead) } ?? "—",
+          row.firstHeadBehind.map { NumberFormat.count($0.behind) } ?? "—", state(row, session),
         ], at: rect.at(2), on: &grid,
         styles: [
           theme.style(.key), theme.style(.text), theme.style(.inserted), theme.style(.changed),

@@ -24,7 +24,7 @@ struct RemotesRequest: Question, Hashable {
     try exchange.remotes().map { state in
       try context.goOn()
       var row = RemoteRow(state: state)
-      row.head = try row.standing.map { try context.store.commit($0.commit) }
+      row.head = try row.firstHeadBehind.map { try context.store.commit($0.commit) }
       return row
     }
   }
@@ -41,7 +41,7 @@ struct RemotesReply: Sendable {
 struct RemoteRow: Sendable, Hashable {
   var state: RemoteState
   /// The head of `standing`.
-  var head: Commit?
+  var head: CommitDetails?
 
   init(state: RemoteState) { self.state = state }
 
@@ -50,12 +50,12 @@ struct RemoteRow: Sendable, Hashable {
   var exchangedAt: Int64? { state.remote.exchangedAt }
   var headCount: Int { state.heads.count }
   /// The first head with new commits, otherwise the first; nil if nothing was fetched yet.
-  var standing: RemoteState.Head? { state.heads.first { $0.behind > 0 } ?? state.heads.first }
+  var firstHeadBehind: RemoteState.Head? { state.heads.first { $0.behind > 0 } ?? state.heads.first }
 
   /// A sentence about which commits each side lacks.
   var words: String {
-    guard let standing else { return "nothing was fetched yet: gf fetches, X exchanges" }
-    let (ahead, behind) = (standing.ahead, standing.behind)
+    guard let firstHeadBehind else { return "nothing was fetched yet: gf fetches, X exchanges" }
+    let (ahead, behind) = (firstHeadBehind.ahead, firstHeadBehind.behind)
     switch (ahead, behind) {
     case (0, 0): return "both have the same commits"
     case (_, 0): return "it lacks \(NumberFormat.counted(ahead, "commit")): gs sends"
@@ -179,7 +179,7 @@ struct TransferReply: WordedReply {
 extension WorkContext {
   /// The store as one that exchanges with its other copies.
   func exchange() throws(ModelError) -> StoreExchange {
-    guard let store = store as? OwnStore else {
+    guard let store = store as? EngineStore else {
       throw .refused(reason: "only a store of its own has other copies; strata convert makes one of a folder")
     }
     return StoreExchange(store, now: LocalTime.now)

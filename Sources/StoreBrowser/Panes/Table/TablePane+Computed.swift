@@ -11,7 +11,7 @@ extension TablePane {
   }
 
   /// Takes the remembered computed and joined columns of the datastore into the rows.
-  mutating func adoptDerived(_ session: Session) {
+  mutating func updateDerivedColumns(_ session: Session) {
     guard let source else { return }
     let choice = session.columnChoice(source.datastore)
     if choice.computed ?? [] != source.computed.map(\.text) {
@@ -63,7 +63,7 @@ extension Browser {
         columns.remove(at: place)
         choice.forget(path)
         keep(columns, choice, in: source.datastore)
-        return session.say("the column \(path.shortText) is gone\(goneWith(path))")
+        return session.say("the column \(path.shortText) is gone\(removeUses(of: path))")
       }
       let column = try WorkContext.computed(text)
       let place = columns.firstIndex { $0.path == column.path }
@@ -84,7 +84,7 @@ extension Browser {
   }
 
   /// Takes away the filter and the orders that need a column that is gone, and says so.
-  mutating func goneWith(_ path: DocumentPath) -> String {
+  mutating func removeUses(of path: DocumentPath) -> String {
     guard let source = table.source else { return "" }
     var (kept, gone) = (source, [String]())
     if let filter = source.filter, let test = try? RowTest(filter),

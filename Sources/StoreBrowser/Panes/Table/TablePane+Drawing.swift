@@ -19,7 +19,7 @@ extension TablePane {
       columns, frozen: frozen(session), offset: columnOffset, width: inside.columns - TableGeometry.signs)
     drawHeader(columns, slots, in: inside, on: &grid, session: session)
     if count(session) == 0 {
-      grid.note(
+      grid.writeCentred(
         emptyText(session),
         in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
         style: theme.style(.dim))
@@ -69,7 +69,7 @@ extension TablePane {
   }
 
   /// The state of the filter: `INDEX population · 812 records`, `SCAN · 40 % read · 3 so far`; nil without a filter.
-  func filterStanding(_ session: Session) -> String? {
+  func filterStatus(_ session: Session) -> String? {
     guard source?.filter != nil, let scan else { return nil }
     let dot = session.theme.dot
     guard scan.isRunning else { return "\(scan.plan) \(dot) \(NumberFormat.counted(ranks?.count ?? 0, "record"))" }
@@ -126,7 +126,7 @@ extension TablePane {
     func text(_ filter: String?, isShort: Bool) -> String {
       // The number of rows is also that of the filter's records, if all were found.
       let isCounted = isShort && source.limit == nil && scan?.isRunning == false
-      let standing = isCounted ? source.filter.flatMap { _ in scan?.plan } : filterStanding(session)
+      let standing = isCounted ? source.filter.flatMap { _ in scan?.plan } : filterStatus(session)
       let row = place(isShort: isShort, hasBar: frame.columns >= 70, session)
       return [row, isShort ? nil : age, range, filter, standing, limit, sort].compactMap {
         $0?.isEmpty == true ? nil : $0

@@ -5,7 +5,7 @@ import StrataTerminal
 /// The formats of columns.
 extension TablePane {
   /// The minute, if a column shows how long ago its dates are.
-  func further(_ session: Session) -> String {
+  func drawingKey(_ session: Session) -> String {
     let formats = source.flatMap { session.remembered.columns[$0.datastore]?.formats }
     return formats?.values.contains(ValueFormat.relative.rawValue) == true ? session.time.clock(session.now) : ""
   }

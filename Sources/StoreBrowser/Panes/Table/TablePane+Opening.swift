@@ -35,7 +35,7 @@ extension TablePane {
 
   /// Goes on in the order by identifier at a commit that has not the index of the order, and comes back to it at one that has.
   /// Answers what there is to say of it.
-  mutating func settleOrder(of outline: Outline) -> String? {
+  mutating func adjustOrder(to outline: Outline) -> String? {
     guard let source, let datastore = outline.datastore(source.datastore) else { return nil }
     if let index = source.index, datastore.index(index) == nil {
       var other = source
@@ -69,7 +69,7 @@ extension TablePane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     arrangeColumns(session)
     if let wanted, list.selection != wanted.selection { self.wanted = nil }
-    adoptDerived(session)
+    updateDerivedColumns(session)
     guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
     guard problem == nil else { return }
     let screen = max(8, frame.rows)
@@ -86,11 +86,11 @@ extension TablePane {
       return
     }
     demandScan(source, in: &session)
-    if frame != .hidden { settle(frame: frame, session) }
+    if frame != .hidden { layOut(frame: frame, session) }
     demandRows(base, frame: frame, in: &session)
   }
 
-  mutating func settle(frame: PaneFrame, _ session: Session) {
+  mutating func layOut(frame: PaneFrame, _ session: Session) {
     list.reveal(rows: max(1, frame.rows - 1), count: count(session))
     let visible = visibleColumns(session)
     column = max(0, min(column, visible.count - 1))
@@ -148,7 +148,7 @@ extension TablePane {
     case let reply as StepChangesReply where reply.request.to == session.shown:
       changed = reply.changed
       step = reply
-    case let reply as OrderRequest.Reply: adoptOrder(reply, in: &session)
+    case let reply as OrderRequest.Reply: applyOrder(reply, in: &session)
     case let reply as MatchesRequest.Reply where isCurrent(reply.request.search):
       matches = reply
       if searchOrigin == nil, let hit, hit.position == list.selection { session.say(sentence(on: hit, session)) }

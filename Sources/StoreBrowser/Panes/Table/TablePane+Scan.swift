@@ -39,7 +39,7 @@ extension TablePane {
     session.start(.order, OrderRequest(source: source, commit: session.shown), label: "order")
   }
 
-  mutating func adoptOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
+  mutating func applyOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
     guard let anchor = orderAnchor, var wanted = source, wanted.datastore == reply.request.source.datastore else {
       return
     }

@@ -7,7 +7,7 @@ import StrataTerminal
 ///
 /// It keeps ranks and a window of rows, never all rows. The position of a row leads to its rank in the index (or, with a filter, into the
 /// list of matching ranks), and only rows near the screen are read.
-struct TablePane: ListPane, KeptPane, Equatable {
+struct TablePane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .table, digit: 2, name: "Table",
     work: [.table, .rows, .rowsAhead, .search, .filter, .sort, .order, .matches, .stepChanges],

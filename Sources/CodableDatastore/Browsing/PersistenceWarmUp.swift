@@ -1,0 +1,223 @@
+import StrataExpressions
+import StrataModel
+import StrataLocks
+import StrataEngine
+
+/// A datastore that can be brought up to its declaration without its types being known.
+protocol WarmableFormat: Sendable {
+  var datastore: String { get }
+  /// The steps that make the store fit, as `index population, new`.
+  func missingSteps(in view: View) throws -> [String]
+  /// Runs the steps. Records whose keys are in `leavingOut` are left out of the indexes if they cannot be converted. The
+  /// edits in `mending` are made before anything is read.
+  func warmUp(
+    leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
+  ) async throws
+  /// Rewrites all records of older versions.
+  func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws
+}
+
+extension DatastoreCore: WarmableFormat {
+  func missingSteps(in view: View) throws -> [String] {
+    let tree = try throwingStoreErrors { () throws(StorageError) in try view.tree(recordsTree) }
+    guard let tree else { return [] }
+    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let plan = try plan(for: stored, isEmpty: tree.isWithoutEntries)
+    var steps = plan.rebuilt.sorted().map { place in
+      "index \(indexes[place].name), \(stored.index(indexes[place].name) == nil ? "new" : "changed")"
+    }
+    steps += plan.moved.sorted { $0.key < $1.key }.map { "index \($0.value), renamed \(indexes[$0.key].name)" }
+    steps += plan.dropped.map { "index \($0), dropped" }
+    if plan.rekeys { steps.append("identifiers in another form") }
+    if !plan.evaluated.isEmpty, steps.isEmpty { steps.append("version \(stored.version) → \(coder.tag)") }
+    return steps
+  }
+
+  func warmUp(
+    leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
+  ) async throws {
+    try await warm(listener: WarmUpListener(nil, detailed: progress), leavingOut: leavingOut, mending: mending)
+  }
+
+  func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws {
+    try await migrateEntireStore(
+      ifLessThan: Format.currentVersion, listener: WarmUpListener(nil, detailed: progress))
+  }
+}
+
+/// Brings the datastores of a persistence up to their declarations, one after the other.
+final class PersistenceWarmUp: WarmUpDriver {
+  private let store: EngineStore
+  private let formats: [any CompiledFormat & WarmableFormat]
+  private let releasesLock: Bool
+
+  init(store: EngineStore, formats: [any CompiledFormat & WarmableFormat], releasesLock: Bool) {
+    self.store = store
+    self.formats = formats
+    self.releasesLock = releasesLock
+  }
+
+  func plan() throws(ModelError) -> [String] {
+    do {
+      let view = try store.engine.refresh()
+      return try formats.flatMap { format in
+        try format.missingSteps(in: view).map { "\((format as any WarmableFormat).datastore): \($0)" }
+      }
+    } catch {
+      throw Self.modelError(error)
+    }
+  }
+
+  func warmUp(
+    leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult {
+    try run(report) { format, handler in
+      let keys = leavingOut.filter { $0.datastore == format.datastore }.map(\.identifier.bytes)
+      try await format.warmUp(
+        leavingOut: Set(keys), mending: mending.filter { $0.datastore == format.datastore }, handler)
+    }
+  }
+
+  func rewriteOlderRecords(
+    report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult {
+    try run(report) { format, handler in try await format.rewriteOlderRecords(handler) }
+  }
+
+  /// Does work on one datastore after the other, on a task that ends when the listener says so.
+  private func run(
+    _ report: @escaping @Sendable (Activity) -> Bool,
+    _ work: @escaping @Sendable (any WarmableFormat, @escaping WarmUpHandler) async throws -> Void
+  ) throws(ModelError) -> WarmUpResult {
+    let progress = RunningWarmUp(try counts, report)
+    defer { if releasesLock { store.engine.releaseLock() } }
+    do {
+      try waiting { [formats] in
+        let task = Task.detached {
+          for format in formats {
+            let datastore = (format as any WarmableFormat).datastore
+            try await work(format) { progress.hear($0, of: datastore) }
+          }
+        }
+        progress.task = task
+        try await task.value
+      }
+    } catch {
+      if error is CancellationError { throw .cancelled }
+      guard progress.failures.isEmpty else { return WarmUpResult(commit: nil, failures: progress.failures) }
+      throw Self.modelError(error)
+    }
+    return WarmUpResult(commit: try store.refresh().commit)
+  }
+
+  /// How many records each datastore has, in the order in which they are warmed up.
+  private var counts: [(datastore: String, count: Int)] {
+    get throws(ModelError) {
+      let head = store.head
+      return try formats.map { format throws(ModelError) in
+        let key = (format as any WarmableFormat).datastore
+        return (key, try head.datastore(key)?.count ?? 0)
+      }
+    }
+  }
+
+  private static func modelError(_ error: any Error) -> ModelError {
+    if let error = error as? ModelError { return error }
+    if let error = error as? StoreError, case .locked(let process, let program) = error.kind {
+      return .locked(WriterHold(processIdentifier: process, program: program, since: 0))
+    }
+    return .storage(DecodingPath.reason(of: error), kind: .failed)
+  }
+}
+
+/// A warm-up under way: what it has reported, and its task, which ends when the listener says so.
+private final class RunningWarmUp: Sendable {
+  private struct State {
+    var failures: [WarmUpFailure] = []
+    var task: Task<Void, any Error>?
+    var isCancelled = false
+    var whole: WholeWarmUp
+  }
+
+  private let state: Mutex<State>
+  private let report: @Sendable (Activity) -> Bool
+
+  init(_ counts: [(datastore: String, count: Int)], _ report: @escaping @Sendable (Activity) -> Bool) {
+    state = Mutex(State(whole: WholeWarmUp(counts: counts, startedAt: LocalTime.now)))
+    self.report = report
+  }
+
+  var failures: [WarmUpFailure] { state.withLock { $0.failures } }
+
+  var task: Task<Void, any Error>? {
+    get { state.withLock { $0.task } }
+    set {
+      let isCancelled = state.withLock { state in
+        state.task = newValue
+        return state.isCancelled
+      }
+      if isCancelled { newValue?.cancel() }
+    }
+  }
+
+  func hear(_ progress: WarmUpProgress, of datastore: String) {
+    // A datastore that needs nothing has nothing to show.
+    guard let part = progress.activity, !part.steps.isEmpty else { return }
+    let goesOn = report(state.withLock { $0.whole.activity(with: part, of: datastore, at: LocalTime.now) })
+    let task = state.withLock { state in
+      state.failures = progress.failures.map { WarmUpFailure($0, in: datastore) }
+      state.isCancelled = state.isCancelled || !goesOn
+      return state.isCancelled ? state.task : nil
+    }
+    task?.cancel()
+  }
+}
+
+/// The warm-up of several datastores as one work: each weighs as many records as it has.
+private struct WholeWarmUp {
+  let counts: [(datastore: String, count: Int)]
+  let startedAt: Int64
+  /// The steps of the datastores that are done, and of the present one.
+  private var earlier: [Activity.Step] = []
+  private var present: (datastore: String, steps: [Activity.Step])?
+  private var estimate = WorkEstimate()
+
+  init(counts: [(datastore: String, count: Int)], startedAt: Int64) {
+    self.counts = counts
+    self.startedAt = startedAt
+  }
+
+  mutating func activity(with part: Activity, of datastore: String, at now: Int64) -> Activity {
+    if let present, present.datastore != datastore { earlier += present.steps }
+    let steps = part.steps.map { step in
+      var step = step
+      if counts.count > 1 { step.title = "\(datastore): \(step.title)" }
+      return step
+    }
+    present = (datastore, steps)
+    var activity = part
+    activity.title = "warm up \(datastore)"
+    activity.startedAt = startedAt
+    activity.steps = earlier + steps
+    if let share = part.share { estimate.add(whole(share, of: datastore), at: now) }
+    (activity.share, activity.secondsLeft) = (estimate.share, estimate.secondsLeft)
+    return activity
+  }
+
+  private func whole(_ share: Double, of datastore: String) -> Double {
+    let all = counts.reduce(0) { $0 + $1.count }
+    let before = counts.prefix { $0.datastore != datastore }.reduce(0) { $0 + $1.count }
+    let own = counts.first { $0.datastore == datastore }?.count ?? 0
+    return all > 0 ? (Double(before) + share * Double(own)) / Double(all) : share
+  }
+}
+
+extension WarmUpFailure {
+  fileprivate init(_ failure: WarmUpProgress.Failure, in datastore: String) {
+    let path = failure.decodingPath.isEmpty ? "" : " at \(failure.decodingPath)"
+    let identifier = StoredKey(bytes: failure.key, value: .string(failure.identifier))
+    self.init(
+      place: RecordPlace(datastore: datastore, identifier: identifier), reason: failure.reason + path,
+      byteCount: failure.byteCount)
+  }
+}

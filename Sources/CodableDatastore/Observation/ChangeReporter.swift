@@ -1,0 +1,287 @@
+import StrataLocks
+import StrataEngine
+
+/// A change of one record, as a transaction noted it for observers.
+struct StoredChange: Sendable {
+  var datastore: String
+  /// The identifier as the store keeps it.
+  var key: [UInt8]
+  /// The identifier in its own type, if it is known.
+  var identifier: (any Sendable)? = nil
+  /// The commit that made the change; set when the commit is appended.
+  var commit: UInt64 = 0
+  /// The record before and after; bytes as the store holds them.
+  var old: Bytes?
+  var new: Bytes?
+
+  /// About how many bytes the change takes.
+  var byteCount: Int { Self.bytesBesideRecords + key.count + (old?.count ?? 0) + (new?.count ?? 0) }
+  static let bytesBesideRecords = 256
+}
+
+/// Reports changes to observers: after they are durable, in the order of the commits.
+final class ChangeReporter: Sendable {
+  /// Whether there has ever been an observer. Until there is one, no caller waits for the lock only to learn that there is none.
+  private let isHeard = Atomic(false)
+  private let state = Mutex(State())
+  private struct State {
+    var observers: [String: [WeakObserver]] = [:]
+    /// Appended commits that are not durable yet, in their order, with the changes of each datastore.
+    var waiting: [(number: UInt64, changes: [String: [StoredChange]])] = []
+    var newest: PendingCommit?
+    var newestOwn: UInt64 = 0
+    /// The state of that commit, until the changes that others committed after it are reported. It is kept only while other processes are
+    /// followed, because it keeps its file open, which another process's compaction may have replaced.
+    var ownState: View?
+    var followsOthers = false
+    /// Commits of this process that are newer than the last reported state of other processes; kept only on a server.
+    var own: Set<UInt64> = []
+    var keepsOwn = false
+
+    mutating func recordOwn(_ number: UInt64, _ view: View?) {
+      if number >= newestOwn, followsOthers { ownState = view }
+      newestOwn = max(newestOwn, number)
+      if keepsOwn { own.insert(number) }
+    }
+  }
+
+  /// The state of following other processes' commits. The lock is held while they are read, so that each is reported once.
+  private let following = Mutex(Following())
+  private struct Following {
+    /// The newest state whose changes were reported.
+    var lastSeen: View?
+    var watch: (any DiskWatch)?
+  }
+
+  private struct WeakObserver { weak var buffer: ChangeBuffer? }
+
+  func hasObservers(of datastore: String) -> Bool {
+    guard isHeard.load(ordering: .acquiring) else { return false }
+    return state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
+  }
+
+  func add(_ buffer: ChangeBuffer, for datastore: String) {
+    isHeard.store(true, ordering: .releasing)
+    state.withLock { state in
+      state.observers[datastore, default: []].removeAll { $0.buffer == nil }
+      state.observers[datastore, default: []].append(WeakObserver(buffer: buffer))
+    }
+  }
+
+  /// Notes a commit that was appended, or a transaction that had nothing to append (`pending` is nil). Called in the writer's turn.
+  ///
+  /// Cost: grows with the changes, which are sorted by datastore here, so that reporting them does not.
+  func append(_ changes: consuming [StoredChange], pending: PendingCommit?, base: UInt64) -> AppendedCommit {
+    let number = pending?.number ?? base
+    for index in changes.indices { changes[index].commit = number }
+    let byDatastore = ChangeReporter.byDatastore(changes)
+    return state.withLock { state in
+      if let pending {
+        state.newest = pending
+        state.recordOwn(number, pending.view)
+      }
+      if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
+      // A transaction without anything of its own to wait for is durable only when the commit that it read is.
+      let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
+      return AppendedCommit(number: number, pending: awaited, publication: self)
+    }
+  }
+
+  /// Reports a commit that no call of this library made, such as an undo, after all earlier ones: its changes since the state that it was
+  /// made on. The commit is durable. Called in the writer's turn.
+  ///
+  /// - Parameters:
+  ///   - new: The commit.
+  ///   - parent: The commit that it was made on.
+  func publish(_ new: View, madeOn parent: View) {
+    let number = new.commit.number
+    var changes: [StoredChange] = []
+    defer {
+      // Also if its changes cannot be read: earlier commits must be reported.
+      append(changes, new)
+      publish(upTo: number)
+    }
+    for datastore in observedDatastores {
+      do {
+        changes += try ChangeWalk(from: parent, to: new, datastore: datastore).all()
+      } catch {
+        fail(datastore, error)
+      }
+    }
+  }
+
+  var newestOwn: UInt64 { state.withLock { $0.newestOwn } }
+
+  /// Whether each commit must be noted, because there are observers or other processes are followed.
+  var isFollowed: Bool { state.withLock { $0.followsOthers || $0.keepsOwn || !$0.observers.isEmpty } }
+
+  private var observedDatastores: [String] {
+    state.withLock { Array($0.observers.keys) }.filter { hasObservers(of: $0) }
+  }
+
+  private func fail(_ datastore: String, _ error: any Error) {
+    for observer in state.withLock({ $0.observers[datastore] ?? [] }) { observer.buffer?.fail(error) }
+  }
+
+  private func append(_ changes: [StoredChange], _ view: View) {
+    let number = view.commit.number
+    let byDatastore = ChangeReporter.byDatastore(changes)
+    state.withLock { state in
+      state.recordOwn(number, view)
+      if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
+    }
+  }
+
+  private static func byDatastore(_ changes: [StoredChange]) -> [String: [StoredChange]] {
+    guard let first = changes.first else { return [:] }
+    // Not grouped: copying many changes would noticeably delay tasks that wait for the executor.
+    if changes.allSatisfy({ $0.datastore == first.datastore }) { return [first.datastore: changes] }
+    return Dictionary(grouping: changes, by: \.datastore)
+  }
+
+  // MARK: Other processes
+
+  /// Begins to follow other processes, unless this is done already.
+  func beginFollowing(at view: View, _ watch: () throws -> any DiskWatch) throws {
+    guard following.withLock({ $0.watch == nil }) else { return }
+    let watch = try watch()
+    following.withLock { following in
+      guard following.watch == nil else { return }
+      following.watch = watch
+      following.lastSeen = view
+      state.withLock { state in
+        state.followsOthers = true
+        state.ownState = state.newest?.view
+      }
+    }
+  }
+
+  /// Reports the changes since the last reported state, if another process made them: the difference between the two states, whatever has
+  /// become of the commits between them.
+  ///
+  /// If the difference cannot be read, the observers get the error, and all of the difference the next time: no change is skipped.
+  ///
+  /// - Parameters:
+  ///   - view: Takes the newest state.
+  ///   - changes: Reads the difference between the last reported state and the newest one.
+  func notice(
+    _ view: () throws -> View,
+    changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange]
+  ) {
+    let listeners = state.withLock { state in
+      state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }.filter { !$1.isEmpty }
+    }
+    do {
+      try following.withLock { following in
+        guard var told = following.lastSeen else { return }
+        let view = try view()
+        // Read after the view: this process's own commits that the view contains are noted by now, and were reported.
+        if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
+        let number = view.commit.number
+        guard number >= told.commit.number else { return }
+        if number > told.commit.number {
+          let found = try listeners.map { datastore, buffers in (buffers, try changes(told, view, datastore)) }
+          for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+        }
+        following.lastSeen = view
+        state.withLock { if let own = $0.ownState, own.commit.number <= number { $0.ownState = nil } }
+      }
+    } catch {
+      for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
+    }
+  }
+
+  /// As `notice`, for commits of others that lie between this process's own: reports each of theirs, in order. If commits were pruned
+  /// meanwhile, reports the difference between the last reported state and the newest one; if that state is gone too, reports the commits
+  /// as missed.
+  ///
+  /// - Parameters:
+  ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know; then nothing is reported yet.
+  ///   - changes: Reads the difference between two states.
+  func noticeEach(
+    _ view: () throws -> View, isOvertaken: () -> Bool,
+    changes: (_ told: UInt64, _ new: UInt64, _ datastore: String) throws -> [StoredChange]
+  ) {
+    let listeners = state.withLock { state in
+      state.keepsOwn = true
+      return state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }
+        .filter { !$1.isEmpty }
+    }
+    do {
+      try following.withLock { following in
+        guard let lastSeen = following.lastSeen else { return }
+        let view = try view()
+        if isOvertaken() { return }
+        let (first, newest) = (lastSeen.commit.number + 1, view.commit.number)
+        guard first <= newest else { return }
+        let own = state.withLock { $0.own }
+        func tell(from told: UInt64, to number: UInt64) throws {
+          let found = try listeners.map { datastore, buffers in (buffers, try changes(told, number, datastore)) }
+          for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+        }
+        func isPruned(_ error: any Error) -> Bool { (error as? StoreError)?.kind == .noSuchCommit }
+        for number in first...newest where !own.contains(number) {
+          do {
+            try tell(from: number - 1, to: number)
+          } catch  where isPruned(error) {
+            do {
+              try tell(from: number - 1, to: newest)
+            } catch  where isPruned(error) {
+              for (datastore, buffers) in listeners {
+                let missed = ChangesMissed(
+                  datastore: DatastoreKey(datastore), first: Commit.Number(number), last: Commit.Number(newest))
+                for buffer in buffers { buffer.fail(missed) }
+              }
+            }
+            break
+          }
+        }
+        following.lastSeen = view
+        state.withLock { state in state.own = state.own.filter { $0 > newest } }
+      }
+    } catch {
+      for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
+    }
+  }
+
+  /// From now on keeps the numbers of this process's own commits.
+  func keepOwn() { state.withLock { $0.keepsOwn = true } }
+
+  /// Reports everything up to a durable commit. Costs as much for a commit of a million changes as for one of a single change.
+  fileprivate func publish(upTo number: UInt64) {
+    state.withLock { state in
+      while let first = state.waiting.first, first.number <= number {
+        state.waiting.removeFirst()
+        for (datastore, changes) in first.changes {
+          for observer in state.observers[datastore] ?? [] { observer.buffer?.append(changes) }
+        }
+      }
+      if state.newest?.number == number { state.newest = nil }
+    }
+  }
+
+  fileprivate func drop(_ number: UInt64) {
+    state.withLock { state in state.waiting.removeAll { $0.number == number } }
+  }
+}
+
+/// A commit on its way to the disk.
+struct AppendedCommit: Sendable {
+  fileprivate let number: UInt64
+  fileprivate let pending: PendingCommit?
+  fileprivate let publication: ChangeReporter
+
+  /// Waits until the commit is durable, unless it need not be, and reports its changes to observers. Returns whether it waited.
+  func finish(isDurable: Bool) async throws -> Bool {
+    if isDurable, let pending {
+      do {
+        try await pending.durable()
+      } catch {
+        publication.drop(number)
+        throw StoreError(error)
+      }
+    }
+    publication.publish(upTo: number)
+    return isDurable && pending != nil
+  }
+}

@@ -1,0 +1,64 @@
+import StrataExpressions
+import StrataEngine
+
+extension EngineStore {
+  package func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
+    RewriteReport(
+      try rewriting { () throws(StorageError) in try engine.compactionEstimate(retention) })
+  }
+
+  package func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+    try compact(retention, writingDeltas: nil, progress: progress)
+  }
+
+  /// As `compact`.
+  ///
+  /// - Parameter writingDeltas: whether the store's nodes are patches from now on, which older programs refuse. With nil they stay as they
+  ///   are.
+  package func compact(
+    _ retention: CommitRetention, writingDeltas: Bool?, progress: WorkProgress?
+  ) throws(ModelError) -> RewriteReport {
+    if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
+    defer { if !keepsLock { engine.releaseLock() } }
+    let report = try rewriting { () throws(StorageError) in
+      try engine.forgetExpiredFetches(now: LocalTime.now)
+      return try engine.compact(retention, writingDeltas: writingDeltas) {
+        progress?($0.commitsDone, $0.commitsToDo) ?? true
+      }
+    }
+    return RewriteReport(report)
+  }
+
+  package func copy(
+    to path: String, at commit: CommitNumber?, progress: WorkProgress?
+  ) throws(ModelError) -> RewriteReport {
+    let report = try rewriting { () throws(StorageError) in
+      // The copy of a store in memory goes to the disk, which outlives it.
+      try engine.copy(to: path, at: commit?.rawValue, onto: isInMemory ? SystemDisk() : nil) {
+        progress?($0.commitsDone, $0.commitsToDo) ?? true
+      }
+    }
+    return RewriteReport(report)
+  }
+
+  /// Whether the store's nodes are patches of the nodes that they replace; false on a server.
+  package var writesDeltas: Bool { (engine as? FileStore)?.has(.nodeDeltas) ?? false }
+
+  private func rewriting(_ body: () throws(StorageError) -> CompactionReport) throws(ModelError) -> CompactionReport {
+    do {
+      return try body()
+    } catch .cancelled {
+      throw .cancelled
+    } catch {
+      throw ModelError(error)
+    }
+  }
+}
+
+extension RewriteReport {
+  fileprivate init(_ report: CompactionReport) {
+    self.init(
+      bytesBefore: report.bytesBefore, bytesAfter: report.bytesAfter, commitsKept: report.commitsKept,
+      commitsSquashed: max(0, report.commitsPruned))
+  }
+}

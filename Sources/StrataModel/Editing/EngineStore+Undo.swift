@@ -1,0 +1,207 @@
+import StrataDocuments
+import StrataEngine
+
+extension EngineStore {
+  package func undoCandidate() throws(ModelError) -> CommitNumber? { try undoState().undo }
+
+  package func redoCandidate() throws(ModelError) -> CommitNumber? { try undoState().redo }
+
+  package func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet {
+    let head = CommitNumber(engine.head.commit.number)
+    guard let parent = try stateBroughtBack(byUndoing: commit) else {
+      return try inverse(of: commit, on: head, progress)
+    }
+    var meter = ReadingMeter(try self.commit(commit), progress)
+    return try ChangeSet(reading: changes(from: head, to: parent), base: head, &meter)
+  }
+
+  package func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber? {
+    try parentRestoredByUndo(of: commit, head: CommitNumber(engine.head.commit.number))
+  }
+
+  package func undo(
+    _ commit: CommitNumber, named action: String, options: EditOptions
+  ) throws(ModelError) -> CommitNumber {
+    let info = CommitInfo(action: action, flags: .undo, undoes: commit.rawValue)
+    let head = CommitNumber(try onStorage { () throws(StorageError) in try engine.refresh() }.commit.number)
+    if let number = try undoByRoots(commit, info) { return number }
+    let changes = try inverse(of: commit, on: head, options.progress.map { pass(0, of: 2, $0) })
+    guard !changes.isEmpty else {
+      if try self.changes(of: commit).next(1).isEmpty { throw .refused(reason: "\(commit) changed no record") }
+      throw .refused(reason: "nothing of \(commit) is left to take back: later commits changed all of it")
+    }
+    return try self.commit(
+      changes, info,
+      options: EditOptions(
+        mergesFields: true, bringsBackContents: true, progress: options.progress.map { pass(1, of: 2, $0) },
+        proving: options.proving))
+  }
+
+  /// If the head still has the state that the commit made, restores the roots of its parent. This works for every type of record.
+  private func undoByRoots(_ commit: CommitNumber, _ info: CommitInfo) throws(ModelError) -> CommitNumber? {
+    let head = CommitNumber(engine.head.commit.number)
+    guard try parentRestoredByUndo(of: commit, head: head) != nil else { return nil }
+    var isDone = false
+    let number = try transact(info) { transaction throws(ModelError) in
+      let base = CommitNumber(transaction.base.number)
+      guard let parent = try parentRestoredByUndo(of: commit, head: base) else { return }
+      try restoreAll(of: transaction, from: engineView(at: parent))
+      isDone = true
+    }
+    return isDone ? number : nil
+  }
+
+  /// The commit whose roots undo `commit`, if the head still has the state that it made. Throws `refused` for a squashed commit.
+  private func parentRestoredByUndo(of commit: CommitNumber, head: CommitNumber) throws(ModelError) -> CommitNumber? {
+    let target = try commitRecord(commit)
+    // It holds the changes of all commits that were squashed into it, so its number does not name one user's action.
+    guard !target.flags.contains(.squashed) else {
+      throw .refused(
+        reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
+          + "alone; restore an older commit instead, if one is kept")
+    }
+    guard let parent = target.parents.first, target.parents.count == 1 else { return nil }
+    let (present, then) = (try engineView(at: head), try engineView(at: commit))
+    return try present.hasSameState(as: then) ? CommitNumber(parent) : nil
+  }
+
+  /// Returns the new content for each record that the commit changed. Later edits of other fields are kept, and so are later edits of the
+  /// same fields.
+  private func inverse(
+    of commit: CommitNumber, on head: CommitNumber, _ progress: WorkProgress?
+  ) throws(ModelError) -> ChangeSet {
+    var meter = ReadingMeter(try self.commit(commit), progress)
+    let reader = try changes(of: commit)
+    let view = try engineView(at: head)
+    var inverse = ChangeSet(base: head)
+    // Changes come datastore by datastore.
+    var known: (key: String, datastore: EngineDatastore?)?
+    while true {
+      let changes = try reader.next(512)
+      if changes.isEmpty { return inverse }
+      try meter.read(changes.count)
+      for change in changes {
+        if known?.key != change.datastore { known = (change.datastore, try view.ownDatastore(change.datastore)) }
+        guard let datastore = known?.datastore else {
+          // A record that the commit inserted is gone with its datastore. A record that existed before cannot come back without it.
+          if change.old == nil { continue }
+          throw .refused(
+            reason: "\(commit) changed records of \(change.datastore), a datastore that is gone: restore that first")
+        }
+        let present = try datastore.record(change.identifier)?.stored
+        let wanted = Self.content(of: change, takenBackFrom: present, datastore.descriptor)
+        guard wanted != present else { continue }
+        inverse.changes.append(
+          RecordEdit(datastore: change.datastore, identifier: change.identifier, old: present, new: wanted))
+      }
+    }
+  }
+
+  private static func content(
+    of change: RecordChange, takenBackFrom present: RecordContent?, _ descriptor: DatastoreDescriptor
+  ) -> RecordContent? {
+    let (before, after) = (change.old?.stored, change.new?.stored)
+    if present == after { return before }
+    guard let before, let after, let present, after.version == present.version,
+      let old = try? descriptor.coding(of: before.bytes).document(of: before.bytes),
+      let new = try? descriptor.coding(of: after.bytes).document(of: after.bytes),
+      let now = try? descriptor.coding(of: present.bytes).document(of: present.bytes)
+    else { return present }
+    // If both changed a field, a merge keeps `mine`: here the later edit.
+    let rules = descriptor.mergeRules
+    let merge = DocumentMerge(base: new, mine: now, theirs: old, rules: rules)
+    guard merge.merged != rules.normalized(now),
+      let bytes = try? descriptor.coding(of: present.bytes).encode(merge.merged, keeping: present.bytes)
+    else { return present }
+    return RecordContent(version: present.version, bytes: bytes)
+  }
+
+  /// For how many commits back an undo is still offered for redo.
+  private static let redoReach = 1_000
+
+  /// Walks back from the head and tracks which commits undo which.
+  private func undoState() throws(ModelError) -> (undo: CommitNumber?, redo: CommitNumber?) {
+    let head = CommitNumber(engine.head.commit.number)
+    beginReading(.commits(from: [head], limit: Self.redoReach, folded: false))
+    defer { endReading() }
+    var takenBack: Set<CommitNumber> = []
+    var undo: CommitNumber?
+    var redo: CommitNumber?
+    var redoIsOpen = true
+    var passed = 0
+    var next: CommitNumber? = head
+    while let number = next, number.rawValue > 0,
+      undo == nil || (redo == nil && redoIsOpen && passed < Self.redoReach)
+    {
+      passed += 1
+      let record = try commitRecord(number)
+      next = record.parents.first.map { CommitNumber($0) }
+      // A squashed commit is not one user's action, and the commits before it are gone.
+      if record.flags.contains(.squashed) { break }
+      if record.changesNoRecord || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
+      if let target = record.undoes.map({ CommitNumber($0) }) {
+        takenBack.insert(target)
+        let isRedo = (try? commitRecord(target))?.undoes != nil
+        if !isRedo, redo == nil, redoIsOpen { redo = number }
+      } else {
+        // A later edit by this program rules out a redo of earlier undone commits.
+        if record.program == program { redoIsOpen = false }
+        if undo == nil { undo = number }
+      }
+    }
+    return (undo, redo)
+  }
+}
+
+/// Counts the changes of a commit as they are read, and ends the reading if the listener cancels it.
+private struct ReadingMeter {
+  private let total: Int
+  private let progress: WorkProgress?
+  private var done = 0
+
+  init(_ commit: CommitDetails, _ progress: WorkProgress?) {
+    total = commit.changes.reduce(0) { $0 + $1.total }
+    self.progress = progress
+  }
+
+  mutating func read(_ count: Int) throws(ModelError) {
+    done += count
+    if let progress, !progress(done, max(total, done)) { throw .cancelled }
+  }
+}
+
+extension ChangeSet {
+  /// All changes of a reader, as edits that make them.
+  fileprivate init(reading reader: any ChangeReader, base: CommitNumber, _ meter: inout ReadingMeter) throws(ModelError)
+  {
+    self.init(base: base)
+    while true {
+      let part = try reader.next(512)
+      if part.isEmpty { return }
+      try meter.read(part.count)
+      changes += part.map {
+        RecordEdit(
+          datastore: $0.datastore, identifier: $0.identifier, old: $0.old?.stored, new: $0.new?.stored)
+      }
+    }
+  }
+}
+
+extension EngineView {
+  /// Whether every tree is the same in both views. Costs a few node reads per tree: equal roots are not entered.
+  func hasSameState(as other: EngineView) throws(ModelError) -> Bool {
+    if commit == other.commit { return true }
+    return try onStorage { () throws(StorageError) in
+      let names = try view.trees(prefix: [])
+      guard names == (try other.view.trees(prefix: [])) else { return false }
+      for name in names {
+        guard let tree = try view.tree(name), let twin = try other.view.tree(name), try tree.count == twin.count,
+          tree.attributes == twin.attributes
+        else { return false }
+        var cursor = try difference(view, other.view, tree: name)
+        if try cursor.next() != nil { return false }
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,327 @@
+import Dispatch
+import StrataDocuments
+import StrataExpressions
+import StrataLocks
+import StrataEngine
+
+/// The outcome of a letter.
+package enum LetterOutcome: Hashable, Sendable {
+  /// It is the commit.
+  case applied(LetterName, CommitNumber)
+  /// It lies in the inbox's folder `refused`, and the store does not have its changes.
+  case refused(LetterName, reason: String)
+}
+
+/// The open stores whose letters are being applied.
+private let applying = Mutex<Set<ObjectIdentifier>>([])
+
+extension EngineStore {
+  /// The folder of the store's inbox. Returns nil for a store in memory or on a server.
+  package var inbox: InboxFolder? { engine.isServed || isInMemory ? nil : InboxFolder(ofStoreAt: path, disk: disk) }
+
+  /// Applies the letters that wait: each exactly once, as one commit, those of one sender in the order of their numbers.
+  ///
+  /// The number of a letter is noted by its own commit, and its file is removed once that is durable. So a kill at any moment neither
+  /// loses a letter nor applies it twice. A letter that cannot be applied is moved to the folder `refused`, with its reason. A letter
+  /// waits while one before it is missing, and while `isDue` returns false.
+  ///
+  /// The commits share syncs.
+  ///
+  /// - Parameter isDue: whether a letter is applied now; false leaves it, and the sender's later ones.
+  /// - Returns: the outcome of each, in order.
+  /// - Throws: `ModelError.locked` if another process writes, `.readOnly`, `.storage`, `.refused` within another run of this process;
+  ///   then the rest waits.
+  package func applyLetters(
+    isDue: (LetterName, Letter) throws(ModelError) -> Bool = { _, _ in true }
+  ) throws(ModelError) -> [LetterOutcome] {
+    guard let inbox else { return [] }
+    if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
+    // A second run could remove a letter whose commit is not durable yet. It does not wait for the first: its caller may have the turn,
+    // and the first waits for that.
+    let store = ObjectIdentifier(engine)
+    guard applying.withLock({ $0.insert(store).inserted }) else {
+      throw .refused(reason: "the letters are being applied by this process already")
+    }
+    defer { applying.withLock { _ = $0.remove(store) } }
+    return try applyLetters(of: inbox, isDue)
+  }
+
+  private func applyLetters(
+    of inbox: InboxFolder, _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
+  ) throws(ModelError) -> [LetterOutcome] {
+    var waiting = try inbox.waiting()
+    if waiting.isEmpty { return [] }
+    defer { if !keepsLock { engine.releaseLock() } }
+    _ = try refresh()
+    var outcomes: [LetterOutcome] = []
+    // To remove a file takes as long as a commit, so another thread does it meanwhile.
+    let removal = DispatchQueue(label: "strata.letters")
+    let failure = Mutex<ModelError?>(nil)
+    defer { removal.sync {} }
+    while !waiting.isEmpty {
+      let batch = try due(waiting.prefix(Self.lettersPerSync), in: inbox, isDue)
+      waiting.removeFirst(min(Self.lettersPerSync, waiting.count))
+      do throws(ModelError) {
+        for (place, letter) in batch.enumerated() {
+          outcomes += try apply(letter, from: inbox, isLast: place == batch.count - 1)
+        }
+      } catch {
+        // Makes the commits so far durable, or takes them back: the next run removes the letters whose numbers it sees.
+        engine.releaseLock()
+        throw error
+      }
+      removal.async {
+        do throws(ModelError) {
+          for letter in batch { try inbox.remove(letter.name) }
+        } catch {
+          failure.withLock { $0 = error }
+        }
+      }
+    }
+    removal.sync {}
+    if let failure = failure.withLock({ $0 }) { throw failure }
+    try inbox.removeOldDrafts(now: LocalTime.now)
+    return outcomes
+  }
+
+  /// Deletes a letter that waits or was refused. Its number counts as done; if a letter of its sender before it still waits, the letter
+  /// is refused instead, and can be deleted after that one.
+  package func dropLetter(_ name: LetterName) throws(ModelError) {
+    guard let inbox else { return }
+    if try inbox.waiting().contains(name) { try inbox.refuse(name, "dropped") }
+    if try recordRefusal(name, in: inbox) { try inbox.drop(name) }
+  }
+
+  /// Lets a letter that was refused wait again, as a letter of `sender`. Returns its new name.
+  @discardableResult
+  package func sendAgain(_ name: LetterName, by sender: LetterSender) throws(ModelError) -> LetterName {
+    // Its first number must be done, or the sender's next letters would wait for it.
+    guard let inbox, try recordRefusal(name, in: inbox) else {
+      throw .refused(reason: "a letter of its sender that was sent before it still waits")
+    }
+    return try sender.sendAgain(name)
+  }
+
+  private static let lettersPerSync = 128
+
+  /// A letter that is next, with its contents or why it has none.
+  private struct DueLetter {
+    var name: LetterName
+    var contents: Result<Letter, ModelError>
+  }
+
+  /// The letters whose predecessors are done or among them. Those that are done already are removed.
+  private func due(
+    _ names: ArraySlice<LetterName>, in inbox: InboxFolder, _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
+  ) throws(ModelError) -> [DueLetter] {
+    let numbers = LetterNumbers(try view(engine.head).tree(.letters))
+    var last: [UInt64: UInt32] = [:]
+    var blocked: Set<UInt64> = []
+    var due: [DueLetter] = []
+    for name in names where !blocked.contains(name.sender) {
+      if last[name.sender] == nil { last[name.sender] = try numbers.last(of: name.sender) }
+      let done = last[name.sender, default: 0]
+      if name.number <= done {
+        try inbox.remove(name)
+        continue
+      }
+      guard try areRefused(after: done, before: name, in: inbox),
+        let contents = try contents(of: name, in: inbox, isDue)
+      else {
+        blocked.insert(name.sender)
+        continue
+      }
+      due.append(DueLetter(name: name, contents: contents))
+      last[name.sender] = name.number
+    }
+    return due
+  }
+
+  /// A letter, or the reason to refuse it. Returns nil if it is not due, or if its file cannot be read now.
+  private func contents(
+    of name: LetterName, in inbox: InboxFolder, _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
+  ) throws(ModelError) -> Result<Letter, ModelError>? {
+    let letter: Letter
+    do throws(ModelError) {
+      letter = try inbox.letter(name)
+    } catch .storage {
+      return nil
+    } catch {
+      return .failure(error)
+    }
+    return try isDue(name, letter) ? .success(letter) : nil
+  }
+
+  /// Whether all letters of a sender between a number and a letter were refused: a kill may have come between that and the note of the
+  /// number.
+  private func areRefused(
+    after done: UInt32, before name: LetterName, in inbox: InboxFolder
+  ) throws(ModelError) -> Bool {
+    let gap = name.number - done - 1
+    return gap == 0 ? true : try inbox.refusedCount(of: name.sender, after: done, before: name.number) == gap
+  }
+
+  private func apply(
+    _ due: DueLetter, from inbox: InboxFolder, isLast: Bool
+  ) throws(ModelError) -> [LetterOutcome] {
+    do throws(ModelError) {
+      let letter = try due.contents.get()
+      if let store = letter.store, store != identity {
+        throw ModelError.refused(reason: "it is for the store \(store)")
+      }
+      let base = try letter.base.map { identity throws(ModelError) in try view(of: identity) }
+      // A sender whose clock is ahead must not move the dates of all later commits.
+      let date = min(letter.date, LocalTime.now)
+      var info = CommitInfo(date: date, action: letter.action, program: letter.program, author: letter.author)
+      info.durability = isLast ? .durable : .collated
+      guard let commit = try commit(letter, due.name, base, info) else { return [] }
+      return [.applied(due.name, commit)]
+    } catch {
+      switch error {
+      case .locked, .readOnly, .storage, .cancelled: throw error
+      default: break
+      }
+      try inbox.refuse(due.name, error.description)
+      _ = try recordRefusal(due.name, in: inbox)
+      return [.refused(due.name, reason: error.description)]
+    }
+  }
+
+  /// Makes a letter's commit; nil if another process has applied it meanwhile.
+  private func commit(
+    _ letter: Letter, _ name: LetterName, _ base: EngineView?, _ info: CommitInfo
+  ) throws(ModelError) -> CommitNumber? {
+    let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() as any WriteTransaction }
+    do throws(ModelError) {
+      guard try LetterNumbers(in: transaction).last(of: name.sender) < name.number else {
+        transaction.cancel()
+        return nil
+      }
+      try LetterNumbers.record(name, in: transaction)
+      try apply(letter, base, to: transaction)
+    } catch {
+      transaction.cancel()
+      throw error
+    }
+    let pending = try onStorage { () throws(StorageError) in
+      let pending = try transaction.commit(info)
+      if info.durability == .durable { try pending?.wait() }
+      return pending
+    }
+    return pending.map { CommitNumber($0.number) }
+  }
+
+  /// Notes the number of a letter that was refused, unless one before it still waits. Returns whether the letter is done.
+  private func recordRefusal(_ name: LetterName, in inbox: InboxFolder) throws(ModelError) -> Bool {
+    var isDone = true
+    _ = try transact(CommitInfo(action: "refuse a letter", flags: .maintenance)) { transaction throws(ModelError) in
+      let last = try LetterNumbers(in: transaction).last(of: name.sender)
+      guard last < name.number else { return }
+      isDone = try areRefused(after: last, before: name, in: inbox)
+      if isDone { try LetterNumbers.record(name, in: transaction) }
+    }
+    return isDone
+  }
+
+  private func apply(_ letter: Letter, _ base: EngineView?, to transaction: any WriteTransaction) throws(ModelError) {
+    try createDatastores(for: letter, in: transaction)
+    let edits = try edits(of: letter, base) { key throws(ModelError) in try datastore(key, in: transaction) }
+    let step = Activity.Step(title: letter.action, done: 0, total: edits.count, isComplete: false)
+    try whileBusy(letter.action, [step], progress: nil) { meter throws(ModelError) in
+      try EditApplication(store: self, transaction: transaction, options: EditOptions(mergesFields: true))
+        .apply(edits, meter)
+    }
+  }
+
+  /// The changes that a letter would make now.
+  ///
+  /// - Throws: `ModelError.noSuchDatastore`, `.noSuchRecord`, `.refused` if it cannot be applied.
+  package func edits(of letter: Letter) throws(ModelError) -> ChangeSet {
+    let head = try engineView(at: CommitNumber(engine.head.commit.number))
+    let base = try letter.base.map { identity throws(ModelError) in try view(of: identity) }
+    var edits = try edits(of: letter, base) { key throws(ModelError) in try head.requiredDatastore(key) }
+    edits.base = (base ?? head).commit
+    return edits
+  }
+
+  /// A letter's changes as edits of the records that its sender has read at `base`, or of the present ones.
+  private func edits(
+    of letter: Letter, _ base: EngineView?, _ present: (String) throws(ModelError) -> EngineDatastore
+  ) throws(ModelError) -> ChangeSet {
+    var edits = ChangeSet()
+    var places: [RecordPlace: Int] = [:]
+    for change in letter.changes {
+      let datastore = try present(change.datastore)
+      let key = try datastore.key(of: change.identifier.document)
+      let place = RecordPlace(datastore: change.datastore, identifier: key)
+      let position = places[place] ?? edits.count
+      if case .put(_, isNew: true) = change.kind {
+        let isThere = position < edits.count ? edits.changes[position].new != nil : try datastore.record(key) != nil
+        if isThere { throw .refused(reason: "\(change.datastore) \(key) is there already") }
+      }
+      if position == edits.count {
+        // Without the datastore the base has no record.
+        let read = if let base { try base.ownDatastore(change.datastore) } else { datastore as EngineDatastore? }
+        let old = try read?.record(key)?.stored
+        edits.changes.append(RecordEdit(datastore: change.datastore, identifier: key, old: old, new: old))
+        places[place] = position
+      }
+      edits.changes[position].new = try datastore.content(of: key, edits.changes[position].new, after: change.kind)
+    }
+    return edits
+  }
+
+  /// Makes the datastores that the store does not have yet and whose types are compiled in.
+  private func createDatastores(for letter: Letter, in transaction: any WriteTransaction) throws(ModelError) {
+    for change in letter.changes {
+      guard case .put(let content, _) = change.kind, let format = formats[change.datastore] else { continue }
+      let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: change.datastore)) }
+      if tree == nil { try format.createTrees(for: content, in: transaction) }
+    }
+  }
+
+  /// The state of a commit, of whatever number it has here.
+  private func view(of identity: CommitIdentity) throws(ModelError) -> EngineView {
+    var number = try? engine.commit(identity.number).identity == identity ? identity.number : nil
+    if number == nil {
+      try onStorage { () throws(StorageError) in
+        try engine.forEachDescent { descent in
+          if descent.identity == identity { number = descent.number }
+          return number == nil
+        }
+      }
+    }
+    guard let number else {
+      throw .refused(reason: "the commit that it was made on, \(identity.text), is not in the store's history")
+    }
+    return try engineView(at: CommitNumber(number))
+  }
+}
+
+extension EngineDatastore {
+  fileprivate func key(of identifier: Document) throws(ModelError) -> StoredKey {
+    guard let value = descriptor.identifierEncoding.keyValue(from: identifier) else {
+      throw .refused(reason: "\(identifier.compactJSON) is no identifier of \(descriptor.key)")
+    }
+    return descriptor.storedKey(try descriptor.identifierEncoding.encode(value))
+  }
+
+  /// The content of a record after a letter's change of it.
+  fileprivate func content(
+    of key: StoredKey, _ present: RecordContent?, after change: Letter.Change.Kind
+  ) throws(ModelError) -> RecordContent? {
+    switch change {
+    case .delete: return nil
+    case .put(let content, _): return content
+    case .patch(let members):
+      guard let present else { throw .noSuchRecord(key.description, datastore: descriptor.key) }
+      let coding = descriptor.coding(of: present.bytes)
+      guard case .object(let new)? = try? JSONParser.parse(members),
+        case .object(let old) = try onDocument(coding.document(of: present.bytes))
+      else { throw .refused(reason: "\(descriptor.key) \(key) is no object whose members could be replaced") }
+      let document = Document.object(old + new).keepingLastMembers
+      return RecordContent(
+        version: present.version, bytes: try onDocument(coding.encode(document, keeping: present.bytes)))
+    }
+  }
+}

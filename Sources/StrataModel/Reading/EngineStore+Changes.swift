@@ -1,0 +1,202 @@
+import StrataLocks
+import StrataEngine
+
+extension EngineStore {
+  package func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader {
+    beginReading(.changes(from: nil, to: commit))
+    defer { endReading() }
+    let record = try commitRecord(commit)
+    let view = try engineView(at: commit)
+    let parent = try record.parents.first.map { number throws(ModelError) in
+      try engineView(at: CommitNumber(number))
+    }
+    if record.listsChanges, record.isReadOffItsFrame,
+      let reader = try FrameChanges(of: record, view: view, parent: parent)
+    {
+      return reader
+    }
+    return try DifferenceReader(from: parent, to: view)
+  }
+
+  package func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader {
+    beginReading(.changes(from: old, to: new))
+    defer { endReading() }
+    return try DifferenceReader(from: engineView(at: old), to: engineView(at: new))
+  }
+}
+
+extension CommitRecord {
+  /// Whether the frame lists what changed against the first parent. Where roots were brought back, commits squashed, or
+  /// histories merged, the trees are compared instead.
+  fileprivate var isReadOffItsFrame: Bool {
+    restores == nil && !flags.contains(.squashed) && !flags.contains(.restore) && parents.count < 2
+  }
+}
+
+/// The changes of a commit as its frame lists them, put into the order of their keys; costs what the changes cost,
+/// whatever the size of the store.
+private final class FrameChanges: ChangeReader {
+  /// A frame with more changes is not sorted in memory: comparing the trees gives them in order.
+  private static let sortLimit: UInt64 = 100_000
+
+  private let view: EngineView
+  private let datastores: [UInt32: EngineDatastore]
+  private let remaining: Mutex<ArraySlice<Change>>
+
+  /// Nil where the trees tell more than the frame: it has too many changes to be sorted, or dropped a whole tree.
+  init?(of record: CommitRecord, view: EngineView, parent: EngineView?) throws(ModelError) {
+    var datastores: [UInt32: EngineDatastore] = [:]
+    var count: UInt64 = 0
+    for counts in record.counts {
+      guard let key = counts.tree.datastoreKey else { continue }
+      guard let datastore = try view.ownDatastore(key) else { return nil }
+      datastores[datastore.tree.identifier] = datastore
+      count = [counts.inserted, counts.updated, counts.deleted].reduce(count) {
+        $0.addingReportingOverflow($1).partialValue
+      }
+    }
+    guard count <= Self.sortLimit else { return nil }
+    if let parent {
+      let keys = try Set(view.datastoreKeys)
+      for key in try parent.datastoreKeys where !keys.contains(key) { return nil }
+    }
+    self.view = view
+    self.datastores = datastores
+    remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
+  }
+
+  func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
+    let part = remaining.withLock { remaining in
+      let part = remaining.prefix(limit)
+      remaining = remaining.dropFirst(limit)
+      return part
+    }
+    view.store.beginReading(.changes(from: nil, to: view.commit))
+    defer { view.store.endReading() }
+    var changes: [RecordChange] = []
+    for change in part {
+      if let datastore = datastores[change.tree] { changes.append(try recordChange(change, in: datastore)) }
+    }
+    return changes
+  }
+
+  private static func sortedChanges(
+    of record: CommitRecord, in store: EngineStore, _ datastores: [UInt32: EngineDatastore]
+  ) throws(ModelError) -> [Change] {
+    var changes: [Change] = []
+    try onStorage { () throws(StorageError) in
+      var cursor = try store.engine.changes(of: record)
+      while let change = try cursor.next() {
+        if datastores[change.tree] != nil { changes.append(change) }
+      }
+    }
+    let names = datastores.mapValues(\.descriptor.key)
+    return changes.sorted { left, right in
+      left.tree == right.tree ? left.key < right.key : names[left.tree, default: ""] < names[right.tree, default: ""]
+    }
+  }
+
+  private func recordChange(_ change: Change, in datastore: EngineDatastore) throws(ModelError) -> RecordChange {
+    let key = datastore.descriptor.storedKey(change.key.array)
+    var old: Record?
+    if let replaced = change.replaced, !change.replacesDelete { old = try datastore.record(key, at: replaced) }
+    let new = change.kind == .put ? try datastore.record(key, at: change.reference) : nil
+    return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
+  }
+}
+
+/// The difference of two commits, one datastore after the other; subtrees that both share are skipped.
+final class DifferenceReader: ChangeReader {
+  private struct State: Sendable {
+    var keys: [String]
+    var current: Walk?
+  }
+
+  private struct Walk: Sendable {
+    var source: Source
+    var old: EngineDatastore?
+    var new: EngineDatastore?
+  }
+
+  /// Two trees compared, or all of one where there is nothing to compare it with.
+  private enum Source: Sendable {
+    case difference(DifferenceCursor)
+    case all(Cursor)
+
+    mutating func next() throws(StorageError) -> (key: Bytes, old: Entry?, new: Entry?)? {
+      switch self {
+      case .difference(var cursor):
+        let difference = try cursor.next()
+        self = .difference(cursor)
+        return difference.map { ($0.key, $0.old, $0.new) }
+      case .all(var cursor):
+        guard let entry = cursor.current else { return nil }
+        try cursor.next()
+        self = .all(cursor)
+        return (entry.key, nil, entry)
+      }
+    }
+  }
+
+  private let old: EngineView?
+  private let new: EngineView
+  private let state: Mutex<State>
+
+  init(from old: EngineView?, to new: EngineView) throws(ModelError) {
+    self.old = old
+    self.new = new
+    var keys = Set(try new.datastoreKeys)
+    if let old { keys.formUnion(try old.datastoreKeys) }
+    state = Mutex(State(keys: keys.sorted(by: >), current: nil))
+  }
+
+  func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
+    new.store.beginReading(.changes(from: old?.commit, to: new.commit))
+    defer { new.store.endReading() }
+    return try state.withLock { state throws(ModelError) in
+      var changes: [RecordChange] = []
+      while changes.count < limit {
+        if state.current == nil {
+          guard let key = state.keys.popLast() else { break }
+          state.current = try walk(key)
+          continue
+        }
+        guard let difference = try onStorage({ () throws(StorageError) in try state.current?.source.next() }) else {
+          state.current = nil
+          continue
+        }
+        if let walk = state.current, let change = try recordChange(difference, in: walk) { changes.append(change) }
+      }
+      return changes
+    }
+  }
+
+  private func walk(_ key: String) throws(ModelError) -> Walk? {
+    let (before, after) = (try old?.ownDatastore(key), try new.ownDatastore(key))
+    let source = try onStorage { () throws(StorageError) -> Source? in
+      if let old { return .difference(try difference(old.view, new.view, tree: .records(of: key))) }
+      guard var cursor = after?.tree.cursor() else { return nil }
+      try cursor.seek(rank: 0)
+      return .all(cursor)
+    }
+    return source.map { Walk(source: $0, old: before, new: after) }
+  }
+
+  private func recordChange(
+    _ difference: (key: Bytes, old: Entry?, new: Entry?), in walk: Walk
+  ) throws(ModelError) -> RecordChange? {
+    guard let datastore = walk.new ?? walk.old else { return nil }
+    let key = datastore.descriptor.storedKey(difference.key.array)
+    let old = try walk.old?.record(key, of: difference.old)
+    let new = try walk.new?.record(key, of: difference.new)
+    if let old, let new, old.isSame(as: new) { return nil }
+    return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
+  }
+}
+
+extension EngineDatastore {
+  fileprivate func record(_ key: StoredKey, of entry: Entry?) throws(ModelError) -> Record? {
+    guard let reference = entry?.payload.record else { return nil }
+    return try record(key, at: reference)
+  }
+}
