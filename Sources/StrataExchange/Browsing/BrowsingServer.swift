@@ -89,39 +89,39 @@ final class BrowsingServer: Sendable {
   }
 
   private func say(_ members: [Document.Member]) throws {
-    try output.withLock { told in
-      try told.writer.add(StreamLine.bytes(members))
-      try told.writer.flush()
+    try output.withLock { output in
+      try output.writer.add(StreamLine.bytes(members))
+      try output.writer.flush()
     }
   }
 
   /// Tells the state of the store if it has changed, with the bytes that it takes to read that.
   private func tell() throws {
-    try output.withLock { told in
+    try output.withLock { output in
       _ = try store.refresh()
-      if try !told.recorded.follow(file) {
-        told.recorded = try Self.record(file, mostPages)
-        told.state = nil
+      if try !output.recorded.follow(file) {
+        output.recorded = try Self.record(file, mostPages)
+        output.state = nil
       }
-      let state = BrowsedState(store, told.recorded.settled, isReadOnly: isReadOnly)
-      guard state != told.state else { return }
-      told.state = state
-      told.recorded.read(.outline(store.head.commit), budget: Self.outlineBudget)
-      try told.send(state.members)
+      let state = BrowsedState(store, output.recorded.settled, isReadOnly: isReadOnly)
+      guard state != output.state else { return }
+      output.state = state
+      output.recorded.read(.outline(store.head.commit), budget: Self.outlineBudget)
+      try output.send(state.members)
     }
   }
 
   private func send(_ line: StreamLine) throws {
-    try output.withLock { told in
-      let settled = told.recorded.settled
+    try output.withLock { output in
+      let settled = output.recorded.settled
       guard line.number("file") == settled.file.inode, let offset = line.number("get"), offset < settled.end,
         let count = line.number("count"), count <= Self.mostAtOnce
       else { throw ModelError.refused(reason: "the data there is another one by now") }
-      told.recorded.add(offset..<offset + count + min(line.number("ahead") ?? 0, Self.mostAtOnce))
+      output.recorded.add(offset..<offset + count + min(line.number("ahead") ?? 0, Self.mostAtOnce))
       if let reading = AnnouncedReading(line) {
-        told.recorded.read(reading, budget: min(line.number("budget") ?? 0, SentUnits.mostBytes))
+        output.recorded.read(reading, budget: min(line.number("budget") ?? 0, SentUnits.mostBytes))
       }
-      try told.send([.init("got", .bool(true))])
+      try output.send([.init("got", .bool(true))])
     }
   }
 }

@@ -54,12 +54,14 @@ struct KeyDecoder {
     }
   }
 
-  /// Goes past bytes if they come next. Otherwise returns false.
-  mutating func skip(bytes expected: [UInt8]) -> Bool {
-    let end = at + expected.count
+  /// Goes past a value whose bytes are known, if it comes next. Otherwise returns false.
+  mutating func skip(value: [UInt8]) -> Bool {
+    let end = at + value.count
     guard end <= bytes.count,
-      expected.withUnsafeBytes({ compareKeys(UnsafeRawBufferPointer(rebasing: bytes[at..<end]), $0) }) == 0
+      value.withUnsafeBytes({ compareKeys(UnsafeRawBufferPointer(rebasing: bytes[at..<end]), $0) }) == 0
     else { return false }
+    // FF behind the end of a text makes that end a part of a longer text.
+    if end < bytes.count, bytes[end] == 0xFF { return false }
     at = end
     return true
   }

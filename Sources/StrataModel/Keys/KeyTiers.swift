@@ -36,7 +36,7 @@ package struct KeyTiers: Sendable {
     _ value: UnsafeRawBufferPointer, after first: inout [UInt8], into values: inout [KeyValue]
   ) -> (isValue: Bool, hasSameFirst: Bool) {
     var decoder = KeyDecoder(value)
-    let isSame = !first.isEmpty && decoder.skip(bytes: first)
+    let isSame = !first.isEmpty && decoder.skip(value: first)
     if !isSame {
       guard read(0, of: value, with: &decoder, into: &values) else { return (false, false) }
       first.removeAll(keepingCapacity: true)
