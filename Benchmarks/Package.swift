@@ -17,14 +17,17 @@ let package = Package(
     .systemLibrary(name: "CStrataLibPQ", providers: [.apt(["libpq-dev"])]),
     .target(name: "CStrataHash"),
     .target(name: "CStrataBlock"),
+    .target(name: "StrataSystem", swiftSettings: everyTarget),
+    .target(name: "StrataFoundation", swiftSettings: everyTarget),
     .target(name: "StrataLocks", swiftSettings: everyTarget),
     .target(
-      name: "StrataEngine", dependencies: ["StrataLocks", "CStrataHash", "CStrataBlock"], exclude: ["FORMAT.md"],
-      swiftSettings: everyTarget),
+      name: "StrataEngine", dependencies: ["StrataSystem", "StrataLocks", "CStrataHash", "CStrataBlock"],
+      exclude: ["FORMAT.md"], swiftSettings: everyTarget),
     .target(name: "StrataDocuments", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
-    .target(name: "StrataExpressions", dependencies: ["StrataDocuments"], swiftSettings: everyTarget),
+    .target(name: "StrataExpressions", dependencies: ["StrataSystem", "StrataDocuments"], swiftSettings: everyTarget),
     .target(
-      name: "StrataModel", dependencies: ["StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions"],
+      name: "StrataModel",
+      dependencies: ["StrataFoundation", "StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions"],
       swiftSettings: everyTarget),
     .target(
       name: "StrataFolders", dependencies: ["StrataLocks", "StrataModel", "StrataDocuments", "StrataExpressions"],
