@@ -42,6 +42,7 @@ int *__error(void);
 #define EAGAIN 35
 #define EWOULDBLOCK EAGAIN
 #define ENOTSUP 45
+#define ENOTCONN 57
 #define ETIMEDOUT 60
 #define ELOOP 62
 #define EDQUOT 69
