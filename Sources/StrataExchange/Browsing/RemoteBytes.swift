@@ -53,9 +53,14 @@ final class RemoteBytes: DurableBytes, DistantStore {
     guard let runs = line.base64("bytes") else { return false }
     return state.withLock { state in
       if let settled {
-        if settled.file != state.file { state.kept.removeAll() }
-        if settled.file == state.file, settled.end < state.end { return false }
-        state.kept.forgetUnit(at: state.end)
+        if settled.file != state.file {
+          state.kept.removeAll()
+        } else if settled.end < state.end {
+          return false
+        } else if settled.end > state.end {
+          // The other side forgets it then, too. A state in which only the writer changed brings no bytes.
+          state.kept.forgetUnit(at: state.end)
+        }
         (state.file, state.end) = (settled.file, settled.end)
       }
       if line.has("drops") { state.kept.removeAll() }
@@ -90,7 +95,7 @@ final class RemoteBytes: DurableBytes, DistantStore {
     guard let line = try? connection.ask(request), line.kind == "got" else { throw .away(name) }
   }
 
-  // MARK: Foreseen readings
+  // MARK: Announced readings
 
   func beginReading(_ reading: AnnouncedReading) {
     let thread = threadIdentity()
