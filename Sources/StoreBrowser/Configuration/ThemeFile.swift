@@ -57,73 +57,82 @@ struct ThemeFile: Sendable {
 
   // MARK: Built in
 
-  /// The themes that are made as a file makes one.
-  static let builtIn: [Theme.Name: [Role: Style]] = [
-    .dark: ThemeFile(
-      parsing: """
-        focusedBorder = 44
-        header = 75 bold
-        key = 75
-        marked = 213 bold
-        found = 213 bold
-        foundBar = 213
-        changed = 214 bold
-        warning = 214 bold
-        inserted = 77 bold
-        deleted = 203 strike
-        problem = 203 bold
-        string = 114
-        number = 80
-        bar = 80
-        constant = 177
-        date = 177
-        blob = 177
-        """
-    ).roles,
-    .light: ThemeFile(
-      parsing: """
-        focusedBorder = 30
-        header = 19 bold
-        key = 19
-        marked = 90 bold
-        found = 90 bold
-        foundBar = 90
-        changed = 88 bold
-        warning = 88 bold
-        inserted = 22 bold
-        deleted = 124 strike
-        problem = 124 bold
-        string = 22
-        number = 24
-        bar = 24
-        constant = 90
-        date = 90
-        blob = 90
-        """
-    ).roles,
-    .contrast: ThemeFile(
-      parsing: """
-        dim = default
-        border = default
-        focusedBorder = bold
-        header = bold underline
-        key = bold
-        selected = black on yellow bold
-        marked = white on magenta bold
-        found = black on cyan bold
-        foundBar = bold
-        changed = black on yellow bold
-        inserted = black on green bold
-        deleted = white on red strike
-        warning = black on yellow bold
-        problem = white on red bold
-        string = default
-        number = default
-        bar = default
-        constant = default
-        date = default
-        blob = default
-        """
-    ).roles,
-  ]
+  /// The styles of a theme that is made as a file makes one; empty for the others.
+  static func builtIn(_ name: Theme.Name) -> [Role: Style] {
+    switch name {
+    case .dark: dark
+    case .light: light
+    case .contrast: contrast
+    default: [:]
+    }
+  }
+
+  private static let dark = ThemeFile(
+    parsing: """
+      focusedBorder = 44
+      header = 75 bold
+      key = 75
+      marked = 213 bold
+      found = 213 bold
+      foundBar = 213
+      changed = 214 bold
+      warning = 214 bold
+      inserted = 77 bold
+      deleted = 203 strike
+      problem = 203 bold
+      string = 114
+      number = 80
+      bar = 80
+      constant = 177
+      date = 177
+      blob = 177
+      """
+  ).roles
+
+  private static let light = ThemeFile(
+    parsing: """
+      focusedBorder = 30
+      header = 19 bold
+      key = 19
+      marked = 90 bold
+      found = 90 bold
+      foundBar = 90
+      changed = 88 bold
+      warning = 88 bold
+      inserted = 22 bold
+      deleted = 124 strike
+      problem = 124 bold
+      string = 22
+      number = 24
+      bar = 24
+      constant = 90
+      date = 90
+      blob = 90
+      """
+  ).roles
+
+  private static let contrast = ThemeFile(
+    parsing: """
+      dim = default
+      border = default
+      focusedBorder = bold
+      header = bold underline
+      key = bold
+      selected = black on yellow bold
+      marked = white on magenta bold
+      found = black on cyan bold
+      foundBar = bold
+      changed = black on yellow bold
+      inserted = black on green bold
+      deleted = white on red strike
+      warning = black on yellow bold
+      problem = white on red bold
+      string = default
+      number = default
+      bar = default
+      constant = default
+      date = default
+      blob = default
+      """
+  ).roles
 }

@@ -39,7 +39,7 @@ package struct Theme: Sendable, Hashable {
   func style(_ role: Role) -> Style {
     if name != .plain {
       if !roles.isEmpty, let own = roles[role] { return own }
-      if let built = ThemeFile.builtIn[name]?[role] { return built }
+      if let built = ThemeFile.builtIn(name)[role] { return built }
     }
     var style = Style(.standard, attributes(role))
     if name != .plain, let color = color(role) { style.foreground = color }
