@@ -96,7 +96,7 @@ package final class ServerStore: Engine {
   package func refresh() throws(StorageError) -> View { try refreshed().view }
 
   package func refresh(prefetching foresight: Prefetch) throws(StorageError) -> View {
-    try refreshed(foreseeing: foresight).view.view
+    try refreshed(prefetching: foresight).view.view
   }
 
   /// If the last answer took long, this one is waited for on another thread.
@@ -192,8 +192,8 @@ package final class ServerStore: Engine {
     return try transaction(on: view)
   }
 
-  package func beginBlocking(foreseeing keys: [PrefetchKey]) throws(StorageError) -> ServerTransaction {
-    let (view, answer) = try refreshed(foreseeing: .keys(keys))
+  package func beginBlocking(prefetching keys: [PrefetchKey]) throws(StorageError) -> ServerTransaction {
+    let (view, answer) = try refreshed(prefetching: .keys(keys))
     let transaction = try transaction(on: view)
     if case .keys(let found)? = answer {
       transaction.reads.remember(found)

@@ -66,7 +66,7 @@ struct EditingTests {
     return store
   }
 
-  @Test("the arrows choose and change a part of a date, digits are written over it, and a bad one is told at once")
+  @Test("the arrows choose and change a part of a date, digits are written over it, and a bad one is reported at once")
   func dates() throws {
     let driver = try driver(try dated(), datastore: "Event")
     go(to: ".at", driver)

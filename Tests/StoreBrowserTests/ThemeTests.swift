@@ -39,7 +39,7 @@ struct ThemeTests {
     }
   }
 
-  @Test("no state is told by its colour alone: without colours marked, changed and deleted differ from plain text")
+  @Test("no state is shown by colour alone: without colours marked, changed and deleted differ from plain text")
   func attributes() {
     for name in Theme.Name.allCases {
       let theme = Theme(name: name)
@@ -50,7 +50,7 @@ struct ThemeTests {
     }
   }
 
-  @Test("a theme file names colours and attributes of roles; a mistake is told by its line, and the other lines count")
+  @Test("a theme file names colours and attributes of roles; a mistake is reported with its line, and the other lines count")
   func files() throws {
     let folder = "/tmp/strata-themes-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: folder + "/themes", withIntermediateDirectories: true)

@@ -91,7 +91,7 @@ struct BrowsedEditTests {
     transaction.cancel()
   }
 
-  @Test("wherever a line is cut, in either direction, an edit is made once, and what was made is told")
+  @Test("wherever a line is cut, in either direction, an edit is made once, and its commit is reported")
   func cuts() throws {
     let there = try BrowsedStore(300)
     var random = Numbers(state: 7)

@@ -59,12 +59,12 @@ final class BrowsedStore: Sendable {
     }
   }
 
-  /// Cuts the next connection after so many bytes in each direction.
+  /// Cuts the next connection after a number of bytes in each direction.
   func cutNext(toThere: Int = .max, toHere: Int = .max) { cuts.withLock { $0.append((toThere, toHere)) } }
 
   func cutNone() { cuts.withLock { $0 = [] } }
 
-  /// Cuts the connection after so many further bytes in each direction.
+  /// Cuts the connection after a number of further bytes in each direction.
   func limitLast(toThere: Int, toHere: Int) { wires.withLock { $0.last }?.limit(toThere: toThere, toHere: toHere) }
 
   func cutNow() { wires.withLock { $0.last }?.end() }
@@ -136,7 +136,7 @@ struct Pipe {
   }
 }
 
-/// Passes bytes on until a limit, or until it is told to stop.
+/// Passes bytes on until a limit, or until it is stopped.
 final class Cutter: Sendable {
   private let from: Int32
   private let to: Int32

@@ -146,7 +146,7 @@ final class StoreConnection: Sendable {
   /// The newest durable state, of this process or another; nil if there is no store.
   ///
   /// - Parameter foresight: the keys or pages that will be read of it, for a server.
-  func currentView(forWriter: Bool, foreseeing foresight: Prefetch? = nil) throws -> View? {
+  func currentView(forWriter: Bool, prefetching foresight: Prefetch? = nil) throws -> View? {
     guard let store = try storeForReading(forWriter: forWriter) else { return nil }
     return try throwingStoreErrors { () throws(StorageError) in
       if let foresight { return try store.refresh(prefetching: foresight) }

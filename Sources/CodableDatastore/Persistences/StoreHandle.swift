@@ -103,8 +103,8 @@ public final class _StoreHandle: Sendable {
   }
 
   /// The newest state, outside of any transaction.
-  func currentView(foreseeing foresight: Prefetch? = nil) throws -> View? {
+  func currentView(prefetching foresight: Prefetch? = nil) throws -> View? {
     try requireOpen()
-    return try connection.currentView(forWriter: !isReadOnly, foreseeing: foresight)
+    return try connection.currentView(forWriter: !isReadOnly, prefetching: foresight)
   }
 }

@@ -33,7 +33,7 @@ extension DatastoreCore {
 
   /// The newest state and the record come together.
   private func loadServed(_ key: [UInt8], _ foresight: Prefetch) async throws -> Instance? {
-    let state = try await ready(foreseeing: foresight, takesAsItIs: true)
+    let state = try await ready(prefetching: foresight, takesAsItIs: true)
     guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key))
     else { return nil }
     return try await instance(of: record, key: key)

@@ -51,8 +51,8 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     guard let asked = try askFirst() else {
       return try await ServerThreads.run { try await run().map { ServedRun($0) } }
     }
-    if asked.isAnswered { return try await run(foreseeing: .asked(asked)).map { ServedRun($0, isAnswered: true) } }
-    return try await ServerThreads.run { try await run(foreseeing: .asked(asked)).map { ServedRun($0) } }
+    if asked.isAnswered { return try await run(prefetching: .asked(asked)).map { ServedRun($0, isAnswered: true) } }
+    return try await ServerThreads.run { try await run(prefetching: .asked(asked)).map { ServedRun($0) } }
   }
 
   /// Requests the newest state together with its first page, if the walk begins with that page.
@@ -64,7 +64,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
   /// A walk over the range; nil if there is no datastore yet.
   ///
   /// - Parameter foresight: what a server was asked for already.
-  func run(foreseeing foresight: Prefetch? = nil) async throws -> TypedQueryRun<Format>? {
+  func run(prefetching foresight: Prefetch? = nil) async throws -> TypedQueryRun<Format>? {
     if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
     let planned =
       if let prepared {
@@ -72,9 +72,9 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
       } else if let moment {
         try entries(moment)?.planned()
       } else if let shown {
-        try entries(try await shown.state { try await core.ready(foreseeing: foresight ?? pageOfNewest) })?.planned()
+        try entries(try await shown.state { try await core.ready(prefetching: foresight ?? pageOfNewest) })?.planned()
       } else {
-        try await core.reading(foreseeing: foresight ?? pageOfNewest) { try entries($0)?.planned() }
+        try await core.reading(prefetching: foresight ?? pageOfNewest) { try entries($0)?.planned() }
       }
     return planned.map { TypedQueryRun(core, $0) }
   }

@@ -27,24 +27,24 @@ final class OpenTransaction: Sendable {
 
   /// A transaction on a server.
   ///
-  /// - Parameter foreseen: the keys that the transaction will look at first.
-  init(servedBy connection: StoreConnection, foreseeing foreseen: [PrefetchKey]) async throws {
+  /// - Parameter prefetched: the keys that the transaction will look at first.
+  init(servedBy connection: StoreConnection, prefetching prefetched: [PrefetchKey]) async throws {
     self.connection = connection
     transaction = try await ServerThreads.blocking {
       let store = try connection.storeForWriting()
       return try throwingStoreErrors { () throws(StorageError) -> any WriteTransaction in
-        try store.beginBlocking(foreseeing: foreseen)
+        try store.beginBlocking(prefetching: prefetched)
       }
     }
   }
 
-  /// A transaction on a server that begins with the guess that the foreseen keys do not exist. Returns nil if there is no reason for the
+  /// A transaction on a server that begins with the guess that the prefetched keys do not exist. Returns nil if there is no reason for the
   /// guess. Asks no server; see `Engine.beginOptimistically`.
-  init?(presumingOn connection: StoreConnection, _ foreseen: [PrefetchKey]) throws {
+  init?(optimisticallyOn connection: StoreConnection, _ prefetched: [PrefetchKey]) throws {
     guard connection.isServed, connection.isOpenForWriting else { return nil }
     let store = try connection.storeForWriting()
     let presuming = try throwingStoreErrors { () throws(StorageError) -> (any WriteTransaction)? in
-      try store.beginOptimistically(foreseen)
+      try store.beginOptimistically(prefetched)
     }
     guard let presuming else { return nil }
     self.connection = connection

@@ -51,11 +51,11 @@ enum Transactions {
   /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
   ///
   /// - Parameters:
-  ///   - foreseen: the keys that it will look at first, for a server.
-  ///   - presumption: whether the write may begin with a guess that the foreseen keys do not exist; then it writes all of them.
+  ///   - prefetched: the keys that it will look at first, for a server.
+  ///   - presumption: whether the write may begin with a guess that the prefetched keys do not exist; then it writes all of them.
   ///   - waits: whether to wait for other writers; otherwise it throws ``TurnUnavailable`` if one of them has the turn.
   static func write<T: Sendable>(
-    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [PrefetchKey] = [],
+    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], prefetching prefetched: [PrefetchKey] = [],
     presumption: OptimisticStart = .none, waits: Bool = true, body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
     await store.yieldTask()
@@ -67,11 +67,11 @@ enum Transactions {
       try await scope.turns.acquire()
       defer { scope.turns.pass() }
       // If the write asks the server nothing, it need not move to a thread that may block.
-      if let work = scope.work, work.needsNoServer(writing: foreseen) { return try await body(scope) }
+      if let work = scope.work, work.needsNoServer(writing: prefetched) { return try await body(scope) }
       return try await store.asking { try await body(scope) }
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
-    if presumption != .none, let work = try OpenTransaction(presumingOn: store.connection, foreseen) {
+    if presumption != .none, let work = try OpenTransaction(optimisticallyOn: store.connection, prefetched) {
       let result =
         presumption == .thatAsks
         ? try await store.asking { try await runOptimistically(work, actionName: actionName, flags: flags, body) }
@@ -81,7 +81,7 @@ enum Transactions {
     return try await store.asking {
       try await runOutermost(
         store: store, actionName: actionName, options: [], flags: flags, isBound: false, waits: waits,
-        foreseeing: foreseen
+        prefetching: prefetched
       ) { scope, _ in
         try await body(scope)
       }
@@ -155,7 +155,7 @@ enum Transactions {
   private static func runOutermost<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true, runsOwnCode: Bool = false,
-    waits: Bool = true, foreseeing foreseen: [PrefetchKey] = [],
+    waits: Bool = true, prefetching prefetched: [PrefetchKey] = [],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
@@ -163,7 +163,7 @@ enum Transactions {
     if connection.isServed {
       return try await runServed(
         isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isDurable: isDurable,
-        isBound: isBound, foreseeing: foreseen, body: body)
+        isBound: isBound, prefetching: prefetched, body: body)
     }
     let work = try await OpenTransaction(connection: connection, isKept: isBound, waits: waits)
     if runsOwnCode { connection.hold(work, action: actionName) }
@@ -201,14 +201,14 @@ enum Transactions {
   private static func runServed<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags, isDurable: Bool, isBound: Bool,
-    foreseeing foreseen: [PrefetchKey],
+    prefetching prefetched: [PrefetchKey],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
     let isRepeatable = !isBound || options.contains(.retriesConflicts)
     var attempts = 0
     while true {
-      let work = try await OpenTransaction(servedBy: connection, foreseeing: foreseen)
+      let work = try await OpenTransaction(servedBy: connection, prefetching: prefetched)
       let scope = TransactionScope(writing: work, outer: current)
       do {
         let result =

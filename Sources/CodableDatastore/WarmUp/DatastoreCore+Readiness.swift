@@ -10,11 +10,11 @@ extension DatastoreCore {
   ///   - takesAsItIs: whether to accept a state that does not fit if the warm-up would have to wait for another writer. Its
   ///     records are decoded by their versions then, and indexes that differ from the declaration cannot be read.
   func ready(
-    foreseeing foresight: Prefetch? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
+    prefetching foresight: Prefetch? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
     mending: [RecordEdit] = []
   ) async throws -> ReadState {
     try await store.prepare()
-    if mending.isEmpty, let state = try readyNow(foreseeing: foresight) { return state }
+    if mending.isEmpty, let state = try readyNow(prefetching: foresight) { return state }
     if takesAsItIs, let state = try await warmUpIfFree() { return state }
     do {
       try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
@@ -26,8 +26,8 @@ extension DatastoreCore {
   }
 
   /// Reads a state, which may be one that does not fit. If `body` fails on such a state, waits for the warm-up and tries again.
-  func reading<R>(foreseeing foresight: Prefetch? = nil, _ body: (ReadState) throws -> R) async throws -> R {
-    let state = try await ready(foreseeing: foresight, takesAsItIs: true)
+  func reading<R>(prefetching foresight: Prefetch? = nil, _ body: (ReadState) throws -> R) async throws -> R {
+    let state = try await ready(prefetching: foresight, takesAsItIs: true)
     do {
       return try body(state)
     } catch {
@@ -64,10 +64,10 @@ extension DatastoreCore {
   /// The state to read from. Nil if the store must be warmed up first.
   ///
   /// A read transaction that has already fixed its view goes on with that view, even if it lacks indexes.
-  func readyNow(foreseeing foresight: Prefetch? = nil) throws -> ReadState? {
+  func readyNow(prefetching foresight: Prefetch? = nil) throws -> ReadState? {
     try requireSoundDeclaration()
     if let view { return .view(view) }
-    guard Transactions.current != nil else { return try visibleState(foreseeing: foresight) }
+    guard Transactions.current != nil else { return try visibleState(prefetching: foresight) }
     let scope = Transactions.scope(for: store)
     if let scope, scope.converts(key) { return try scope.readState() }
     if let scope, scope.isReading, scope.isUnfixed, !isReadOnly {
@@ -80,12 +80,12 @@ extension DatastoreCore {
 
   /// The state that is visible outside of transactions. Nil if it does not fit the declaration. While the store does not
   /// change, the view is neither taken nor compared again.
-  private func visibleState(foreseeing foresight: Prefetch?) throws -> ReadState? {
+  private func visibleState(prefetching foresight: Prefetch?) throws -> ReadState? {
     try store.requireOpen()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
     if let number, let state = recent.state(number) { return state }
     if store.needsPreparing { return nil }
-    let state = ReadState(try store.currentView(foreseeing: foresight))
+    let state = ReadState(try store.currentView(prefetching: foresight))
     guard try fits(state) else { return nil }
     if let number { recent.keep(state, number: number) }
     return state
@@ -140,7 +140,7 @@ extension DatastoreCore {
     return (try tree(recordsTree, of: state), try tree(index.tree, of: state))
   }
 
-  /// A tree of a state. On a server it is not taken from an earlier read, because it holds the entries that were foreseen for this one.
+  /// A tree of a state. On a server it is not taken from an earlier read, because it holds the entries that were prefetched for this one.
   func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
     store.connection.isServed ? try state.tree(name) : try recent.tree(name, of: state)
   }

@@ -9,7 +9,7 @@ extension DatastoreCore {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
     return try await Transactions.write(
-      to: store, actionName: "persist \(key)", foreseeing: prefetchKeys(prepared.key, prepared.values),
+      to: store, actionName: "persist \(key)", prefetching: prefetchKeys(prepared.key, prepared.values),
       presumption: hasUniqueIndex ? .thatAsks : .thatAsksNobody
     ) { scope in
       try await self.persist(prepared, touch: touch, in: scope)
@@ -37,7 +37,7 @@ extension DatastoreCore {
     let key = try key(of: identifier)
     try await readyForWriting()
     return try await Transactions.write(
-      to: store, actionName: "delete \(self.key)", foreseeing: prefetchKeys(key)
+      to: store, actionName: "delete \(self.key)", prefetching: prefetchKeys(key)
     ) { scope in
       try await self.delete(identifier, key: key, in: scope)
     }

@@ -218,7 +218,7 @@ extension Browser {
     session.say("the server is back")
   }
 
-  /// Takes note of a new head. Returns whether it is shown from now on.
+  /// Records a new head. Returns whether it is shown from now on.
   @discardableResult
   mutating func updateHead(to: CommitNumber, newCommits: Int = 1) -> Bool {
     session.head = to

@@ -119,14 +119,14 @@ package struct WorkSlot: Hashable, Sendable {
 
   init(
     _ name: String, isLong: Bool = false, isKept: Bool = false, isInCockpit: Bool = false, isSlow: Bool = false,
-    isAhead: Bool = false
+    isPrefetch: Bool = false
   ) {
     self.name = name
     self.isLong = isLong
     self.isKept = isKept
     self.isInCockpit = isInCockpit
     self.isSlow = isSlow
-    self.isPrefetch = isAhead
+    self.isPrefetch = isPrefetch
   }
 
   package static func == (left: WorkSlot, right: WorkSlot) -> Bool { left.name == right.name }
@@ -144,7 +144,7 @@ extension WorkSlot {
   static let refresh = WorkSlot("refresh")
   static let rows = WorkSlot("rows")
   /// Rows outside the screen, for the next keys.
-  static let rowsAhead = WorkSlot("rows-ahead", isAhead: true)
+  static let rowsAhead = WorkSlot("rows-ahead", isPrefetch: true)
   static let record = WorkSlot("record")
   static let gather = WorkSlot("gather", isLong: true)
   static let editedDocuments = WorkSlot("edited-documents")

@@ -125,7 +125,7 @@ extension WorkContext {
 }
 
 extension WorkSlot {
-  static let proof = WorkSlot("proof", isSlow: true, isAhead: true)
+  static let proof = WorkSlot("proof", isSlow: true, isPrefetch: true)
   static let order = WorkSlot("order", isLong: true)
   static let explain = WorkSlot("explain")
 }

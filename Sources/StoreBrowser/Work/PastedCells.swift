@@ -18,6 +18,7 @@ package struct PastedCells: Sendable, Hashable {
   var present = 0
 
   /// Reads lines of cells that are separated by tabs. A cell with a tab, a line break or a quote of its own is in quotes.
+  /// Unlike in a file, a blank line is a row, with an empty cell.
   init(_ text: String) {
     var (row, cell, isQuoted): ([String], String, Bool) = ([], "", false)
     var rest = text[...]

@@ -28,9 +28,9 @@ package protocol Engine: AnyObject, Sendable {
   /// Checks whether another writer has committed, and returns the newest view.
   @discardableResult
   func refresh() throws(StorageError) -> View
-  /// As `refresh()`; a server also returns the data of `foreseeing`, which the caller will read next.
+  /// As `refresh()`; a server also returns the data of `prefetching`, which the caller will read next.
   func refresh(prefetching: Prefetch) throws(StorageError) -> View
-  /// Asks a server for its newest state and for the data of `foresight`, without waiting. `refresh(foreseeing:)` takes the result as
+  /// Asks a server for its newest state and for the data of `foresight`, without waiting. `refresh(prefetching:)` takes the result as
   /// `Prefetch.asked` and waits for the answer. Returns nil if that gains nothing: for a file, and if answers take long.
   func ask(_ foresight: Prefetch) -> (any PendingRead)?
   /// A number that stays the same as long as `refresh` would return the same view. Returns nil if only `refresh` can find out.
@@ -93,7 +93,7 @@ package protocol Engine: AnyObject, Sendable {
   /// As `begin(on:)`, but blocks the thread. A thread that has a transaction open must not begin another one.
   func beginBlocking(on base: UInt64?) throws(StorageError) -> Transaction
   /// As `beginBlocking(on:)` on the newest commit; a server also returns the keys that the transaction will look at first.
-  func beginBlocking(foreseeing keys: [PrefetchKey]) throws(StorageError) -> Transaction
+  func beginBlocking(prefetching keys: [PrefetchKey]) throws(StorageError) -> Transaction
   /// Begins a transaction on the newest known commit by a guess: that the keys do not exist, and that no other writer has committed.
   /// Returns nil unless the last records of the tree were new, and always on a file. Asks no server: only `commit` does, and throws
   /// `conflict` if the guess is wrong. Any other failure may be due to a wrong guess, too. So the caller writes all of the keys, and
@@ -141,7 +141,7 @@ extension Engine {
     try await begin(on: nil)
   }
 
-  package func beginBlocking(foreseeing keys: [PrefetchKey]) throws(StorageError) -> Transaction {
+  package func beginBlocking(prefetching keys: [PrefetchKey]) throws(StorageError) -> Transaction {
     try beginBlocking(on: nil)
   }
 
@@ -245,7 +245,7 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError)
   /// Makes the commit fail if another program has taken over the work meanwhile.
   func require(_ work: any ClaimedWork) throws(StorageError)
-  /// Whether `foresee` is of use: a server is asked.
+  /// Whether `prefetch` is of use, because a server has the data.
   var asksServer: Bool { get }
   /// Whether writing some keys asks no server, because none of the keys is known to exist, or their trees are new.
   func needsNoServer(writing keys: [PrefetchKey]) -> Bool

@@ -36,7 +36,7 @@ package protocol ServedTree: AnyObject, Sendable {
   /// Fewer than `limit` are all.
   func page(from lower: [UInt8], to upper: [UInt8]?, limit: Int, isReversed: Bool) throws(StorageError) -> [Entry]
   /// The same, each entry with its record. Costs one round trip of a view, one more for the records of an open transaction, and none for
-  /// records that were foreseen.
+  /// records that were prefetched.
   func page(_ request: PageRequest) throws(StorageError) -> [PageRow]
   /// A key that exactly `rank` entries lie before, or a bound behind the last entry. Returns nil if there are fewer entries.
   func bound(atRank rank: UInt64) throws(StorageError) -> [UInt8]?

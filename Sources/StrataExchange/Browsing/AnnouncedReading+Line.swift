@@ -2,7 +2,7 @@ import StrataDocuments
 import StrataEngine
 import StrataModel
 
-// A foreseen reading as members of a request: {"read":"entries","tree":"RENpdHk=","at":12,"from":40,"to":80}
+// An announced reading as members of a request: {"read":"entries","tree":"RENpdHk=","at":12,"from":40,"to":80}
 
 extension AnnouncedReading {
   var members: [Document.Member] {

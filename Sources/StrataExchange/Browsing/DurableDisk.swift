@@ -17,8 +17,8 @@ struct DurableEnd: Hashable, Sendable {
 
 /// A disk that has one store, as far as that is known to be durable, and only reads it.
 ///
-/// Both sides of a line open the store on such a disk. So both read the same bytes for the same work, and the side that has them can
-/// foresee what the other side reads. The lock file shows a writer that has come to that end, so nothing behind the end is read or checked.
+/// Both sides of a line open the store on such a disk. So both read the same bytes for the same work, and the side that has them knows
+/// what the other side reads. The lock file shows a writer that has come to that end, so nothing behind the end is read or checked.
 final class DurableDisk: Disk {
   private let folder: String
   private let source: any DurableBytes

@@ -59,7 +59,7 @@ final class RecordedStore: Sendable {
   func removeRuns() throws -> (runs: [UInt8], drops: Bool) { try bytes.removeRuns(before: settled.end) }
 }
 
-/// A file whose reads are noted.
+/// A file whose reads are recorded.
 private final class RecordedBytes: DurableBytes {
   let file: any DiskFile
   private let units: Mutex<SentUnits>
@@ -95,9 +95,7 @@ private final class RecordedBytes: DurableBytes {
     for range in ranges {
       let range = range.clamped(to: 0..<end)
       var part = [UInt8](repeating: 0, count: range.count)
-      let count = try part.withUnsafeMutableBytes { buffer in
-        Result { () throws(DiskError) in try file.read(into: buffer, at: range.lowerBound) }
-      }.get()
+      let count = try part.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
       guard count == part.count else { throw StorageError.damaged(what: "end of the file", offset: FileOffset(end)) }
       ByteRuns.append(part, at: range.lowerBound, to: &runs)
     }

@@ -46,7 +46,7 @@ final class RemoteLine: Sendable {
   var browsed: BrowsedState? { state.withLock { $0.browsed } }
 
   /// The disk that shows the store as far as the line has told it.
-  func settledDisk() throws(ModelError) -> DurableDisk {
+  func durableDisk() throws(ModelError) -> DurableDisk {
     guard let settled = browsed?.settled else { throw .away(name) }
     let new = DurableDisk(name, bytes, settled)
     disk.withLock { $0 = new }

@@ -54,8 +54,8 @@ package struct SortTie {
   private static func bytes(of rank: Int) -> [UInt8] { withUnsafeBytes(of: UInt64(rank).bigEndian) { Array($0) } }
 }
 
-/// Sorts keys, each with an identifier: the first ones up to a limit, or all. No key may be the beginning of another, as of those that
-/// `KeyEncoder` makes.
+/// Sorts keys, each with an identifier: the first ones up to a limit, or all. The keys are as `KeyEncoder` makes them:
+/// if one is the beginning of another, FF follows there, which begins no identifier.
 ///
 /// With a limit it holds at most about twice that number of keys. Keys that exceed the memory are sorted and written to a file without a
 /// name as a run. In the end the runs are merged, a piece of each in memory.

@@ -19,8 +19,8 @@ package enum AnnouncedReading: Hashable, Sendable {
 
 /// The other side of a line, which has the bytes of a store.
 package protocol DistantStore: AnyObject, Sendable {
-  /// Notes what the calling thread reads until `foreseen`. If bytes are missing, the line brings all bytes of that reading at once. The
-  /// first of nested calls counts.
+  /// Announces what the calling thread reads until `endReading`. If bytes are missing, the line brings all bytes of that reading at once.
+  /// The first of nested calls counts.
   func beginReading(_ reading: AnnouncedReading)
   func endReading()
   /// The rules of a datastore's indexes, which the other side proves, because that may read each record.
@@ -28,11 +28,11 @@ package protocol DistantStore: AnyObject, Sendable {
 }
 
 extension EngineStore {
-  /// Notes what the calling thread reads until `foreseen`. Does nothing if the bytes are here.
+  /// Announces what the calling thread reads until `endReading`. Does nothing if the bytes are here.
   func beginReading(_ reading: @autoclosure () -> AnnouncedReading) { distant?.beginReading(reading()) }
   func endReading() { distant?.endReading() }
 
-  /// Does a foreseen reading, for the sake of the bytes that it reads.
+  /// Does an announced reading, for the sake of the bytes that it reads.
   ///
   /// - Parameter goesOn: whether to read more, asked between the parts of the reading.
   package func read(_ reading: AnnouncedReading, while goesOn: () -> Bool) throws(ModelError) {
@@ -106,8 +106,8 @@ extension Tree {
 }
 
 extension EngineView {
-  /// Notes that the place of a bound in a tree is looked for.
-  func foresee(_ bound: KeyBound, _ encoding: KeyEncoding, in tree: TreeName) {
+  /// Announces that the place of a bound in a tree is looked for.
+  func beginReading(_ bound: KeyBound, _ encoding: KeyEncoding, in tree: TreeName) {
     guard let distant = store.distant else { return }
     switch bound {
     case .before(let value):

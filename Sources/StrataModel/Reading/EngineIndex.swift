@@ -31,7 +31,7 @@ struct EnginePrimaryIndex: ReadableIndex {
   }
 
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
-    datastore.view.foresee(bound, datastore.descriptor.identifierEncoding, in: treeName)
+    datastore.view.beginReading(bound, datastore.descriptor.identifierEncoding, in: treeName)
     defer { datastore.view.store.endReading() }
     return try datastore.tree.rank(of: bound, encoding: datastore.descriptor.identifierEncoding, isLast: true)
   }
@@ -89,7 +89,7 @@ struct EngineIndex: ReadableIndex {
   }
 
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
-    datastore.view.foresee(bound, descriptor.encoding, in: treeName)
+    datastore.view.beginReading(bound, descriptor.encoding, in: treeName)
     defer { datastore.view.store.endReading() }
     return try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: false) ?? 0
   }

@@ -107,7 +107,7 @@ struct EngineRecordCursor: RecordCursor {
     guard rank < ranks.upperBound else { return false }
     let isFirst = passed == nil
     passed = rank
-    foresee(from: rank)
+    beginReading(from: rank)
     defer { datastore.view.store.endReading() }
     try onStorage { () throws(StorageError) in
       if isFirst { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
@@ -128,13 +128,13 @@ struct EngineRecordCursor: RecordCursor {
     try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
   }
 
-  private func foresee(from rank: Int) {
+  private func beginReading(from rank: Int) {
     datastore.view.store.beginReading(
       .entries([rank..<ranks.upperBound], in: .records(of: datastore.descriptor.key), at: datastore.view.commit))
   }
 
   func rawRecord() throws(ModelError) -> RawRecord? {
-    if let passed { foresee(from: passed) }
+    if let passed { beginReading(from: passed) }
     defer { if passed != nil { datastore.view.store.endReading() } }
     guard let reference = cursor.currentPayload?.record else { return nil }
     let bytes = try onStorage { () throws(StorageError) in try datastore.tree.value(of: reference) }

@@ -198,7 +198,7 @@ struct NewestQuestion: Sendable {
 extension ServerStore {
   /// Asks for the newest state and reads ahead of it: one round trip. There is no answer if another process committed between the two.
   func refreshed(
-    foreseeing foresight: Prefetch
+    prefetching foresight: Prefetch
   ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
     var foresight = foresight
     if case .asked(let asked as PendingState) = foresight {
@@ -216,7 +216,7 @@ extension ServerStore {
     guard let ahead = question.ahead, let answer = ahead.answer(rows[rows.count - 1], asOf: view.asOf) else {
       return (view, nil)
     }
-    return (ServerView(self, view.commit, asOf: view.asOf, foreseen: answer), answer)
+    return (ServerView(self, view.commit, asOf: view.asOf, prefetched: answer), answer)
   }
 
   /// The newest state, from the answer to a question for it.

@@ -14,7 +14,7 @@ package final class ServerTree: ServedTree {
   let stored: StoredTree?
   private let draft: Draft?
   /// The server's answer that came along with the view.
-  private let foreseen: ReadAhead.Answer?
+  private let prefetched: ReadAhead.Answer?
   /// Another tree of the same moment.
   private let sibling: @Sendable (TreeName) throws(StorageError) -> ServerTree?
   private let known = Mutex(Known())
@@ -36,12 +36,12 @@ package final class ServerTree: ServedTree {
   /// - Parameter draft: nil if it is a tree of a view.
   init(
     _ tree: ServerTransaction.TreeDraft, _ name: TreeName, _ stored: StoredTree?, _ draft: Draft? = nil,
-    of store: ServerStore, foreseen: ReadAhead.Answer? = nil,
+    of store: ServerStore, prefetched: ReadAhead.Answer? = nil,
     sibling: @escaping @Sendable (TreeName) throws(StorageError) -> ServerTree?
   ) {
     (self.store, self.name, number) = (store, name, tree.tree)
     (kind, attributes) = (tree.kind, tree.attributes)
-    (self.stored, self.draft, self.foreseen, self.sibling) = (stored, draft, foreseen, sibling)
+    (self.stored, self.draft, self.prefetched, self.sibling) = (stored, draft, prefetched, sibling)
   }
 
   /// The tree as the layers above know it.
@@ -165,7 +165,7 @@ package final class ServerTree: ServedTree {
   }
 
   package func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?] {
-    if case .keys(let known)? = foreseen {
+    if case .keys(let known)? = prefetched {
       let found = keys.compactMap { known[TreeKey(tree: number, key: $0)] }
       if found.count == keys.count { return found.map { $0.map { entry($0) } } }
     }
@@ -218,11 +218,11 @@ package final class ServerTree: ServedTree {
       func row(_ found: ServerEntry) -> PageRow {
         PageRow(key: Bytes(found.key), record: entry(found).payload.record)
       }
-      if case .page(request, tree: number, let known)? = foreseen { return known.map(row) }
+      if case .page(request, tree: number, let known)? = prefetched { return known.map(row) }
       return try entries(range, limit: limit, isReversed: isReversed).map(row)
     }
     guard let records = try sibling(name) else { return [] }
-    if case .pageWithRecords(request, tree: number, records: records.number, let known)? = foreseen {
+    if case .pageWithRecords(request, tree: number, records: records.number, let known)? = prefetched {
       return try rows(known, in: records)
     }
     if draft == nil, let stored {

@@ -7,10 +7,10 @@ package final class ServerView: ServedView {
   /// The state that is read: that of the commit, or of a later bookkeeping commit that changed nothing.
   package let asOf: UInt64
   /// The server's answer that came along with the view.
-  private let foreseen: ReadAhead.Answer?
+  private let prefetched: ReadAhead.Answer?
 
-  init(_ store: ServerStore, _ commit: ServerCommit, asOf: UInt64, foreseen: ReadAhead.Answer? = nil) {
-    (self.store, self.commit, self.asOf, self.foreseen) = (store, commit, asOf, foreseen)
+  init(_ store: ServerStore, _ commit: ServerCommit, asOf: UInt64, prefetched: ReadAhead.Answer? = nil) {
+    (self.store, self.commit, self.asOf, self.prefetched) = (store, commit, asOf, prefetched)
   }
 
   /// The view as the layers above know it.
@@ -19,7 +19,7 @@ package final class ServerView: ServedView {
   /// A tree, or nil if this view has none of that name. Asks the server only if the trees are not known yet.
   package func served(_ name: TreeName) throws(StorageError) -> ServerTree? {
     guard let stored = try stored(name) else { return nil }
-    return ServerTree(.init(stored.row), name, stored, of: store, foreseen: foreseen) {
+    return ServerTree(.init(stored.row), name, stored, of: store, prefetched: prefetched) {
       [self] name throws(StorageError) in try served(name)
     }
   }

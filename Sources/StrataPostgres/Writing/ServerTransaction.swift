@@ -7,7 +7,7 @@ package import StrataEngine
 /// which sends everything in one flush, and throws `conflict` if another transaction has committed a change of what was read. Several
 /// transactions of one process may be open at the same time; nothing is locked. Safe from any thread.
 ///
-/// It reads before it changes, to return the previous value. A caller that knows ahead which keys it will touch says so (`foresee`); then
+/// It reads before it changes, to return the previous value. A caller that knows ahead which keys it will touch says so (`prefetch`); then
 /// one round trip asks for all of them.
 package final class ServerTransaction: WriteTransaction {
   package let view: ServerView
