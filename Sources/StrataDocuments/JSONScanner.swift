@@ -104,6 +104,44 @@ struct JSONScanner {
     return consume(UInt8(ascii: ":")) ? name : nil
   }
 
+  // MARK: Values that are not checked
+
+  /// Skips a value without a check of what it contains. On a text that is not JSON it ends anywhere, or returns false.
+  mutating func skipUnchecked() -> Bool {
+    skipSpace()
+    guard at < bytes.count else { return false }
+    switch bytes[at] {
+    case UInt8(ascii: "\""): return skipTextUnchecked()
+    case UInt8(ascii: "{"), UInt8(ascii: "["): return skipContainerUnchecked()
+    default: return skipValue()
+    }
+  }
+
+  private mutating func skipContainerUnchecked() -> Bool {
+    var open = 0
+    repeat {
+      guard at < bytes.count else { return false }
+      switch bytes[at] {
+      case UInt8(ascii: "\""):
+        guard skipTextUnchecked() else { return false }
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): open &+= 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): open &-= 1
+      default: break
+      }
+      at &+= 1
+    } while open > 0
+    return true
+  }
+
+  private mutating func skipTextUnchecked() -> Bool {
+    at = PlainText.mark(in: bytes, from: at &+ 1)
+    while at < bytes.count, bytes[at] == UInt8(ascii: "\\") { at = PlainText.mark(in: bytes, from: at &+ 2) }
+    guard at < bytes.count else { return false }
+    at &+= 1
+    return true
+  }
+
   // MARK: Texts
 
   /// The content between the quotes of the text that begins here, and whether it is ASCII without escapes; nil if it cannot decide.

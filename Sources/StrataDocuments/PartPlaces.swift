@@ -34,7 +34,8 @@ package struct PartPlaces: Sendable {
   /// Searches for the parts in a text. Returns false if only a parser can tell: the text is not JSON, a part is in a list, or a name occurs
   /// twice or has an escape or characters beyond ASCII.
   ///
-  /// - Parameter isWhole: Whether the whole text is read. If not, the scan ends behind the last part.
+  /// - Parameter isWhole: Whether the whole text is read and checked. If not, the scan ends behind the last part, and skips other values
+  ///   without a check.
   package mutating func read(_ text: UnsafeRawBufferPointer, isWhole: Bool) -> Bool {
     for index in values.indices { values[index] = nil }
     isRead = false
@@ -42,7 +43,7 @@ package struct PartPlaces: Sendable {
     var scanner = JSONScanner(text.bindMemory(to: UInt8.self))
     scanner.skipSpace()
     guard scanner.at < text.count, text[scanner.at] == UInt8(ascii: "{") else { return false }
-    var missing = isWhole ? Int.max : partCount
+    var missing = isWhole ? nil : partCount
     let isObject = values.withUnsafeMutableBufferPointer { values in
       scanner.readObject(0, of: selection, into: values, &missing)
     }
@@ -53,9 +54,11 @@ package struct PartPlaces: Sendable {
 
 extension JSONScanner {
   /// Reads an object whose bracket is next. Returns false if it cannot tell; ends early once no part is missing.
+  ///
+  /// - Parameter missing: The number of parts that were not found yet; nil if all of the text is to be read and checked.
   fileprivate mutating func readObject(
     _ node: Int, of selection: borrowing DocumentSelection, into values: UnsafeMutableBufferPointer<JSONToken?>,
-    _ missing: inout Int
+    _ missing: inout Int?
   ) -> Bool {
     guard open() else { return false }
     if consume(UInt8(ascii: "}")) { return close() }
@@ -64,7 +67,7 @@ extension JSONScanner {
       skipSpace()
       let start = at
       guard let part = selection.nodes[node].part(named: UnsafeBufferPointer(rebasing: bytes[name.range])) else {
-        guard skipValue() else { return false }
+        guard missing == nil ? skipValue() : skipUnchecked() else { return false }
         skipSpace()
         continue
       }
@@ -74,7 +77,7 @@ extension JSONScanner {
         let quote = token.kind == .text ? 1 : 0
         (token.start, token.end, token.isPlain) = (UInt32(start + quote), UInt32(at - quote), isPlain)
         values[part] = token
-        missing &-= 1
+        missing? &-= 1
         if missing == 0 { return true }
       } else {
         values[part] = token

@@ -15,6 +15,24 @@ enum PlainText {
     }
   }
 
+  /// The place of the first quote or backslash at or behind a place, or a place at or behind the end of the bytes. Eight bytes at a time.
+  @inline(__always)
+  static func mark(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    let base = UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped)
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    var at = start
+    while at &+ 8 <= bytes.count {
+      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+      let quote = word ^ (ones &* 0x22)
+      let backslash = word ^ (ones &* 0x5C)
+      let found = ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash) & (ones &* 0x80)
+      if found != 0 { return at &+ found.trailingZeroBitCount >> 3 }
+      at &+= 8
+    }
+    while at < bytes.count, bytes[at] != UInt8(ascii: "\""), bytes[at] != UInt8(ascii: "\\") { at &+= 1 }
+    return at
+  }
+
   /// The place of the first quote, backslash, control character or ill-formed character at or behind a place, or the end of the bytes; and
   /// whether all before it is ASCII. Eight bytes at a time, which checks UTF-8 in the same pass.
   @inline(__always)

@@ -54,6 +54,29 @@ struct DocumentSelectionTests {
     }
   }
 
+  @Test("a part is found at the same place whether the values before it are checked or skipped")
+  func findsPartsBehindUncheckedValues() throws {
+    var random = SeededGenerator(seed: 19)
+    let path = try DocumentPath(parsing: "part")
+    let part = try #require(PartPlaces(DocumentSelection([path])).number(of: path))
+    var (checked, unchecked) = (PartPlaces(DocumentSelection([path])), PartPlaces(DocumentSelection([path])))
+    var foundCount = 0
+    for _ in 0..<4_000 {
+      let names = ["x", "part", "y", "z"].shuffled(using: &random).prefix(3)
+      let members = names.map { Document.Member($0, .random(using: &random)) }
+      let bytes = random.spelling(of: .object(members))
+      bytes.withUnsafeBytes { bytes in
+        guard checked.read(bytes, isWhole: true), unchecked.read(bytes, isWhole: false) else { return }
+        #expect(checked[part]?.start == unchecked[part]?.start && checked[part]?.end == unchecked[part]?.end)
+        #expect(checked[part]?.kind == unchecked[part]?.kind)
+        foundCount += unchecked[part] == nil ? 0 : 1
+      }
+      let cut = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
+      cut.withUnsafeBytes { _ = unchecked.read($0, isWhole: false) }
+    }
+    #expect(foundCount > 1_000)
+  }
+
   /// Bytes at which a careless reader goes wrong.
   private static let hard: [[UInt8]] = [
     [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0xEF, 0xBB, 0xBF], [0x00],

@@ -21,7 +21,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   /// The coding of the contents; nil if an app's own coder makes them.
   let coding: RecordCoding?
   /// The beginning of each record that is written.
-  private let head: [UInt8]
+  let head: [UInt8]
   private let encoder: @Sendable (Instance) async throws -> Data
   private let current: Decoder?
   /// Used instead of `current` if no closure of the app decodes the current version.
@@ -78,7 +78,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   private func decodeByClosure(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
     let (decoder, content): (Decoder, Data) = try record.withUnsafeBytes { bytes in
-      if let current, let content = Self.content(of: bytes, after: head) { return (current, Self.data(content)) }
+      if let current, let content = RecordBytes.content(of: bytes, after: head) { return (current, Self.data(content)) }
       return try self.decoder(for: bytes)
     }
     return try await decoder(content)
@@ -95,7 +95,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   /// Calls `body` with the text of a record of the current version; returns nil for any other record.
   func withText<Value>(of record: Bytes, _ body: (UnsafeRawBufferPointer) throws -> Value?) rethrows -> Value? {
-    try record.withUnsafeBytes { bytes in try Self.content(of: bytes, after: head).flatMap(body) }
+    try record.withUnsafeBytes { bytes in try RecordBytes.content(of: bytes, after: head).flatMap(body) }
   }
 
   /// The places of the stored properties in the texts of records; nil if another record is needed to find them.
@@ -126,14 +126,6 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
       throw DatastoreError.missingDecoder(version: tag)
     }
     return (decoder, Self.data(UnsafeRawBufferPointer(rebasing: bytes[layout.content...])))
-  }
-
-  /// The bytes after the head of a record; nil if the record begins otherwise.
-  private static func content(of bytes: UnsafeRawBufferPointer, after head: [UInt8]) -> UnsafeRawBufferPointer? {
-    guard bytes.count >= head.count else { return nil }
-    let start = UnsafeRawBufferPointer(rebasing: bytes[..<head.count])
-    guard head.withUnsafeBytes({ compareKeys(start, $0) == 0 }) else { return nil }
-    return UnsafeRawBufferPointer(rebasing: bytes[head.count...])
   }
 
   /// A copy in one piece; `Data` takes slices byte by byte.

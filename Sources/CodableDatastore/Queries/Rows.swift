@@ -168,7 +168,7 @@ struct RowReading<Instance: Sendable, Row> {
   private var stored: ColumnValues<Instance>?
   private var pace: StoredPace
   /// Whether no text is needed, because rows are the same for all instances.
-  private let isConstant: Bool
+  let isConstant: Bool
   /// Whether a row was made of a text.
   private var isTaken = false
 
@@ -178,11 +178,14 @@ struct RowReading<Instance: Sendable, Row> {
     pace = StoredPace(mayBegin: !isConstant, expectsMany: expectsMany)
   }
 
+  /// The row of any instance, if rows are the same for all.
+  func constant() throws -> Row { try rows.row(ColumnValues(ofConstants: rows.properties.count)) }
+
   /// The row of a record; nil if its instance has to be decoded.
   mutating func row<Format: DatastoreFormat>(
     of record: Bytes, in core: DatastoreCore<Format>
   ) -> Row? where Format.Instance == Instance {
-    if isConstant { return try? rows.row(ColumnValues(ofConstants: rows.properties.count)) }
+    if isConstant { return try? constant() }
     if stored == nil {
       guard pace.begins() else { return nil }
       stored = core.stored(by: record, &pace.mayBegin) { ColumnValues(rows.properties, in: $0, without: $1) }

@@ -55,9 +55,11 @@ struct StoredReading<Instance> {
   ) -> Bool? where Format.Instance == Instance {
     if test == nil {
       guard pace.begins() else { return nil }
-      test = core.stored(by: record, &pace.mayBegin) { StoredTest(predicates, layout: $0, without: $1) }
+      test = core.stored(by: record, &pace.mayBegin) {
+        StoredTest(predicates, layout: $0, without: $1, behind: core.coder.head)
+      }
     }
-    let holds = core.coder.withText(of: record) { test?.holds(for: $0) }
+    let holds = test?.text.holds(for: record)
     return pace.compares() ? nil : holds
   }
 

@@ -3,26 +3,57 @@ import StrataEngine
 import StrataFoundation
 import StrataModel
 
+/// Tests the texts of records against the conditions of a query. It is not generic, so that no text costs a look for a type.
+struct TextTest {
+  struct Part {
+    let number: Int
+    /// The integers that the type can hold; nil of other types.
+    let limits: ClosedRange<Int64>?
+    /// Whether the type decodes a missing member as nil; nil until one was met.
+    var isMissingNil: Bool?
+  }
+
+  fileprivate(set) var condition: ByteCondition
+  fileprivate(set) var parts: [Part]
+  /// The beginning of the records that it can read.
+  let head: [UInt8]
+
+  /// Whether a record meets the conditions; nil if only its instance tells.
+  mutating func holds(for record: Bytes) -> Bool? {
+    record.withUnsafeBytes { bytes in RecordBytes.content(of: bytes, after: head).flatMap { holds(for: $0) } }
+  }
+
+  private mutating func holds(for text: UnsafeRawBufferPointer) -> Bool? {
+    let parts = parts
+    let holds = condition.holds(for: text) { number in
+      parts.contains { $0.number == number && $0.isMissingNil == true } ? .null : nil
+    }
+    for part in parts {
+      guard let limits = part.limits, let token = condition.places[part.number], token.kind == .number else { continue }
+      guard let value = JSONNumber.shortInteger(token.content(in: text)), limits.contains(value) else { return nil }
+    }
+    return holds
+  }
+}
+
 /// The conditions of a query, as far as the stored text of a record tells whether they hold.
 ///
 /// Each instance that is decoded is compared with its text: an `init(from:)` may change values.
 struct StoredTest<Instance> {
   private struct Member {
     let path: DocumentPath
-    let part: Int
     let encoding: KeyEncoding
-    /// The integers that the type can hold; nil of other types.
-    let limits: ClosedRange<Int64>?
     let isValue: (Instance, KeyValue) -> Bool
-    /// Whether the type decodes a missing member as nil; nil until one was met.
-    var isMissingNil: Bool?
   }
 
-  private var condition: ByteCondition
-  private var members: [Member] = []
+  var text: TextTest
+  /// In the order of the text's parts.
+  private let members: [Member]
 
   /// - Returns: nil if the text of no record tells anything.
-  init?(_ predicates: [Predicate<Instance>], layout: StoredLayout, without off: Set<DocumentPath>) {
+  init?(
+    _ predicates: [Predicate<Instance>], layout: StoredLayout, without off: Set<DocumentPath>, behind head: [UInt8]
+  ) {
     var properties = IndexedProperties(Instance.self)
     var sources: [Int: StoredSource<Instance>] = [:]
     for (path, source) in Self.sources(of: predicates, in: layout) where !off.contains(source.path) {
@@ -34,13 +65,11 @@ struct StoredTest<Instance> {
       if case .property(let number) = subject { sources[number]?.path } else { nil }
     }
     guard let condition else { return nil }
-    self.condition = condition
-    members = sources.values.compactMap { source in
-      condition.places.number(of: source.path).map { part in
-        Member(
-          path: source.path, part: part, encoding: source.encoding, limits: source.limits, isValue: source.isValue)
-      }
+    let found = sources.values.compactMap { source in
+      condition.places.number(of: source.path).map { (source, TextTest.Part(number: $0, limits: source.limits)) }
     }
+    text = TextTest(condition: condition, parts: found.map(\.1), head: head)
+    members = found.map { Member(path: $0.0.path, encoding: $0.0.encoding, isValue: $0.0.isValue) }
   }
 
   static func sources(
@@ -52,35 +81,21 @@ struct StoredTest<Instance> {
     }
   }
 
-  /// Whether a record meets the conditions; nil if only its instance tells.
-  mutating func holds(for text: UnsafeRawBufferPointer) -> Bool? {
-    let members = members
-    let holds = condition.holds(for: text) { part in
-      let isNil = members.contains { $0.part == part && $0.isMissingNil == true }
-      return isNil ? .null : nil
-    }
-    for member in members {
-      guard let limits = member.limits, let token = condition.places[member.part], token.kind == .number else {
-        continue
-      }
-      guard let value = JSONNumber.shortInteger(token.content(in: text)), limits.contains(value) else { return nil }
-    }
-    return holds
-  }
-
   /// The first member of the text tested last that an instance made of it does not have as its property.
-  mutating func difference(of text: UnsafeRawBufferPointer, from instance: Instance) -> DocumentPath? {
-    guard condition.places.isRead else { return nil }
-    for index in members.indices {
-      let member = members[index]
-      guard let token = condition.places[member.part] else {
+  mutating func difference(of bytes: UnsafeRawBufferPointer, from instance: Instance) -> DocumentPath? {
+    guard text.condition.places.isRead else { return nil }
+    for (index, member) in members.enumerated() {
+      let part = text.parts[index]
+      guard let token = text.condition.places[part.number] else {
         guard case .optional = member.encoding else { continue }
         let isNil = member.isValue(instance, .null)
-        if member.isMissingNil == true, !isNil { return member.path }
-        members[index].isMissingNil = isNil && member.isMissingNil != false
+        if part.isMissingNil == true, !isNil { return member.path }
+        text.parts[index].isMissingNil = isNil && part.isMissingNil != false
         continue
       }
-      if let value = KeyValue(token, in: text, member.encoding), !member.isValue(instance, value) { return member.path }
+      if let value = KeyValue(token, in: bytes, member.encoding), !member.isValue(instance, value) {
+        return member.path
+      }
     }
     return nil
   }

@@ -42,7 +42,7 @@ extension TypedQueryRun {
   private mutating func folded<Kind: _FigureKind>(
     _ rows: Rows<Instance, Kind.Value>, of parts: RecordParts, into initial: Kind
   ) async throws -> Kind {
-    var (reading, result) = (RowReading(rows, expectsMany: true), initial)
+    var (reading, result, count) = (RowReading(rows, expectsMany: true), initial, 0)
     while let part = parts.next() {
       try Task.checkCancellation()
       var cursor = parts.records.cursor()
@@ -52,15 +52,23 @@ extension TypedQueryRun {
           guard let reference = cursor.currentPayload?.record else { return Bytes() }
           return try parts.records.value(of: reference)
         }
+        if isTimeToYield() { await slices.yieldTask() }
+        let told = told(by: record)
+        if told == false { continue }
+        if told == true, reading.isConstant {
+          count += 1
+          continue
+        }
         func key() -> [UInt8] { cursor.current?.key.array ?? [] }
         do {
-          guard let match = try await match(record, key: key()) else { continue }
+          guard let match = try await match(record, told: told, key: key()) else { continue }
           result.add(try await row(of: match, key: key(), &reading), times: 1)
         } catch let error as UnreadableInstanceError {
           try leaveOut(error)
         }
       }
     }
+    if count > 0 { result.add(try reading.constant(), times: count) }
     return result
   }
 

@@ -32,7 +32,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   let page: Page
   /// Called with the error of each instance that is left out because it does not decode; nil if such an instance is an error.
   let unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
-  private let slices: TimeSlices
+  let slices: TimeSlices
   private var records: RecordSeeker
   private let tests: [PredicateTest<Instance>]
   private var candidates: QueryCandidates
@@ -74,17 +74,17 @@ struct TypedQueryRun<Format: DatastoreFormat> {
 
   /// The next instance of the answer; nil at the end.
   mutating func next() async throws -> Found? {
-    guard let (key, match) = try await nextMatch(needsInstance: true), let instance = match.instance else { return nil }
-    return Found(key: key, instance: instance)
+    guard let match = try await nextMatch(needsInstance: true), let instance = match.instance else { return nil }
+    return Found(key: match.key, instance: instance)
   }
 
   /// The next row of the answer; nil at the end. Decodes few instances if the texts have what the conditions and the row need.
   ///
   /// - Throws: ``DecodedOtherwise`` if an `init(from:)` makes something else of a value that earlier rows have from texts.
   mutating func next<Row>(_ reading: inout RowReading<Instance, Row>) async throws -> Row? {
-    while let (key, match) = try await nextMatch(needsInstance: false) {
+    while let match = try await nextMatch(needsInstance: false) {
       do {
-        return try await row(of: match, key: key, &reading)
+        return try await row(of: match, key: match.key, &reading)
       } catch let error as UnreadableInstanceError {
         try leaveOut(error)
         remaining += 1
@@ -93,7 +93,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     return nil
   }
 
-  private mutating func nextMatch(needsInstance: Bool) async throws -> (key: [UInt8], match: Match)? {
+  private mutating func nextMatch(needsInstance: Bool) async throws -> Match? {
     if !isOpened {
       isOpened = true
       try await open()
@@ -105,7 +105,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       }
       do {
         let (key, record) = (candidate.key.bytes, try record(of: candidate))
-        guard let match = try await match(record, key: key, needsInstance: needsInstance) else { continue }
+        guard var match = try await match(record, key: key, needsInstance: needsInstance) else { continue }
         if offset > 0 {
           offset -= 1
           continue
@@ -113,7 +113,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
         remaining -= 1
         keptCount += 1
         lastKey = key
-        return (key, match)
+        match.key = key
+        return match
       } catch is DecodedOtherwise {
         try await beginAgain()
       } catch let error as UnreadableInstanceError {
@@ -131,6 +132,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
 
   /// A record that meets the conditions, with its instance if that was decoded.
   struct Match {
+    /// Its key; empty if it is not asked for.
+    var key: [UInt8] = []
     var record: Bytes
     var instance: Instance?
   }
@@ -142,12 +145,30 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   mutating func match(
     _ record: Bytes, key: @autoclosure () -> [UInt8], needsInstance: Bool = false
   ) async throws -> Match? {
+    if isTimeToYield() { await slices.yieldTask() }
+    let told = told(by: record)
+    return told == false ? nil : try await match(record, told: told, key: key(), needsInstance: needsInstance)
+  }
+
+  /// Counts a record that is read next, and returns whether others should run before that. Not a call that may suspend: each of these
+  /// costs a look at the caller's actor. A record of which only the text is read takes little.
+  @inline(__always)
+  mutating func isTimeToYield() -> Bool {
     readCount += 1
-    // Without a call that may suspend: each costs a look at the caller's actor. A record of which only the text is read takes little.
-    if !bytes.isUsed || readCount & 15 == 0, slices.isUsedUp() { await slices.yieldTask() }
-    let isTested = plan.isTested && sorted == nil
-    let told = isTested ? bytes.meetsConditions(record, of: core) : true
-    if told == false { return nil }
+    return (!bytes.isUsed || readCount & 15 == 0) && slices.isUsedUp()
+  }
+
+  private var isTested: Bool { planned.plan.isTested && sorted == nil }
+
+  /// Whether a record meets the conditions; nil if only its instance tells.
+  @inline(__always)
+  mutating func told(by record: Bytes) -> Bool? { isTested ? bytes.meetsConditions(record, of: core) : true }
+
+  /// As `match`, of a record whose text does not tell that it fails the conditions.
+  @inline(__always)
+  mutating func match(
+    _ record: Bytes, told: Bool?, key: @autoclosure () -> [UInt8], needsInstance: Bool = false
+  ) async throws -> Match? {
     // An instance that is wanted anyway is tested as well.
     guard told == nil || needsInstance else { return Match(record: record) }
     let instance: Instance

@@ -39,6 +39,14 @@ package enum RecordBytes {
     return nil
   }
 
+  /// Returns the bytes after the head of a record; nil if the record begins otherwise.
+  package static func content(of bytes: UnsafeRawBufferPointer, after head: [UInt8]) -> UnsafeRawBufferPointer? {
+    guard bytes.count >= head.count else { return nil }
+    let start = UnsafeRawBufferPointer(rebasing: bytes[..<head.count])
+    guard head.withUnsafeBytes({ compareKeys(start, $0) == 0 }) else { return nil }
+    return UnsafeRawBufferPointer(rebasing: bytes[head.count...])
+  }
+
   /// Returns the version and the content, which shares the record's memory.
   package static func split(_ bytes: Bytes) throws(ModelError) -> (version: String, content: Bytes) {
     guard let (version, content) = bytes.withUnsafeBytes({ layout($0) }) else {
