@@ -93,7 +93,9 @@ let package = Package(
       ]),
     .target(
       name: "StrataExchange",
-      dependencies: ["StrataSystem", "StrataLocks", "StrataModel", "StrataDocuments", "StrataEngine"],
+      dependencies: [
+        "StrataSystem", "StrataFoundation", "StrataLocks", "StrataModel", "StrataDocuments", "StrataEngine",
+      ],
       swiftSettings: everyTarget),
     .target(
       name: "StrataFolders",

@@ -155,9 +155,11 @@ struct BrowsingTests {
   @Test("a peer that lies, floods or is of another release ends with an error, and its bytes are believed nowhere")
   func liars() throws {
     let there = try BrowsedStore(300)
-    let greeting = #"{"serve":1,"store":"x","head":null,"check":null,"browse":1}"#
-    let state = #"{"state":0,"file":7,"end":20000,"bytes":""}"#
-    let hello = #"{"browsing":1,"store":"x"}"#
+    let greeting = #"{"serve":1,"store":"x","head":null,"check":null,"browse":2}"#
+    func state(_ end: UInt64, bytes: String = "") -> String {
+      #"{"state":{"settled":{"file":{"device":0,"inode":7},"generation":0,"end":\#(end)}},"bytes":"\#(bytes)"}"#
+    }
+    let hello = #"{"browsing":2,"store":"x"}"#
     func opened(_ lines: [String]) -> String {
       let line = RemoteLine(name: "ssh://liar/store") { _ in try Liar(lines) }
       do {
@@ -167,13 +169,11 @@ struct BrowsingTests {
       } catch { return "\(error)" }
     }
     #expect(opened([#"{"serve":1,"store":"x","head":null,"check":null}"#]).contains("no browsing"))
-    #expect(opened([greeting.replacing("\"browse\":1", with: "\"browse\":9")]).contains("version 9 of browsing"))
+    #expect(opened([greeting.replacing("\"browse\":2", with: "\"browse\":9")]).contains("version 9 of browsing"))
     for lines in [
       ["hello"], [greeting, "hello"], [greeting, #"{"got":true,"bytes":""}"#], [greeting, hello],
-      [greeting, #"{"state":0,"file":7,"end":18446744073709551615,"bytes":""}"#, hello],
-      [greeting, #"{"state":0,"file":7,"end":20000,"bytes":"AAAA"}"#, hello],
-      [greeting, state.replacing("20000", with: "64"), hello],
-      [greeting, state, hello], [greeting, state, hello, #"{"got":true,"bytes":""}"#],
+      [greeting, state(.max), hello], [greeting, state(20_000, bytes: "AAAA"), hello], [greeting, state(64), hello],
+      [greeting, state(20_000), hello], [greeting, state(20_000), hello, #"{"got":true,"bytes":""}"#],
       [greeting, String(repeating: "x", count: 5 << 20)],
     ] {
       #expect(opened(lines) != "opened")

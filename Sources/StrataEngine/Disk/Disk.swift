@@ -110,7 +110,7 @@ package struct FileStatus: Sendable, Hashable {
 }
 
 /// Identifies a file independently of its name: device and inode.
-package struct FileIdentity: Sendable, Hashable {
+package struct FileIdentity: Sendable, Hashable, Codable {
   package var device: UInt64
   package var inode: UInt64
 

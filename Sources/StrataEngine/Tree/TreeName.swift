@@ -1,5 +1,5 @@
 /// The name of a tree in the catalog: up to 1 KiB of bytes, ordered as bytes.
-package struct TreeName: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct TreeName: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
   package let bytes: [UInt8]
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }

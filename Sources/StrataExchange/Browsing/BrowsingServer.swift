@@ -3,19 +3,19 @@ import StrataEngine
 import StrataLocks
 import StrataModel
 
-/// Serves a store to a browser on another computer, after the request `{"browse":1}`, until the input ends.
+/// Serves a store to a browser on another computer, after the request `{"browse":2}`, until the input ends.
 ///
 /// | request | reply |
 /// |---|---|
-/// | (nothing) | `{"state":GENERATION,"file":…,"end":…,…,"bytes":…}` at the beginning and after each change |
-/// | `{"get":OFFSET,"count":…,"ahead":…,"file":…,"budget":…}`, with a reading | `{"bytes":RUNS}` with what the reading takes |
+/// | (nothing) | `{"state":BrowsedState,"bytes":RUNS}` at the beginning and after each change |
+/// | `{"get":MissingBytes}` | `{"got":true,"bytes":RUNS}` with what the reading takes |
 /// | `{"rules":"DATASTORE","at":COMMIT}` | `{"rules":{…}}` |
-/// | an edit (`BrowsedEdit`) | `{"commit":NUMBER}`, or `{"refused":…}` |
+/// | `{"edit":BrowsedEdit,"letter":NAME,"changes":LINES}` | `{"commit":NUMBER}`, or `{"refused":BrowsedRefusal}` |
 ///
 /// A reading names rows, a record, commits or changes (`AnnouncedReading`): this side reads them, too, and sends the bytes that it took and
 /// had not sent before. So the browser reads the same with one round trip. If a request fails, the reply is `{"error":"…"}`.
 final class BrowsingServer: Sendable {
-  static let version: UInt64 = 1
+  static let version: UInt64 = 2
   private static let mostAtOnce: UInt64 = 1 << 20
   /// The bytes of the outline that go with a new state, because each browser reads it.
   private static let outlineBudget: UInt64 = 64 << 10
@@ -77,14 +77,14 @@ final class BrowsingServer: Sendable {
     case "rules":
       try say([.init("rules", store.rules(of: line.text("rules") ?? "", at: CommitNumber(line.number("at") ?? 0)))])
     default:
-      guard let edit = try BrowsedEdit(line, for: store) else {
-        throw ModelError.refused(reason: "“\(line.kind)” is no request")
-      }
+      guard let edit = line.value("edit", as: BrowsedEdit.self),
+        let letter = line.text("letter").flatMap({ LetterName($0) })
+      else { throw ModelError.refused(reason: "“\(line.kind)” is no request") }
       if isReadOnly { throw ModelError.readOnly(reason: "it is served for reading only") }
-      let outcome = edit.outcome(in: store)
+      let outcome = edit.outcome(in: store, recording: letter, changes: line.base64("changes") ?? [])
       // The browser learns of the new state before it hears that its edit is made.
       try tell()
-      try say(outcome)
+      try say([outcome])
     }
   }
 
@@ -107,19 +107,19 @@ final class BrowsingServer: Sendable {
       guard state != output.state else { return }
       output.state = state
       output.recorded.read(.outline(store.head.commit), budget: Self.outlineBudget)
-      try output.send(state.members)
+      try output.send([.init("state", coding: state)])
     }
   }
 
   private func send(_ line: StreamLine) throws {
     try output.withLock { output in
       let settled = output.recorded.settled
-      guard line.number("file") == settled.file.inode, let offset = line.number("get"), offset < settled.end,
-        let count = line.number("count"), count <= Self.mostAtOnce
+      guard let missing = line.value("get", as: MissingBytes.self), missing.file == settled.file.inode,
+        missing.offset < settled.end, missing.count <= Self.mostAtOnce
       else { throw ModelError.refused(reason: "the data there is another one by now") }
-      output.recorded.add(offset..<offset + count + min(line.number("ahead") ?? 0, Self.mostAtOnce))
-      if let reading = AnnouncedReading(line) {
-        output.recorded.read(reading, budget: min(line.number("budget") ?? 0, SentUnits.mostBytes))
+      output.recorded.add(missing.offset..<missing.offset + missing.count + min(missing.ahead, Self.mostAtOnce))
+      if let reading = missing.reading {
+        output.recorded.read(reading.bounded, budget: min(missing.budget, SentUnits.mostBytes))
       }
       try output.send([.init("got", .bool(true))])
     }

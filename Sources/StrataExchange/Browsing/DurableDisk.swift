@@ -9,7 +9,7 @@ protocol DurableBytes: AnyObject, Sendable {
 }
 
 /// How far the data of a store is durable.
-struct DurableEnd: Hashable, Sendable {
+struct DurableEnd: Hashable, Codable, Sendable {
   var file: FileIdentity
   var generation: UInt64
   var end: UInt64

@@ -92,7 +92,8 @@ final class RemoteBytes: DurableBytes, DistantStore {
   private func fetch(_ range: Range<UInt64>) throws(DiskError) {
     let (connection, request) = state.withLock { ($0.connection, $0.request(for: range, by: threadIdentity())) }
     guard let connection else { throw .away(name) }
-    guard let line = try? connection.ask(request), line.kind == "got" else { throw .away(name) }
+    let line = try? connection.ask(StreamLine.bytes([.init("get", coding: request)]))
+    guard line?.kind == "got" else { throw .away(name) }
   }
 
   // MARK: Announced readings
@@ -141,22 +142,21 @@ final class RemoteBytes: DurableBytes, DistantStore {
 
 extension RemoteBytes.State {
   /// The request for missing bytes: with the thread's reading, or with the bytes behind them.
-  fileprivate mutating func request(for range: Range<UInt64>, by thread: UInt) -> [UInt8] {
-    func member(_ name: String, _ number: UInt64) -> Document.Member { .init(name, .number(NumberText(number))) }
+  fileprivate mutating func request(for range: Range<UInt64>, by thread: UInt) -> MissingBytes {
     roundTrips += 1
-    var members = [member("get", range.lowerBound), member("count", UInt64(range.count)), member("file", file.inode)]
+    var request = MissingBytes(offset: range.lowerBound, count: UInt64(range.count), file: file.inode)
     if let intent = intents[thread], !intent.isAsked, let page = pages[thread], page.hasRecord(of: intent.reading) {
       // The next record of a page asks for the records of all.
       pages[thread] = nil
-      members += page.members + [member("budget", RemoteBytes.firstBudget)]
+      (request.reading, request.budget) = (page, RemoteBytes.firstBudget)
     } else if let intent = intents[thread], !intent.isAsked {
       pages[thread] = nil
       intents[thread]?.isAsked = true
-      members += intent.reading.members + [member("budget", budget(for: intent.reading))]
+      (request.reading, request.budget) = (intent.reading, budget(for: intent.reading))
     } else {
-      members.append(member("ahead", ahead(of: range)))
+      request.ahead = ahead(of: range)
     }
-    return StreamLine.bytes(members)
+    return request
   }
 
   /// Twice as much as last time if the reading goes on.

@@ -64,7 +64,7 @@ package final class RemoteStore: EditableStore {
 
   package var isAway: Bool { line.problem != nil }
   package var writer: WriterHold? { line.browsed?.writer }
-  package var activity: Activity? { line.browsed?.activity.flatMap { Activity(bytes: $0) } }
+  package var activity: Activity? { line.browsed?.activity.flatMap { Activity(bytes: [UInt8]($0)) } }
 
   package func refresh() throws(ModelError) -> any ReadableView {
     if let problem = line.problem { throw .storage("\(path): \(problem)", kind: .unreachable) }
@@ -146,7 +146,7 @@ package final class RemoteStore: EditableStore {
   ) throws(ModelError) -> CommitNumber {
     let text = Base64.text(of: changes.text(titled: action))
     do throws(ModelError) {
-      return try edit([.init("put", .string(text))] + BrowsedEdit.members(options), options)
+      return try edit(BrowsedEdit(.changes, options: options), [.init("changes", .string(text))], options: options)
     } catch {
       // The other side has said that there are some; what they are shows here.
       guard error == .conflict([]) || error == .notUnique([]) else { throw error }
@@ -159,29 +159,27 @@ package final class RemoteStore: EditableStore {
   package func undo(_ commit: CommitNumber, named action: String, options: EditOptions) throws(ModelError)
     -> CommitNumber
   {
-    try edit([number("undo", commit), .init("action", .string(action))], options)
+    try edit(BrowsedEdit(.undo(commit), named: action), options: options)
   }
 
   package func restore(
     _ commit: CommitNumber, datastore: String?, named action: String
   ) throws(ModelError) -> CommitNumber {
-    let part = datastore.map { [Document.Member("datastore", .string($0))] } ?? []
-    return try edit([number("restore", commit), .init("action", .string(action))] + part)
+    try edit(BrowsedEdit(.restore(commit, datastore: datastore), named: action))
   }
 
   package func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) {
-    _ = try edit([.init("pin", .string(name))] + (commit.map { [number("at", $0)] } ?? []))
+    _ = try edit(BrowsedEdit(.pin(name, commit)))
   }
 
   package func rebuildIndex(
     _ name: String, of datastore: String, options: EditOptions
   ) throws(ModelError) -> CommitNumber {
-    try edit(
-      [.init("rebuild", .string(name)), .init("datastore", .string(datastore))] + BrowsedEdit.members(options), options)
+    try edit(BrowsedEdit(.rebuild(name, datastore: datastore), options: options), options: options)
   }
 
   package func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber {
-    try edit([.init("drop", .string(name)), .init("datastore", .string(datastore))])
+    try edit(BrowsedEdit(.drop(name, datastore: datastore)))
   }
 
   package func addIndex(
@@ -202,15 +200,12 @@ package final class RemoteStore: EditableStore {
     .refused(reason: "this is not done over a line: \(way)")
   }
 
-  private func number(_ name: String, _ commit: CommitNumber) -> Document.Member {
-    .init(name, .number(NumberText(commit.rawValue)))
-  }
-
   /// Makes an edit on the other side. An edit whose outcome is not known has the same name if it is asked for again.
-  private func edit(_ members: [Document.Member], _ options: EditOptions = EditOptions()) throws(ModelError)
-    -> CommitNumber
-  {
+  private func edit(
+    _ edit: BrowsedEdit, _ parts: [Document.Member] = [], options: EditOptions = EditOptions()
+  ) throws(ModelError) -> CommitNumber {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
+    let members = [.init("edit", coding: edit)] + parts
     let request = StreamLine.bytes(members)
     let letter = edits.withLock { edits in
       if let open = edits.open, open.request == request { return open.letter }
@@ -227,6 +222,6 @@ package final class RemoteStore: EditableStore {
     _ = try? local.refresh()
     if let commit = reply.number("commit") { return CommitNumber(commit) }
     if let reason = reply.text("error") { throw .refused(reason: reason) }
-    throw BrowsedRefusal.error(reply)
+    throw reply.value("refused", as: BrowsedRefusal.self)?.error ?? .refused(reason: "it was refused there")
   }
 }

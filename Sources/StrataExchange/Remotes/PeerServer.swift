@@ -12,7 +12,7 @@ import StrataEngine
 /// | `{"pins":true}` | `{"pins":{"NAME":"identity",…}}` |
 /// | `{"haves":true}` | `{"haves":["identity digest",…]}` |
 /// | `{"receive":true}`, a stream, `{"done":true}` | `{"received":n}` |
-/// | `{"browse":1}` | from then on `BrowsingServer` answers |
+/// | `{"browse":2}` | from then on `BrowsingServer` answers |
 /// | `{"propose":"identity"}` | `{"serve":1,…,"moved":true}`, or `false` if head has commits that the proposed one lacks |
 ///
 /// If a request fails, the reply is `{"error":"…"}`, with `"missing":"identity"` if a commit's parent is missing. It ends with its input.

@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataEngine
+import StrataFoundation
 
 /// One line of a stream: a JSON object whose members keep their bytes.
 package struct StreamLine {
@@ -50,6 +51,12 @@ package struct StreamLine {
 
   func base64(_ name: String) -> [UInt8]? { text(name).flatMap { Base64.bytes(of: $0) } }
 
+  /// A value that is coded as JSON. Returns nil also if it has another shape.
+  func value<Value: Decodable>(_ name: String, as type: Value.Type) -> Value? {
+    guard let raw = raw(name), raw.count <= Self.mostOfList else { return nil }
+    return try? JSONDecoder().decode(type, from: Data(raw))
+  }
+
   /// A line's bytes with its end. `raw` is a last member whose value is copied unchanged.
   static func bytes(_ members: [Document.Member], raw: (name: String, value: [UInt8])? = nil) -> [UInt8] {
     var line = Document.object(members).json(.compact)
@@ -61,5 +68,15 @@ package struct StreamLine {
     }
     line.append(UInt8(ascii: "\n"))
     return line
+  }
+}
+
+extension Document.Member {
+  /// A member whose value is coded as JSON.
+  init(_ name: String, coding value: some Encodable) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let bytes = try? encoder.encode(value)
+    self.init(name, bytes.flatMap { try? JSONParser.parse([UInt8]($0)) } ?? .null)
   }
 }

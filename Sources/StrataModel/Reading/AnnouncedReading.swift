@@ -2,7 +2,7 @@ package import StrataDocuments
 package import StrataEngine
 
 /// A reading of a store, described so that another computer can do it: the one that has the store's bytes.
-package enum AnnouncedReading: Hashable, Sendable {
+package enum AnnouncedReading: Hashable, Codable, Sendable {
   /// The datastores of a commit with their counts, and the names of commits.
   case outline(CommitNumber)
   case commits(from: [CommitNumber], limit: Int, folded: Bool)

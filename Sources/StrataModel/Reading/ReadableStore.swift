@@ -93,7 +93,7 @@ extension ReadableStore {
 }
 
 /// The number of a commit in this store.
-package struct CommitNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct CommitNumber: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
   package var rawValue: UInt64
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -190,7 +190,7 @@ package struct Pin: Hashable, Sendable {
 }
 
 /// The holder of the writer's lock.
-package struct WriterHold: Hashable, Sendable {
+package struct WriterHold: Hashable, Codable, Sendable {
   package var processIdentifier: Int32
   package var program: String
   /// Nanoseconds since 1970.
