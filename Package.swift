@@ -24,8 +24,8 @@ let postgresStore = Target.Dependency.target(
   name: "StrataPostgres", condition: .when(platforms: [.linux, .macOS], traits: ["PostgreSQL"]))
 
 let programDependencies: [Target.Dependency] = [
-  "StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions", "StrataModel", "StrataExchange",
-  "CodableDatastore", "StrataFolders",
+  "StrataSystem", "StrataFoundation", "StrataLocks", "StrataEngine", "StrataDocuments", "StrataExpressions",
+  "StrataModel", "StrataExchange", "CodableDatastore", "StrataFolders",
   "StrataTerminal", "StrataCurses", "StoreBrowser", "StrataAtlas", "StoreEntities",
   "PostgresPersistence", postgresStore,
 ]
@@ -117,8 +117,8 @@ let package = Package(
     .target(
       name: "StoreBrowser",
       dependencies: [
-        "StrataLocks", "StrataTerminal", "StrataModel", "StrataDocuments", "StrataExchange", "StrataExpressions",
-        "StrataCurses",
+        "StrataSystem", "StrataFoundation", "StrataLocks", "StrataTerminal", "StrataModel", "StrataDocuments",
+        "StrataExchange", "StrataExpressions", "StrataCurses",
       ],
       swiftSettings: everyTarget),
     .target(

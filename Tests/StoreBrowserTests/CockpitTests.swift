@@ -283,7 +283,7 @@ struct CockpitTests {
     #expect(!driver.keys.contains("cancel") && driver.shows("90 %"), "\(driver.screen)")
     #expect(driver.shows("strata (process 4711 on alpha) runs it; only that cancels it. What is shown stays #4."))
     #expect(driver.shows("memory 61 MB · log +8.1 MB"))
-    driver.browser.session.facts.writer = WriterHold(processIdentifier: 4_711, program: "strata", since: Sample.now)
+    driver.browser.session.status.writer = WriterHold(processIdentifier: 4_711, program: "strata", since: Sample.now)
     #expect(driver.shows("runs it and holds the lock since"), "\(driver.screen)")
     driver.press("^c")
     #expect(!driver.hasQuit)
@@ -383,10 +383,10 @@ struct CockpitTests {
       $0.clock = { clock.now }
     }
     driver.isHolding = true
-    driver.browser.session.facts.writer = WriterHold(processIdentifier: 9, program: "Atlas", since: Sample.now)
+    driver.browser.session.status.writer = WriterHold(processIdentifier: 9, program: "Atlas", since: Sample.now)
     try driver.play(":add-index zone=timezone")
     #expect(driver.shows("This program waits for the lock, which Atlas (process 9) holds since"), "\(driver.screen)")
-    driver.browser.session.facts.writer = nil
+    driver.browser.session.status.writer = nil
     driver.tell(.tick(WorkFigures(memory: 1, temporary: 0, store: 1, holdsLock: true)))
     #expect(driver.shows("This program runs it and holds the lock: what is shown stays #4 until it commits"))
     clock.pass(seconds: 2)

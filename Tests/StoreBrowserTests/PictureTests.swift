@@ -102,7 +102,7 @@ import Testing
     for name in ["geonameid", "name", "countrycode", "population", "timezone", "alternatenames"] {
       #expect(driver.shows(name))
     }
-    let description = try #require((driver.browser.panes[.describe] as? DescribePane)?.description)
+    let description = try #require((driver.browser.panes[.describe] as? DescribePane)?.reply)
     #expect(description.isComplete && description.total == 10)
     let field = try #require(description.fields.first { $0.name == "population" })
     let sorted = Self.populations.sorted()

@@ -13,7 +13,7 @@ struct SaidTests {
   }
 
   private static func description(_ driver: Driver) throws -> DatastoreDescription {
-    try #require((driver.browser.panes[.describe] as? DescribePane)?.description)
+    try #require((driver.browser.panes[.describe] as? DescribePane)?.reply)
   }
 
   @Test("a description is of the rows that the table shows: those of its filter, and those of its range")

@@ -8,8 +8,7 @@ extension CommandTable {
       .travel, ["T"], "time-travel to a commit", "travel", .history, argument: .init("COMMIT", isRequired: false),
       "Puts the whole interface as of a commit: a number, `head~3`, a pin, or a time (\"Tuesday\", \"2 hours ago\"); in the "
         + "history, the selected commit. Esc returns."
-    ) { browser, argument in browser.session.start(.resolve, ResolveRequest(name: argument ?? "head", purpose: .travel))
-    },
+    ) { browser, argument in browser.travel(toNamed: argument ?? "head") },
     row(
       .olderCommit, [","], "one commit older", "older", .history, argument: .init("N", isRequired: false),
       "Steps the time travel to the next older commit, or N commits back; the selection stays on its record."
@@ -38,13 +37,11 @@ extension CommandTable {
     row(
       .pin, [], "give the commit a name", "pin", .history, argument: .init("NAME"),
       "Pins the selected or shown commit under a name, which is accepted wherever a commit is.", unless: .writing
-    ) { browser, argument in
-      browser.session.start(.pin, PinRequest(name: argument ?? "", commit: browser.shownCommit), label: "pin")
-    },
+    ) { browser, argument in browser.pin(argument ?? "", to: browser.shownCommit) },
     row(
       .unpin, [], "remove a pin", "unpin", .history, argument: .init("NAME"), "Removes the name; the commit stays.",
       unless: .writing
-    ) { browser, argument in browser.session.start(.pin, PinRequest(name: argument ?? ""), label: "unpin") },
+    ) { browser, argument in browser.pin(argument ?? "", to: nil) },
   ]
 
   static let writing: [CommandEntry] = [

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataTerminal
 
 /// The config file: lines of `NAME = VALUE`, with `#` before comments.

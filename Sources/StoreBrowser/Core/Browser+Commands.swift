@@ -50,7 +50,6 @@ extension Browser {
     return isDone ?? false
   }
 
-  /// Runs a command in another pane than the focused one.
   mutating func run(_ command: Command, on id: PaneID, _ argument: String?) {
     deliver(command, argument: argument, to: id)
   }
@@ -217,7 +216,7 @@ extension Browser {
 
   /// The store's name in titles: the end of its path, or the database and the schema of its URL.
   var storeName: String {
-    let path = session.facts.path
+    let path = session.path
     guard let mark = path.firstRange(of: "://") else { return path.split(separator: "/").last.map(String.init) ?? path }
     let parts = path[mark.upperBound...].split(separator: "?", maxSplits: 1)
     let schema = parts.dropFirst().first?.split(separator: "&").first { $0.hasPrefix("schema=") }?.dropFirst(7)
@@ -290,7 +289,7 @@ extension Browser {
     guard let place = table.selectedPlace(session) else { return session.warn("no record is selected") }
     session.remembered.bookmarks[letter] = Bookmark(
       datastore: place.datastore, identifier: place.identifier.value.description)
-    session.intend(.remember)
+    session.remember()
     session.say("bookmark \(letter): \(place.datastore)/\(place.identifier)")
   }
 
@@ -304,8 +303,7 @@ extension Browser {
       session.warn("there is no bookmark \(letter)\(known.isEmpty ? "" : "; there are \(known)")")
       return
     }
-    session.start(
-      .identify, IdentifyRequest(datastore: bookmark.datastore, text: bookmark.identifier, commit: session.shown))
+    goTo(bookmark.identifier, in: bookmark.datastore)
   }
 
   mutating func stepRecord(by lines: Int) {

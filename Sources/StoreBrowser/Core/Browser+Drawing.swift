@@ -37,6 +37,7 @@ extension Browser {
     tour?.draw(on: &grid, in: body, theme: session.theme)
     for overlay in overlays {
       let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
+      grid.fill(frame.rect)
       overlay.draw(on: &grid, frame: frame, session: session)
     }
     return grid
@@ -98,11 +99,11 @@ extension Browser {
     }
     if session.asOf == nil { parts.append(session.writingRefusal == nil ? "RW" : "RO") }
     // If a chip shows the work, a narrow title has no room to name the writer: the cockpit names it.
-    if let writer = session.facts.writer, wide || !session.runs.contains(where: \.isRunning) {
+    if let writer = session.status.writer, wide || !session.runs.contains(where: \.isRunning) {
       parts.append(
         "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
     }
-    if let next = session.facts.nextPruning {
+    if let next = session.status.nextPruning {
       parts.append("history not shortened, next try \(session.time.clock(next))")
     }
     if let since = session.awaySince {

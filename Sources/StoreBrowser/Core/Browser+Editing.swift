@@ -2,14 +2,12 @@ import StrataDocuments
 import StrataModel
 import StrataTerminal
 
-/// An edit in an external text editor.
 struct ExternalEdit: Sendable {
   enum Subject: Sendable {
     /// With the stored content of its record.
     case field(RecordPlace, RecordContent?, DocumentPath, isText: Bool)
     case record(Record, datastore: String)
     case records([Record], datastore: String)
-    /// The view of the table.
     case view(datastore: String)
 
     /// The opened record; nil for a new one, or for several.
@@ -74,7 +72,7 @@ extension Browser {
       session.keepStaged()
       session.say("took back: \(step.title)")
     } else {
-      session.start(.review, UndoCandidateRequest(isRedo: false))
+      session.start(.review, UndoCandidateRequest(isRedo: false)) { $0.reviewUndo($1, isRedo: false) }
     }
   }
 
@@ -83,11 +81,11 @@ extension Browser {
       session.keepStaged()
       session.say("again: \(step.title)")
     } else {
-      session.start(.review, UndoCandidateRequest(isRedo: true))
+      session.start(.review, UndoCandidateRequest(isRedo: true)) { $0.reviewUndo($1, isRedo: true) }
     }
   }
 
-  mutating func reviewUndo(_ commit: CommitNumber?, isRedo: Bool) {
+  private mutating func reviewUndo(_ commit: CommitNumber?, isRedo: Bool) {
     guard let commit else {
       return session.warn(isRedo ? "there is no undo to take back" : "there is no commit to take back")
     }
@@ -190,6 +188,7 @@ extension Browser {
   }
 
   mutating func stageField(_ editor: ValueEditor, _ value: Document) {
+    if focus == .merge { return with(MergePane.self) { $0.settle(value, from: editor, in: &$1) } }
     let isDone = stageField(editor.place, over: editor.stored, editor.path, value, isNew: editor.isNew)
     if !isDone { session.drafts[editor.fieldPlace] = editor.field.text }
   }

@@ -145,8 +145,26 @@ extension Browser {
       .editedDocuments,
       EditedDocumentsRequest(
         datastore: datastore, commit: session.head, documents: documents, records: records,
-        identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath
-          ?? table.columns.identifierPath)),
-      label: "reading")
+        identifierPath: session.outline?.datastore(datastore)?.descriptor.identifierPath
+          ?? table.columns.identifierPath),
+      label: "reading"
+    ) { $0.stage(edited: $1) }
+  }
+
+  private mutating func stage(edited edits: [RecordEdit]) {
+    if let twice = edits.first(where: isStagedAlready) {
+      return reopenExternal(
+        "\(twice.identifier) is staged as a new record already; give this one another identifier")
+    }
+    external = nil
+    guard let first = edits.first else { return session.say("nothing changed") }
+    let title = "\(first.old == nil ? "new" : "edited") \(first.identifier)"
+    stage(StagedStep(title: edits.count == 1 ? title : "\(edits.count) records", edits: edits))
+  }
+
+  /// Whether an edit would replace another staged new record.
+  private func isStagedAlready(_ edit: RecordEdit) -> Bool {
+    guard edit.old == nil, let staged = session.staged.edits[edit.place], staged.kind == .insert else { return false }
+    return external?.subject.identifier != edit.identifier
   }
 }

@@ -24,7 +24,10 @@ struct Keeping: Sendable {
 
 extension Session {
   /// Saves the staged changes. A save that has not begun yet is skipped if a later one follows.
-  mutating func keepStaged() { if keeping.isRead { start(.staging, SaveStagedRequest(staged: staged)) } }
+  mutating func keepStaged() {
+    guard keeping.isRead else { return }
+    start(.staging, SaveStagedRequest(staged: staged)) { browser, _ in browser.session.keeping.problem = nil }
+  }
 
   /// The unfinished work that saves what the user did.
   fileprivate var unkept: RunningWork? {
@@ -49,10 +52,12 @@ extension Browser {
   /// Reads the changes kept last time, as soon as the types of identifiers are known.
   mutating func readKept(for outline: Outline) {
     guard !session.keeping.isRead, session.keeping.problem == nil, !session.isRunning(.staging) else { return }
-    session.start(.staging, LoadStagedRequest(descriptors: outline.datastores.map(\.descriptor)))
+    session.start(.staging, LoadStagedRequest(descriptors: outline.datastores.map(\.descriptor))) {
+      $0.haveRead($1.staged, problem: $1.problem)
+    }
   }
 
-  mutating func haveRead(_ kept: StagedChanges, problem: String?) {
+  private mutating func haveRead(_ kept: StagedChanges, problem: String?) {
     var all = kept
     // No command stages earlier. Changes that were staged all the same follow the kept ones.
     for step in session.staged.steps { all.add(step) }

@@ -106,7 +106,7 @@ extension Browser {
       case .intoFile, .intoChangedFile: "writing \(file.path)"
       case .asFile(let path): "writing \(path)"
       }
-    session.start(.leave, LeaveRequest(file: file, how: how), label: label)
+    session.start(.leave, LeaveRequest(file: file, how: how), label: label) { $0.hasLeft($1) }
   }
 
   mutating func hasLeft(_ reply: LeaveReply) {
@@ -153,17 +153,12 @@ struct LeaveRequest: Question {
   }
 
   private func write(_ bytes: [UInt8], to path: String, in context: WorkContext) throws(ModelError) -> LeaveReply {
-    let output = try context.files.create(path)
-    do throws(ModelError) {
+    let copy = try context.files.write(path) { output throws(ModelError) in
       try context.goOn()
-      _ = try output.write(bytes)
-      let copy = try output.close()
-      return LeaveReply(
-        farewell: "\(path) was written anew" + (copy.map { ", in its place; what it was lies at \($0)" } ?? ""))
-    } catch {
-      output.discard()
-      throw error
+      _ = try output.add(bytes)
     }
+    return LeaveReply(
+      farewell: "\(path) was written anew" + (copy.map { ", in its place; what it was lies at \($0)" } ?? ""))
   }
 }
 

@@ -12,8 +12,13 @@ extension Browser {
       guard let source = table.source else { return }
       let range = text.hasPrefix("=") ? String(text.dropFirst()).trimmed : text
       session.start(
-        .range,
-        RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, text: range))
+        .range, RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, text: range)
+      ) { browser, answer in
+        browser.recordJump()
+        browser.table.setRange(answer.range)
+        let range = answer.range.map(\.description) ?? "all"
+        browser.session.say("\(range): \(NumberFormat.count(answer.count)) entries")
+      }
       return
     }
     if text == "=" {
@@ -25,7 +30,7 @@ extension Browser {
 
   mutating func forgetView(_ name: String?) {
     session.remembered.views.removeAll { $0.name == name && $0.datastore == session.datastore }
-    session.intend(.remember)
+    session.remember()
   }
 
   mutating func showHistory(_ scope: HistoryScope) {
@@ -50,12 +55,16 @@ extension Browser {
     table.changed = [:]
     table.clearFailure()
     table.forgetScan()
-    session.start(.outline, OutlineRequest(commit: session.shown))
+    session.readOutline()
     if let datastore = session.datastore, before != session.shown {
       session.start(
         .stepChanges, StepChangesRequest(datastore: datastore, from: before, to: session.shown))
     }
     session.say(target.map { "as of \($0); Esc returns to the head" } ?? "at the head \(session.head)")
+  }
+
+  mutating func travel(toNamed commit: String) {
+    session.start(.resolve, ResolveRequest(name: commit)) { $0.travel(to: $1) }
   }
 
   /// `:older 10`; one without a number.
@@ -69,7 +78,7 @@ extension Browser {
 
   private mutating func stepCommit(_ lines: Int) {
     if lines > 0, session.asOf == nil { return session.warn("this is the newest commit") }
-    session.start(.resolve, StepRequest(commit: session.shown, lines: lines, head: session.head))
+    session.start(.resolve, StepRequest(commit: session.shown, lines: lines, head: session.head)) { $0.travel(to: $1) }
   }
 
   mutating func differ(_ argument: String?) {
@@ -79,7 +88,10 @@ extension Browser {
     }
     let names = argument.split(separator: " ").map(String.init)
     guard let first = names.first else { return }
-    session.start(.resolve, ResolveRequest(name: first, purpose: .differenceBase(to: names.dropFirst().first)))
+    session.start(.resolve, ResolveRequest(name: first)) { browser, older in
+      guard names.count > 1 else { return browser.showDifference(older, browser.session.shown) }
+      browser.session.start(.resolve, ResolveRequest(name: names[1])) { $0.showDifference(older, $1) }
+    }
   }
 
   mutating func showDifference(_ old: CommitNumber?, _ new: CommitNumber) {
@@ -99,7 +111,7 @@ extension Browser {
       session.say("following the head")
       if session.asOf == nil, session.shown != session.head {
         session.shown = session.head
-        session.start(.outline, OutlineRequest(commit: session.shown))
+        session.readOutline()
       }
       look()
     } else {
@@ -113,18 +125,19 @@ extension Browser {
     guard let source = table.source else { return }
     session.start(
       .verify, VerifyRequest(datastore: source.datastore, index: source.index, commit: session.shown),
-      label: "verify \(source.index ?? source.datastore)")
+      label: "verify \(source.index ?? source.datastore)"
+    ) { $0.say($1) }
   }
 
   mutating func findReferrers() {
     guard let place = focus == .record ? record.place : table.selectedPlace(session) else { return }
     session.start(
-      .referrers,
-      ReferrersRequest(place: place, commit: session.shown, naming: session.naming),
-      label: "who refers to \(place.identifier)")
+      .referrers, ReferrersRequest(place: place, commit: session.shown, naming: session.naming),
+      label: "who refers to \(place.identifier)"
+    ) { $0.showReferrers($1) }
   }
 
-  mutating func showReferrers(_ answer: ReferrersAnswer) {
+  private mutating func showReferrers(_ answer: ReferrersAnswer) {
     let name = named(answer.request.place.identifier, answer.label)
     guard !answer.groups.isEmpty else {
       return session.say(
@@ -172,11 +185,27 @@ extension Browser {
       case .field(let path): path
       }
     }
-    session.start(
-      .export,
+    export(
       ExportRequest(
         source: source, commit: table.commit(session), which: table.everything(session), file: file.trimmed,
-        format: format, columns: columns), label: "export to \(file)")
+        format: format, columns: columns))
+  }
+
+  private mutating func export(_ request: ExportRequest) {
+    session.start(.export, request, label: "export to \(request.file)") { browser, answer in
+      guard answer.isRefused else { return browser.session.say(answer.sentence) }
+      var again = request
+      again.replaces = true
+      browser.present(
+        MenuOverlay(
+          title: "\(request.file) is there already",
+          items: [
+            .init(title: "leave it"),
+            .init(title: "choose another name", choice: .ask(.export)),
+            .init(
+              title: "replace it", detail: "what it holds is lost", choice: Intent { [again] in $0.export(again) }),
+          ]))
+    }
   }
 
   mutating func openDatastore(_ key: String, index: String?) {
@@ -211,6 +240,15 @@ extension Browser {
   mutating func follow(_ value: Document, field: String, to target: String?) {
     let request = FollowRequest(
       value: value, field: field, origin: session.datastore, target: target, commit: session.shown)
-    session.start(.identify, request)
+    session.start(.identify, request) { browser, place in
+      if let place { return browser.show(place) }
+      browser.present(TextOverlay(title: field.isEmpty ? "Value" : field, value: value))
+    }
+  }
+
+  /// Goes to the record of an identifier as a person types it.
+  mutating func goTo(_ identifier: String, in datastore: String) {
+    let request = IdentifyRequest(datastore: datastore, text: identifier, commit: session.shown)
+    session.start(.identify, request) { $0.show($1) }
   }
 }

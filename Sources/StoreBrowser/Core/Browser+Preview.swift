@@ -14,12 +14,7 @@ struct FilterPreview: Sendable {
 
 /// Waits until the user stops typing. The next key cancels it, so that each key sends no more than the typed line.
 struct TypingPause: Question {
-  struct Reply: Sendable {}
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.pause()
-    return Reply()
-  }
+  func reply(in context: WorkContext) throws(ModelError) { try context.pause() }
 }
 
 extension WorkSlot {
@@ -42,7 +37,7 @@ extension Browser {
   /// Requests the data of the table that a prompt shows: the plan of a filter at once, the rows after a pause.
   mutating func requestPreview(of prompt: Prompt) {
     if prompt.isSearch, focus == .table {
-      session.start(.typing, TypingPause())
+      awaitPause()
       return
     }
     guard prompt.kind == .argument(.filter) else { return }
@@ -53,13 +48,17 @@ extension Browser {
     }
     if !filter.isEmpty {
       source.filter = filter
-      session.start(.typedPlan, ExplainRequest(source: source, commit: session.shown))
+      session.start(.typedPlan, ExplainRequest(source: source, commit: session.shown)) { $0.preview?.plan = $1 }
     }
-    session.start(.typing, TypingPause())
+    awaitPause()
+  }
+
+  private mutating func awaitPause() {
+    session.start(.typing, TypingPause()) { browser, _ in browser.showTyped() }
   }
 
   /// Shows the rows of the typed filter, after the pause.
-  mutating func showTyped() {
+  private mutating func showTyped() {
     guard let prompt = overlays.lazy.compactMap({ $0 as? Prompt }).last else { return }
     if prompt.isSearch {
       with(TablePane.self) { $0.search(typed: prompt.field.text, in: &$1) }
@@ -95,10 +94,10 @@ extension Browser {
   /// Requests the plan for the rows of the table.
   mutating func explain() {
     guard let source = table.source else { return }
-    session.start(.explain, ExplainRequest(source: source, commit: session.shown), label: "explain")
+    session.start(.explain, ExplainRequest(source: source, commit: session.shown), label: "explain") { $0.show($1) }
   }
 
-  mutating func show(_ explained: ExplainRequest.Reply) {
+  private mutating func show(_ explained: ExplainRequest.Reply) {
     var lines = explained.plan.parts
     let source = explained.request.source
     if let range = source.range { lines.append("WITHIN \(source.index ?? "identifier") \(range)") }

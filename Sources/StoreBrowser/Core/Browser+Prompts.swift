@@ -192,7 +192,7 @@ extension Browser {
     var known = session.remembered.arguments ?? [:]
     known[command.rawValue] = (known[command.rawValue] ?? []).filter { $0 != argument }.suffix(99) + [argument]
     session.remembered.arguments = known
-    session.intend(.remember)
+    session.remember()
   }
 
   mutating func remember(filter: String) {
@@ -204,7 +204,7 @@ extension Browser {
     session.remembered[keyPath: list].removeAll { $0 == text }
     session.remembered[keyPath: list].append(text)
     if session.remembered[keyPath: list].count > 100 { session.remembered[keyPath: list].removeFirst() }
-    session.intend(.remember)
+    session.remember()
   }
 }
 

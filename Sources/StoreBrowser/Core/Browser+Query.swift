@@ -12,7 +12,6 @@ struct QueryRequest: Question {
   var purpose: Purpose
 
   struct Reply: Sendable {
-    var request: QueryRequest
     var plan: String
     var order: OrderRequest.Reply
     var unknown: UnknownName?
@@ -26,7 +25,7 @@ struct QueryRequest: Question {
       filter: filter, sort: try source.sort.paths + (query.select + query.group).map { ($0, false) })
     let unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore)
     return Reply(
-      request: self, plan: plan.text, order: try OrderRequest(source: source, commit: commit).reply(in: context),
+      plan: plan.text, order: try OrderRequest(source: source, commit: commit).reply(in: context),
       unknown: unknown.first { !source.derives([$0.path]) })
   }
 }
@@ -65,12 +64,11 @@ extension Browser {
   private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) {
     guard var source = table.source else { return }
     (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
-    session.start(
-      .query, QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose), label: "plan")
+    let request = QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose)
+    session.start(.query, request, label: "plan") { $0.take($1, to: request) }
   }
 
-  mutating func heard(_ reply: QueryRequest.Reply) {
-    let request = reply.request
+  private mutating func take(_ reply: QueryRequest.Reply, to request: QueryRequest) {
     guard request.source.datastore == table.source?.datastore else { return }
     guard request.purpose == .apply else {
       return openEditor(
@@ -130,7 +128,6 @@ extension Browser {
     session.arrange(choice, of: datastore)
   }
 
-  /// Keeps a view under a name.
   mutating func nameView(_ name: String, _ query: ViewQuery? = nil) {
     guard let source = table.source else { return }
     let query = query ?? viewQuery(of: source)
@@ -140,11 +137,10 @@ extension Browser {
     session.remembered.views.append(
       NamedView(
         name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text == filter ? nil : text))
-    session.intend(.remember)
+    session.remember()
     session.say("view \(name): \(query[.filter] ?? text.replacing("\n", with: " ").trimmed)")
   }
 
-  /// Shows a named view of the open datastore.
   mutating func show(_ view: NamedView) {
     recordJump()
     guard let text = view.query, let query = try? ViewQuery(parsing: text) else { return table.setFilter(view.filter) }

@@ -226,7 +226,9 @@ extension Browser {
     guard let last = words.last else { return }
     let isDatastore = words.count > 1 && session.outline?.datastore(last) != nil
     let commit = isDatastore ? words.dropLast().joined(separator: " ") : argument
-    session.start(.resolve, ResolveRequest(name: commit, purpose: .restore(datastore: isDatastore ? last : nil)))
+    session.start(.resolve, ResolveRequest(name: commit)) {
+      $0.present(ReviewOverlay(subject: .restore($1, datastore: isDatastore ? last : nil)))
+    }
   }
 
   mutating func changeIndex(_ command: Command, _ argument: String?) {
@@ -245,9 +247,9 @@ extension Browser {
     }
     if case .add(_, let path, let kind) = change, kind.meansOneRecord {
       session.start(
-        .repeats,
-        RepeatsRequest(change: change, path: path, datastore: datastore, commit: session.head),
-        label: "look for repeating values of \(path.shortText)")
+        .repeats, RepeatsRequest(path: path, datastore: datastore, commit: session.head),
+        label: "look for repeating values of \(path.shortText)"
+      ) { $0.build(change, of: datastore, after: $1) }
     } else {
       build(change, of: datastore)
     }

@@ -21,7 +21,7 @@ extension Browser {
         return session.warn("\(path.shortText) leads nowhere")
       }
       session.remembered.references = references
-      session.intend(.remember)
+      session.remember()
       return session.say("\(path.shortText) leads nowhere any more")
     }
     let known = session.outline?.datastores.map(\.key) ?? []
@@ -30,7 +30,7 @@ extension Browser {
     }
     references[current.key, default: [:]][key] = target
     session.remembered.references = references
-    session.intend(.remember)
+    session.remember()
     session.say("\(path.shortText) leads to \(target), in this browser")
   }
 
@@ -41,13 +41,13 @@ extension Browser {
     guard let field = argument?.trimmed, !field.isEmpty else {
       labels[current.key] = nil
       session.remembered.labels = labels
-      session.intend(.remember)
+      session.remember()
       return session.say("records of \(current.key) are called by their name, title or first text")
     }
     guard let path = path(of: field) else { return }
     labels[current.key] = path.description
     session.remembered.labels = labels
-    session.intend(.remember)
+    session.remember()
     session.say("records of \(current.key) are called by \(path.shortText)")
   }
 

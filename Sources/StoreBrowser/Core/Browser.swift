@@ -49,11 +49,7 @@ package struct Browser: Sendable {
 
   /// Takes the facts about the store that need no reading: it may be called before anything is on the screen.
   package init(configuration: BrowserConfiguration, store: any ReadableStore) {
-    session = Session(
-      configuration: configuration,
-      facts: StoreFacts(
-        path: store.path, access: store.access, openingReport: store.openingReport, writer: store.writer,
-        activity: store.activity, nextPruning: store.nextPruning), head: store.head.commit)
+    session = Session(configuration: configuration, store: store)
     keymap = configuration.keymap
     session.hear(store.activity)
   }
@@ -61,14 +57,14 @@ package struct Browser: Sendable {
   /// Returns the first effects: they fill the screen, and read the changes kept last time.
   package mutating func start(size: Size) -> [Effect] {
     session.size = size
-    session.start(.outline, OutlineRequest(commit: session.shown))
-    session.start(.settings, LoadRememberedRequest())
+    session.readOutline()
+    session.start(.settings, LoadRememberedRequest()) { $0.session.remembered = $1 }
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if session.configuration.problems.isEmpty, let hidden = keymap.hidden.first {
       let more = keymap.hidden.count - 1
       session.warn(hidden + (more > 0 ? "; and \(more) more" : ""))
     }
-    if let report = session.facts.openingReport.first { session.warn(report) }
+    if let report = session.openingReport.first { session.warn(report) }
     if let file = session.configuration.documentFile, session.configuration.greeting == nil { tell(of: file) }
     if let greeting = session.configuration.greeting, session.notice == nil { session.say(greeting) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
@@ -110,7 +106,7 @@ package struct Browser: Sendable {
   /// Looks for other processes' commits, but not while a commit of this browser is pending, so that it is not taken for another's.
   mutating func look() {
     guard !session.isRunning(.commit) else { return }
-    session.start(.refresh, RefreshRequest(known: session.head, shown: session.datastore))
+    session.start(.refresh, RefreshRequest(known: session.head, shown: session.datastore)) { $0.follow($1) }
   }
 
   // MARK: Layout
@@ -134,7 +130,7 @@ package struct Browser: Sendable {
       var sizes = session.remembered.sizes ?? [:]
       sizes[name] = newValue == .normal ? nil : newValue.rawValue
       session.remembered.sizes = sizes
-      session.intend(.remember)
+      session.remember()
     }
   }
 

@@ -1,15 +1,6 @@
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataFoundation
+import StrataSystem
 
 /// The files of the browser outside the store: staged changes, columns, views, bookmarks, and exports.
 package struct BrowserFiles: Sendable {
@@ -107,7 +98,20 @@ package struct BrowserFiles: Sendable {
 
   func exists(_ path: String) -> Bool { access(expanding(path), F_OK) == 0 }
 
-  func create(_ path: String) throws(ModelError) -> FileOutput { try FileOutput(path: expanding(path)) }
+  /// Writes a file as `FileOutput` does. If `body` throws, an existing file stays as it is.
+  ///
+  /// - Returns: the path of the copy of the old file, if it was written in place.
+  @discardableResult
+  func write(_ path: String, _ body: (FileOutput) throws(ModelError) -> Void) throws(ModelError) -> String? {
+    let output = try FileOutput(path: expanding(path))
+    do throws(ModelError) {
+      try body(output)
+      return try output.finish()
+    } catch {
+      output.discard()
+      throw error
+    }
+  }
 
   /// A path as a shell expands it: `~/` is the home folder.
   func expanding(_ path: String) -> String {

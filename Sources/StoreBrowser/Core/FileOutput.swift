@@ -1,10 +1,5 @@
 import StrataModel
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Replaces a file: it is written under another name beside it, made durable, and renamed when it is complete. It keeps its mode, its
 /// owner, and the symbolic link that leads to it.
@@ -32,7 +27,7 @@ package final class FileOutput: Sendable {
       // Set after the owner, because a change of the owner clears mode bits.
       isSame = isSame && fchmod(file, old.st_mode & 0o7777) == 0
       if !isSame {
-        _ = Self.system(close: file)
+        _ = close(file)
         unlink(beside)
       }
     }
@@ -64,16 +59,16 @@ package final class FileOutput: Sendable {
   }
 
   /// Writes bytes. Returns the number of bytes written.
-  func write(_ bytes: [UInt8]) throws(ModelError) -> Int {
-    guard Self.write(bytes, to: descriptor) else { throw Self.failure("cannot be written", path) }
+  func add(_ bytes: [UInt8]) throws(ModelError) -> Int {
+    guard Self.put(bytes, into: descriptor) else { throw Self.failure("cannot be written", path) }
     return bytes.count
   }
 
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+  private static func put(_ bytes: [UInt8], into descriptor: Int32) -> Bool {
     var done = 0
     while done < bytes.count {
       let count = bytes.withUnsafeBytes { buffer in
-        buffer.baseAddress.map { system(write: descriptor, $0 + done, bytes.count - done) } ?? 0
+        buffer.baseAddress.map { write(descriptor, $0 + done, bytes.count - done) } ?? 0
       }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return false }
@@ -82,38 +77,29 @@ package final class FileOutput: Sendable {
     return true
   }
 
-  private static func system(write descriptor: Int32, _ base: UnsafeRawPointer, _ count: Int) -> Int {
-    #if canImport(Darwin)
-      Darwin.write(descriptor, base, count)
-    #else
-      Glibc.write(descriptor, base, count)
-    #endif
-  }
-
   /// Replaces the file with the written bytes, durably.
   ///
   /// - Returns: the path of the copy of the old file, if it was written in place.
-  @discardableResult
-  func close() throws(ModelError) -> String? {
-    if isInPlace { return try closeInPlace() }
-    guard fsync(descriptor) == 0, Self.system(close: descriptor) == 0, rename(temporary, path) == 0 else {
+  func finish() throws(ModelError) -> String? {
+    if isInPlace { return try finishInPlace() }
+    guard fsync(descriptor) == 0, close(descriptor) == 0, rename(temporary, path) == 0 else {
       throw Self.failure("cannot be finished", path)
     }
     let folder = open(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
     if folder >= 0 {
       // Some file systems cannot sync folders.
       _ = fsync(folder)
-      _ = Self.system(close: folder)
+      _ = close(folder)
     }
     return nil
   }
 
-  private func closeInPlace() throws(ModelError) -> String {
+  private func finishInPlace() throws(ModelError) -> String {
     let new = try FileBytes.read(temporary)
     let copy = try copyAside(FileBytes.read(path))
     let file = open(path, O_WRONLY | O_CLOEXEC)
-    guard file >= 0, Self.write(new, to: file), ftruncate(file, off_t(new.count)) == 0, fsync(file) == 0,
-      Self.system(close: file) == 0
+    guard file >= 0, Self.put(new, into: file), ftruncate(file, off_t(new.count)) == 0, fsync(file) == 0,
+      close(file) == 0
     else { throw .storage("\(path) could not be written whole; what it was lies at \(copy)", kind: .failed) }
     discard()
     return copy
@@ -127,8 +113,8 @@ package final class FileOutput: Sendable {
         let file = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if file < 0, errno == EEXIST { continue }
         guard file >= 0 else { break }
-        defer { _ = Self.system(close: file) }
-        if Self.write(bytes, to: file), fsync(file) == 0 { return copy }
+        defer { _ = close(file) }
+        if Self.put(bytes, into: file), fsync(file) == 0 { return copy }
         unlink(copy)
         break
       }
@@ -137,16 +123,8 @@ package final class FileOutput: Sendable {
   }
 
   func discard() {
-    _ = Self.system(close: descriptor)
+    _ = close(descriptor)
     unlink(temporary)
-  }
-
-  private static func system(close descriptor: Int32) -> Int32 {
-    #if canImport(Darwin)
-      Darwin.close(descriptor)
-    #else
-      Glibc.close(descriptor)
-    #endif
   }
 
   private static func failure(_ what: String, _ path: String) -> ModelError {

@@ -14,7 +14,6 @@ extension Intent {
   static func order(by index: String?) -> Self { changingRows { $0.order(by: index) } }
   static func setRange(_ range: KeyInterval?) -> Self { changingRows { $0.setRange(range) } }
   static func filter(_ filter: String?) -> Self { changingRows { $0.setFilter(filter) } }
-  /// Shows other rows in the table.
   static func show(_ source: RowSource, anchor: TableRequest.Anchor) -> Self {
     changingRows { $0.show(source, anchor: anchor) }
   }
@@ -22,12 +21,7 @@ extension Intent {
   static func open(_ kind: ViewKind) -> Self { Self { $0.open(kind) } }
   /// Closes the view of a pane, where it is open.
   static func closeView(_ pane: PaneID) -> Self { Self { $0.closeView(of: pane) } }
-  static func select(_ place: RecordPlace, note: String? = nil) -> Self {
-    Self { browser in
-      browser.select(place)
-      note.map { browser.session.say($0) }
-    }
-  }
+  static func select(_ place: RecordPlace) -> Self { Self { $0.select(place) } }
   static func showHistory(_ scope: HistoryScope) -> Self { Self { $0.showHistory(scope) } }
   static func showDifference(_ old: CommitNumber?, _ new: CommitNumber) -> Self {
     Self { $0.showDifference(old, new) }
@@ -39,44 +33,22 @@ extension Intent {
   static let dismiss = Self { $0.dismiss() }
   static func submit(_ prompt: Prompt) -> Self { Self { $0.submit(prompt) } }
   static func promptChanged(_ prompt: Prompt) -> Self { Self { $0.requestPreview(of: prompt) } }
-  static func stageField(_ editor: ValueEditor, _ value: Document) -> Self {
-    Self { browser in
-      if browser.focus == .merge {
-        browser.with(MergePane.self) { $0.settle(value, from: editor, in: &$1) }
-      } else {
-        browser.stageField(editor, value)
-      }
-    }
-  }
+  static func stageField(_ editor: ValueEditor, _ value: Document) -> Self { Self { $0.stageField(editor, value) } }
   static func leaveFieldOut(_ place: RecordPlace, _ path: DocumentPath) -> Self {
     Self { $0.leaveFieldOut(place, path) }
   }
   static func stage(_ step: StagedStep) -> Self { Self { $0.stage(step) } }
-  /// Unstages a record whose change is in the store by now.
-  static func unstage(_ place: RecordPlace) -> Self {
-    Self { browser in
-      browser.session.staged.add(.leavingOut(place, of: browser.session.staged))
-      browser.session.keepStaged()
-    }
-  }
-  static let clearMarks = Self { $0.table.clearMarks() }
   /// Opens the review if anything is staged.
   static let reviewStaged = Self { if !$0.session.staged.isEmpty { $0.openReview() } }
-  static func startMigration(mending edits: [RecordEdit]) -> Self {
-    Self { browser in browser.with(MigrationPane.self) { $0.start(mending: edits, in: &$1) } }
-  }
   static func run(_ command: Command, argument: String?) -> Self { Self { $0.run(command, argument: argument) } }
   static func ask(_ command: Command) -> Self { Self { $0.ask(for: command) } }
   /// Looks for commits that are not seen yet. Names may have changed though the head has not.
   static let look = Self { browser in
-    browser.session.start(.outline, OutlineRequest(commit: browser.session.shown))
+    browser.session.readOutline()
     browser.look()
   }
   static func follow(reference value: Document, field: String, to target: String?) -> Self {
     Self { $0.follow(value, field: field, to: target) }
-  }
-  static let remember = Self { browser in
-    browser.session.start(.settings, SaveRememberedRequest(remembered: browser.session.remembered))
   }
 
   /// Shows other rows, so that `^o` goes back to those before.

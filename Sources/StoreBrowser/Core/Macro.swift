@@ -1,6 +1,5 @@
 import StrataTerminal
 
-/// Recorded keys.
 struct Macro: Sendable {
   private(set) var isRecording = false
   private(set) var keys: [KeyChord] = []

@@ -39,7 +39,6 @@ package struct Progress: Sendable, Hashable {
     /// Ranks of rows that a filter keeps, ascending.
     case ranks([Int])
     case hits([PickaxeHit])
-    /// A partial reply to a question of a pane.
     case part(PartialReply)
     case activity(Activity)
     /// Records read to prove which fields the indexes are made from.

@@ -23,7 +23,6 @@ package struct Naming: Sendable, Hashable {
 }
 
 extension Remembered {
-  /// The remembered labels and references.
   var naming: Naming {
     var naming = Naming()
     naming.labels = labels ?? [:]

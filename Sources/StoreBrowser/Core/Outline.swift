@@ -32,16 +32,3 @@ package struct Outline: Sendable, Equatable {
 
   func datastore(_ key: String?) -> Datastore? { key.flatMap { key in datastores.first { $0.key == key } } }
 }
-
-/// The state of the store besides its records.
-struct StoreFacts: Sendable {
-  var path: String
-  var access: StoreAccess
-  var openingReport: [String] = []
-  var writer: WriterHold?
-  var activity: Activity?
-  /// When the store's retention is tried again, if it failed; in nanoseconds since 1970.
-  var nextPruning: Int64?
-  /// The first letters in the store's inbox.
-  var letters: [LetterNotice] = []
-}

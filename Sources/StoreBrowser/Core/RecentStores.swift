@@ -1,14 +1,5 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataFoundation
+import StrataSystem
 
 /// The recently opened stores, the newest first: one path per line in `$XDG_STATE_HOME/strata/recent`.
 package struct RecentStores: Sendable {

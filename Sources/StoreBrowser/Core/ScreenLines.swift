@@ -45,7 +45,6 @@ struct ScreenLines: Sendable, Equatable {
   }
 }
 
-/// A part of the foot.
 struct StatusText: Sendable, Equatable {
   var text: String
   var role: Role

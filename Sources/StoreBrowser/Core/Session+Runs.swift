@@ -40,7 +40,7 @@ extension Session {
     var builds = remembered.builds ?? []
     builds.removeAll { $0.startedAt == build.startedAt && $0.title == build.title }
     remembered.builds = (builds + [build]).suffix(Self.buildLimit)
-    intend(.remember)
+    remember()
   }
 
   /// Notes the memory and disk space that are in use while this browser's work runs.

@@ -9,7 +9,10 @@ struct Session: Sendable {
   /// Nanoseconds since 1970, at the last message.
   var now: Int64
 
-  var facts: StoreFacts
+  /// The path of the store, and what was found when it was opened.
+  let path: String
+  let openingReport: [String]
+  var status: StoreStatus
   /// The newest commit this browser has seen.
   var head: CommitNumber
   var shown: CommitNumber
@@ -59,10 +62,10 @@ struct Session: Sendable {
   private(set) var intents: [Intent] = []
   private var nextSerial = 1
 
-  init(configuration: BrowserConfiguration, facts: StoreFacts, head: CommitNumber) {
+  init(configuration: BrowserConfiguration, store: any ReadableStore) {
     self.configuration = configuration
-    self.facts = facts
-    self.head = head
+    (path, openingReport, status) = (store.path, store.openingReport, StoreStatus(of: store))
+    head = store.head.commit
     shown = head
     now = configuration.clock()
     isMouseOn = configuration.settings.mouse
@@ -92,16 +95,23 @@ struct Session: Sendable {
   mutating func emit(_ effect: Effect) { effects.append(effect) }
   mutating func intend(_ intent: Intent) { intents.append(intent) }
 
+  /// Saves what is remembered beyond this run.
+  mutating func remember() { start(.settings, SaveRememberedRequest(remembered: remembered)) }
+
   /// Starts work. Earlier work in the same slot is cancelled and its reply will be ignored.
-  @discardableResult
-  mutating func start(_ slot: WorkSlot, _ work: any Question, label: String = "") -> WorkID {
+  ///
+  /// - Parameter use: Takes the reply, after the panes that take replies of the slot.
+  mutating func start<Work: Question>(
+    _ slot: WorkSlot, _ work: Work, label: String = "", then use: (@Sendable (inout Browser, Work.Reply) -> Void)? = nil
+  ) {
     cancel(slot)
     let id = WorkID(slot: slot, serial: nextSerial)
     nextSerial += 1
-    running[slot] = RunningWork(id: id, label: label, startedAt: now, movedAt: now)
+    running[slot] = RunningWork(id: id, label: label, startedAt: now, movedAt: now) { browser, reply in
+      if let reply = reply as? Work.Reply { use?(&browser, reply) }
+    }
     beginRun(id, label)
     effects.append(.start(id, work))
-    return id
   }
 
   mutating func cancel(_ slot: WorkSlot) {
@@ -116,6 +126,11 @@ struct Session: Sendable {
   }
 
   func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
+
+  /// Reads what the shown commit has.
+  mutating func readOutline() {
+    start(.outline, OutlineRequest(commit: shown)) { $0.show($1.outline, $1.status) }
+  }
 
   /// Why work that is shown in the cockpit cannot be started: work of the same kind runs, and is not cancelled without asking.
   func runningRefusal(_ slot: WorkSlot) -> String? {
@@ -146,7 +161,7 @@ struct Session: Sendable {
   /// Arranges the columns of a datastore, which is remembered.
   mutating func arrange(_ choice: ColumnChoice, of datastore: String) {
     remembered.columns[datastore] = choice.isDefault ? nil : choice
-    intend(.remember)
+    remember()
   }
 
   /// A record's identifier, with the record's label if it is known.
@@ -170,7 +185,7 @@ struct Session: Sendable {
   /// Why nothing can be staged or written now; nil when it can.
   var writingRefusal: String? {
     if configuration.isReadOnly { return "read-only: the browser was started so" }
-    if case .readOnly(let reason) = facts.access { return "read-only: \(reason)" }
+    if case .readOnly(let reason) = status.access { return "read-only: \(reason)" }
     // If the kept changes cannot be read, they must not be overwritten.
     return keeping.isRead ? nil : keeping.problem
   }
@@ -215,13 +230,11 @@ struct Selections: Sendable, Hashable {
   var searchStatus: String?
 }
 
-/// A record with its label.
 struct NamedRecord: Sendable, Hashable {
   var place: RecordPlace
   var label: String
 }
 
-/// A field of a record.
 struct FieldPlace: Sendable, Hashable {
   var record: RecordPlace
   var path: DocumentPath
@@ -237,14 +250,16 @@ struct Notice: Sendable, Hashable {
 }
 
 /// Work under way.
-struct RunningWork: Sendable, Hashable {
-  var id: WorkID
+struct RunningWork: Sendable {
+  let id: WorkID
   /// The label in the status line; empty for work that the user does not wait for.
-  var label: String
-  var startedAt: Int64
+  let label: String
+  let startedAt: Int64
   /// When progress was last reported.
   var movedAt: Int64
   private(set) var progress: Progress?
+  /// Takes the reply.
+  let use: @Sendable (inout Browser, any Sendable) -> Void
 
   mutating func update(_ progress: Progress, at now: Int64) {
     if progress.done != self.progress?.done || progress.total != self.progress?.total { movedAt = now }

@@ -2,7 +2,6 @@ import StrataTerminal
 
 /// The characters of charts: chosen by the terminal's abilities, or by the user (`gs`), and remembered.
 extension Session {
-  /// For charts made of dots.
   var dotForm: ChartForm {
     if theme.isASCII { return .ascii }
     let chosen = remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .braille
@@ -21,7 +20,7 @@ extension Session {
     var next = dotForm.next(isASCIIOnly: false)
     if next == .braille, !theme.hasBraille { next = next.next(isASCIIOnly: false) }
     remembered.charts = next.rawValue
-    intend(.remember)
+    remember()
     say("charts in \(next.rawValue)")
   }
 }

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Numbers on axes; `NumberFormat.fitting` fits those in columns.
 enum ScaledNumber {
@@ -10,7 +6,6 @@ enum ScaledNumber {
     ("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3),
   ]
 
-  /// The natural logarithm.
   static func logarithm(_ value: Double) -> Double { log(value) }
 
   /// Returns a limit of an axis: `100 000`, `2.5 M`; a text that is not a number stays unchanged.

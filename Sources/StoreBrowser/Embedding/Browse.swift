@@ -1,10 +1,6 @@
 import StrataCurses
 public import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataTerminal
 
 /// Shows a store of this app in the terminal until the user leaves.

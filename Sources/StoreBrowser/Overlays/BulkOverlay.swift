@@ -37,7 +37,7 @@ struct BulkOverlay: ListPane {
       guard let answer, !answer.edits.isEmpty else { return true }
       session.intend(.dismiss)
       session.intend(.stage(StagedStep(title: "\(title) in \(answer.edits.count) records", edits: answer.edits)))
-      session.intend(.clearMarks)
+      session.intend(Intent { $0.table.clearMarks() })
     default: return false
     }
     return true
@@ -63,7 +63,6 @@ struct BulkOverlay: ListPane {
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: title, footer: "", theme: session.theme)
     let lines = lines(session)
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in

@@ -67,7 +67,7 @@ struct CompactOverlay: Pane {
     guard let estimate, !isRunning, estimate.commitsSquashed > 0 else { return }
     isRunning = true
     problem = nil
-    session.start(.rewrite, Rewrite.compact(retention), label: "compact")
+    session.start(.rewrite, Rewrite.compact(retention), label: "compact") { $0.rewritten($1) }
   }
 
   // MARK: Drawing
@@ -80,7 +80,6 @@ struct CompactOverlay: Pane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let lines = lines(width: frame.rect.columns - 4, session: session)
-    grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: "Compact, keep \(keeps)", footer: "", theme: session.theme)
     for (row, spans) in lines.enumerated() where row < frame.rows {
       grid.write(spans, at: frame.inside.at(1, row), width: frame.columns - 2)
@@ -132,11 +131,10 @@ extension Browser {
   }
 
   mutating func copyStore(to path: String) {
-    session.start(.rewrite, Rewrite.copy(to: path, at: session.asOf), label: "copy to \(path)")
+    session.start(.rewrite, Rewrite.copy(to: path, at: session.asOf), label: "copy to \(path)") { $0.rewritten($1) }
   }
 
-  mutating func rewritten(_ reply: RewriteReply) {
-    if case .estimate = reply.rewrite { return }
+  fileprivate mutating func rewritten(_ reply: RewriteReply) {
     if case .compact = reply.rewrite {
       history.renew()
       travel(to: nil)

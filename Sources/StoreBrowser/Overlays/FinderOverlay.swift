@@ -3,7 +3,7 @@ import StrataDocuments
 import StrataTerminal
 
 /// Finds a datastore, index, field, command, view, bookmark, pin, commit or record by a few letters, with a preview; Enter goes there.
-struct FinderOverlay: ListPane {
+struct FinderOverlay: SearchPane {
   static let entry = PaneEntry(
     .finder, name: "Finder", work: [.find], footer: [.open, .escape],
     commands: [
@@ -32,7 +32,7 @@ struct FinderOverlay: ListPane {
   private let choose: (@Sendable (RecordPlace) -> Intent)?
   private let all: [Item]
   private(set) var items: [Item]
-  private(set) var field = TextField()
+  var field = TextField()
   private var asked: FindRequest?
   private var found: FindRequest.Reply?
   var list = ListWindow()
@@ -52,31 +52,12 @@ struct FinderOverlay: ListPane {
 
   func short(_ command: Command) -> String? { command == .open && title != nil ? "choose" : nil }
 
-  var selected: Item? { items.indices.contains(list.selection) ? items[list.selection] : nil }
+  var selected: Item? { list.selected(of: items) }
 
   func lineCount(_ session: Session) -> Int { items.count }
-  func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 14 && (title == nil || datastore != nil) ? 6 : 0 }
 
-  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
-    switch chord.description {
-    case "^n": list.move(by: 1, count: items.count)
-    case "^p": list.move(by: -1, count: items.count)
-    case "Down", "Up", "PageDown", "PageUp", "Home", "End": return false
-    default:
-      guard field.apply(chord) else { return false }
-      search(in: &session)
-    }
-    return true
-  }
-
-  mutating func paste(_ text: String, in session: inout Session) -> Bool {
-    field.insert(text.replacing("\n", with: " "))
-    search(in: &session)
-    return true
-  }
-
-  private mutating func search(in session: inout Session) {
+  mutating func search(in session: inout Session) {
     list = ListWindow()
     found = nil
     let text = field.text.trimmed
@@ -132,7 +113,6 @@ struct FinderOverlay: ListPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     let inside = frame.inside
-    grid.fill(frame.rect)
     let count =
       items.isEmpty
       ? "nothing has these letters" : "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(items.count))"
@@ -153,8 +133,7 @@ struct FinderOverlay: ListPane {
         grid.write(line, at: inside.at(1, top + 1 + row), width: inside.columns - 2, style: theme.style(.dim))
       }
     }
-    grid.write("find: ", at: inside.origin, style: theme.style(.title))
-    field.draw(into: &grid, at: inside.at(6), width: max(4, inside.columns - 8))
+    drawField(on: &grid, frame: frame, columns: inside.columns - 8, theme: theme)
   }
 }
 

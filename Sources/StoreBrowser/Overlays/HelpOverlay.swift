@@ -2,7 +2,7 @@ import StrataTerminal
 
 /// First shows one screen of the keys that work in the pane below it. The next key shows all commands: typing searches, Enter runs. If a
 /// command is not available, it says why.
-struct HelpOverlay: ListPane {
+struct HelpOverlay: SearchPane {
   static let entry = PaneEntry(.help, name: "Help", footer: [.open, .help, .escape])
 
   struct Line: Sendable {
@@ -18,7 +18,7 @@ struct HelpOverlay: ListPane {
   /// The pane below it, and the commands in its footer.
   private let pane: PaneID
   private let foremost: [Command]
-  private(set) var field = TextField()
+  var field = TextField()
   var list = ListWindow()
   /// All lines, in the order before anything is typed.
   private let all: [Line]
@@ -31,29 +31,17 @@ struct HelpOverlay: ListPane {
     self.lines = lines
   }
 
-  var selected: Line? { lines.indices.contains(list.selection) ? lines[list.selection] : nil }
+  var selected: Line? { list.selected(of: lines) }
 
   func lineCount(_ session: Session) -> Int { lines.count }
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
   func footerRows(_ frame: PaneFrame) -> Int { 1 }
 
-  /// Letters search; arrows, pages and `^n` `^p` move.
+  /// Moves in the sheet switch to the list.
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
-    switch chord.description {
-    case "?" where isSheet: isSheet = false
-    case "^n": step(1)
-    case "^p": step(-1)
-    case "Down", "Up", "PageDown", "PageUp", "Home", "End": return false
-    default:
-      guard field.apply(chord) else { return false }
-      isSheet = false
-      search()
-    }
+    guard isSheet, ["?", "^n", "^p"].contains(chord.description) else { return typeInField(chord, in: &session) }
+    isSheet = false
     return true
-  }
-
-  private mutating func step(_ lines: Int) {
-    if isSheet { isSheet = false } else { list.move(by: lines, count: self.lines.count) }
   }
 
   /// A move in the sheet switches to the list.
@@ -66,13 +54,8 @@ struct HelpOverlay: ListPane {
     return true
   }
 
-  mutating func paste(_ text: String, in session: inout Session) -> Bool {
-    field.insert(text.replacing("\n", with: " "))
-    search()
-    return true
-  }
-
-  private mutating func search() {
+  mutating func search(in session: inout Session) {
+    isSheet = false
     lines = field.text.isEmpty ? all : FuzzySearch.sorted(all, by: field.text) { .init($0.entry) }
     list = ListWindow()
   }
@@ -109,15 +92,13 @@ struct HelpOverlay: ListPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.fill(frame.rect)
     if isSheet { return drawSheet(on: &grid, frame: frame, session: session) }
     grid.border(frame, digit: nil, title: "?  Help and commands", footer: "type to search", theme: theme)
     let inside = frame.inside
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       draw(lines[line], in: rect, on: &grid, theme: theme)
     }
-    grid.write("find: ", at: inside.origin, style: theme.style(.title))
-    field.draw(into: &grid, at: inside.at(6), width: max(4, inside.columns - 26))
+    drawField(on: &grid, frame: frame, columns: inside.columns - 26, theme: theme)
     // The text cursor stays in the search field; the selected line is marked by its sign.
     let cursor = grid.cursor
     grid.write(

@@ -48,10 +48,7 @@ struct ImportOverlay: ListPane {
       + [.encoding]
   }
 
-  private var selected: Line? {
-    let lines = lines
-    return lines.indices.contains(list.selection) ? lines[list.selection] : nil
-  }
+  private var selected: Line? { list.selected(of: lines) }
 
   /// The import as currently chosen.
   var plan: ImportPlan? {
@@ -160,7 +157,8 @@ struct ImportOverlay: ListPane {
       if let reason = session.runningRefusal(.importFile) { return session.warn(reason) }
       session.intend(.dismiss)
       session.start(
-        .importFile, ImportRequest(file: file, encoding: encoding, plan: plan), label: "import \(datastore)")
+        .importFile, ImportRequest(file: file, encoding: encoding, plan: plan), label: "import \(datastore)"
+      ) { $0.imported($1) }
       session.intend(.open(.migration))
     } else if let dryPlan, !session.isRunning(.importPreview) {
       problem = nil
@@ -264,7 +262,6 @@ struct ImportOverlay: ListPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: "Import \(file)", footer: "", theme: theme)
     let inside = frame.inside
     for (row, line) in heading(columns: inside.columns).prefix(headerRows(frame)).enumerated() {

@@ -20,7 +20,7 @@ struct MenuOverlay: ListPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard command == .open else { return false }
     session.intend(.dismiss)
-    if items.indices.contains(list.selection), let choice = items[list.selection].choice { session.intend(choice) }
+    list.selected(of: items)?.choice.map { session.intend($0) }
     return true
   }
 
@@ -36,7 +36,6 @@ struct MenuOverlay: ListPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let item = items[line]

@@ -212,10 +212,7 @@ struct Prompt: Pane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let status = Rect(column: 0, row: frame.rect.top, columns: frame.rect.columns, rows: 1)
-    let keys = Rect(column: 0, row: frame.rect.top + 1, columns: frame.rect.columns, rows: 1)
-    grid.fill(status)
-    grid.fill(keys)
+    let (status, keys) = frame.rect.split(top: 1)
     let label = SafeText.width(kind.label)
     grid.write(kind.label, at: Point(column: 1, row: status.top), style: theme.style(.title))
     field.draw(

@@ -53,7 +53,6 @@ extension ReviewOverlay {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
     let inside = frame.inside
     guard let answer else {

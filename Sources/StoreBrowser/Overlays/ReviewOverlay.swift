@@ -33,7 +33,6 @@ struct ReviewOverlay: ListPane {
 
   let subject: ReviewSubject
   private(set) var answer: ReviewAnswer?
-  /// The error of the review or of the commit.
   private(set) var problem: ModelError?
   var list = ListWindow()
   /// The name of the commit, once it is asked for.
@@ -94,18 +93,16 @@ struct ReviewOverlay: ListPane {
 
   /// The changed record under the cursor.
   var selectedPlace: RecordPlace? {
-    guard let answer, lines.indices.contains(list.selection) else { return nil }
-    switch lines[list.selection] {
+    switch list.selected(of: lines) {
     case .record(let record), .field(let record, _, _), .entries(let record), .conflict(let record, _):
-      return answer.records[record].place
-    case .note, .blank: return nil
+      answer?.records[record].place
+    case .note, .blank, nil: nil
     }
   }
 
   /// The changed field under the cursor; nil on other lines, and for inserted or deleted records.
   private var selectedField: DocumentPath? {
-    guard let answer, lines.indices.contains(list.selection),
-      case .field(let record, let field, _) = lines[list.selection],
+    guard let answer, case .field(let record, let field, _) = list.selected(of: lines),
       answer.records[record].kind == .update
     else { return nil }
     return try? DocumentPath(parsing: answer.records[record].fields[field].path)
@@ -113,8 +110,7 @@ struct ReviewOverlay: ListPane {
 
   /// The conflicting field under the cursor; the root if whole records conflict.
   var selectedConflict: (place: RecordPlace, conflict: EditConflict, path: DocumentPath)? {
-    guard let answer, lines.indices.contains(list.selection),
-      case .conflict(let record, let field) = lines[list.selection],
+    guard let answer, case .conflict(let record, let field) = list.selected(of: lines),
       let conflict = answer.records[record].conflict
     else { return nil }
     let path = conflict.fields.indices.contains(field) ? conflict.fields[field].path : .root
@@ -173,11 +169,9 @@ struct ReviewOverlay: ListPane {
     guard let answer, let name, !isCommitting else { return }
     isCommitting = true
     problem = nil
-    session.start(
-      .commit,
-      CommitRequest(
-        subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale),
-      label: "commit")
+    let request = CommitRequest(
+      subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)
+    session.start(.commit, request, label: "commit") { $0.committed($1, request) }
   }
 
   /// Handles a commit that was cancelled before anything was written.
@@ -237,16 +231,6 @@ extension ReviewOverlay {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let reply = reply as? StepBackReply {
-      session.intend(.dismiss)
-      session.say("the head is \(reply.head) again; the merge \(reply.merge) is in nobody's history")
-      session.intend(.look)
-    }
-    if let reply = reply as? DropLetterRequest.Reply {
-      session.intend(.dismiss)
-      session.say("the letter “\(reply.letter.action)” is deleted")
-      session.intend(.look)
-    }
     if let answer = reply as? ReviewAnswer, answer.request.subject == subject { show(answer) }
   }
 
@@ -291,7 +275,11 @@ extension ReviewOverlay {
           ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
     case .stepBack:
       guard case .undo(let merge, _) = subject else { return false }
-      session.start(.stepBack, StepBackRequest(merge: merge), label: "step back")
+      session.start(.stepBack, StepBackRequest(merge: merge), label: "step back") { browser, head in
+        browser.dismiss()
+        browser.session.say("the head is \(head) again; the merge \(merge) is in nobody's history")
+        browser.session.intend(.look)
+      }
     case .listChanges:
       session.intend(.present(TextOverlay(title: "What is committed", lines: document)))
     case .nextPane: return move(.down, argument: nil, frame: frame, in: &session)
@@ -305,7 +293,7 @@ extension ReviewOverlay {
       session.warn(refusal)
     } else if case .migration(let changes) = subject {
       session.intend(.dismiss)
-      session.intend(.startMigration(mending: changes.changes))
+      session.intend(Intent { $0.with(MigrationPane.self) { $0.start(mending: changes.changes, in: &$1) } })
     } else {
       name = TextField(proposedName, isSelected: true)
       // A letter has the name of its commit.
@@ -315,8 +303,11 @@ extension ReviewOverlay {
 
   private func leaveOut(in session: inout Session) {
     if let letter {
-      session.start(.dropLetter, DropLetterRequest(letter: letter), label: "delete the letter")
-      return
+      return session.start(.dropLetter, DropLetterRequest(letter: letter), label: "delete the letter") { browser, _ in
+        browser.dismiss()
+        browser.session.say("the letter “\(letter.action)” is deleted")
+        browser.session.intend(.look)
+      }
     }
     guard let place = selectedPlace else { return }
     session.intend(.dismiss)

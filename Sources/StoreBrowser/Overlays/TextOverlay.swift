@@ -69,7 +69,6 @@ struct TextOverlay: ListPane {
   func rect(in body: Rect, session: Session) -> Rect { body.inset(columns: min(4, body.columns / 20), rows: 1) }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    grid.fill(frame.rect)
     grid.border(
       frame, digit: nil, title: title, footer: "\(list.selection + 1) of \(lines.count)", theme: session.theme)
     for row in 0..<frame.rows where lines.indices.contains(list.top + row) {

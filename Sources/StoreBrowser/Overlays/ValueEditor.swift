@@ -190,8 +190,7 @@ struct ValueEditor: Pane {
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    let (theme, rect) = (session.theme, frame.rect)
-    grid.fill(rect)
+    let theme = session.theme
     grid.border(frame, digit: nil, title: title(theme), footer: hint(theme), theme: theme)
     let inside = frame.inside
     field.drawLines(

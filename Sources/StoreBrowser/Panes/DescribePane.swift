@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 /// The contents of the fields of the table's rows, one line per field; Enter counts the values of one.
-struct DescribePane: ListPane, PermanentPane {
+struct DescribePane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
     .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
     commands: [
@@ -18,18 +18,15 @@ struct DescribePane: ListPane, PermanentPane {
     ]
   ) { DescribePane() }
 
-  private(set) var request: DescribeRequest?
-  private(set) var description: DatastoreDescription?
-  private var done = 0
-  private var isStopped = false
-  private var problem: String?
+  static let question = WorkSlot.describe
+
+  var reading = Reading<DescribeRequest>()
   var list = ListWindow()
 
   mutating func show(_ request: DescribeRequest, in session: inout Session) {
-    guard request != self.request || isStopped || problem != nil else { return }
+    guard request != self.request || reading.isStopped || reading.problem != nil else { return }
     self = DescribePane()
-    self.request = request
-    session.start(.describe, request, label: "describe \(request.source.datastore)")
+    ask(request, label: "describe \(request.source.datastore)", in: &session)
   }
 
   /// The description is renewed for the shown commit.
@@ -41,33 +38,11 @@ struct DescribePane: ListPane, PermanentPane {
     list = kept
   }
 
-  mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let reply = reply as? DescribeReply, reply.request == request else { return }
-    description = reply.description
-    done = reply.description.read
-  }
-
-  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    done = progress.done
-    guard case .part(let part) = progress.found, let reply = part.value as? DescribeReply, reply.request == request
-    else { return }
-    description = reply.description
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    isStopped = true
-    if description == nil { session.intend(.closeView(id)) }
-  }
-
-  func lineCount(_ session: Session) -> Int { description?.fields.count ?? 0 }
+  func lineCount(_ session: Session) -> Int { reply?.fields.count ?? 0 }
   var rowColumns: [String] { ["field", "types", "values", "nulls", "distinct", "least", "greatest"] }
 
   func row(_ line: Int) -> [Document] {
-    guard let field = description?.fields[line] else { return [] }
+    guard let field = reply?.fields[line] else { return [] }
     return [
       .string(field.name), .string(field.kinds.map(\.kind.rawValue).joined(separator: ", ")),
       .number(NumberText(field.count)), .number(NumberText(field.nulls)), .number(NumberText(field.distinct)),
@@ -77,10 +52,7 @@ struct DescribePane: ListPane, PermanentPane {
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 16 ? 6 : 0 }
 
-  var selected: FieldDescription? {
-    guard let description, description.fields.indices.contains(list.selection) else { return nil }
-    return description.fields[list.selection]
-  }
+  var selected: FieldDescription? { list.selected(of: reply?.fields ?? []) }
 
   func refusal(of command: Command, in session: Session) -> String? {
     guard [.open, .frequency, .copyValue].contains(command) else { return nil }
@@ -106,13 +78,13 @@ struct DescribePane: ListPane, PermanentPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let isEmpty = description?.fields.isEmpty ?? true
-    let empty = description?.isComplete == true ? "there are no fields: the datastore is empty" : "reading…"
+    let isEmpty = reply?.fields.isEmpty ?? true
+    let empty = reply?.isComplete == true ? "there are no fields: the datastore is empty" : "reading…"
     guard
       grid.begin(
         frame, title: "Fields of \(request?.source.datastore ?? "")",
-        footer: ([state] + (request?.source.narrowing ?? [])).joined(separator: " \(theme.dot) "), problem: problem,
-        note: isEmpty ? empty : nil, theme: theme), let description
+        footer: ([state] + (request?.source.narrowing ?? [])).joined(separator: " \(theme.dot) "),
+        problem: reading.problem, note: isEmpty ? empty : nil, theme: theme), let description = reply
     else { return }
     let inside = frame.inside
     let columns = DescribeColumns(description, width: inside.columns - 2)
@@ -134,11 +106,12 @@ struct DescribePane: ListPane, PermanentPane {
 
   /// The number of rows read.
   private var state: String {
-    guard let description else { return "" }
-    let read = max(done, description.read)
+    guard let description = reply else { return "" }
+    let read = max(reading.done, description.read)
     var text = "\(NumberFormat.counted(description.total, "record"))"
     if !description.isComplete {
-      text = "\(NumberFormat.percent(read, of: description.total)) read\(isStopped ? ", then stopped" : "") · " + text
+      let end = reading.isStopped ? ", then stopped" : ""
+      text = "\(NumberFormat.percent(read, of: description.total)) read\(end) · \(text)"
     }
     if description.unreadable > 0 { text += " · \(NumberFormat.count(description.unreadable)) unreadable" }
     return text

@@ -121,16 +121,14 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
   }
 
   private var selectedRow: ChangeRow? {
-    guard lines.indices.contains(list.selection) else { return nil }
-    switch lines[list.selection] {
-    case .record(let row), .field(let row, _, _): return rows[row]
+    switch list.selected(of: lines) {
+    case .record(let row), .field(let row, _, _): rows[row]
+    case nil: nil
     }
   }
 
   private var selectedField: FieldRow? {
-    guard lines.indices.contains(list.selection), case .field(let row, let field, _) = lines[list.selection] else {
-      return nil
-    }
+    guard case .field(let row, let field, _) = list.selected(of: lines) else { return nil }
     return fields[rows[row].place]?[field]
   }
 
@@ -148,7 +146,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     switch command {
     case .expandAll: toggleAll()
     case .open:
-      if selectedField != nil { session.intend(.select(row.place, note: nil)) } else { toggle(row.place) }
+      if selectedField != nil { session.intend(.select(row.place)) } else { toggle(row.place) }
     case .right: if !unfolded.contains(row.place) { toggle(row.place) }
     case .left:
       if unfolded.contains(row.place) { toggle(row.place) }

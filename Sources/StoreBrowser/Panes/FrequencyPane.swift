@@ -10,35 +10,24 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
 
   static let question = WorkSlot.frequency
 
-  private(set) var request: FrequencyRequest?
-  private var answer: FrequencyAnswer?
-  var reading = Reading()
+  var reading = Reading<FrequencyRequest>()
   var list = ListWindow()
 
   mutating func show(_ request: FrequencyRequest, in session: inout Session) {
     self = FrequencyPane()
-    self.request = request
-    session.start(.frequency, request, label: "frequency of \(request.path)")
-  }
-
-  mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let answer = reply as? FrequencyAnswer, answer.request == request else { return }
-    self.answer = answer
+    ask(request, label: "frequency of \(request.path)", in: &session)
   }
 
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
-  func lineCount(_ session: Session) -> Int { answer?.values.count ?? 0 }
+  func lineCount(_ session: Session) -> Int { reply?.values.count ?? 0 }
   var rowColumns: [String] { ["value", "count"] }
 
   func row(_ line: Int) -> [Document] {
-    guard let value = answer?.values[line] else { return [] }
+    guard let value = reply?.values[line] else { return [] }
     return [(try? JSONParser.parse(value.literal)) ?? .string(value.value.text), .number(NumberText(value.count))]
   }
 
-  var selected: ValueCount? {
-    guard let answer, answer.values.indices.contains(list.selection) else { return nil }
-    return answer.values[list.selection]
-  }
+  var selected: ValueCount? { list.selected(of: reply?.values ?? []) }
 
   func refusal(of command: Command, in session: Session) -> String? {
     selected == nil && [.open, .copyValue].contains(command) ? "no value is selected" : nil
@@ -49,7 +38,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     switch command {
     case .open:
       let path = request.path.hasPrefix(".") ? String(request.path.dropFirst()) : request.path
-      let isList = selected.value.kind != .null && answer?.plan == "SCAN"
+      let isList = selected.value.kind != .null && reply?.plan == "SCAN"
       session.intend(.closeView(id))
       session.intend(.filter(Self.filter(path, selected, mayBeList: isList, in: session)))
     case .copyValue: session.copy(selected.value.text, what: "value")
@@ -67,7 +56,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let found = answer.map {
+    let found = reply.map {
       "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
     }
     let footer = [found].compactMap(\.self) + (request?.source.narrowing ?? [])
@@ -75,8 +64,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
       grid.begin(
         frame, title: request.map { "\($0.source.datastore) by \($0.path.dropFirst())" } ?? "Frequency",
         footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
-        note: answer == nil ? reading.note : nil,
-        theme: theme), let answer
+        note: reply == nil ? reading.note : nil, theme: theme), let answer = reply
     else { return }
     let inside = frame.inside
     var summary = "nulls \(NumberFormat.count(answer.nulls))"

@@ -22,24 +22,17 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
 
   static let question = WorkSlot.group
 
-  private(set) var request: GroupRequest?
-  private(set) var reply: GroupRequest.Reply?
+  var reading = Reading<GroupRequest>()
   /// The fields that figures can be of, in the order in which they are stepped through.
   private var fields: [DocumentPath] = []
-  var reading = Reading()
   private var column = 0
   private var sorted: (column: Int, isDescending: Bool) = (0, false)
   var list = ListWindow()
 
   mutating func show(_ request: GroupRequest, fields: [DocumentPath], in session: inout Session) {
     self = GroupPane()
-    self.request = request
     self.fields = fields
-    session.start(.group, request, label: "groups of \(request.keys[0])")
-  }
-
-  mutating func answered(_ answer: any Sendable, in session: inout Session) {
-    if let answer = answer as? GroupRequest.Reply, answer.request == request { reply = answer }
+    ask(request, label: "groups of \(request.keys[0])", in: &session)
   }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
@@ -47,10 +40,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   var rowColumns: [String] { reply?.columns ?? [] }
   func row(_ line: Int) -> [Document] { reply?.groups[line].cells ?? [] }
 
-  var selected: RecordGroup? {
-    guard let reply, reply.groups.indices.contains(list.selection) else { return nil }
-    return reply.groups[list.selection]
-  }
+  var selected: RecordGroup? { list.selected(of: reply?.groups ?? []) }
 
   func refusal(of command: Command, in session: Session) -> String? {
     guard selected == nil, [.open, .copyValue, .sort, .sortReverse, .group, .export].contains(command) else {
@@ -98,7 +88,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     }
     let turns = name == nil && !isDescending && sorted == (named, false)
     sorted = (named, isDescending || turns)
-    reply?.groups.sort(by: named, isDescending: sorted.isDescending)
+    reading.reply?.groups.sort(by: named, isDescending: sorted.isDescending)
     list = ListWindow()
   }
 

@@ -85,8 +85,8 @@ extension ListPane {
       // A change of two lines is one row.
       var rows: [[Document]] = []
       for row in (0..<lineCount(session)).map(row) where rows.last != row { rows.append(row) }
-      session.start(
-        .listExport, ListExport(columns: rowColumns, rows: rows, file: file, format: format), label: "lines to \(file)")
+      let export = ListExport(columns: rowColumns, rows: rows, file: file, format: format)
+      session.start(.listExport, export, label: "lines to \(file)") { $0.session.say($1.sentence) }
     default: return false
     }
     return true

@@ -8,6 +8,9 @@ struct ListWindow: Sendable, Hashable {
 
   mutating func select(_ line: Int, count: Int) { selection = max(0, min(line, count - 1)) }
 
+  /// Returns the selected one of the lines, or nil if there is none.
+  func selected<Line>(of lines: [Line]) -> Line? { lines.indices.contains(selection) ? lines[selection] : nil }
+
   /// Scrolls so that the selection is among the visible rows: only as far as needed for a step, but after a jump so that the selection is
   /// in the middle.
   mutating func reveal(rows: Int, count: Int) {

@@ -34,9 +34,8 @@ struct PickaxePane: ListPane, PermanentPane {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let answer = reply as? PickaxeAnswer, answer.request == request else { return }
-    read = answer.commitsRead
-    isDone = true
+    guard let commits = reply as? Int else { return }
+    (read, isDone) = (commits, true)
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -57,7 +56,7 @@ struct PickaxePane: ListPane, PermanentPane {
     ]
   }
 
-  private var selected: PickaxeHit? { hits.indices.contains(list.selection) ? hits[list.selection] : nil }
+  private var selected: PickaxeHit? { list.selected(of: hits) }
 
   func refusal(of command: Command, in session: Session) -> String? {
     [.open, .travel, .history].contains(command) && selected == nil ? "no hit is selected" : nil

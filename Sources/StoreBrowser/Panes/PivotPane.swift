@@ -22,27 +22,24 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
 
   static let question = WorkSlot.pivot
 
-  private(set) var request: GroupRequest?
-  private(set) var groups: [RecordGroup]?
+  var reading = Reading<GroupRequest>()
   /// The values that give the lines and the columns, in their order.
   private(set) var rows: [Document] = []
   private(set) var columns: [Document] = []
   private var cells: [[Document]: RecordGroup] = [:]
   private var figures: [String] = []
   private(set) var figure = 0
-  var reading = Reading()
   private(set) var column = 0
   var list = ListWindow()
 
   mutating func show(_ request: GroupRequest, in session: inout Session) {
     self = PivotPane()
-    self.request = request
-    session.start(.pivot, request, label: "pivot of \(request.keys[0])")
+    ask(request, label: "pivot of \(request.keys[0])", in: &session)
   }
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
-    guard let answer = answer as? GroupRequest.Reply, answer.request == request else { return }
-    groups = answer.groups
+    guard let answer = answer as? GroupRequest.Reply else { return }
+    reading.reply = answer
     figures = Array(answer.columns.dropFirst(2))
     cells = Dictionary(answer.groups.map { ($0.keys, $0) }, uniquingKeysWith: { first, _ in first })
     rows = Self.values(of: 0, in: answer.groups)
@@ -70,7 +67,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
 
   func refusal(of command: Command, in session: Session) -> String? {
     guard [.open, .copyValue].contains(command), cell(list.selection, column) == nil else { return nil }
-    return groups == nil ? "the records are being read" : "no record is in this cell"
+    return reply == nil ? "the records are being read" : "no record is in this cell"
   }
 
   func short(_ command: Command) -> String? {
@@ -82,7 +79,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    guard let request, groups != nil else { return false }
+    guard let request, reply != nil else { return false }
     switch command {
     case .left, .right: column = max(0, min(columns.count - 1, column + (command == .left ? -1 : 1)))
     case .pivot where argument == nil: figure = (figure + 1) % max(1, figures.count)
@@ -102,12 +99,12 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let theme = session.theme
     let names = request.map { $0.keys.map(\.shortText).joined(separator: " × ") } ?? ""
     let size = "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
-    let footer = groups.map { _ in [figures[figure]] + (request?.source.narrowing ?? []) + [size] } ?? []
+    let footer = reply.map { _ in [figures[figure]] + (request?.source.narrowing ?? []) + [size] } ?? []
     guard
       grid.begin(
         frame, title: "\(request?.source.datastore ?? "Pivot") by \(names)",
         footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
-        note: groups == nil ? reading.note : rows.isEmpty ? "no record is shown" : nil,
+        note: reply == nil ? reading.note : rows.isEmpty ? "no record is shown" : nil,
         theme: theme)
     else { return }
     let texts = rows.map { NumberFormat.exact($0) }

@@ -24,8 +24,7 @@ struct PlotPane: PermanentPane, ReplyPane {
   /// The request of the plot; the frame gives its room.
   var subject: PlotRequest?
   private var pending: PlotRequest?
-  private(set) var reply: PlotReply?
-  var reading = Reading()
+  var reading = Reading<PlotRequest>()
   /// The cross-hair and the first corner of the rectangle, in the values of the axes.
   private(set) var cross: (x: Double, y: Double)?
   private(set) var corner: (x: Double, y: Double)?
@@ -79,7 +78,7 @@ struct PlotPane: PermanentPane, ReplyPane {
       var named = found
       named.request.x = found.x
       named.request.y = found.y
-      self.reply = named
+      reading.reply = named
       wantedPoint = nil
       if cross == nil { cross = Self.middle(found.count.frame) }
     } else if let found = reply as? PlotPoint?, found?.rank == wantedPoint {
@@ -116,7 +115,7 @@ struct PlotPane: PermanentPane, ReplyPane {
         session.intend(.filter(Self.filter(reply, corner, cross)))
       } else if let point, let source = subject?.source {
         session.intend(.closeView(id))
-        session.intend(.select(RecordPlace(datastore: source.datastore, identifier: point.identifier), note: nil))
+        session.intend(.select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
       }
     default: return false
     }

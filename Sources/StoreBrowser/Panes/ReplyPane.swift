@@ -1,24 +1,45 @@
 import StrataModel
 import StrataTerminal
 
-/// A pane that shows the reply to one question: what it does until the reply is there.
+/// A pane that shows the reply to one question: how it asks, and what it does until the reply is there.
 protocol ReplyPane: Pane {
+  associatedtype Asked: Question
   /// The work of its question.
   static var question: WorkSlot { get }
-  var reading: Reading { get set }
+  var reading: Reading<Asked> { get set }
 }
 
-/// The state of a question without a reply.
-struct Reading: Sendable, Hashable {
+/// A question with its reply, as far as it has come.
+struct Reading<Asked: Question>: Sendable {
+  var request: Asked?
+  var reply: Asked.Reply?
   var done = 0
   var problem: String?
+  /// Whether the user has ended the work; a reply may be there in part.
+  var isStopped = false
 
   var note: String { done > 0 ? "\(NumberFormat.count(done)) records read" : "reading…" }
 }
 
+extension Reading: Equatable where Asked: Equatable, Asked.Reply: Equatable {}
+
 extension ReplyPane {
+  var request: Asked? { reading.request }
+  var reply: Asked.Reply? { reading.reply }
+
+  mutating func ask(_ request: Asked, label: String, in session: inout Session) {
+    reading = Reading(request: request)
+    session.start(Self.question, request, label: label)
+  }
+
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    if let reply = reply as? Asked.Reply { reading.reply = reply }
+  }
+
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    if slot == Self.question { reading.done = progress.done }
+    guard slot == Self.question else { return }
+    reading.done = progress.done
+    if case .part(let part) = progress.found { answered(part.value, in: &session) }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -26,7 +47,9 @@ extension ReplyPane {
   }
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    if slot == Self.question { session.intend(.closeView(id)) }
+    guard slot == Self.question else { return }
+    reading.isStopped = true
+    if reply == nil { session.intend(.closeView(id)) }
   }
 }
 

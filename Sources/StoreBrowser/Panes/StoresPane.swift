@@ -88,13 +88,12 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       lines += [.blank, .heading("STAGED", trailing: ["w review"])]
       lines += session.staged.first(50).map { .staged($0) }
     }
-    let letters = session.facts.letters
+    let letters = session.status.letters
     if !letters.isEmpty { lines += [.blank, .heading("LETTERS", trailing: [])] + letters.map { .letter($0) } }
     if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: [])] + outline.pins.map { .pin($0) } }
     return lines
   }
 
-  /// The small histogram below the names.
   func smallHistogram(_ session: Session) -> Histogram? { histogram.current(session) }
 
   private func hasPicture(_ standing: [Line]) -> Bool {
@@ -160,7 +159,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       guard let key = session.datastore, let view = session.remembered.views(of: key).first(where: { $0.name == name })
       else { return }
       session.intend(Intent { $0.show(view) })
-    case .staged(let place): session.intend(.select(place, note: nil))
+    case .staged(let place): session.intend(.select(place))
     case .leftOut:
       session.intend(.open(.migration))
       return
@@ -283,7 +282,6 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     }
   }
 
-  /// The label of a record with staged changes.
   private static func label(of edit: RecordEdit, _ session: Session) -> String? {
     guard let coding = session.outline?.datastore(edit.datastore)?.descriptor.coding,
       let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes)

@@ -21,27 +21,17 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
 
   static let question = WorkSlot.transpose
 
-  private(set) var request: TransposeRequest?
-  private(set) var reply: TransposeRequest.Reply?
+  var reading = Reading<TransposeRequest>()
   private(set) var showsDifferences = false
-  var reading = Reading()
   private var column = 0
   var list = ListWindow()
 
   mutating func show(_ request: TransposeRequest, differences: Bool, in session: inout Session) {
     self = TransposePane()
-    self.request = request
     showsDifferences = differences
-    session.start(
-      .transpose, request, label: "reading \(NumberFormat.counted(request.columns.count, "record"))"
-    )
+    ask(request, label: "reading \(NumberFormat.counted(request.columns.count, "record"))", in: &session)
   }
 
-  mutating func answered(_ answer: any Sendable, in session: inout Session) {
-    if let answer = answer as? TransposeRequest.Reply, answer.request == request { reply = answer }
-  }
-
-  /// The lines that are shown.
   var lines: [TransposeRequest.Line] {
     reply.map { showsDifferences ? $0.lines.filter(\.differs) : $0.lines } ?? []
   }
@@ -54,10 +44,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     [.string(lines[line].name)] + lines[line].values.map { $0.map { .string($0.text) } ?? .null }
   }
 
-  private var selected: TransposeRequest.Line? {
-    let lines = lines
-    return lines.indices.contains(list.selection) ? lines[list.selection] : nil
-  }
+  private var selected: TransposeRequest.Line? { list.selected(of: lines) }
 
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
@@ -77,9 +64,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     }
   }
 
-  mutating func run(
-    _ command: Command, argument: String?, frame: PaneFrame, in session: inout Session
-  ) -> Bool {
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let request else { return false }
     switch command {
     case .left, .right:
@@ -159,7 +144,6 @@ struct TransposeRequest: Question, Hashable {
   var columns: [Column]
   var naming = Naming()
 
-  /// Whether the columns are versions of one record.
   var isOfVersions: Bool { Set(columns.map(\.commit)).count > 1 }
 
   struct Line: Sendable, Hashable {
@@ -172,7 +156,6 @@ struct TransposeRequest: Question, Hashable {
   }
 
   struct Reply: Sendable, Equatable {
-    var request: TransposeRequest
     var titles: [String]
     var lines: [Line]
   }
@@ -200,7 +183,7 @@ struct TransposeRequest: Question, Hashable {
         path: text, values: values.map { $0[text] },
         differs: documents.contains { $0[path] != documents[0][path] })
     }
-    return Reply(request: self, titles: titles, lines: lines)
+    return Reply(titles: titles, lines: lines)
   }
 }
 

@@ -1,16 +1,7 @@
 package import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 package import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The browser as a program of the terminal's run loop: state, runtime and the files of external editors together.
 package final class BrowserProgram: TerminalProgram {

@@ -41,9 +41,17 @@ package struct Verb: Sendable, Hashable {
     package var value: String?
     package var summary: String
     /// Whether it may be given several times.
-    package var repeats = false
+    package var repeats: Bool
     /// The possible values, if they are few.
     package var choices: [String] = []
+
+    init(_ name: String, _ value: String?, _ summary: String, repeats: Bool = false, choices: [String] = []) {
+      (self.name, self.value, self.summary) = (name, value, summary)
+      (self.repeats, self.choices) = (repeats, choices)
+    }
+
+    /// An option without a value.
+    static func flag(_ name: String, _ summary: String) -> Self { Self(name, nil, summary) }
   }
 
   /// `strata records PATH DATASTORE [--index NAME] …`

@@ -20,13 +20,11 @@ extension Verb {
     Verb(
       "demo", [.optional("PATH")],
       [
-        Option(name: "--again", value: nil, summary: "Write the sample anew."),
-        Option(
-          name: "--cities", value: "FILE",
-          summary: "Take another file of cities: JSON Lines, or one object keyed by identifier."),
-        Option(
-          name: "--entities", value: nil,
-          summary: "The countries as records without a type, which refer to their capitals, neighbours and currencies."),
+        .flag("--again", "Write the sample anew."),
+        Option("--cities", "FILE", "Take another file of cities: JSON Lines, or one object keyed by identifier."),
+        .flag(
+          "--entities",
+          "The countries as records without a type, which refer to their capitals, neighbours and currencies."),
         .script, .size, .dumpScreen,
       ],
       summary: "Open the browser on the sample store, which is written the first time.",
@@ -38,30 +36,27 @@ extension Verb {
     Verb(
       "records", [.required("PATH"), .required("DATASTORE")],
       [
-        Option(name: "--index", value: "NAME", summary: "Go along an index; without it, by identifier."),
-        Option(name: "--equal", value: "V", summary: "Only entries of this value."),
-        Option(name: "--from", value: "V", summary: "Begin at this value."),
-        Option(name: "--above", value: "V", summary: "Begin after this value."),
-        Option(name: "--below", value: "V", summary: "End before this value."),
-        Option(name: "--through", value: "V", summary: "End with this value."),
-        Option(name: "--descending", value: nil, summary: "The exact reverse order."),
+        Option("--index", "NAME", "Go along an index; without it, by identifier."),
+        Option("--equal", "V", "Only entries of this value."),
+        Option("--from", "V", "Begin at this value."),
+        Option("--above", "V", "Begin after this value."),
+        Option("--below", "V", "End before this value."),
+        Option("--through", "V", "End with this value."),
+        .flag("--descending", "The exact reverse order."),
         .filter,
-        Option(
-          name: "--sort", value: "FIELD[:desc]", summary: "In the order of a field; again for the next.", repeats: true),
-        Option(name: "--limit", value: "N", summary: "At most N records."),
-        Option(name: "--offset", value: "N", summary: "Leave out the first N."),
-        Option(name: "--after", value: "CURSOR", summary: "Go on where a run with --limit stopped."),
-        Option(name: "--count", value: nil, summary: "Print only how many there are; with --group-by, in each group."),
-        Option(
-          name: "--select", value: "FIELDS", summary: "Print only these fields, with tabs between them.", repeats: true),
-        Option(name: "--distinct", value: "FIELDS", summary: "Print each value that fields have once.", repeats: true),
-        Option(name: "--group-by", value: "FIELDS", summary: "Print a line for each value of fields.", repeats: true),
-        Option(name: "--sum", value: "FIELDS", summary: "The sum of a field in each group.", repeats: true),
-        Option(name: "--mean", value: "FIELDS", summary: "The mean of a field in each group.", repeats: true),
-        Option(name: "--least", value: "FIELDS", summary: "The least value of a field in each group.", repeats: true),
-        Option(
-          name: "--greatest", value: "FIELDS", summary: "The greatest value of a field in each group.", repeats: true),
-        Option(name: "--explain", value: nil, summary: "Print only how the records would be found."),
+        Option("--sort", "FIELD[:desc]", "In the order of a field; again for the next.", repeats: true),
+        Option("--limit", "N", "At most N records."),
+        Option("--offset", "N", "Leave out the first N."),
+        Option("--after", "CURSOR", "Go on where a run with --limit stopped."),
+        .flag("--count", "Print only how many there are; with --group-by, in each group."),
+        Option("--select", "FIELDS", "Print only these fields, with tabs between them.", repeats: true),
+        Option("--distinct", "FIELDS", "Print each value that fields have once.", repeats: true),
+        Option("--group-by", "FIELDS", "Print a line for each value of fields.", repeats: true),
+        Option("--sum", "FIELDS", "The sum of a field in each group.", repeats: true),
+        Option("--mean", "FIELDS", "The mean of a field in each group.", repeats: true),
+        Option("--least", "FIELDS", "The least value of a field in each group.", repeats: true),
+        Option("--greatest", "FIELDS", "The greatest value of a field in each group.", repeats: true),
+        .flag("--explain", "Print only how the records would be found."),
         .encoding, .at, .json, .strict,
       ],
       summary: "Print the records of a datastore, one a line.",
@@ -78,8 +73,8 @@ extension Verb {
     Verb(
       "history", [.required("PATH"), .optional("DATASTORE"), .optional("ID")],
       [
-        Option(name: "--field", value: "PATH", summary: "Only the values of one field of the record."),
-        Option(name: "--limit", value: "N", summary: "At most N commits."), .json,
+        Option("--field", "PATH", "Only the values of one field of the record."),
+        Option("--limit", "N", "At most N commits."), .json,
       ],
       summary: "Print the commits of a store, a datastore, a record or a field, newest first."),
     Verb(
@@ -103,20 +98,13 @@ extension Verb {
       "export", [.required("PATH"), .optional("DATASTORE")],
       [
         Option(
-          name: "--format", value: "FORMAT", summary: "The form of the output; jsonl without it.",
-          choices: ["jsonl", "json", "csv", "tsv"]),
-        Option(
-          name: "--versions", value: nil,
-          summary: "Print each record with its identifier and the version that wrote it, which import reads."),
-        Option(name: "--entities", value: nil, summary: "Print entities in their interchange form."),
-        Option(name: "--compact", value: nil, summary: "Of entities, bare values where nothing is lost by it."),
-        Option(
-          name: "--history", value: nil,
-          summary: "Print all commits, for import --history; of entities, with what each property was before."),
-        Option(name: "--since", value: "COMMIT", summary: "Of a history, only what came after a commit."),
-        Option(
-          name: "--interchange", value: nil,
-          summary: "Print the store without its history as one JSON document, for import --interchange."),
+          "--format", "FORMAT", "The form of the output; jsonl without it.", choices: ["jsonl", "json", "csv", "tsv"]),
+        .flag("--versions", "Print each record with its identifier and the version that wrote it, which import reads."),
+        .flag("--entities", "Print entities in their interchange form."),
+        .flag("--compact", "Of entities, bare values where nothing is lost by it."),
+        .flag("--history", "Print all commits, for import --history; of entities, with what each property was before."),
+        Option("--since", "COMMIT", "Of a history, only what came after a commit."),
+        .flag("--interchange", "Print the store without its history as one JSON document, for import --interchange."),
         .filter, .encoding, .at, .strict,
       ],
       summary: "Print whole datastores, the records of one that a filter keeps, or a store with its history.",
@@ -128,8 +116,7 @@ extension Verb {
       "references", [.required("PATH"), .required("DATASTORE"), .required("ID")],
       [
         Option(
-          name: "--through", value: "INDEX",
-          summary: "Only by the indexes of this name, whether they are declared as references or not."),
+          "--through", "INDEX", "Only by the indexes of this name, whether they are declared as references or not."),
         .at, .json,
       ],
       summary: "Print who refers to a record.",
@@ -149,28 +136,24 @@ extension Verb {
       "import", [.required("PATH"), .optional("DATASTORE"), .optional("FILE")],
       [
         Option(
-          name: "--history", value: "FILE",
-          summary: "Take in commits that export --history printed; head moves where nothing of it is lost."),
-        Option(
-          name: "--interchange", value: "FILE",
-          summary: "Make the datastores that export --interchange printed, in one commit."),
+          "--history", "FILE",
+          "Take in commits that export --history printed; head moves where nothing of it is lost."),
+        Option("--interchange", "FILE", "Make the datastores that export --interchange printed, in one commit."),
         .identifier, .encoding, .version,
         Option(
-          name: "--type", value: "COLUMN=TYPE",
-          summary: "Read a column of cells as text, integer, number, bool or json.", repeats: true),
+          "--type", "COLUMN=TYPE", "Read a column of cells as text, integer, number, bool or json.", repeats: true),
+        .flag("--merge", "Of records that exist, change only the fields that the file has."),
+        .flag("--replace", "Replace records that exist, also by less than they have."),
         Option(
-          name: "--merge", value: nil, summary: "Of records that exist, change only the fields that the file has."),
-        Option(name: "--replace", value: nil, summary: "Replace records that exist, also by less than they have."),
-        Option(
-          name: "--index", value: "NAME=FIELDPATH[:KIND]",
-          summary: "An index over a field: one-to-one, one-to-many (where none is given), many-to-many or many-to-one.",
+          "--index", "NAME=FIELDPATH[:KIND]",
+          "An index over a field: one-to-one, one-to-many (where none is given), many-to-many or many-to-one.",
           repeats: true),
-        Option(name: "--direct", value: "NAME", summary: "Let this index lead straight to the record.", repeats: true),
-        Option(name: "--new-only", value: nil, summary: "Refuse identifiers that exist."),
-        Option(name: "--dry-run", value: nil, summary: "Read and check everything, write nothing."),
-        Option(name: "--entities", value: nil, summary: "Take in entities in their interchange form."),
+        Option("--direct", "NAME", "Let this index lead straight to the record.", repeats: true),
+        .flag("--new-only", "Refuse identifiers that exist."),
+        .flag("--dry-run", "Read and check everything, write nothing."),
+        .flag("--entities", "Take in entities in their interchange form."),
         .compress,
-        Option(name: "--name", value: "TEXT", summary: "The name of the commit."),
+        Option("--name", "TEXT", "The name of the commit."),
         .json,
       ],
       summary: "Put the documents of a file into a datastore, in one commit.",
@@ -185,17 +168,17 @@ extension Verb {
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
       [
-        .encoding, .version, Option(name: "--name", value: "TEXT", summary: "The name of the commit."),
-        Option(name: "--inbox", value: nil, summary: "Leave them in the inbox, for the owner of the store to commit."),
+        .encoding, .version, Option("--name", "TEXT", "The name of the commit."),
+        .flag("--inbox", "Leave them in the inbox, for the owner of the store to commit."),
         .json,
       ],
       summary: "Put JSON documents from a file or standard input, in one commit."),
     Verb(
       "inbox", [.required("PATH")],
       [
-        Option(name: "--apply", value: nil, summary: "Apply the letters that wait, each as a commit."),
-        Option(name: "--drop", value: "LETTER", summary: "Delete a letter that waits or was refused."),
-        Option(name: "--again", value: "LETTER", summary: "Apply a letter that was refused, as if it were sent again."),
+        .flag("--apply", "Apply the letters that wait, each as a commit."),
+        Option("--drop", "LETTER", "Delete a letter that waits or was refused."),
+        Option("--again", "LETTER", "Apply a letter that was refused, as if it were sent again."),
         .json,
       ],
       summary: "Print the letters of other programs that wait for the owner of a store, or were refused.",
@@ -206,7 +189,7 @@ extension Verb {
         """),
     Verb(
       "delete", [.required("PATH"), .required("DATASTORE"), Verb.Operand(name: "ID", kind: .repeatedOrNone)],
-      [.filter, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
+      [.filter, Option("--name", "TEXT", "The name of the commit."), .json],
       summary: "Delete records by identifier or by a filter, in one commit."),
     Verb(
       "undo", [.required("PATH"), .optional("COMMIT")], [.json],
@@ -217,7 +200,7 @@ extension Verb {
       summary: "Bring back the state of a commit, of the store, a datastore or a record, by a new commit."),
     Verb(
       "pin", [.required("PATH"), .optional("NAME"), .optional("COMMIT")],
-      [Option(name: "--remove", value: nil, summary: "Remove the name."), .json],
+      [.flag("--remove", "Remove the name."), .json],
       summary: "Give a commit a name; without a NAME, print the names."),
     Verb(
       "remote", [.required("PATH"), .optional("add|remove"), .optional("NAME"), .optional("LOCATION")], [.json],
@@ -230,7 +213,7 @@ extension Verb {
         """),
     Verb(
       "fetch", [.required("PATH"), .optional("NAME")],
-      [Option(name: "--pins", value: nil, summary: "Bring the other side's names too, as remotes/NAME/PIN."), .json],
+      [.flag("--pins", "Bring the other side's names too, as remotes/NAME/PIN."), .json],
       summary: "Bring the commits of other copies that are missing here, without merging them.",
       details: "Without NAME, of all remotes. Their heads are named remotes/NAME, and can be looked at like any commit."
     ),
@@ -238,7 +221,7 @@ extension Verb {
       "merge", [.required("PATH"), .optional("NAME|COMMIT")],
       [
         .ours, .theirs, .later, .unrelated, .dryRun,
-        Option(name: "--step-back", value: nil, summary: "Put head back over a merge that no other copy has."), .json,
+        .flag("--step-back", "Put head back over a merge that no other copy has."), .json,
       ],
       summary: "Merge what was fetched into head, field by field.",
       details: """
@@ -261,7 +244,7 @@ extension Verb {
       summary: "Make another copy of a store, with its history, that exchanges with it as the remote origin."),
     Verb(
       "serve", [.required("PATH")],
-      [Option(name: "--read-only", value: nil, summary: "Send, and take nothing in.")],
+      [.flag("--read-only", "Send, and take nothing in.")],
       summary: "Answer another strata on standard input and output, as ssh starts it.",
       details: "A store on a server is served with --read-only alone."),
     Verb(
@@ -275,17 +258,13 @@ extension Verb {
       "compact", [.required("PATH"), Verb.Operand(name: "DATASTORE", kind: .repeatedOrNone)],
       [
         .compress,
+        .flag("--no-compress", "Store the values of the datastores, or of all, as they are."),
         Option(
-          name: "--no-compress", value: nil, summary: "Store the values of the datastores, or of all, as they are."),
-        Option(
-          name: "--keep", value: "all|N|AGE",
-          summary:
-            "The history to keep: all, the last N commits (only setting a name is none), an age, or '100 or 30d', '100 and 30d'."
+          "--keep", "all|N|AGE",
+          "The history to keep: all, the last N commits (only setting a name is none), an age, or '100 or 30d', '100 and 30d'."
         ),
-        Option(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing."),
-        Option(
-          name: "--no-deltas", value: nil,
-          summary: "Write whole tree nodes, which programs from before node deltas read."),
+        .flag("--dry-run", "Say what it would do, and do nothing."),
+        .flag("--no-deltas", "Write whole tree nodes, which programs from before node deltas read."),
         .json,
       ],
       summary: "Rewrite a store without what no kept commit needs.",
@@ -300,7 +279,7 @@ extension Verb {
       summary: "Write a new store from what is readable of a damaged one."),
     Verb(
       "convert", [.required("FOLDER"), .required("PATH")],
-      [Option(name: "--no-history", value: nil, summary: "Only the newest state."), .json],
+      [.flag("--no-history", "Only the newest state."), .json],
       summary: "Make a store from a folder of the original CodableDatastore library."),
     Verb(
       "help", [.optional("VERB")], summary: "Print how the program, or one verb, is used."),
@@ -315,39 +294,29 @@ extension Verb {
 }
 
 extension Verb.Option {
-  static let compress = Self(
-    name: "--compress", value: nil, summary: "Compress the values of the datastores, to about a third.")
-  static let identifier = Self(
-    name: "--id", value: "FIELD", summary: "The field of a file that tells its documents apart.")
+  static let compress = flag("--compress", "Compress the values of the datastores, to about a third.")
+  static let identifier = Self("--id", "FIELD", "The field of a file that tells its documents apart.")
   static let encoding = Self(
-    name: "--encoding", value: "NAME",
-    summary: "The encoding of a file that does not say it: latin1, utf-16le or utf-16be.",
+    "--encoding", "NAME",
+    "The encoding of a file that does not say it: latin1, utf-16le or utf-16be.",
     choices: TextEncoding.allCases.map(\.rawValue))
-  static let version = Self(
-    name: "--version", value: "V", summary: "The version of new records; the newest without it.")
-  static let json = Self(name: "--json", value: nil, summary: "Print JSON Lines instead of text for people.")
-  static let filter = Self(
-    name: "--where", value: "EXPR", summary: "Only records that a condition keeps, as population > 1000000.")
+  static let version = Self("--version", "V", "The version of new records; the newest without it.")
+  static let json = flag("--json", "Print JSON Lines instead of text for people.")
+  static let filter = Self("--where", "EXPR", "Only records that a condition keeps, as population > 1000000.")
   static let at = Self(
-    name: "--at", value: "COMMIT",
-    summary: "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")
-  static let strict = Self(
-    name: "--strict", value: nil,
-    summary: "End at the first record that cannot be read; without it the others are printed, and the status is 3.")
-  static let ours = Self(name: "--ours", value: nil, summary: "Settle conflicts by what this store has.")
-  static let theirs = Self(name: "--theirs", value: nil, summary: "Settle conflicts by what the other store has.")
-  static let later = Self(name: "--later", value: nil, summary: "Settle conflicts by who changed the field later.")
-  static let unrelated = Self(
-    name: "--unrelated", value: nil, summary: "Also where the two have no commit in common.")
-  static let dryRun = Self(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing.")
-  static let readOnly = Self(name: "--read-only", value: nil, summary: "Change nothing, whatever is asked.")
-  static let plain = Self(name: "--plain", value: nil, summary: "Print panes as lines, for braille and pipes.")
-  static let ascii = Self(name: "--ascii", value: nil, summary: "Draw with ASCII characters only.")
-  static let configuration = Self(
-    name: "--print-config", value: nil, summary: "Print the configuration in force and where each line comes from.")
-  static let script = Self(name: "--script", value: "FILE", summary: "Play keys from a file, without a terminal.")
-  static let size = Self(
-    name: "--size", value: "WxH", summary: "The size of the screen for --script; 80x24 without it.")
-  static let dumpScreen = Self(
-    name: "--dump-screen", value: "FILE", summary: "Write the last screen of --script there.")
+    "--at", "COMMIT", "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")
+  static let strict = flag(
+    "--strict", "End at the first record that cannot be read; without it the others are printed, and the status is 3.")
+  static let ours = flag("--ours", "Settle conflicts by what this store has.")
+  static let theirs = flag("--theirs", "Settle conflicts by what the other store has.")
+  static let later = flag("--later", "Settle conflicts by who changed the field later.")
+  static let unrelated = flag("--unrelated", "Also where the two have no commit in common.")
+  static let dryRun = flag("--dry-run", "Say what it would do, and do nothing.")
+  static let readOnly = flag("--read-only", "Change nothing, whatever is asked.")
+  static let plain = flag("--plain", "Print panes as lines, for braille and pipes.")
+  static let ascii = flag("--ascii", "Draw with ASCII characters only.")
+  static let configuration = flag("--print-config", "Print the configuration in force and where each line comes from.")
+  static let script = Self("--script", "FILE", "Play keys from a file, without a terminal.")
+  static let size = Self("--size", "WxH", "The size of the screen for --script; 80x24 without it.")
+  static let dumpScreen = Self("--dump-screen", "FILE", "Write the last screen of --script there.")
 }

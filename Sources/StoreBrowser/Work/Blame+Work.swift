@@ -52,7 +52,6 @@ extension WorkContext {
 }
 
 extension Document {
-  /// The value as a number, if it is one.
   var number: Double? {
     if case .number(let text) = self { return text.double }
     return nil

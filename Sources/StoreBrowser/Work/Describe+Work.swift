@@ -7,15 +7,13 @@ package struct DescribeRequest: Question, Hashable {
   /// The rows of a filter, if they are known; nil for the whole range, through the filter.
   package var ranks: RowRanks?
 
-  package func reply(in context: WorkContext) throws(ModelError) -> DescribeReply {
+  package func reply(in context: WorkContext) throws(ModelError) -> DatastoreDescription {
     let rows = try RowReader(source, ranks: ranks, at: commit, in: context)
     var fields = RowDescription()
     var next = 512
-    func reply(_ read: Int) throws(ModelError) -> DescribeReply {
+    func reply(_ read: Int) throws(ModelError) -> DatastoreDescription {
       let datastore = rows.isWhole ? rows.datastore : nil
-      return DescribeReply(
-        request: self,
-        description: try fields.description(of: read, rows.total, indexes: datastore, goOn: context.goOn))
+      return try fields.description(of: read, rows.total, indexes: datastore, goOn: context.goOn)
     }
     try rows.forEach { read throws(ModelError) in
       var progress = Progress(done: read, total: rows.total)
@@ -30,9 +28,4 @@ package struct DescribeRequest: Question, Hashable {
     }
     return try reply(rows.total)
   }
-}
-
-package struct DescribeReply: Sendable {
-  package var request: DescribeRequest
-  package var description: DatastoreDescription
 }

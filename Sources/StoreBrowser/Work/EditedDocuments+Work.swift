@@ -10,43 +10,35 @@ package struct EditedDocumentsRequest: Question {
   package var records: [Record]
   package var identifierPath: String?
 
-  package func reply(in context: WorkContext) throws(ModelError) -> EditedDocumentsAnswer {
+  package func reply(in context: WorkContext) throws(ModelError) -> [RecordEdit] {
     let datastore = try context.datastore(datastore, at: commit)
     let path = try identifierPath.map { text throws(ModelError) in try WorkContext.path(text) }
-    var answer = EditedDocumentsAnswer(edits: [], unchanged: 0)
+    var edits: [RecordEdit] = []
     for (position, document) in documents.enumerated() {
       try context.goOn()
       let opened = position < records.count ? records[position] : records.last
       guard let opened else { continue }
       try context.add(
         document, opened: opened, isNew: position >= records.count || opened.identifier.bytes.isEmpty,
-        path: path, in: datastore, answer: &answer)
+        path: path, in: datastore, edits: &edits)
     }
-    return answer
+    return edits
   }
-}
-
-package struct EditedDocumentsAnswer: Sendable {
-  package var edits: [RecordEdit]
-  package var unchanged: Int
 }
 
 extension WorkContext {
   fileprivate func add(
     _ document: Document, opened: Record, isNew: Bool, path: DocumentPath?, in datastore: any ReadableDatastore,
-    answer: inout EditedDocumentsAnswer
+    edits: inout [RecordEdit]
   ) throws(ModelError) {
     let key = datastore.descriptor.key
     guard isNew else {
       if let path, let value = document[path], let before = try opened.document()[path], value != before {
         throw .refused(reason: "the identifier stays \(opened.identifier); D makes a copy under another one")
       }
-      guard try document != opened.document() else {
-        answer.unchanged += 1
-        return
-      }
+      guard try document != opened.document() else { return }
       let bytes = try onDocument(opened.coding.encode(document, keeping: opened.content))
-      answer.edits.append(
+      edits.append(
         RecordEdit(
           datastore: key, identifier: opened.identifier, old: opened.stored,
           new: RecordContent(version: opened.version, bytes: bytes)))
@@ -63,7 +55,7 @@ extension WorkContext {
       throw .refused(reason: "\(key) has a record \(identifier) already; give the new one another \(path.shortText)")
     }
     let bytes = try onDocument(datastore.descriptor.coding.encode(document))
-    answer.edits.append(
+    edits.append(
       RecordEdit(
         datastore: key, identifier: identifier, old: nil, new: RecordContent(version: opened.version, bytes: bytes)))
   }

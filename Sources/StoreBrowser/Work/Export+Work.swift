@@ -16,17 +16,29 @@ package struct ExportRequest: Question {
   package func reply(in context: WorkContext) throws(ModelError) -> ExportAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     if !replaces, context.files.exists(file) {
-      return ExportAnswer(unasked: self, file: file, records: 0, bytes: 0)
+      return ExportAnswer(isRefused: true, file: file, records: 0, bytes: 0)
     }
-    let output = try context.files.create(file)
-    do throws(ModelError) {
-      let answer = try context.export(self, from: datastore, to: output)
-      try output.close()
-      return answer
-    } catch {
-      output.discard()
-      throw error
+    var answer = ExportAnswer(file: file, records: 0, bytes: 0)
+    try context.files.write(file) { output throws(ModelError) in
+      func write(_ bytes: [UInt8]) throws(ModelError) { answer.bytes += try output.add(bytes) }
+      var writer = TableWriter(
+        format, columns: try columns.map { text throws(ModelError) in try WorkContext.path(text) })
+      let fields = DerivedFields(source, at: commit, in: context)
+      try write(writer.beginning)
+      for chunk in which.chunks(of: 128) {
+        try context.goOn()
+        let documents = try context.identifiers(chunk, of: source, at: commit)
+          .map { identifier throws(ModelError) in try datastore.record(identifier)?.document() }
+        try fields.prepare(documents)
+        for case .some(let document) in documents {
+          try write(writer.row(fields.adding(to: document)))
+          answer.records += 1
+        }
+        context.report(Progress(done: answer.records, total: which.count))
+      }
+      try write(writer.end)
     }
+    return answer
   }
 }
 
@@ -44,8 +56,8 @@ extension TableWriter.Format {
 }
 
 package struct ExportAnswer: EndingReply {
-  /// The request that was not carried out, because a file exists that it must not replace.
-  package var unasked: ExportRequest?
+  /// Whether nothing was written, because a file exists that must not be replaced.
+  package var isRefused = false
   package var file: String
   package var records: Int
   package var bytes: Int
@@ -53,33 +65,7 @@ package struct ExportAnswer: EndingReply {
   var sentence: String {
     "\(NumberFormat.counted(records, "record")), \(NumberFormat.bytes(bytes)) in \(file)"
   }
-  var ending: WorkRun.Ending { unasked == nil ? .done(sentence) : .cancelled }
-}
-
-extension WorkContext {
-  fileprivate func export(
-    _ request: ExportRequest, from datastore: any ReadableDatastore, to output: FileOutput
-  ) throws(ModelError) -> ExportAnswer {
-    var answer = ExportAnswer(file: request.file, records: 0, bytes: 0)
-    func write(_ bytes: [UInt8]) throws(ModelError) { answer.bytes += try output.write(bytes) }
-    var writer = TableWriter(
-      request.format, columns: try request.columns.map { text throws(ModelError) in try Self.path(text) })
-    let fields = DerivedFields(request.source, at: request.commit, in: self)
-    try write(writer.beginning)
-    for chunk in request.which.chunks(of: 128) {
-      try goOn()
-      let documents = try identifiers(chunk, of: request.source, at: request.commit)
-        .map { identifier throws(ModelError) in try datastore.record(identifier)?.document() }
-      try fields.prepare(documents)
-      for case .some(let document) in documents {
-        try write(writer.row(fields.adding(to: document)))
-        answer.records += 1
-      }
-      report(Progress(done: answer.records, total: request.which.count))
-    }
-    try write(writer.end)
-    return answer
-  }
+  var ending: WorkRun.Ending { isRefused ? .cancelled : .done(sentence) }
 }
 
 extension GatherRequest.Which {

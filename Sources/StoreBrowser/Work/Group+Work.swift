@@ -13,7 +13,6 @@ struct GroupRequest: Question, Hashable {
   var ranks: RowRanks?
 
   struct Reply: Sendable {
-    var request: GroupRequest
     /// In the order of their keys.
     var groups: [RecordGroup]
     var columns: [String]
@@ -40,16 +39,15 @@ struct GroupRequest: Question, Hashable {
         let groups = try grouping.groups(of: { add in
           try rows.forEach(selecting: keys + (field.map { [$0] } ?? [])) { _, document in add(document ?? .null) }
         })
-        return Reply(
-          request: self, groups: groups, columns: grouping.columns,
-          plan: source.range == nil ? "SCAN" : "SCAN of the range")
+        let plan = source.range == nil ? "SCAN" : "SCAN of the range"
+        return Reply(groups: groups, columns: grouping.columns, plan: plan)
       }
       let groups = try grouping.groups(of: query, in: datastore) { read in
         try context.goOn()
         context.report(Progress(done: read, total: total))
       }
       let plan = try grouping.explanation(of: query, in: datastore)
-      return Reply(request: self, groups: groups, columns: grouping.columns, plan: plan)
+      return Reply(groups: groups, columns: grouping.columns, plan: plan)
     } catch let error as ModelError {
       throw error
     } catch {

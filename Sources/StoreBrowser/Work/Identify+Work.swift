@@ -25,19 +25,14 @@ struct FollowRequest: Question {
   var target: String?
   var commit: CommitNumber
 
-  struct Reply: Sendable {
-    var request: FollowRequest
-    /// Nil for a value that leads nowhere.
-    var place: RecordPlace?
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+  /// Returns nil for a value that leads nowhere.
+  func reply(in context: WorkContext) throws(ModelError) -> RecordPlace? {
     if let target {
       let datastore = try context.datastore(target, at: commit)
       guard let identifier = datastore.identifier(namedBy: value), try datastore.record(identifier) != nil else {
         throw .refused(reason: "\(target) has no record \(ValueText(literal: value).text): the reference dangles")
       }
-      return Reply(request: self, place: RecordPlace(datastore: target, identifier: identifier))
+      return RecordPlace(datastore: target, identifier: identifier)
     }
     var candidates: [RecordPlace] = []
     for datastore in try context.view(commit).datastores where datastore.descriptor.key != origin {
@@ -48,7 +43,6 @@ struct FollowRequest: Question {
       candidates.append(RecordPlace(datastore: datastore.descriptor.key, identifier: identifier))
     }
     let name = field.lowercased()
-    let best = candidates.first { name.hasPrefix($0.datastore.lowercased()) } ?? candidates.first
-    return Reply(request: self, place: best)
+    return candidates.first { name.hasPrefix($0.datastore.lowercased()) } ?? candidates.first
   }
 }

@@ -33,13 +33,7 @@ struct ImportRequest: Question, Hashable {
       throw .readOnly(reason: "stores of this kind are only read")
     }
     var source = try TableSource(path: context.files.expanding(file), encoding: encoding)
-    let importer = Importer(
-      store, plan,
-      activity: { activity in
-        context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-        return !context.cancellation.isCancelled
-      })
-    return ImportReply(request: self, report: try importer.run(&source))
+    return ImportReply(request: self, report: try Importer(store, plan, activity: context.going).run(&source))
   }
 }
 

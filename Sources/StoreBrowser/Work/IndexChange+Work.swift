@@ -116,10 +116,7 @@ package struct IndexChangeRequest: Question {
     var options = EditOptions(
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
     )
-    options.activity = { activity in
-      context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-      return !context.cancellation.isCancelled
-    }
+    options.activity = context.going
     switch change {
     case .add(let name, let path, let kind):
       options.learnsType = true
@@ -129,6 +126,5 @@ package struct IndexChangeRequest: Question {
     case .rebuild(let name): return try editable.rebuildIndex(name, of: datastore, options: options)
     case .drop(let name): return try editable.dropIndex(name, of: datastore)
     }
-
   }
 }

@@ -148,19 +148,13 @@ final class DerivedFields {
 
 /// Checks that the records of a target have the fields of a join.
 struct JoinRequest: Question {
-  var source: RowSource
   var join: Join
   var commit: CommitNumber
 
-  struct Reply: Sendable {
-    var request: JoinRequest
-    var unknown: UnknownName?
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+  func reply(in context: WorkContext) throws(ModelError) -> UnknownName? {
     let query = RecordQuery(sort: join.fields.map { ($0, false) })
     let target = try context.datastore(join.target, at: commit)
-    return Reply(request: self, unknown: try query.unknownNames(in: target).first)
+    return try query.unknownNames(in: target).first
   }
 }
 
@@ -183,14 +177,13 @@ extension Browser {
     }
     do throws(ModelError) {
       let join = try Join(parsing: text, of: descriptor, session.naming)
-      session.start(.join, JoinRequest(source: source, join: join, commit: session.shown))
+      session.start(.join, JoinRequest(join: join, commit: session.shown)) { $0.add(join, to: source, unknown: $1) }
     } catch { session.complain(error) }
   }
 
-  mutating func joined(_ reply: JoinRequest.Reply) {
-    let (source, join) = (reply.request.source, reply.request.join)
+  private mutating func add(_ join: Join, to source: RowSource, unknown: UnknownName?) {
     guard table.source?.datastore == source.datastore else { return }
-    if let unknown = reply.unknown { return session.warn("not joined: \(join.target) has \(unknown.sentence)") }
+    if let unknown { return session.warn("not joined: \(join.target) has \(unknown.sentence)") }
     let name = "NAME = \(join.text) gives another name"
     if let other = source.joined.first(where: { $0.name == join.name && $0.field != join.field }) {
       return session.warn("\(other.field.shortText) is joined as \(join.name) already; \(name)")

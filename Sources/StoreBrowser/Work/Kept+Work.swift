@@ -4,17 +4,11 @@ import StrataModel
 struct SaveStagedRequest: Question {
   var staged: StagedChanges
 
-  struct Reply: Sendable {}
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.files.save(staged)
-    return Reply()
-  }
+  func reply(in context: WorkContext) throws(ModelError) { try context.files.save(staged) }
 }
 
 /// The staged changes that were kept.
 struct LoadStagedRequest: Question {
-  /// The datastores of the store.
   var descriptors: [DatastoreDescriptor]
 
   func reply(in context: WorkContext) throws(ModelError) -> KeptStaged {
@@ -32,12 +26,7 @@ struct KeptStaged: Sendable {
 struct SaveRememberedRequest: Question {
   var remembered: Remembered
 
-  struct Reply: Sendable {}
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.files.save(remembered)
-    return Reply()
-  }
+  func reply(in context: WorkContext) throws(ModelError) { try context.files.save(remembered) }
 }
 
 struct LoadRememberedRequest: Question {

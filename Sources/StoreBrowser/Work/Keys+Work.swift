@@ -69,7 +69,7 @@ package struct RangeRequest: Question, Hashable {
 
   package func reply(in context: WorkContext) throws(ModelError) -> RangeAnswer {
     let index = try context.datastore(datastore, at: commit).index(index)
-    var answer = RangeAnswer(request: self, range: nil, count: try index.count)
+    var answer = RangeAnswer(range: nil, count: try index.count)
     guard !text.trimmed.isEmpty else { return answer }
     let range: KeyInterval
     do throws(ExpressionError) {
@@ -83,7 +83,6 @@ package struct RangeRequest: Question, Hashable {
 }
 
 package struct RangeAnswer: Sendable {
-  package var request: RangeRequest
   package var range: KeyInterval?
   /// The exact number of entries, by two searches.
   package var count: Int

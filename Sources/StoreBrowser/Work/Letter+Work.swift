@@ -4,14 +4,7 @@ import StrataModel
 struct DropLetterRequest: Question, Hashable {
   var letter: LetterNotice
 
-  struct Reply: Sendable {
-    var letter: LetterNotice
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.ownStore().dropLetter(letter.name)
-    return Reply(letter: letter)
-  }
+  func reply(in context: WorkContext) throws(ModelError) { try context.ownStore().dropLetter(letter.name) }
 }
 
 extension WorkContext {
@@ -23,7 +16,6 @@ extension WorkContext {
     (try? (store as? EngineStore)?.letters(limit: Self.letterLimit)) ?? []
   }
 
-  /// The changes of a letter.
   func changes(of letter: LetterNotice) throws(ModelError) -> ChangeSet {
     let store = try ownStore()
     guard let inbox = store.inbox else { return ChangeSet() }

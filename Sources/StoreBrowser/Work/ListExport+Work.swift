@@ -14,22 +14,17 @@ struct ListExport: Question {
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     guard !context.files.exists(file) else { throw .refused(reason: "\(file) is there already; give another name") }
-    let output = try context.files.create(file)
-    do throws(ModelError) {
-      var bytes = 0
+    var bytes = 0
+    try context.files.write(file) { output throws(ModelError) in
       var writer = TableWriter(format, columns: columns.map { DocumentPath([.member($0)]) })
-      bytes += try output.write(writer.beginning)
+      bytes += try output.add(writer.beginning)
       for row in rows {
         try context.goOn()
-        bytes += try output.write(writer.row(.object(zip(columns, row).map { Document.Member($0, $1) })))
+        bytes += try output.add(writer.row(.object(zip(columns, row).map { Document.Member($0, $1) })))
       }
-      bytes += try output.write(writer.end)
-      try output.close()
-      return Reply(sentence: "\(NumberFormat.counted(rows.count, "line")), \(NumberFormat.bytes(bytes)) in \(file)")
-    } catch {
-      output.discard()
-      throw error
+      bytes += try output.add(writer.end)
     }
+    return Reply(sentence: "\(NumberFormat.counted(rows.count, "line")), \(NumberFormat.bytes(bytes)) in \(file)")
   }
 }
 

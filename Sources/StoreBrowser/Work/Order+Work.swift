@@ -25,7 +25,7 @@ struct OrderRequest: Question, Hashable {
     var order = try query.plan(in: datastore).order
     if order == .sort, datastore.descriptor.indexes.contains(where: { $0.mayBeMade(from: query.sort.first?.path) }) {
       // The proof reads no more than the sort would, and later orders and filters use the index.
-      try context.proveRules(of: datastore)
+      try datastore.proveRules(context.goingOn)
       order = try query.plan(in: datastore).order
     }
     guard case .along(let index, let isDescending) = order else {
@@ -41,11 +41,8 @@ struct ProofRequest: Question {
   var datastore: String
   var commit: CommitNumber
 
-  struct Reply: Sendable {}
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.proveRules(of: context.datastore(datastore, at: commit))
-    return Reply()
+  func reply(in context: WorkContext) throws(ModelError) {
+    try context.datastore(datastore, at: commit).proveRules(context.goingOn)
   }
 }
 
@@ -112,15 +109,6 @@ extension WorkContext {
     guard let count = plan.exactCount, source.range == nil else { return nil }
     guard source.index != nil else { return count }
     return try datastore.index(source.index).count == datastore.primary.count ? count : nil
-  }
-}
-
-extension WorkContext {
-  fileprivate func proveRules(of datastore: any ReadableDatastore) throws(ModelError) {
-    try datastore.proveRules { done, total in
-      report(Progress(done: done, total: total))
-      return !cancellation.isCancelled
-    }
   }
 }
 

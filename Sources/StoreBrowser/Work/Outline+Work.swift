@@ -30,30 +30,11 @@ struct RefreshRequest: Question {
   }
 }
 
-/// Finds the commit that a name means, with the purpose of the name.
+/// Finds the commit that a name means.
 struct ResolveRequest: Question {
   var name: String
-  var purpose: ResolvePurpose
 
-  func reply(in context: WorkContext) throws(ModelError) -> ResolvedCommit {
-    ResolvedCommit(commit: try context.store.resolve(name), purpose: purpose)
-  }
-}
-
-struct ResolvedCommit: Sendable {
-  var commit: CommitNumber
-  var purpose: ResolvePurpose
-}
-
-/// The purpose for which a commit's name was typed.
-enum ResolvePurpose: Sendable, Hashable {
-  case travel
-  case pin(String)
-  case restore(datastore: String?)
-  /// The older side of a difference; the newer one is named, or is the shown commit.
-  case differenceBase(to: String?)
-  case difference(from: CommitNumber)
-  case merge
+  func reply(in context: WorkContext) throws(ModelError) -> CommitNumber { try context.store.resolve(name) }
 }
 
 /// Finds the commit that is some rows of the history newer (positive) or older.
@@ -62,11 +43,7 @@ struct StepRequest: Question {
   var lines: Int
   var head: CommitNumber
 
-  func reply(in context: WorkContext) throws(ModelError) -> ResolvedCommit {
-    ResolvedCommit(commit: try target(in: context), purpose: .travel)
-  }
-
-  private func target(in context: WorkContext) throws(ModelError) -> CommitNumber {
+  func reply(in context: WorkContext) throws(ModelError) -> CommitNumber {
     if lines < 0 {
       let older = try context.store.commits(from: commit, limit: 1 - lines, folded: true)
       // If `commit` itself is folded, the first commit returned is already older.

@@ -2,65 +2,43 @@ import StrataDocuments
 package import StrataModel
 
 /// Searches values through the history: the commits that added or removed a text.
-package struct PickaxeRequest: Sendable, Hashable {
+package struct PickaxeRequest: Question, Hashable {
   package var text: String
   package var datastore: String?
   package var newest: CommitNumber
   package var naming = Naming()
-}
 
-package struct PickaxeAnswer: Sendable {
-  package var request: PickaxeRequest
-  package var commitsRead: Int
-}
-
-/// A value that was added or removed.
-package struct PickaxeHit: Sendable, Hashable {
-  package var commit: CommitDetails
-  package var place: RecordPlace
-  package var path: String
-  var old: ValueText?
-  var new: ValueText?
-  /// The label of the record.
-  var label: String?
-}
-
-extension PickaxeRequest: Question {
-  package func reply(in context: WorkContext) throws(ModelError) -> PickaxeAnswer { try context.pickaxe(self) }
-}
-
-extension WorkContext {
-  /// Hits are reported as they are found.
-  func pickaxe(_ request: PickaxeRequest) throws(ModelError) -> PickaxeAnswer {
-    let needle = request.text.lowercased()
-    var open = [request.newest]
+  /// Reports hits as they are found, and returns how many commits were read.
+  package func reply(in context: WorkContext) throws(ModelError) -> Int {
+    let needle = text.lowercased()
+    var open = [newest]
     var read = 0
     while !open.isEmpty {
-      let page = try store.commitPage(from: open, limit: 100, folded: false)
+      let page = try context.store.commitPage(from: open, limit: 100, folded: false)
       for commit in page.commits
-      where request.datastore == nil || commit.changes.contains(where: { $0.datastore == request.datastore }) {
-        try goOn()
-        let hits = try hits(of: needle, in: commit, request)
+      where datastore == nil || commit.changes.contains(where: { $0.datastore == datastore }) {
+        try context.goOn()
+        let hits = try hits(of: needle, in: commit, context)
         read += 1
         if !hits.isEmpty || read.isMultiple(of: 16) {
-          report(Progress(done: read, total: nil, found: hits.isEmpty ? .nothing : .hits(hits)))
+          context.report(Progress(done: read, total: nil, found: hits.isEmpty ? .nothing : .hits(hits)))
         }
       }
       open = page.next
     }
-    return PickaxeAnswer(request: request, commitsRead: read)
+    return read
   }
 
-  fileprivate func hits(
-    of needle: String, in commit: CommitDetails, _ request: PickaxeRequest
+  private func hits(
+    of needle: String, in commit: CommitDetails, _ context: WorkContext
   ) throws(ModelError) -> [PickaxeHit] {
-    let reader = try store.changes(of: commit.number)
+    let reader = try context.store.changes(of: commit.number)
     var hits: [PickaxeHit] = []
     while true {
-      try goOn()
+      try context.goOn()
       let changes = try reader.next(200)
       if changes.isEmpty { return hits }
-      for change in changes where request.datastore == nil || change.datastore == request.datastore {
+      for change in changes where datastore == nil || change.datastore == datastore {
         let old = try change.old?.document()
         let new = try change.new?.document()
         for field in Self.leafDifference(old, new) where field.old.contains(needle) || field.new.contains(needle) {
@@ -68,13 +46,13 @@ extension WorkContext {
             PickaxeHit(
               commit: commit, place: RecordPlace(datastore: change.datastore, identifier: change.identifier),
               path: field.path, old: field.old.shown, new: field.new.shown,
-              label: (new ?? old).flatMap { request.naming.label(of: $0, in: change.datastore) }))
+              label: (new ?? old).flatMap { naming.label(of: $0, in: change.datastore) }))
         }
       }
     }
   }
 
-  fileprivate static func leafDifference(
+  private static func leafDifference(
     _ old: Document?, _ new: Document?
   ) -> [(path: String, old: Document?, new: Document?)] {
     switch (old, new) {
@@ -85,6 +63,16 @@ extension WorkContext {
     case (nil, nil): return []
     }
   }
+}
+
+/// A value that was added or removed.
+package struct PickaxeHit: Sendable, Hashable {
+  package var commit: CommitDetails
+  package var place: RecordPlace
+  package var path: String
+  var old: ValueText?
+  var new: ValueText?
+  var label: String?
 }
 
 extension Document? {

@@ -10,3 +10,13 @@ struct PinRequest: Question {
     return try context.store.pins
   }
 }
+
+extension Browser {
+  mutating func pin(_ name: String, to commit: CommitNumber?) {
+    let request = PinRequest(name: name, commit: commit)
+    session.start(.pin, request, label: commit == nil ? "unpin" : "pin") { browser, pins in
+      browser.session.outline?.pins = pins
+      browser.session.say("pins: \(pins.isEmpty ? "none" : pins.map(\.name).joined(separator: ", "))")
+    }
+  }
+}

@@ -19,7 +19,39 @@ package struct PlotRequest: Question, Hashable {
   package var rows: Int
   package var dotAspect: Double
 
-  package func reply(in context: WorkContext) throws(ModelError) -> PlotReply { try context.plot(self) }
+  /// The number of separate series, beside the one of all others.
+  private static let seriesLimit = 5
+
+  package func reply(in context: WorkContext) throws(ModelError) -> PlotReply {
+    let reader = PlotReader(request: self, rows: try RowReader(source, ranks: self.ranks, at: commit, in: context))
+    let (x, y) = try reader.fields()
+    let by = try by.map { text throws(ModelError) in try WorkContext.path(text) }
+    let (xPath, yPath) = (try WorkContext.path(x), try WorkContext.path(y))
+    let isMap = PlotReader.isDegrees(x, "lon", "lng") && PlotReader.isDegrees(y, "lat")
+    let all: ScatterCount.Frame
+    if let frame = self.frame { all = frame } else { all = try reader.ends(xPath, yPath) }
+    let series = try by.map { path throws(ModelError) in try reader.commonest(path, limit: Self.seriesLimit) } ?? []
+    let (frame, columns, rows) = isMap ? shaped(all) : (all, self.columns, self.rows)
+    var count = ScatterCount(frame, columns: columns, rows: rows, series: max(1, series.count + (by == nil ? 0 : 1)))
+    var ranks = Array(repeating: Int32(-1), count: columns * rows)
+    var missing = 0
+    try reader.rows.forEach(selecting: [xPath, yPath] + [by].compactMap { $0 }) { rank, document in
+      guard let document else { return }
+      guard let x = document[xPath]?.number, let y = document[yPath]?.number, x.isFinite, y.isFinite else {
+        missing += 1
+        return
+      }
+      let value = by.map { document[$0] ?? .null }
+      let index = value.map { value in series.firstIndex { $0 == value } ?? series.count } ?? 0
+      guard count.add(x, y, series: index), let dot = count.dot(x, y) else { return }
+      let slot = dot.row * columns + dot.column
+      if ranks[slot] < 0 { ranks[slot] = Int32(clamping: rank) }
+    }
+    var names = series.map { ValueText(cell: $0) }
+    if by != nil { names.append(ValueText(text: "other", kind: .missing)) }
+    return PlotReply(
+      request: self, x: x, y: y, count: count, ranks: ranks, series: names, withoutNumbers: missing, isMap: isMap)
+  }
 }
 
 package struct PlotReply: Sendable {
@@ -64,44 +96,6 @@ package struct PlotPoint: Sendable, Hashable {
   package var label: String
   package var x: String
   package var y: String
-}
-
-extension WorkContext {
-  /// The number of separate series, beside the one of all others.
-  fileprivate static var seriesLimit: Int { 5 }
-
-  func plot(_ request: PlotRequest) throws(ModelError) -> PlotReply {
-    let reader = PlotReader(
-      request: request,
-      rows: try RowReader(request.source, ranks: request.ranks, at: request.commit, in: self))
-    let (x, y) = try reader.fields()
-    let by = try request.by.map { text throws(ModelError) in try Self.path(text) }
-    let (xPath, yPath) = (try Self.path(x), try Self.path(y))
-    let isMap = PlotReader.isDegrees(x, "lon", "lng") && PlotReader.isDegrees(y, "lat")
-    let all: ScatterCount.Frame
-    if let frame = request.frame { all = frame } else { all = try reader.ends(xPath, yPath) }
-    let series = try by.map { path throws(ModelError) in try reader.commonest(path, limit: Self.seriesLimit) } ?? []
-    let (frame, columns, rows) = isMap ? request.shaped(all) : (all, request.columns, request.rows)
-    var count = ScatterCount(frame, columns: columns, rows: rows, series: max(1, series.count + (by == nil ? 0 : 1)))
-    var ranks = Array(repeating: Int32(-1), count: columns * rows)
-    var missing = 0
-    try reader.rows.forEach(selecting: [xPath, yPath] + [by].compactMap { $0 }) { rank, document in
-      guard let document else { return }
-      guard let x = document[xPath]?.number, let y = document[yPath]?.number, x.isFinite, y.isFinite else {
-        missing += 1
-        return
-      }
-      let value = by.map { document[$0] ?? .null }
-      let index = value.map { value in series.firstIndex { $0 == value } ?? series.count } ?? 0
-      guard count.add(x, y, series: index), let dot = count.dot(x, y) else { return }
-      let slot = dot.row * columns + dot.column
-      if ranks[slot] < 0 { ranks[slot] = Int32(clamping: rank) }
-    }
-    var names = series.map { ValueText(cell: $0) }
-    if by != nil { names.append(ValueText(text: "other", kind: .missing)) }
-    return PlotReply(
-      request: request, x: x, y: y, count: count, ranks: ranks, series: names, withoutNumbers: missing, isMap: isMap)
-  }
 }
 
 extension PlotRequest {

@@ -1,16 +1,9 @@
 package import StrataModel
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Work on the store, as a value: the request, and how it is answered.
 ///
-///     session.start(.frequency, FrequencyRequest(…), label: "frequency of .name")
-///     …
-///     guard let answer = reply as? FrequencyAnswer else { return }
+///     session.start(.resolve, ResolveRequest(name: "head~3")) { browser, commit in browser.travel(to: commit) }
 package protocol Question: Sendable {
   associatedtype Reply: Sendable
   /// Answers from the store. Blocks; it is called on a thread that may wait, and calls `context.goOn()` between pieces.
@@ -36,8 +29,15 @@ package struct StoreStatus: Sendable {
   package var access: StoreAccess
   package var writer: WriterHold?
   package var activity: Activity?
+  /// When the store's retention is tried again, if it failed; in nanoseconds since 1970.
   package var nextPruning: Int64?
+  /// The first letters in the store's inbox.
   package var letters: [LetterNotice]
+
+  init(of store: any ReadableStore, letters: [LetterNotice] = []) {
+    (access, writer, activity) = (store.access, store.writer, store.activity)
+    (nextPruning, self.letters) = (store.nextPruning, letters)
+  }
 }
 
 /// The tools that work uses.
@@ -95,11 +95,7 @@ package struct WorkContext: Sendable {
   /// Throws if the work was cancelled: long work calls it between its pieces.
   func goOn() throws(ModelError) { if cancellation.isCancelled { throw .cancelled } }
 
-  var status: StoreStatus {
-    StoreStatus(
-      access: store.access, writer: store.writer, activity: store.activity, nextPruning: store.nextPruning,
-      letters: letters)
-  }
+  var status: StoreStatus { StoreStatus(of: store, letters: letters) }
 }
 
 extension ReadableDatastore {

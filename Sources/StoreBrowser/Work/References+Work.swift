@@ -65,7 +65,6 @@ final class LabelReader {
     self.naming = naming
   }
 
-  /// Returns the target of a value in a datastore.
   func target(named value: Document, in key: String) throws(ModelError) -> ReferenceTarget {
     guard let identifier = try datastore(key)?.identifier(namedBy: value) else {
       return ReferenceTarget(datastore: key, label: nil, isThere: false)

@@ -3,13 +3,11 @@ import StrataDocuments
 
 /// Looks for values that several records have, before an index is built that is meant to have one record per value.
 struct RepeatsRequest: Question {
-  var change: IndexChange
   var path: DocumentPath
   var datastore: String
   var commit: CommitNumber
 
   struct Reply: Sendable {
-    var request: RepeatsRequest
     /// The number of values that several records have, and the first of these.
     var count: Int
     var repeats: [Repeat]
@@ -59,26 +57,25 @@ struct RepeatsRequest: Question {
       let records = try context.entries(at: ranks, of: rows.index).map(\.entry.identifier)
       repeats.append(Repeat(value: value, records: records, count: count))
     }
-    return Reply(request: self, count: count, repeats: repeats)
+    return Reply(count: count, repeats: repeats)
   }
 }
 
 extension Browser {
   /// Builds the index, or first reports that its values repeat, with the records.
-  mutating func build(after reply: RepeatsRequest.Reply) {
-    let request = reply.request
-    guard reply.count > 0, case .add(let name, let path, let kind) = request.change else {
-      return build(request.change, of: request.datastore)
+  mutating func build(_ change: IndexChange, of datastore: String, after reply: RepeatsRequest.Reply) {
+    guard reply.count > 0, case .add(let name, let path, let kind) = change else {
+      return build(change, of: datastore)
     }
     let other: IndexKind = kind == .oneToOne ? .oneToMany : .manyToMany
     let items: [MenuOverlay.Item] = [
       .init(title: "do not build it"),
       .init(
         title: "build it as \(other.rawValue)", detail: "",
-        choice: Intent { $0.build(.add(name: name, path: path, kind: other), of: request.datastore) }),
+        choice: Intent { $0.build(.add(name: name, path: path, kind: other), of: datastore) }),
       .init(
         title: "build it as \(kind.rawValue) all the same", detail: "the lowest identifier answers",
-        choice: Intent { $0.build(request.change, of: request.datastore) }),
+        choice: Intent { $0.build(change, of: datastore) }),
     ]
     let repeats = reply.repeats.map { found in
       let more = found.count > found.records.count ? ", …" : ""
@@ -86,12 +83,19 @@ extension Browser {
         title:
           "\(ValueText(literal: found.value).text)  \(found.records.map(\.description).joined(separator: ", "))\(more)",
         detail: "  \(NumberFormat.counted(found.count, "record"))",
-        choice: .select(RecordPlace(datastore: request.datastore, identifier: found.records[0])))
+        choice: .select(RecordPlace(datastore: datastore, identifier: found.records[0])))
     }
     present(
       MenuOverlay(
         title: "\(path.shortText): \(NumberFormat.counted(reply.count, "value")) of several records",
         items: items + repeats))
+  }
+
+  mutating func changed(_ reply: IndexChangeRequest.Reply) {
+    guard case .changed(let report) = reply else { return }
+    let change = report.change
+    session.say("\(change.title): commit \(report.commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
+    look()
   }
 
   /// Builds, rebuilds or drops an index while the user watches.

@@ -126,11 +126,7 @@ package struct CommitRequest: Question, Hashable {
   package var name: String
   package var marksIndexesStale: Bool
 
-  package func reply(in context: WorkContext) throws(ModelError) -> CommitReply {
-    CommitReply(commit: try made(in: context), request: self)
-  }
-
-  private func made(in context: WorkContext) throws(ModelError) -> CommitNumber {
+  package func reply(in context: WorkContext) throws(ModelError) -> CommitNumber {
     let editable = try context.editable()
     switch subject {
     case .staged:
@@ -147,14 +143,7 @@ package struct CommitRequest: Question, Hashable {
     case .restore(let commit, let datastore):
       return try editable.restore(commit, datastore: datastore, named: name)
     }
-
   }
-}
-
-/// A commit that was made.
-package struct CommitReply: Sendable {
-  package var commit: CommitNumber
-  package var request: CommitRequest
 }
 
 extension WorkContext {
@@ -165,6 +154,14 @@ extension WorkContext {
   var goingOn: WorkProgress {
     { [cancellation, report] done, total in
       report(Progress(done: done, total: total))
+      return !cancellation.isCancelled
+    }
+  }
+
+  /// The same for work that reports its steps, too.
+  var going: @Sendable (Activity) -> Bool {
+    { [cancellation, report] activity in
+      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
       return !cancellation.isCancelled
     }
   }
@@ -220,20 +217,14 @@ extension WorkContext {
     }
     answer.counts = known ?? tally.counts
   }
-
 }
 
 /// Finds the commit that an undo, or a redo, would undo.
 struct UndoCandidateRequest: Question {
   var isRedo: Bool
 
-  struct Reply: Sendable {
-    var commit: CommitNumber?
-    var isRedo: Bool
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+  func reply(in context: WorkContext) throws(ModelError) -> CommitNumber? {
     let store = try context.editable()
-    return Reply(commit: isRedo ? try store.redoCandidate() : try store.undoCandidate(), isRedo: isRedo)
+    return isRedo ? try store.redoCandidate() : try store.undoCandidate()
   }
 }

@@ -2,7 +2,6 @@ package import StrataModel
 
 /// Work on the store as a whole.
 package enum Rewrite: Question, Hashable {
-  /// Estimates a compaction.
   case estimate(CommitRetention)
   case compact(CommitRetention)
   /// Makes a copy with the history up to a commit; nil for all of it.

@@ -34,7 +34,6 @@ struct SearchText: Hashable, Sendable {
     needle = ignoresCase ? text.lowercased() : text
   }
 
-  /// Whether the text occurs in a value.
   func occurs(in value: String) -> Bool {
     if let pattern { return pattern.occurs(in: value) }
     if isWhole { return value == needle }

@@ -69,7 +69,6 @@ package struct RowsAnswer: Sendable {
   var columns: [ColumnSeen]
 }
 
-/// A column that documents have.
 struct ColumnSeen: Sendable, Hashable {
   var path: String
   var kind: ValueText.Kind
@@ -249,7 +248,6 @@ private struct NamedCells {
 }
 
 extension Record {
-  /// The record with its document.
   fileprivate var read: (record: Record, document: Document) {
     get throws(ModelError) { (self, try document()) }
   }

@@ -148,7 +148,6 @@ extension WorkContext {
 }
 
 extension Document {
-  /// The value as an index key has it.
   var keyValue: KeyValue {
     switch self {
     case .null: .null

@@ -9,15 +9,11 @@ package struct WarmUpRequest: Question {
     guard let driver = context.warmUp else {
       throw .refused(reason: "there are no formats here to migrate to: the app brings them")
     }
-    let hear: @Sendable (Activity) -> Bool = { activity in
-      context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-      return !context.cancellation.isCancelled
-    }
     // If the indexes are already as declared, the warm-up was requested because of records of older versions.
     let isReady = try driver.plan().isEmpty
-    let result = try driver.warmUp(leavingOut: leavingOut, mending: mending, report: hear)
+    let result = try driver.warmUp(leavingOut: leavingOut, mending: mending, report: context.going)
     guard isReady, result.failures.isEmpty else { return WarmUpAnswer(result: result) }
-    let rewritten = try driver.rewriteOlderRecords(report: hear)
+    let rewritten = try driver.rewriteOlderRecords(report: context.going)
     return WarmUpAnswer(result: rewritten.commit == nil && rewritten.failures.isEmpty ? result : rewritten)
   }
 }

@@ -31,9 +31,11 @@ struct MigrationPane: PermanentPane {
     if let (change, datastore) = change {
       session.start(
         .warmUp, IndexChangeRequest(change: change, datastore: datastore, leavingOut: leftOut, mending: edits),
-        label: change.title)
+        label: change.title
+      ) { $0.changed($1) }
     } else {
-      session.start(.warmUp, WarmUpRequest(leavingOut: leftOut, mending: edits), label: "warm-up")
+      let request = WarmUpRequest(leavingOut: leftOut, mending: edits)
+      session.start(.warmUp, request, label: "warm-up") { browser, _ in browser.look() }
     }
   }
 
@@ -80,7 +82,9 @@ struct MigrationPane: PermanentPane {
       leftOut = []
     default: return
     }
-    for edit in mending { session.intend(.unstage(edit.place)) }
+    // Their changes are in the store by now.
+    for edit in mending { session.staged.add(.leavingOut(edit.place, of: session.staged)) }
+    if !mending.isEmpty { session.keepStaged() }
     mending = []
   }
 
@@ -201,7 +205,7 @@ struct MigrationPane: PermanentPane {
       session.intend(.focus(.table))
     case .open, .edit:
       guard let selected = selected(session) else { return false }
-      session.intend(.select(selected.place, note: nil))
+      session.intend(.select(selected.place))
       session.intend(.focus(.record))
     case .editExternally:
       guard let selected = selected(session) else { return false }
@@ -209,7 +213,8 @@ struct MigrationPane: PermanentPane {
         .gather,
         GatherRequest(
           commit: session.shown, source: RowSource(datastore: selected.place.datastore),
-          which: .identifiers([selected.place.identifier]), purpose: .mend(reason: selected.reason)))
+          which: .identifiers([selected.place.identifier]), purpose: .mend(reason: selected.reason))
+      ) { $0.gathered($1) }
     default: return false
     }
     return true

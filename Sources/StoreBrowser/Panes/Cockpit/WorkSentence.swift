@@ -23,7 +23,7 @@ struct WorkSentence {
         "This program runs it and holds the lock: what is shown stays \(session.shown) until it commits, and commits "
         + "of other programs wait.\(staged)"
     }
-    if let writer = session.facts.writer {
+    if let writer = session.status.writer {
       return "This program waits for the lock, which \(name(of: writer)) holds since \(since(writer)).\(staged)"
     }
     // The measurement at the beginning is older than the lock.
@@ -35,7 +35,7 @@ struct WorkSentence {
 
   private var others: String {
     let worker = run.activity.worker
-    guard let writer = session.facts.writer else {
+    guard let writer = session.status.writer else {
       return "\(worker?.text ?? "Another program") runs it; only that cancels it. What is shown stays \(session.shown)."
     }
     // A host is only known of the process that says what it does.

@@ -74,12 +74,9 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     answer != nil && answer?.request == place.map { RecordRequest(place: $0, commit: session.shown) }
   }
 
-  /// The stored content of the record.
   var stored: RecordContent? { answer?.record?.stored }
 
-  var selectedLine: TreeLine? {
-    form == .tree && tree.lines.indices.contains(list.selection) ? tree.lines[list.selection] : nil
-  }
+  var selectedLine: TreeLine? { form == .tree ? list.selected(of: tree.lines) : nil }
 
   /// Returns the record's label, or nil if it was not read or has no label.
   func label(_ session: Session) -> String? {

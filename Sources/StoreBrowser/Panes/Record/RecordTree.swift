@@ -2,7 +2,6 @@ import StrataDocuments
 import StrataModel
 import StrataTerminal
 
-/// A line of the record tree.
 struct TreeLine: Sendable, Hashable {
   var path: DocumentPath
   /// The name or position of the branch or leaf; empty for the root.

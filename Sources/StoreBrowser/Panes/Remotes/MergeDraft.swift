@@ -64,7 +64,7 @@ extension MergePane {
   func keepDraft(in session: inout Session) {
     guard let reply else { return }
     session.remembered.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions)
-    session.intend(.remember)
+    session.remember()
   }
 
   mutating func restoreDraft(in session: Session) {

@@ -53,7 +53,6 @@ struct MergePane: ListPane, PermanentPane {
     case blank
   }
 
-  /// Shows the plan of merging a commit.
   mutating func show(_ theirs: CommitNumber) {
     guard theirs != self.theirs || problem != nil else { return }
     self = MergePane()
@@ -92,7 +91,7 @@ struct MergePane: ListPane, PermanentPane {
     case let reply as MergeCommitReply:
       isCommitting = false
       session.remembered.merge = nil
-      session.intend(.remember)
+      session.remember()
       self = MergePane()
       session.say(reply.sentence)
       session.intend(.closeView(id))
@@ -155,11 +154,11 @@ struct MergePane: ListPane, PermanentPane {
 
   /// The conflict under the cursor, and its field if the cursor is on one.
   private var selected: (row: MergeRow, field: MergeField?)? {
-    guard let reply, lines.indices.contains(list.selection) else { return nil }
-    switch lines[list.selection] {
+    guard let reply else { return nil }
+    switch list.selected(of: lines) {
     case .conflict(let position): return (reply.conflicts[position], nil)
     case .field(let position, let field): return (reply.conflicts[position], reply.conflicts[position].fields[field])
-    case .heading, .clean, .note, .blank: return nil
+    case .heading, .clean, .note, .blank, nil: return nil
     }
   }
 
@@ -285,10 +284,8 @@ struct MergePane: ListPane, PermanentPane {
     case .settleRest: settleRest(argument, in: &session)
     case .commitMerge: commit(argument, in: &session)
     case .open:
-      guard lines.indices.contains(list.selection), case .clean(let position) = lines[list.selection], let reply else {
-        return false
-      }
-      session.intend(.select(reply.clean[position].place, note: nil))
+      guard case .clean(let position) = list.selected(of: lines), let reply else { return false }
+      session.intend(.select(reply.clean[position].place))
       session.intend(.focus(.record))
     default: return false
     }
@@ -354,10 +351,10 @@ extension Browser {
   /// Opens the merge of a commit that the user names.
   mutating func merge(_ name: String?) {
     guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
-    session.start(.resolve, ResolveRequest(name: name, purpose: .merge))
+    session.start(.resolve, ResolveRequest(name: name)) { $0.showMerge(of: $1) }
   }
 
-  mutating func showMerge(of commit: CommitNumber) {
+  private mutating func showMerge(of commit: CommitNumber) {
     with(MergePane.self) { pane, _ in pane.show(commit) }
     open(ViewKind(of: .merge))
   }

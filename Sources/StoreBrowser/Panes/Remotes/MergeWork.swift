@@ -152,7 +152,6 @@ struct MergePlanReply: Sendable {
   var clean: [MergedRow] = []
 }
 
-/// A record in conflict.
 struct MergeRow: Sendable {
   var conflict: MergeConflict
   var descriptor: DatastoreDescriptor
@@ -339,14 +338,10 @@ struct MergeCommitReply: Sendable {
 struct StepBackRequest: Question, Hashable {
   var merge: CommitNumber
 
-  func reply(in context: WorkContext) throws(ModelError) -> StepBackReply {
+  /// Returns the head after it.
+  func reply(in context: WorkContext) throws(ModelError) -> CommitNumber {
     let exchange = try context.exchange()
     try onExchange { _ = try exchange.stepBack(over: merge) }
-    return StepBackReply(merge: merge, head: try context.store.refresh().commit)
+    return try context.store.refresh().commit
   }
-}
-
-struct StepBackReply: Sendable {
-  var merge: CommitNumber
-  var head: CommitNumber
 }

@@ -56,7 +56,7 @@ struct RemotesPane: ListPane, PermanentPane {
   private var problems: [String: String] = [:]
   private var transferring: TransferRequest?
 
-  var selected: RemoteRow? { rows.indices.contains(list.selection) ? rows[list.selection] : nil }
+  var selected: RemoteRow? { list.selected(of: rows) }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard frame != .hidden else {
@@ -287,7 +287,6 @@ struct RemotesPane: ListPane, PermanentPane {
   }
 }
 
-/// The columns of the list of remotes.
 private struct RemoteColumns {
   private let widths: [Int]
 

@@ -1,12 +1,7 @@
 import StrataModel
 import StrataExchange
 import StrataExpressions
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Finds the known copies of the store, and how many commits each side lacks.
 struct RemotesRequest: Question, Hashable {
@@ -127,12 +122,8 @@ struct TransferRequest: Question, Hashable {
     var reply = TransferReply(request: self)
     let location = try RemotesFile(storeAt: exchange.store.path).remote(remote).location
     let peer = try context.peer(location, name: remote)
-    let progress: WorkProgress = { done, total in
-      context.report(Progress(done: done, total: total))
-      return !context.cancellation.isCancelled
-    }
     if kind != .send {
-      reply.fetched = try exchange.fetch(peer, as: remote, progress: progress).received
+      reply.fetched = try exchange.fetch(peer, as: remote, progress: context.goingOn).received
     }
     try context.goOn()
     guard kind != .fetch else { return reply }
@@ -148,7 +139,7 @@ struct TransferRequest: Question, Hashable {
         _ = try exchange.merge(plan.theirs, policy: .ask, named: "Merge \(remote)")
       }
     }
-    reply.sent = try exchange.push(peer, as: remote, progress: progress)
+    reply.sent = try exchange.push(peer, as: remote, progress: context.goingOn)
     return reply
   }
 }

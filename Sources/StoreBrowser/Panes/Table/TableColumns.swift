@@ -2,7 +2,6 @@ import StrataDocuments
 import StrataModel
 import StrataTerminal
 
-/// A column of the table.
 struct TableColumn: Sendable, Hashable {
   enum Source: Sendable, Hashable {
     case identifier

@@ -99,7 +99,7 @@ extension TablePane {
       if session.staged.isEmpty { request.staged?.base = session.shown }
       request.stagedRevision = session.stagedRevision
     }
-    session.start(.gather, request, label: "reading \(NumberFormat.counted(which.count, "record"))")
+    session.start(.gather, request, label: "reading \(NumberFormat.counted(which.count, "record"))") { $0.gathered($1) }
   }
 
   /// From this number of records on, a step is staged on the reading thread, so that no key waits for it.
@@ -117,7 +117,8 @@ extension TablePane {
           GatherRequest(
             commit: commit(session), source: source, which: .ranks(RowRanks(list: range.compactMap(rank(at:)))),
             purpose: .mark),
-          label: "marking")
+          label: "marking"
+        ) { $0.gathered($1) }
       }
       rangeStart = nil
       return
@@ -287,7 +288,7 @@ extension Session {
     let request = GatherRequest(
       commit: head, source: RowSource(datastore: place.datastore), which: .identifiers([place.identifier]),
       purpose: path.map { .restoreField(path: $0, from: commit) } ?? .restore(from: commit))
-    start(.gather, request, label: "reading")
+    start(.gather, request, label: "reading") { $0.gathered($1) }
   }
 
   /// Puts text on the clipboard and shows a message.

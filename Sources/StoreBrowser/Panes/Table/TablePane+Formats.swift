@@ -35,7 +35,6 @@ extension TablePane {
     return text
   }
 
-  /// The document path of a column.
   func path(of column: TableColumn, _ session: Session) -> String? {
     switch column.source {
     case .field(let path): path

@@ -67,7 +67,6 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The step from another commit to this one that `changed` describes, with the cells as they were before.
   var step: StepChangesReply?
   var searchText: SearchText?
-  /// The column to which the search is limited.
   var searchColumn: TableColumn.Source?
   /// The selection when the user began to type the search; nil if no search is being typed.
   var searchOrigin: Int?
@@ -224,7 +223,6 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     return visible.indices.contains(column) ? visible[column] : visible.first
   }
 
-  /// The document path of the selected column.
   func selectedPath(_ session: Session) -> String? {
     selectedColumn(session).flatMap { path(of: $0, session) }
   }
