@@ -5,7 +5,6 @@ import StoreBrowser
 import StrataTerminal
 
 extension Program {
-  /// Opens the browser on the store that the words name.
   nonisolated(nonsending) static func browse(_ words: [String]) async throws -> Int32 {
     let arguments = try VerbArguments(words, for: .browse)
     if arguments.has("--print-config") { return printConfiguration() }

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The name of the person who runs the program, as commits keep it.
 func currentUser() -> String {

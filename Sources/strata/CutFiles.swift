@@ -1,10 +1,5 @@
 import StrataLocks
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Handles reads of a mapped file that fail because another program has truncated it, or because its disk fails. The system reports that by
 /// a signal to the thread that touches the bytes.
@@ -23,7 +18,7 @@ enum UnreadableMappings {
     var action = sigaction()
     action.sa_flags = Int32(SA_SIGINFO)
     #if canImport(Darwin)
-      action.__sigaction_u.__sa_sigaction = { _, fault, _ in UnreadableMappings.take(fault?.pointee.si_addr) }
+      action.__sigaction_u.__sa_sigaction = { _, fault, _ in UnreadableMappings.handleSignal(fault?.pointee.si_addr) }
     #else
       action.__sigaction_handler.sa_sigaction = { _, fault, _ in
         UnreadableMappings.handleSignal(fault?.pointee._sifields._sigfault.si_addr)

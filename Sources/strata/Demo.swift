@@ -3,11 +3,7 @@ import CodableDatastore
 import StrataCurses
 import StrataModel
 import StoreEntities
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataEngine
 import StoreBrowser
 
@@ -97,7 +93,6 @@ extension Program {
     try await writeAnew(to: url, citiesFile: citiesFile) { sample, url in try await sample.write(to: url) }
   }
 
-  /// The sample installed beside this program.
   static func installedSample(_ citiesFile: String?) throws -> Sample {
     guard let folder = AtlasResources.folder() else {
       throw ModelError.refused(

@@ -1,12 +1,7 @@
 import StoreBrowser
 import StrataExchange
 import StrataModel
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Opens the store behind ssh that a URL names: `strata` must be installed on the other side.
 ///
@@ -14,7 +9,7 @@ import StrataModel
 func openRemote(_ text: String, readOnly: Bool) throws(ModelError) -> RemoteStore {
   let location = try remoteLocation(text)
   let isWatched = isatty(2) != 0
-  func show(_ text: String) { if isWatched { _ = text.withCString { write(2, $0, strlen($0)) } } }
+  func show(_ text: String) { if isWatched { writeError(text) } }
   show("connecting to \(location.text)…")
   defer { show("\r\u{1B}[K") }
   return try RemoteStore(location, program: environment("STRATA_SSH"), readOnly: readOnly, mayAsk: true)

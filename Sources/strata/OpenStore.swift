@@ -5,11 +5,7 @@ import StrataModel
 import StoreEntities
 import StrataFolders
 import StrataEngine
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 
 /// Opens the store at a path: one of our stores, a folder of the original library, a file of documents (in memory), or the store on a
 /// server or behind ssh that a URL names.

@@ -1,11 +1,6 @@
 import StrataModel
 import StrataTerminal
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// Standard output, written in blocks. If the reader closes the pipe, the verb ends silently.
 final class Output {
@@ -90,8 +85,11 @@ struct OutputFailed: Error, CustomStringConvertible {
 }
 
 /// Writes a sentence for the user to standard error.
-func complain(_ sentence: String) {
-  var text = "strata: \(sentence.showingControls)\n"
+func complain(_ sentence: String) { writeError("strata: \(sentence.showingControls)\n") }
+
+/// Writes a text to standard error, unchanged.
+func writeError(_ text: String) {
+  var text = text
   text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
 }
 

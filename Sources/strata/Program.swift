@@ -2,11 +2,7 @@ import CodableDatastore
 import StrataModel
 import StrataExchange
 import StrataExpressions
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataEngine
 import StoreBrowser
 #if PostgreSQL
@@ -90,7 +86,6 @@ struct Program {
 }
 
 extension StoreError {
-  /// The exit status that it stands for.
   fileprivate var exitStatus: Int32 {
     switch kind {
     case .damaged, .newerFormat: 3

@@ -1,12 +1,7 @@
 import StrataExpressions
 import StrataModel
 import StrataLocks
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 /// The progress of long work, on one line of standard error that is overwritten: only if that is a terminal, at most ten times a second.
 final class ProgressMeter: Sendable {
@@ -39,7 +34,7 @@ final class ProgressMeter: Sendable {
       state.isShown = true
       return line(of: done, total, seconds: Double(now - first) / 1e9)
     }
-    if let text { write("\r\(text)\u{1B}[K") }
+    if let text { writeError("\r\(text)\u{1B}[K") }
     return true
   }
 
@@ -51,19 +46,8 @@ final class ProgressMeter: Sendable {
       "\(title) \(done) of \(total), \(done * 100 / total) %, \(Int(rate))/s, \(Int(remaining.rounded(.up))) s left"
   }
 
-  /// Removes the line.
-  func finish() {
-    if state.withLock({ $0.isShown }) { write("\r\u{1B}[K") }
-  }
-
-  private func write(_ text: String) {
-    var text = text
-    text.withUTF8 { bytes in
-      #if canImport(Darwin)
-        _ = Darwin.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-      #else
-        _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-      #endif
-    }
+  /// Removes the line: it stands as long as the work has its `report`.
+  deinit {
+    if state.withLock({ $0.isShown }) { writeError("\r\u{1B}[K") }
   }
 }

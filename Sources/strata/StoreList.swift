@@ -1,10 +1,6 @@
 import StrataCurses
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataEngine
 import StoreBrowser
 
@@ -87,7 +83,6 @@ extension Program {
     FileStore.exists(at: path, disk: SystemDisk()) || OriginalFolder.exists(at: path)
   }
 
-  /// A path quoted as one word for a shell.
   private static func shellWord(_ path: String) -> String {
     let plain = path.utf8.allSatisfy { byte in
       byte >= 0x80 || Set("%+,-./:=@_".utf8).contains(byte) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte

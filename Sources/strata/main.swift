@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import StrataSystem
 
 // A reader that closes the pipe is an error of `write`, not a signal that ends the program.
 signal(SIGPIPE, SIG_IGN)

@@ -1,11 +1,7 @@
 import StrataExchange
 import StrataModel
 import StrataDocuments
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataEngine
 import StoreBrowser
 #if PostgreSQL
@@ -86,27 +82,24 @@ func openServer(
 
 extension VerbRun {
   /// Copies a store with its whole history to a server, from one, or from one to another by a file in memory.
-  func copyByServer(_ from: String, _ to: String) throws -> Int32 {
+  func copyByServer(_ from: String, _ to: String) throws {
     #if PostgreSQL
       guard arguments.value("--at") == nil else {
         throw UsageError("a copy to or from a server has the whole history", verb: arguments.verb)
       }
-      let meter = ProgressMeter("copying")
       let report: HistoryUpload.Report
       do {
-        report = try copy(from, to, meter)
+        report = try copy(from, to, ProgressMeter("copying"))
       } catch let error as InvalidServerURL {
         throw ModelError.invalid(text: "", column: nil, reason: error.description)
       } catch let error as StorageError {
         throw ModelError(error)
       }
-      meter.finish()
       let shown = shownLocation(to)
       try tell(
         [
           "path": .string(shown), "commits": .count(report.commits), "head": .commit(CommitNumber(report.head)),
         ], or: "\(shown): \(counted(report.commits, "commit")), head is #\(report.head)")
-      return 0
     #else
       throw ModelError.refused(reason: "this program was built without PostgreSQL")
     #endif

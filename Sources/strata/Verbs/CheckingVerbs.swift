@@ -26,13 +26,11 @@ extension VerbRun {
       try printSummary(isClean: isClean, "indexes and records compared; the server sees to its bytes")
       return isClean ? 0 : 3
     }
-    let meter = ProgressMeter("verifying")
     let bytes = try onStorage { () throws(StorageError) in
-      try FileStore.verify(at: path, disk: SystemDisk()) {
+      try FileStore.verify(at: path, disk: SystemDisk()) { [meter = ProgressMeter("verifying")] in
         meter.report(Int(clamping: $0.done), Int(clamping: $0.total))
       }
     }
-    meter.finish()
     // Ranges that the disk cannot read were reported already. A mapping shows them as zeros.
     UnreadableMappings.areZeros.store(true, ordering: .relaxed)
     let opened = Result { () throws(ModelError) in try EngineStore.open(path: path, readOnly: true) }
@@ -64,23 +62,20 @@ extension VerbRun {
 
   /// Compares indexes with records, as of the head or another commit. Returns whether all is right. Damage was reported before.
   private func verifyModel(of store: EngineStore, at commit: CommitNumber? = nil, afterDamage: Bool) throws -> Bool {
-    let meter = ProgressMeter("verifying")
     do {
-      let model = try store.verifyModel(at: commit ?? store.head.commit, progress: meter.report)
-      meter.finish()
+      let model = try store.verifyModel(
+        at: commit ?? store.head.commit, progress: ProgressMeter("verifying").report)
       for finding in model.allFindings { try printFinding(finding.severity.rawValue, "\(finding)") }
       return model.isClean
     } catch let error as ModelError where afterDamage {
-      meter.finish()
       try printFinding("note", "indexes could not be compared with their records: \(error)")
       return false
     }
   }
 
   private func verifyFolder(_ path: String) throws -> Int32 {
-    let meter = ProgressMeter("verifying")
-    let report = try FolderVerifier.verify(path, progress: { _ = meter.report($0.done, $0.total) })
-    meter.finish()
+    let report = try FolderVerifier.verify(
+      path, progress: { [meter = ProgressMeter("verifying")] in _ = meter.report($0.done, $0.total) })
     for finding in report.findings {
       try printFinding(finding.severity.rawValue, "\(finding)", kind: finding.kind.rawValue)
     }
@@ -100,11 +95,10 @@ extension VerbRun {
   }
 
   func salvage() throws -> Int32 {
-    let meter = ProgressMeter("salvaging")
     let (path, newPath) = (try required(0), try required(1))
     let report = try EngineStore.salvage(
-      from: path, to: newPath, program: "strata salvage", author: currentUser(), progress: meter.report)
-    meter.finish()
+      from: path, to: newPath, program: "strata salvage", author: currentUser(),
+      progress: ProgressMeter("salvaging").report)
     for loss in report.losses {
       try tell(["loss": .string(loss)], or: "lost: \(loss)")
     }
@@ -117,13 +111,10 @@ extension VerbRun {
     return report.isComplete ? 0 : 3
   }
 
-  func convert() throws -> Int32 {
-    let meter = ProgressMeter("converting")
-    let converter = try FolderConverter(
+  func convert() throws {
+    let report = try FolderConverter(
       from: required(0), to: required(1), keepsHistory: !arguments.has("--no-history"), author: currentUser()
-    ) { meter.report($0.done, $0.total) }
-    let report = try converter.run()
-    meter.finish()
+    ) { [meter = ProgressMeter("converting")] in meter.report($0.done, $0.total) }.run()
     if isJSON {
       try line([
         "commits": .count(report.commitCount),
@@ -139,6 +130,5 @@ extension VerbRun {
     } else {
       for text in report.lines { try output.line(text) }
     }
-    return 0
   }
 }

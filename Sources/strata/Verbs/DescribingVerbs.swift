@@ -6,13 +6,13 @@ import StoreBrowser
 
 extension VerbRun {
   /// Prints the contents of each field, one line per field.
-  func describe() throws -> Int32 {
+  func describe() throws {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
     let description = try description(of: datastore)
     if isJSON {
       for field in description.fields { try line(.description(field, of: description)) }
-      return 0
+      return
     }
     try output.line("\(datastore.descriptor.key): \(counted(description.total, "record"))")
     if description.unreadable > 0 { try output.line("  ⚠ \(counted(description.unreadable, "record")) cannot be read") }
@@ -41,7 +41,6 @@ extension VerbRun {
           "\(indent)commonest\(field.isEstimated ? ", at least" : ""): \(commonest.joined(separator: "  "))")
       }
     }
-    return 0
   }
 
   /// Returns the description of all records, or of those that meet `--where`.
@@ -57,7 +56,7 @@ extension VerbRun {
 
   /// Prints for each field the commit that last wrote it. A list or an object comes before its contents, with the newest commit that
   /// changed anything in it.
-  func blame() throws -> Int32 {
+  func blame() throws {
     let store = try store()
     let view = try view(of: store)
     let datastore = try datastore(required(1), in: view)
@@ -84,36 +83,24 @@ extension VerbRun {
         try output.line(parts.filter { !$0.isEmpty }.joined(separator: "  "))
       }
     }
-    return 0
   }
 }
 
 extension Document {
   /// `{"field":…,"types":{…},"null":…,"missing":…,"count":…,"distinct":…,"estimated":…,…}`
   static func description(_ field: FieldDescription, of datastore: DatastoreDescription) -> Document {
-    var members: [Member] = [
-      .init("field", .string(field.name)),
-      .init("types", .object(field.kinds.map { Member($0.kind.rawValue, .count($0.count)) })),
-      .init("records", .count(datastore.total)), .init("null", .count(field.nulls)),
-      .init("missing", .count(field.missing)), .init("count", .count(field.count)),
-      .init("distinct", .count(field.distinct)), .init("estimated", .bool(field.isEstimated)),
-    ]
-    if let least = field.least { members.append(.init("least", least)) }
-    if field.quartiles.count == 3 {
-      for (name, value) in zip(["quartile1", "median", "quartile3"], field.quartiles) {
-        members.append(.init(name, value))
-      }
-    }
-    if let greatest = field.greatest { members.append(.init("greatest", greatest)) }
-    if let sum = field.sum { members.append(.init("sum", .number(sum))) }
-    if let mean = field.mean { members.append(.init("mean", .number(mean))) }
-    if field.isRounded { members.append(.init("rounded", true)) }
-    if field.areQuartilesSampled { members.append(.init("sampled", true)) }
-    members.append(
-      .init(
-        "commonest",
-        .array(field.commonest.map { ["value": $0.value, "count": .count($0.count)] })))
-    if let index = field.index { members.append(.init("index", .string(index))) }
-    return .object(members)
+    let quartiles = field.quartiles.count == 3 ? field.quartiles : []
+    return .object(of: [
+      "field": .string(field.name),
+      "types": .object(field.kinds.map { Member($0.kind.rawValue, .count($0.count)) }),
+      "records": .count(datastore.total), "null": .count(field.nulls), "missing": .count(field.missing),
+      "count": .count(field.count), "distinct": .count(field.distinct), "estimated": .bool(field.isEstimated),
+      "least": field.least, "quartile1": quartiles.first, "median": quartiles.dropFirst().first,
+      "quartile3": quartiles.last, "greatest": field.greatest, "sum": field.sum.map(Document.number),
+      "mean": field.mean.map(Document.number), "rounded": field.isRounded ? true : nil,
+      "sampled": field.areQuartilesSampled ? true : nil,
+      "commonest": .array(field.commonest.map { ["value": $0.value, "count": .count($0.count)] }),
+      "index": field.index.map(Document.string),
+    ])
   }
 }

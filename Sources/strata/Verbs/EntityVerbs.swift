@@ -2,11 +2,7 @@ import CodableDatastore
 import StrataModel
 import StrataDocuments
 import StoreEntities
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StoreBrowser
 #if PostgreSQL
   import PostgresPersistence
@@ -16,7 +12,7 @@ import StoreBrowser
 
 extension VerbRun {
   /// Takes in a file of entities, in one commit.
-  func importEntities() async throws -> Int32 {
+  func importEntities() async throws {
     let (path, key, file) = (try required(0), try required(1), try required(2))
     if let option = ["--id", "--index", "--direct", "--new-only", "--dry-run"].first(where: { arguments.has($0) }) {
       throw UsageError("\(option) does not go with --entities, which know their own form", verb: arguments.verb)
@@ -46,7 +42,7 @@ extension VerbRun {
 
   private func importEntities(
     _ text: Data, _ file: String, as key: String, into persistence: some Persistence<ReadWrite>
-  ) async throws -> Int32 {
+  ) async throws {
     do {
       let entities = EntityStore(persistence, key: DatastoreKey(key))
       let name = arguments.value("--name") ?? "import \(file)"
@@ -64,7 +60,7 @@ extension VerbRun {
         try output.line(
           "\(report.created) new, \(report.updated) changed, \(report.unchanged) unchanged\(dangling)")
       }
-      return 0
+      return
     } catch {
       try? await persistence._store.close()
       guard let wrong = error as? EntityError, let sentence = wrong.errorDescription else { throw error }
@@ -74,7 +70,7 @@ extension VerbRun {
   }
 
   /// Prints the entities of a datastore.
-  func exportEntities() async throws -> Int32 {
+  func exportEntities() async throws {
     guard let key = arguments.operand(1) else {
       throw UsageError("--entities are those of one datastore; name it", verb: arguments.verb)
     }
@@ -102,7 +98,6 @@ extension VerbRun {
     try await entities.export(
       form: arguments.has("--compact") ? .compact : .full, history: arguments.has("--history")
     ) { text in try output.bytes([UInt8](text)) }
-    return 0
   }
 
   /// Fails where a datastore keeps something else than entities.

@@ -2,18 +2,14 @@ import StrataModel
 import StrataDocuments
 import StrataExchange
 import StrataExpressions
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataEngine
 import StoreBrowser
 
 // The verbs that exchange a store with its other copies: remote, fetch, merge, push, exchange, clone, serve.
 
 extension VerbRun {
-  func remote() throws -> Int32 {
+  func remote() throws {
     let store = try ownStore(store())
     let file = RemotesFile(storeAt: store.path)
     switch arguments.operand(1) {
@@ -26,44 +22,39 @@ extension VerbRun {
       try exchange(of: editableOwnStore()).forget(name)
     case let word?: throw UsageError("it is add or remove, not “\(word)”", verb: arguments.verb)
     }
-    return 0
   }
 
-  func fetch() throws -> Int32 {
+  func fetch() throws {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
     for remote in try remotes(of: store, arguments.operands(from: 1)) {
       try fetch(peers.open(remote, of: store), remote, exchange)
     }
-    return 0
   }
 
   @discardableResult
   private func fetch(
     _ peer: any Peer, _ remote: Remote, _ exchange: StoreExchange
   ) throws -> StoreExchange.Fetched {
-    let meter = ProgressMeter("fetching from \(remote.name)")
     let fetched = try exchange.fetch(
-      peer, as: remote.name, pins: arguments.has("--pins"), progress: meter.report)
-    meter.finish()
+      peer, as: remote.name, pins: arguments.has("--pins"),
+      progress: ProgressMeter("fetching from \(remote.name)").report)
     try tell(remote, "fetched", fetched.received, of: exchange.store)
     for note in fetched.notes { complain(note) }
     return fetched
   }
 
-  func push() throws -> Int32 {
+  func push() throws {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
     for remote in try remotes(of: store, arguments.operands(from: 1)) {
       try push(peers.open(remote, of: store), remote, exchange)
     }
-    return 0
   }
 
   private func push(_ peer: any Peer, _ remote: Remote, _ exchange: StoreExchange) throws {
-    let meter = ProgressMeter("sending to \(remote.name)")
-    let sent = try exchange.push(peer, as: remote.name, progress: meter.report)
-    meter.finish()
+    let sent = try exchange.push(
+      peer, as: remote.name, progress: ProgressMeter("sending to \(remote.name)").report)
     try tell(remote, "sent", sent, of: exchange.store)
   }
 
@@ -71,7 +62,8 @@ extension VerbRun {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
     if arguments.has("--step-back") {
-      return try printCommit(exchange.stepBack(over: store.head.commit))
+      try printCommit(exchange.stepBack(over: store.head.commit))
+      return 0
     }
     for (name, commit) in try commitsToMerge(in: store, exchange) {
       let merged = try exchange.merge(
@@ -101,7 +93,7 @@ extension VerbRun {
     return 0
   }
 
-  func clone() throws -> Int32 {
+  func clone() throws {
     let (location, path) = (try required(0), try required(1))
     // The location is relative to this folder now, and to the new store's folder later.
     var kept = location
@@ -127,16 +119,14 @@ extension VerbRun {
       try RemotesFile(storeAt: workPath).add(origin)
       try store.engine.close()
     }
-    return 0
   }
 
-  func serve() throws -> Int32 {
+  func serve() throws {
     let isReadOnly = arguments.has("--read-only")
     let store = try ownStore(openStore(required(0), readOnly: isReadOnly))
     try PeerServer(store, isReadOnly: isReadOnly, now: LocalTime.now).serve(
       LineReader(path: "-", patience: PeerServer.patience),
       LineWriter(descriptor: 1, name: "standard output", patience: PeerServer.patience))
-    return 0
   }
 
   // MARK: Shared functions
@@ -290,22 +280,15 @@ extension VerbRun {
       }
       return
     }
-    var members: [Document.Member] = [
-      .init("conflict", .string(conflict.sentence)), .init("datastore", .string(conflict.place.datastore)),
-      .init("id", .identifier(conflict.place.identifier)), .init("settled", .bool(conflict.isSettled)),
-    ]
-    members.append(
-      .init(
-        "fields",
-        .array(
-          conflict.fields.map { field in
-            var members: [Document.Member] = [.init("field", .string(field.path.description))]
-            if let base = field.base { members.append(.init("base", base)) }
-            if let ours = field.mine { members.append(.init("ours", ours)) }
-            if let theirs = field.theirs { members.append(.init("theirs", theirs)) }
-            return .object(members)
-          })))
-    try line(.object(members))
+    let fields = conflict.fields.map { field in
+      Document.object(of: [
+        "field": .string(field.path.description), "base": field.base, "ours": field.mine, "theirs": field.theirs,
+      ])
+    }
+    try line([
+      "conflict": .string(conflict.sentence), "datastore": .string(conflict.place.datastore),
+      "id": .identifier(conflict.place.identifier), "settled": .bool(conflict.isSettled), "fields": .array(fields),
+    ])
   }
 
   /// Makes a store at a path; if `body`, or giving it its name, throws, nothing is left there.
@@ -323,6 +306,5 @@ extension VerbRun {
     }
   }
 
-  /// Removes a store that was not needed.
   func removeStore(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -4,7 +4,7 @@ import StoreBrowser
 
 extension VerbRun {
   /// Prints whole datastores: the bare documents of one, or all with their datastore, identifier and version.
-  func export() throws -> Int32 {
+  func export() throws {
     if let option = ["--compact", "--since"].first(where: arguments.has) {
       let other = option == "--compact" ? "--entities" : "--history"
       throw UsageError("\(option) goes with \(other)", verb: arguments.verb)
@@ -17,7 +17,6 @@ extension VerbRun {
     } else {
       try exportAll(of: view, as: format)
     }
-    return 0
   }
 
   private func exportDocuments(of datastore: any ReadableDatastore, as format: TableWriter.Format) throws {

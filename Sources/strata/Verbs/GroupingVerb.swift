@@ -31,7 +31,6 @@ extension VerbRun {
     for group in rest { try printCells(group.cells, named: grouping.columns) }
   }
 
-  /// Prints the selected fields of a record.
   func printSelection(_ paths: [DocumentPath], of record: Record) throws {
     let document = try record.document(at: DocumentSelection(paths))
     try printCells(paths.map { document[$0] ?? .null }, named: paths.map(\.shortText))

@@ -4,14 +4,14 @@ import StoreBrowser
 // How the program is used, from the table of verbs.
 
 extension VerbRun {
-  func help() throws -> Int32 {
+  func help() throws {
     guard let name = arguments.operand(0) else {
       try output.line("usage: \(Verb.browse.synopsis)")
       try output.line("       strata VERB …\n")
       for verb in Verb.all { try output.line("  \(pad(verb.name, 12)) \(verb.summary)") }
       try output.line("\nstrata help VERB says more; man strata says all.")
       try output.line("Status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.")
-      return 0
+      return
     }
     guard let verb = Verb.named(name) else {
       let near = UnknownName.nearest(to: name, among: Verb.all.map(\.name))
@@ -24,6 +24,5 @@ extension VerbRun {
       let name = option.value.map { "\(option.name) \($0)" } ?? option.name
       try output.line("  \(pad(name, 26)) \(option.summary)")
     }
-    return 0
   }
 }

@@ -8,7 +8,7 @@ import StoreBrowser
 // A store as a text: with its history as a stream (export --history, import --history), and without (--interchange).
 
 extension VerbRun {
-  func exportHistory() throws -> Int32 {
+  func exportHistory() throws {
     guard arguments.operand(1) == nil, !arguments.has("--where"), arguments.value("--format") ?? "jsonl" == "jsonl"
     else {
       throw UsageError("a history is exported whole, as JSON Lines", verb: arguments.verb)
@@ -24,17 +24,15 @@ extension VerbRun {
     let since = try arguments.value("--since").map { try identity(store.resolve($0)) } ?? []
     let missing = graph.numbers(in: heads, butNotIn: since)
     try CommitSender(store, graph) { try self.output.bytes($0) }.send(missing, since: since)
-    return 0
   }
 
-  func importHistory() throws -> Int32 {
+  func importHistory() throws {
     guard arguments.operand(1) == nil, let file = arguments.value("--history") else {
       throw UsageError("a history goes into a store, not into a datastore", verb: arguments.verb)
     }
     let (reader, path) = (try LineReader(path: file), try required(0))
-    let meter = ProgressMeter("taking in")
-    let (outcome, head) = try isServer(path) ? receiveOnServer(reader, path, meter) : receive(reader, path, meter)
-    meter.finish()
+    let take = isServer(path) ? receiveOnServer : receive
+    let (outcome, head) = try take(reader, path, ProgressMeter("taking in"))
     if isJSON {
       try line(["received": .count(outcome.received), "head": .commit(head), "moved": .bool(outcome.movedHead)])
     } else {
@@ -43,7 +41,6 @@ extension VerbRun {
         try output.line("they lie beside it: strata merge \(path) \(newest)")
       }
     }
-    return 0
   }
 
   private func receive(
@@ -86,15 +83,14 @@ extension VerbRun {
     return (outcome, try store.refresh().commit)
   }
 
-  func exportDocument() throws -> Int32 {
+  func exportDocument() throws {
     guard arguments.operand(1) == nil, !arguments.has("--where"), !arguments.has("--format") else {
       throw UsageError("an interchange document holds the whole store, in a form of its own", verb: arguments.verb)
     }
     try StoreDocument.write(view(of: store())) { try self.output.bytes($0) }
-    return 0
   }
 
-  func importDocument() throws -> Int32 {
+  func importDocument() throws {
     guard arguments.operand(1) == nil, let file = arguments.value("--interchange") else {
       throw UsageError("an interchange document goes into a store, not into a datastore", verb: arguments.verb)
     }
@@ -115,6 +111,5 @@ extension VerbRun {
         "datastores": .array(taken.datastores.map { .string($0) }), "records": .count(taken.records),
         "commit": .commit(taken.commit),
       ], or: "\(counted(taken.datastores.count, "datastore")), \(counted(taken.records, "record")): \(taken.commit)")
-    return 0
   }
 }

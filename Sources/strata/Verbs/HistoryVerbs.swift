@@ -1,3 +1,4 @@
+import Dispatch
 import StrataDocuments
 import StrataModel
 import StoreBrowser
@@ -5,7 +6,7 @@ import StoreBrowser
 // The verbs that print what happened: history, diff, watch.
 
 extension VerbRun {
-  func history() throws -> Int32 {
+  func history() throws {
     let store = try store()
     guard let key = arguments.operand(1) else {
       if arguments.has("--field") { throw UsageError("--field needs a DATASTORE and an ID", verb: arguments.verb) }
@@ -21,7 +22,7 @@ extension VerbRun {
   }
 
   /// The commits of the store, or of one datastore, newest first.
-  private func printCommits(of store: any ReadableStore, keeping datastore: String?) throws -> Int32 {
+  private func printCommits(of store: any ReadableStore, keeping datastore: String?) throws {
     var remaining = try arguments.count("--limit") ?? Int.max
     var open = [store.head.commit]
     while remaining > 0, !open.isEmpty {
@@ -34,13 +35,10 @@ extension VerbRun {
       }
       open = page.next
     }
-    return 0
   }
 
   /// The states of a record, or the values of one of its fields, newest first.
-  private func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws
-    -> Int32
-  {
+  private func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws {
     let path = try arguments.value("--field").map { try fieldPath($0) }
     let limit = try arguments.count("--limit") ?? Int.max
     let versions = try store.versions(of: identifier, in: datastore, from: store.head.commit, limit: .max)
@@ -64,7 +62,6 @@ extension VerbRun {
         try printValue(value ?? .null, of: version.commit, member: "value", isPresent: value != nil)
       }
     }
-    return 0
   }
 
   private func printValue(_ value: Document, of commit: CommitDetails, member: String, isPresent: Bool) throws {
@@ -92,7 +89,7 @@ extension VerbRun {
       .filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  func difference() throws -> Int32 {
+  func difference() throws {
     let store = try store()
     let changes = try store.changes(from: store.resolve(required(1)), to: store.resolve(required(2)))
     while case let next = try changes.next(256), !next.isEmpty {
@@ -100,7 +97,6 @@ extension VerbRun {
         if isJSON { try line(.change(change)) } else { try printDifference(change) }
       }
     }
-    return 0
   }
 
   private func printDifference(_ change: RecordChange) throws {
@@ -111,9 +107,9 @@ extension VerbRun {
     }
   }
 
-  func watch() throws -> Int32 {
+  func watch() throws {
     let store = try store()
-    let changes = ChangeSignal()
+    let changes = DispatchSemaphore(value: 0)
     let following = try store.follow { changes.signal() }
     defer { withExtendedLifetime(following) {} }
     var last = store.head.commit

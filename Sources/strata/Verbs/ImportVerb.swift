@@ -1,10 +1,6 @@
 import StrataDocuments
 import StrataModel
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import StrataFoundation
 import StrataEngine
 import StoreBrowser
 
@@ -19,14 +15,11 @@ extension VerbRun {
     let store = try importedStore(at: path, isNew: isNew)
     defer { if isNew, store.head.commit == CommitNumber(0) { try? FileManager.default.removeItem(atPath: path) } }
     let plan = try importPlan(&source, into: store)
-    let meter = ProgressMeter("importing \(plan.datastore)")
-    let report = try Importer(store, plan, progress: meter.report).run(&source, named: arguments.value("--name"))
-    meter.finish()
+    let report = try Importer(store, plan, progress: ProgressMeter("importing \(plan.datastore)").report)
+      .run(&source, named: arguments.value("--name"))
     if arguments.has("--compress"), !arguments.has("--dry-run"), report.new + report.changed > 0 {
-      let meter = ProgressMeter("compressing \(plan.datastore)")
       try store.declareCompression(true, of: [plan.datastore])
-      _ = try store.compact(.all, progress: meter.report)
-      meter.finish()
+      _ = try store.compact(.all, progress: ProgressMeter("compressing \(plan.datastore)").report)
     }
     for note in source.notes { complain(note) }
     for rejection in report.rejections { complain(rejection.description) }
@@ -190,7 +183,7 @@ extension VerbRun {
     }
   }
 
-  func put() throws -> Int32 {
+  func put() throws {
     let store = try editableStore()
     guard let own = store as? EngineStore else {
       throw ModelError.readOnly(reason: "stores of this kind are only read")
@@ -223,7 +216,6 @@ extension VerbRun {
     }
     if let commit { return try printCommit(commit) }
     try tell(["commit": .null], or: "unchanged; nothing was written")
-    return 0
   }
 
   /// Runs code that reads the newest state, again if a compaction on the server has removed that state meanwhile.

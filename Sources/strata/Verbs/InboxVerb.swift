@@ -24,7 +24,7 @@ extension VerbRun {
   }
 
   /// Leaves changes for the owner of the store, instead of committing them.
-  func send(_ changes: ChangeSet, named action: String) throws -> Int32 {
+  func send(_ changes: ChangeSet, named action: String) throws {
     let letter = Letter(
       date: LocalTime.now, program: "strata", author: currentUser(), action: action,
       changes: changes.changes.map { edit in
@@ -35,7 +35,6 @@ extension VerbRun {
     guard !letter.changes.isEmpty else { throw ModelError.refused(reason: "all of it is stored already") }
     let name = try LetterSender(inboxFolder()).send(letter)
     try tell(["letter": .string(name.description)], or: name.description)
-    return 0
   }
 
   /// Applies what waits; ends with 1 if a letter was refused or still waits.
@@ -59,20 +58,15 @@ extension VerbRun {
 
   private func print(_ letter: LetterNotice) throws {
     let state = letter.isRefused ? "refused" : "waiting"
-    var members: [Document.Member] = [
-      .init("letter", .string(letter.name.description)), .init("state", .string(state)),
-      .init("date", .string(Clock.iso8601(letter.name.date))),
-    ]
-    if letter.changeCount > 0 {
-      members += [
-        .init("program", .string(letter.program)), .init("author", .string(letter.author)),
-        .init("action", .string(letter.action)), .init("changes", .count(letter.changeCount)),
-      ]
-    }
-    if let reason = letter.reason { members.append(.init("reason", .string(reason))) }
-    let contents =
-      letter.changeCount > 0 ? "  \(letter.program): \(letter.action), \(counted(letter.changeCount, "change"))" : ""
-    try tell(.object(members), or: "\(letter.name)  \(state)\(contents)\(letter.reason.map { ": \($0)" } ?? "")")
+    let isRead = letter.changeCount > 0
+    let contents = isRead ? "  \(letter.program): \(letter.action), \(counted(letter.changeCount, "change"))" : ""
+    try tell(
+      .object(of: [
+        "letter": .string(letter.name.description), "state": .string(state),
+        "date": .string(Clock.iso8601(letter.name.date)), "program": isRead ? .string(letter.program) : nil,
+        "author": isRead ? .string(letter.author) : nil, "action": isRead ? .string(letter.action) : nil,
+        "changes": isRead ? .count(letter.changeCount) : nil, "reason": letter.reason.map(Document.string),
+      ]), or: "\(letter.name)  \(state)\(contents)\(letter.reason.map { ": \($0)" } ?? "")")
   }
 
   private func letterName(_ text: String) throws(ModelError) -> LetterName {

@@ -4,6 +4,11 @@ import StrataModel
 // The shapes of the lines that `--json` prints.
 
 extension Document {
+  /// An object without the members that are nil.
+  static func object(of members: KeyValuePairs<String, Document?>) -> Document {
+    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+  }
+
   static func count(_ number: Int) -> Document { .number(NumberText(Int64(number))) }
 
   static func commit(_ number: CommitNumber) -> Document { .number(NumberText(Int64(clamping: number.rawValue))) }
@@ -28,7 +33,6 @@ extension Document {
       + Array(",\"value\":".utf8)
   }
 
-  /// An identifier as JSON has it.
   static func identifier(_ key: StoredKey) -> Document { key.value.document }
 
   /// `{"commit":…,"date":…,"action":…,"author":…,"changes":[…]}`
@@ -59,12 +63,7 @@ extension Document {
       "id": .identifier(change.identifier),
       "change": .string(kind),
       "fields": .array(
-        fields.map { field in
-          var members: [Document.Member] = [.init("path", .string(field.path.description))]
-          if let old = field.old { members.append(.init("old", old)) }
-          if let new = field.new { members.append(.init("new", new)) }
-          return .object(members)
-        }),
+        fields.map { .object(of: ["path": .string($0.path.description), "old": $0.old, "new": $0.new]) }),
     ]
   }
 }

@@ -5,20 +5,17 @@ import StoreBrowser
 // The verbs that rewrite a store as a whole: compact, copy.
 
 extension VerbRun {
-  func compact() throws -> Int32 {
+  func compact() throws {
     let isDryRun = arguments.has("--dry-run")
     let store = try ownStore(isDryRun ? store() : editableStore())
     let retention = try retention(arguments.value("--keep") ?? "all")
     try declareCompression(in: store, isDryRun: isDryRun)
-    let report: RewriteReport
     let wroteDeltas = store.writesDeltas
-    if isDryRun {
-      report = try store.compactionEstimate(retention)
-    } else {
-      let meter = ProgressMeter("compacting")
-      report = try store.compact(retention, writingDeltas: !arguments.has("--no-deltas"), progress: meter.report)
-      meter.finish()
-    }
+    let report =
+      try isDryRun
+      ? store.compactionEstimate(retention)
+      : store.compact(
+        retention, writingDeltas: !arguments.has("--no-deltas"), progress: ProgressMeter("compacting").report)
     try tell(
       [
         "bytesBefore": .number(NumberText(report.bytesBefore)), "bytesAfter": .number(NumberText(report.bytesAfter)),
@@ -28,7 +25,6 @@ extension VerbRun {
       or: "\(report.bytesBefore) → \(isDryRun ? "about " : "")\(report.bytesAfter) bytes, "
         + "\(counted(report.commitsKept, "commit")) kept, \(report.commitsSquashed) squashed"
         + (store.writesDeltas && !wroteDeltas ? "\n" + Self.refusal : ""))
-    return 0
   }
 
   private static let refusal =
@@ -59,19 +55,16 @@ extension VerbRun {
     }
   }
 
-  func copy() throws -> Int32 {
+  func copy() throws {
     let places = (try required(0), try required(1))
     if isServer(places.0) || isServer(places.1) { return try copyByServer(places.0, places.1) }
     let store = try ownStore(store())
     let newPath = try required(1)
     let commit = try arguments.value("--at").map { try store.resolve($0) }
-    let meter = ProgressMeter("copying")
-    let report = try store.copy(to: newPath, at: commit, progress: meter.report)
-    meter.finish()
+    let report = try store.copy(to: newPath, at: commit, progress: ProgressMeter("copying").report)
     try tell(
       ["path": .string(newPath), "commits": .count(report.commitsKept)],
       or: "\(newPath): \(counted(report.commitsKept, "commit")), \(report.bytesAfter) bytes")
-    return 0
   }
 
   /// One of our own stores; folders of the original library are only read.

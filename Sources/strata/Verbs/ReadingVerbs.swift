@@ -6,7 +6,7 @@ import StoreBrowser
 // The verbs that print what is in a store: info, records, get.
 
 extension VerbRun {
-  func info() throws -> Int32 {
+  func info() throws {
     let store = try store()
     let view = store.head
     let datastores = try view.datastores
@@ -22,7 +22,7 @@ extension VerbRun {
         "pins": .array(store.pins.map { ["name": .string($0.name), "commit": .commit($0.commit)] }),
         "writer": store.writer.map(document) ?? .null,
       ])
-      return 0
+      return
     }
     try output.line("\(store.path): \(counted(store.commitCount, "commit")), \(try store.byteCount) bytes")
     if let history = HistorySize(of: store) { try output.line("  \(history.text)") }
@@ -48,7 +48,6 @@ extension VerbRun {
           "  \(pad(index.descriptor.name, 20)) \(index.descriptor.type)\(direct)\(stale), \(try index.count) entries")
       }
     }
-    return 0
   }
 
   private func summary(_ datastore: any ReadableDatastore) throws -> Document {
@@ -79,7 +78,7 @@ extension VerbRun {
     ]
   }
 
-  func get() throws -> Int32 {
+  func get() throws {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
     let identifier = try datastore.identifier(parsing: required(2))
@@ -87,10 +86,9 @@ extension VerbRun {
       throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
     }
     try tell(.record(record, in: datastore.descriptor), or: record.document().prettyText)
-    return 0
   }
 
-  func records() throws -> Int32 {
+  func records() throws {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
     let queries = (["--sort", "--offset", "--after", "--count", "--explain", "--select"] + Self.groupingOptions)
@@ -102,7 +100,7 @@ extension VerbRun {
     guard let bound = bounds.first(where: arguments.has) else {
       let isGrouped = Self.groupingOptions.contains(where: arguments.has)
       try printAllReadable(of: datastore) { isGrouped ? try printGroups(of: $0) : try printRecords(of: $0) }
-      return 0
+      return
     }
     if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
     let index = try index(of: datastore)
@@ -110,7 +108,6 @@ extension VerbRun {
     try printAllReadable(of: datastore) { datastore in
       try printRecords(of: datastore, along: (datastore as? ReadableRest)?.rest(of: index) ?? index, ranks)
     }
-    return 0
   }
 
   private func printRecords(

@@ -15,58 +15,66 @@ struct VerbRun {
   /// Whether lines are JSON instead of text for people.
   var isJSON: Bool { arguments.has("--json") }
 
-  /// Does what the verb says.
+  /// Does what the verb says. A verb without a status of its own ends with 0.
   ///
   /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
   nonisolated(nonsending) func run() async throws -> Int32 {
     try requireFileWhereNeeded()
     try requireFileHere()
-    let status: Int32
+    var status: Int32 = 0
     switch arguments.verb.name {
-    case "info": status = try info()
-    case "records": status = try records()
-    case "get": status = try get()
-    case "history": status = try history()
-    case "blame": status = try blame()
-    case "describe": status = try describe()
-    case "diff": status = try difference()
+    case "info": try info()
+    case "records": try records()
+    case "get": try get()
+    case "history": try history()
+    case "blame": try blame()
+    case "describe": try describe()
+    case "diff": try difference()
     case "export" where arguments.has("--entities"):
       return try await Self.onPool(arguments) { try await $0.exportEntities() }
     case "export":
-      status =
-        arguments.has("--history")
-        ? try exportHistory() : arguments.has("--interchange") ? try exportDocument() : try export()
+      if arguments.has("--history") {
+        try exportHistory()
+      } else if arguments.has("--interchange") {
+        try exportDocument()
+      } else {
+        try export()
+      }
     case "references": status = try references()
-    case "watch": status = try watch()
+    case "watch": try watch()
     case "warm": status = try warm()
     case "import" where arguments.has("--entities"):
       return try await Self.onPool(arguments) { try await $0.importEntities() }
     case "import":
-      status =
-        arguments.has("--history")
-        ? try importHistory() : arguments.has("--interchange") ? try importDocument() : try importFile()
-    case "put": status = try put()
-    case "delete": status = try delete()
-    case "undo": status = try undo()
-    case "redo": status = try redo()
-    case "restore": status = try restore()
-    case "pin": status = try pin()
+      if arguments.has("--history") {
+        try importHistory()
+      } else if arguments.has("--interchange") {
+        try importDocument()
+      } else {
+        status = try importFile()
+      }
+    case "put": try put()
+    case "delete": try delete()
+    case "undo": try undo()
+    case "redo": try redo()
+    case "restore": try restore()
+    case "pin": try pin()
     case "inbox": status = try inbox()
-    case "remote": status = try remote()
-    case "fetch": status = try fetch()
+    case "remote": try remote()
+    case "fetch": try fetch()
     case "merge": status = try merge()
-    case "push": status = try push()
+    case "push": try push()
     case "exchange": status = try exchange()
-    case "clone": status = try clone()
-    case "serve": status = try serve()
-    case "copy": status = try copy()
-    case "compact": status = try compact()
+    case "clone": try clone()
+    case "serve": try serve()
+    case "copy": try copy()
+    case "compact": try compact()
     case "verify": status = try verify()
     case "salvage": status = try salvage()
-    case "convert": status = try convert()
-    case "help": status = try help()
-    case "man": status = try manual()
-    case "completions": status = try completions()
+    case "convert": try convert()
+    case "help": try help()
+    case "man": try manual()
+    case "completions": try completions()
     default: throw UsageError("“\(arguments.verb.name)” is no verb")
     }
     return try end(status)
@@ -74,10 +82,11 @@ struct VerbRun {
 
   /// Runs a verb off the main actor: a verb that awaits tasks repeatedly would pay for each return to the main actor.
   @concurrent private static func onPool(
-    _ arguments: VerbArguments, _ verb: @Sendable (VerbRun) async throws -> Int32
+    _ arguments: VerbArguments, _ verb: @Sendable (VerbRun) async throws -> Void
   ) async throws -> Int32 {
     let run = VerbRun(arguments)
-    return try run.end(try await verb(run))
+    try await verb(run)
+    return try run.end(0)
   }
 
   private func end(_ status: Int32) throws -> Int32 {

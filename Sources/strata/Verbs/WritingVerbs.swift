@@ -7,13 +7,12 @@ import StoreBrowser
 // The verbs that change a store by one commit and print its number: delete, undo, redo, restore, pin.
 
 extension VerbRun {
-  func delete() throws -> Int32 {
+  func delete() throws {
     let store = try editableStore()
     let view = try store.refresh()
     let datastore = try datastore(required(1), in: view)
     let key = datastore.descriptor.key
-    let meter = ProgressMeter("deleting")
-    defer { meter.finish() }
+    let options = EditOptions(progress: ProgressMeter("deleting").report)
     var changes = ChangeSet(base: view.commit)
     var identifiers: Set<StoredKey> = []
     let texts = arguments.operands(from: 2)
@@ -23,8 +22,7 @@ extension VerbRun {
     if arguments.has("--where"), let own = store as? EngineStore {
       return try printCommit(
         own.delete(
-          query(in: datastore), from: key, named: arguments.value("--name"),
-          options: EditOptions(progress: meter.report)))
+          query(in: datastore), from: key, named: arguments.value("--name"), options: options))
     }
     for text in texts {
       let identifier = try datastore.identifier(parsing: text)
@@ -36,10 +34,10 @@ extension VerbRun {
     }
     let name = changes.count == 1 ? "delete \(key) \(changes.changes[0].identifier)" : "delete \(changes.count) records"
     return try printCommit(
-      store.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions(progress: meter.report)))
+      store.commit(changes, named: arguments.value("--name") ?? name, options: options))
   }
 
-  func undo() throws -> Int32 {
+  func undo() throws {
     let store = try editableStore()
     let named = try arguments.operand(1).map { try store.resolve($0) }
     guard let commit = try named ?? store.undoCandidate() else {
@@ -51,7 +49,7 @@ extension VerbRun {
     return try undoCommit(commit, named: "undo \(commit)", in: store)
   }
 
-  func redo() throws -> Int32 {
+  func redo() throws {
     let store = try editableStore()
     guard let commit = try store.redoCandidate() else {
       throw ModelError.refused(reason: "there is no undo to take back")
@@ -59,13 +57,12 @@ extension VerbRun {
     return try undoCommit(commit, named: "redo \(commit)", in: store)
   }
 
-  private func undoCommit(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws -> Int32 {
-    let meter = ProgressMeter(action)
-    defer { meter.finish() }
-    return try printCommit(store.undo(commit, named: action, options: EditOptions(progress: meter.report)))
+  private func undoCommit(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws {
+    try printCommit(
+      store.undo(commit, named: action, options: EditOptions(progress: ProgressMeter(action).report)))
   }
 
-  func restore() throws -> Int32 {
+  func restore() throws {
     let store = try editableStore()
     let commit = try store.resolve(required(1))
     guard let text = arguments.operand(3), let key = arguments.operand(2) else {
@@ -84,30 +81,27 @@ extension VerbRun {
         options: EditOptions()))
   }
 
-  func pin() throws -> Int32 {
+  func pin() throws {
     guard let name = arguments.operand(1) else {
       if arguments.has("--remove") { throw UsageError("--remove needs a NAME", verb: arguments.verb) }
       for pin in try store().pins {
         try tell(["name": .string(pin.name), "commit": .commit(pin.commit)], or: "\(pin.name)  \(pin.commit)")
       }
-      return 0
+      return
     }
     let store = try editableStore()
     if arguments.has("--remove") {
       guard try store.pins.contains(where: { $0.name == name }) else { throw ModelError.noSuchCommit(name) }
       try store.pin(name, to: nil)
-      return 0
+      return
     }
     let commit = try arguments.operand(2).map { try store.resolve($0) } ?? store.head.commit
     try store.pin(name, to: commit)
     try printCommit(commit)
-    return 0
   }
 
   /// Prints the number of the commit that a verb made.
-  @discardableResult
-  func printCommit(_ commit: CommitNumber) throws -> Int32 {
+  func printCommit(_ commit: CommitNumber) throws {
     try tell(["commit": .commit(commit)], or: commit.description)
-    return 0
   }
 }
