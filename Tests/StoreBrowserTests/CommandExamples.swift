@@ -143,7 +143,7 @@ enum CommandExamples {
     .group: example(.seen("City by population"), before: "keys l l l"),
     .pivot: example(.seen("countrycode × population"), before: "keys l l"),
     .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),
-    .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys yp"),
+    .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys h yp"),
     .narrowColumn: example(
       .holds { ($0.browser.session.columnChoice("City").widths[".name"] ?? 99) < 20 }, before: "keys l"),
     .widenColumn: example(

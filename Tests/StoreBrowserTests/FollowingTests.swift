@@ -40,6 +40,20 @@ struct FollowingTests {
     #expect(driver.status.contains("successor") || driver.status.contains("deleted"))
   }
 
+  @Test("the cursor stays on its field when an order by an index, or its end, moves the columns")
+  func columnOfTheCursor() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    var path: String? { driver.browser.table.selectedPath(driver.browser.session) }
+    for _ in 0..<12 where path != ".population" { driver.press("l") }
+    #expect(path == ".population")
+    for key in ["o", "O", "U"] {
+      driver.press(key)
+      #expect(path == ".population", "after \(key): \(driver.screen)")
+    }
+    driver.press("g <")
+    #expect(path == ".population")
+  }
+
   @Test("a filtered or sorted table keeps its rows until those of a newer commit are found, however fast commits come")
   func renewal() throws {
     for command in ["filter population > 1000000", "sort timezone"] {

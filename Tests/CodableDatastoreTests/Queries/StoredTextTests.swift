@@ -1,3 +1,4 @@
+import StrataEngine
 import StrataModel
 import StrataDocuments
 import Foundation
@@ -191,10 +192,10 @@ struct StoredTextTests {
     let layout = try layout(of: Self.item)
     var (told, decoded) = (Array(repeating: 0, count: Self.predicates.count), 0)
     for (index, predicate) in Self.predicates.enumerated() {
-      guard var test = StoredTest([predicate], layout: layout, without: []) else { continue }
+      guard var test = StoredTest([predicate], layout: layout, without: [], behind: []) else { continue }
       for _ in 0..<600 {
         let text = Data(Self.text(using: &random).utf8)
-        let holds = text.withUnsafeBytes { test.holds(for: $0) }
+        let holds = test.text.holds(for: Bytes(Array(text)))
         guard let item = try? JSONDecoder().decode(Item.self, from: text) else { continue }
         decoded += 1
         #expect(

@@ -234,7 +234,6 @@ extension TablePane {
       guard order.indices.contains(target) else { return }
       order.swapAt(index, target)
       choice.order = order
-      column += command == .columnLeft ? -1 : 1
     default: return
     }
     session.arrange(choice, of: source.datastore)

@@ -210,12 +210,24 @@ struct TablePane: ListPane, PermanentPane, Equatable {
       references: session.remembered.references?[session.datastore ?? ""])
   }
 
-  /// Keeps the visible columns, because they are needed several times with every key.
+  /// Keeps the visible columns, because they are needed several times with every key. The cursor stays on its field if columns move.
   mutating func arrangeColumns(_ session: Session) {
     let origin = arrangement(session)
     guard arranged?.origin != origin else { return }
+    let before = arranged
     arranged = nil
-    arranged = ArrangedColumns(origin: origin, columns: visibleColumns(session))
+    let visible = visibleColumns(session)
+    if let before, before.origin.datastore == origin.datastore, before.columns.indices.contains(column) {
+      let field = field(of: before.columns[column], index: before.origin.index, session)
+      column = visible.firstIndex { self.field(of: $0, index: origin.index, session) == field } ?? column
+    }
+    arranged = ArrangedColumns(origin: origin, columns: visible)
+  }
+
+  /// The field that a column shows, as itself or as the key of an index; the column itself if it shows no field.
+  private func field(of column: TableColumn, index: String?, _ session: Session) -> TableColumn.Source {
+    guard column.source == .key else { return column.source }
+    return session.current?.index(index)?.descriptor.documentPath.map { .field($0.description) } ?? .key
   }
 
   func selectedColumn(_ session: Session) -> TableColumn? {
