@@ -61,4 +61,19 @@ struct LettersTests {
     #expect(!driver.shows("LETTERS"))
     #expect(try copies.here.inbox?.notices().isEmpty == true)
   }
+
+  @Test("that are deleted after their review was closed leave open what was opened since")
+  func deletedLater() throws {
+    let copies = try CopiedStore()
+    try Self.send("nowhere", 1, #"{"population":5}"#, to: copies.here)
+    let driver = Driver(copies.here, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    Self.select("nowhere", in: driver)
+    driver.press("Enter")
+    driver.isHolding = true
+    driver.press("x Esc :")
+    driver.type("filter population > 5")
+    driver.release()
+    #expect(try copies.here.inbox?.notices().isEmpty == true)
+    #expect(driver.browser.overlays.last is Prompt && driver.shows("filter population > 5"), "\(driver.screen)")
+  }
 }

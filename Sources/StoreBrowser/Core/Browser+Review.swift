@@ -4,7 +4,7 @@ import StrataTerminal
 /// The state after a commit.
 extension Browser {
   mutating func committed(_ commit: CommitNumber, _ request: CommitRequest) {
-    if overlays.last is ReviewOverlay { dismiss() }
+    closeReview()
     if case .staged = request.subject {
       session.staged = StagedChanges()
       table.wrote(request.changes)
@@ -16,4 +16,14 @@ extension Browser {
     if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
     look()
   }
+
+  /// Says what a review came to, and closes it.
+  mutating func endReview(_ sentence: String) {
+    closeReview()
+    session.say(sentence)
+    session.intend(.look)
+  }
+
+  /// Closes the review if it is still the topmost overlay: the user may have closed it and opened another.
+  private mutating func closeReview() { if overlays.last is ReviewOverlay { dismiss() } }
 }

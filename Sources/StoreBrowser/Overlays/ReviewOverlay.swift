@@ -276,9 +276,7 @@ extension ReviewOverlay {
     case .stepBack:
       guard case .undo(let merge, _) = subject else { return false }
       session.start(.stepBack, StepBackRequest(merge: merge), label: "step back") { browser, head in
-        browser.dismiss()
-        browser.session.say("the head is \(head) again; the merge \(merge) is in nobody's history")
-        browser.session.intend(.look)
+        browser.endReview("the head is \(head) again; no history contains the merge \(merge)")
       }
     case .listChanges:
       session.intend(.present(TextOverlay(title: "What is committed", lines: document)))
@@ -304,9 +302,7 @@ extension ReviewOverlay {
   private func leaveOut(in session: inout Session) {
     if let letter {
       return session.start(.dropLetter, DropLetterRequest(letter: letter), label: "delete the letter") { browser, _ in
-        browser.dismiss()
-        browser.session.say("the letter “\(letter.action)” is deleted")
-        browser.session.intend(.look)
+        browser.endReview("the letter “\(letter.action)” is deleted")
       }
     }
     guard let place = selectedPlace else { return }
