@@ -73,13 +73,15 @@ final class BrowsingServer: Sendable {
 
   private func answer(_ line: StreamLine) throws {
     switch line.kind {
-    case "get": try send(line)
+    case "get":
+      guard let missing = line.value("get", as: MissingBytes.self) else { throw Self.refusal(of: line) }
+      try send(missing)
     case "rules":
       try say([.init("rules", store.rules(of: line.text("rules") ?? "", at: CommitNumber(line.number("at") ?? 0)))])
     default:
       guard let edit = line.value("edit", as: BrowsedEdit.self),
         let letter = line.text("letter").flatMap({ LetterName($0) })
-      else { throw ModelError.refused(reason: "“\(line.kind)” is no request") }
+      else { throw Self.refusal(of: line) }
       if isReadOnly { throw ModelError.readOnly(reason: "it is served for reading only") }
       let outcome = edit.outcome(in: store, recording: letter, changes: line.base64("changes") ?? [])
       // The browser learns of the new state before it hears that its edit is made.
@@ -87,6 +89,8 @@ final class BrowsingServer: Sendable {
       try say([outcome])
     }
   }
+
+  private static func refusal(of line: StreamLine) -> ModelError { .refused(reason: "“\(line.kind)” is no request") }
 
   private func say(_ members: [Document.Member]) throws {
     try output.withLock { output in
@@ -111,12 +115,12 @@ final class BrowsingServer: Sendable {
     }
   }
 
-  private func send(_ line: StreamLine) throws {
+  private func send(_ missing: MissingBytes) throws {
     try output.withLock { output in
       let settled = output.recorded.settled
-      guard let missing = line.value("get", as: MissingBytes.self), missing.file == settled.file.inode,
-        missing.offset < settled.end, missing.count <= Self.mostAtOnce
-      else { throw ModelError.refused(reason: "the data there is another one by now") }
+      guard missing.file == settled.file.inode, missing.offset < settled.end, missing.count <= Self.mostAtOnce else {
+        throw ModelError.refused(reason: "the data there is another one by now")
+      }
       output.recorded.add(missing.offset..<missing.offset + missing.count + min(missing.ahead, Self.mostAtOnce))
       if let reading = missing.reading {
         output.recorded.read(reading.bounded, budget: min(missing.budget, SentUnits.mostBytes))
