@@ -347,6 +347,39 @@ struct CockpitTests {
     #expect(driver.shows("complete: commit #5"))
   }
 
+  @Test("a build whose lock is free before its end is reported is remembered by that end, and is not called cancelled before")
+  func endHeardLate() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    var builds: [PastBuild] { driver.browser.session.remembered.builds ?? [] }
+    driver.browser.session.hear(building((500, 0)))
+    driver.browser.session.hear(nil)
+    #expect(driver.browser.session.run?.isRunning == false && builds.map(\.outcome) == ["end not seen"])
+    driver.browser.session.hear(building((900, 0)))
+    #expect(driver.browser.session.run?.isRunning == true, "it goes on")
+    driver.browser.session.hear(nil)
+    var done = building((1_000, 1_000))
+    done.ending = .init(processIdentifier: 1, at: Sample.now + 2_000_000_000, commit: 5, bytes: 4_096)
+    driver.browser.session.hear(done)
+    #expect(builds.map(\.outcome) == ["complete"] && builds.last?.bytes == 4_096)
+  }
+
+  @Test("a watcher looks whether another program's build still runs once nothing is heard of it")
+  func builderIsGone() throws {
+    let clock = SetClock()
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    driver.browser.session.hear(building((500, 0), startedAt: clock.now))
+    driver.browser.session.status.writer = WriterHold(processIdentifier: 4_711, program: "strata", since: clock.now)
+    clock.pass(seconds: 2)
+    driver.tell(.tick(nil))
+    #expect(driver.browser.session.run?.isRunning == true)
+    clock.pass(seconds: 30)
+    driver.tell(.tick(nil))
+    #expect(driver.browser.session.run?.isRunning == false)
+    #expect(!driver.shows("held by strata"), "\(driver.title)")
+  }
+
   @Test(
     "failures are listed as they come, three of them, and Enter goes to one; what is mended meanwhile goes into the next run"
   )

@@ -86,7 +86,9 @@ package struct Browser: Sendable {
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): hear(report, of: id)
     case .storeStirred: look()
-    case .tick(let figures): if let figures { session.updateRuns(figures) }
+    case .tick(let figures):
+      if let figures { session.updateRuns(figures) }
+      if session.isWorkElsewhereSilent, !session.isRunning(.refresh) { look() }
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     performIntents()

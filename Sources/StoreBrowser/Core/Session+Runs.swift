@@ -65,14 +65,17 @@ extension Session {
       return
     }
     if let known = runs.lastIndex(where: { $0.isContinued(by: activity) }) {
-      let wasRunning = runs[known].isRunning
+      let ending = runs[known].ending
       runs[known].update(activity, at: now)
-      if wasRunning, !runs[known].isRunning { remember(runs[known]) }
+      if runs[known].ending != ending { remember(runs[known]) }
     } else {
       if let theirs { end(theirs, nil) }
       runs.append(WorkRun(activity, at: now))
     }
   }
+
+  /// Whether another program's work has reported no progress for some seconds: the program may be gone.
+  var isWorkElsewhereSilent: Bool { runs.contains { $0.id == nil && $0.stalled(at: now) != nil } }
 
   /// Whether a clock must tick: only the time distinguishes stalled work from slow work.
   var needsClock: Bool { !longWork.isEmpty || running[.staging] != nil || runs.contains { $0.isRunning } }

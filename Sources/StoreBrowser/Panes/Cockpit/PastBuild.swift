@@ -12,7 +12,7 @@ package struct PastBuild: Sendable, Hashable, Codable {
   package var memory: UInt64?
   /// By how much the store grew, in bytes.
   package var bytes: UInt64?
-  /// `complete`, `failed` or `cancelled`.
+  /// `complete`, `failed`, `cancelled`, or `end not seen` for another program's build that stopped without a report.
   package var outcome: String
   /// The program and process that ran it; this browser if nil.
   package var worker: String?
@@ -44,7 +44,8 @@ extension PastBuild {
       switch run.ending {
       case .done: "complete"
       case .failed: "failed"
-      case .cancelled, nil: "cancelled"
+      case .cancelled: "cancelled"
+      case nil: "end not seen"
       }
     worker = run.id == nil ? run.activity.worker?.text : nil
   }

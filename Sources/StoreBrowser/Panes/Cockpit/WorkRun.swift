@@ -80,8 +80,10 @@ struct WorkRun: Sendable, Hashable {
     update(account.activity, at: now)
   }
 
+  /// Takes in a report. A run whose end was not seen goes on with it, or learns how it ended.
   mutating func update(_ activity: Activity, at now: Int64) {
-    guard isRunning else { return }
+    guard ending == nil else { return }
+    endedAt = nil
     let before = self.activity
     self.activity = activity
     if let share = before.share { self.activity.share = activity.share.map { max($0, share) } }
