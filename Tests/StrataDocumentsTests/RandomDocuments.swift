@@ -16,7 +16,8 @@ extension Document {
     case 3: return .bool(Bool.random(using: &random))
     case 4: return .number(NumberText(Int64.random(in: -1000...1000, using: &random)))
     case 5: return .number(NumberText(Double.random(in: -10...10, using: &random)))
-    default: return .string(random.text())
+    // With what a reader of JSON may take for the end of a text or a container.
+    default: return .string(random.text() + (["", "\"", "\\", "[", "}"].randomElement(using: &random) ?? ""))
     }
   }
 
