@@ -84,8 +84,8 @@ struct StoredTest<Instance> {
   /// The first member of the text tested last that an instance made of it does not have as its property.
   mutating func difference(of bytes: UnsafeRawBufferPointer, from instance: Instance) -> DocumentPath? {
     guard text.condition.places.isRead else { return nil }
-    for (index, member) in members.enumerated() {
-      let part = text.parts[index]
+    for index in members.indices {
+      let (member, part) = (members[index], text.parts[index])
       guard let token = text.condition.places[part.number] else {
         guard case .optional = member.encoding else { continue }
         let isNil = member.isValue(instance, .null)

@@ -29,7 +29,8 @@ extension TypedQueryRun {
       try Task.checkCancellation()
       let (key, record) = (candidate.key.bytes, try record(of: candidate))
       do {
-        guard let match = try await match(record, key: key) else { continue }
+        if isTimeToYield() { await slices.yieldTask() }
+        guard let match = try await match(record, told: told(by: record), key: key) else { continue }
         result.add(try await row(of: match, key: key, &reading), times: 1)
       } catch let error as UnreadableInstanceError {
         try leaveOut(error)
@@ -54,7 +55,6 @@ extension TypedQueryRun {
         }
         if isTimeToYield() { await slices.yieldTask() }
         let told = told(by: record)
-        if told == false { continue }
         if told == true, reading.isConstant {
           count += 1
           continue

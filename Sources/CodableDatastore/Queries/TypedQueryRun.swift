@@ -105,7 +105,9 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       }
       do {
         let (key, record) = (candidate.key.bytes, try record(of: candidate))
-        guard var match = try await match(record, key: key, needsInstance: needsInstance) else { continue }
+        if isTimeToYield() { await slices.yieldTask() }
+        let told = told(by: record)
+        guard var match = try await match(record, told: told, key: key, needsInstance: needsInstance) else { continue }
         if offset > 0 {
           offset -= 1
           continue
@@ -138,18 +140,6 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     var instance: Instance?
   }
 
-  /// Tests a record; nil if it does not meet the conditions.
-  ///
-  /// - Throws: ``DecodedOtherwise`` if its text has other values than its instance.
-  @inline(__always)
-  mutating func match(
-    _ record: Bytes, key: @autoclosure () -> [UInt8], needsInstance: Bool = false
-  ) async throws -> Match? {
-    if isTimeToYield() { await slices.yieldTask() }
-    let told = told(by: record)
-    return told == false ? nil : try await match(record, told: told, key: key(), needsInstance: needsInstance)
-  }
-
   /// Counts a record that is read next, and returns whether others should run before that. Not a call that may suspend: each of these
   /// costs a look at the caller's actor. A record of which only the text is read takes little.
   @inline(__always)
@@ -164,11 +154,15 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   @inline(__always)
   mutating func told(by record: Bytes) -> Bool? { isTested ? bytes.meetsConditions(record, of: core) : true }
 
-  /// As `match`, of a record whose text does not tell that it fails the conditions.
+  /// Tests a record; nil if it does not meet the conditions.
+  ///
+  /// - Parameter told: Whether it meets them by its text; nil if only its instance tells.
+  /// - Throws: ``DecodedOtherwise`` if its text has other values than its instance.
   @inline(__always)
   mutating func match(
     _ record: Bytes, told: Bool?, key: @autoclosure () -> [UInt8], needsInstance: Bool = false
   ) async throws -> Match? {
+    if told == false { return nil }
     // An instance that is wanted anyway is tested as well.
     guard told == nil || needsInstance else { return Match(record: record) }
     let instance: Instance
@@ -261,7 +255,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
         try Task.checkCancellation()
         let (identifier, record) = (candidate.key.bytes, try record(of: candidate))
         do {
-          guard let match = try await match(record, key: identifier) else { continue }
+          if isTimeToYield() { await slices.yieldTask() }
+          guard let match = try await match(record, told: told(by: record), key: identifier) else { continue }
           let key = order.sortBytes(of: try await row(of: match, key: identifier, &reading))
           guard kept.accepts(key) else { continue }
           try throwingModelErrors { () throws(ModelError) in
