@@ -77,8 +77,6 @@ extension RecordCoding {
   /// Whether a record's bytes are exactly what `JSONWriter` makes of their document compactly, so that they can be copied instead. Also
   /// false if that needs a closer look. One pass over the bytes.
   package func isCompactJSON(_ bytes: UnsafeRawBufferPointer) -> Bool { self == .json && JSONScanner.isCompact(bytes) }
-
-  package func isCompactJSON(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isCompactJSON($0) } }
 }
 
 extension JSONScanner {

@@ -1,5 +1,5 @@
 /// The coding of the bytes of records.
-package enum RecordCoding: String, Codable, Hashable, Sendable {
+package enum RecordCoding: String, Hashable, Sendable {
   case json
   case binaryPropertyList
   case xmlPropertyList

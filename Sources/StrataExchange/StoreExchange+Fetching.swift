@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 package import StrataEngine
 
 extension StoreExchange {

@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 package import StrataEngine
 
 extension StoreExchange {
@@ -61,11 +60,6 @@ extension StoreExchange {
       }
     }
     for edit in plan.clean.edits.changes { try body(edit.place, .merge) }
-  }
-
-  /// Settles the open conflicts of a plan by a policy.
-  package func settle(_ plan: inout MergePlan, by policy: MergePolicy) throws {
-    try MergePlanner(store, graph()).settle(&plan, by: policy)
   }
 
   /// Merges a commit of this store into head. If conflicts are open, nothing is written, and the plan has them.

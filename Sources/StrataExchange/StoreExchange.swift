@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 package import StrataEngine
 
 /// Exchange of a store with its other copies: fetch, merge and push.

@@ -186,8 +186,6 @@ package struct TimeExpression: Hashable, Sendable {
     /// A fixed distance, in seconds east of UTC.
     case offset(Int)
 
-    package static let utc = Zone.offset(0)
-
     /// The day of a moment, since 1970-01-01.
     func day(of moment: Int64) -> Int {
       switch self {
@@ -221,7 +219,3 @@ package struct TimeExpression: Hashable, Sendable {
     }
   }
 }
-
-// MARK: - Spans
-
-// MARK: - Zones

@@ -108,10 +108,10 @@ extension Program {
     complain("writing the sample store \(url.path)")
     let sample = try installedSample(citiesFile)
     if FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
-    let draft = try onStorage { () throws(StorageError) in try StoreDraft(at: url.path) }
+    let draft = try onStorage { try StoreDraft(at: url.path) }
     do {
       try await write(sample, URL(filePath: draft.workPath))
-      try onStorage { () throws(StorageError) in try draft.finish() }
+      try onStorage { try draft.finish() }
     } catch {
       draft.cancel()
       throw error

@@ -93,7 +93,7 @@ struct OneWriterTests {
     let keys = try datastore.primary.entries(at: 0..<2).map(\.identifier)
     try await onThread {
       _ = try tools.transact(CommitInfo(action: "leave out")) { transaction throws(ModelError) in
-        try onWriter {
+        try onStorage {
           let writer = DatastoreWriter(descriptor, in: transaction, format: tools.formats["Seats"])
           for key in keys { try writer.leaveOut(key.bytes, "for a test") }
         }

@@ -243,7 +243,7 @@ private final class Script<ID: ScriptIdentifier> {
         }
         let key = EntryKey.make(
           value: try KeyEncoding.integer.encode(.integer(pages)), identifier: identifier)
-        try onWriter {
+        try onStorage {
           let writer = DatastoreWriter(descriptor, in: transaction, format: tools.formats["Items"])
           try writer.removeEntry(key, in: "pages")
         }

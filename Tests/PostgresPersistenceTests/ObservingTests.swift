@@ -40,7 +40,7 @@ struct ObservingTests {
       } isOvertaken: {
         false
       } changes: { told, number, datastore in
-        let (old, new) = try throwingStoreErrors { () throws(StorageError) in
+        let (old, new) = try throwingStoreErrors {
           (try engine.view(at: told), try engine.view(at: number))
         }
         return try ChangeWalk(from: old, to: new, datastore: datastore).all()

@@ -320,7 +320,7 @@ struct NamingTests {
       let bytes = RecordBytes.make(version: "1", content: try RecordCoding.json.encode(content))
       let date = 1_767_225_600_000_000_000 + day * 86_400_000_000_000
       _ = try store.engine.write(CommitInfo(date: date, action: "measure")) { transaction throws(ModelError) in
-        try onWriter {
+        try onStorage {
           if try transaction.tree(.records(of: "Gauge")) == nil {
             try DatastoreWriter.create(descriptor, in: transaction)
           }

@@ -33,3 +33,7 @@ extension Document {
     return document
   }
 }
+
+extension RecordCoding {
+  func isCompactJSON(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isCompactJSON($0) } }
+}

@@ -54,7 +54,7 @@ struct PlanTests {
       try plan.conflicts[0].result.map { try JSONParser.parse($0.bytes) } == ["id": 1, "name": "b", "n": 0, "m": 1])
     plan.conflicts[0].choose(
       content: RecordContent(version: "1", bytes: Array(#"{"id":1,"name":"hand"}"#.utf8)))
-    try ours.exchange.settle(&plan, by: .theirs)
+    try MergePlanner(ours.own, ours.exchange.graph()).settle(&plan, by: .theirs)
     #expect(plan.open.isEmpty)
     _ = try #require(try ours.exchange.commit(plan))
     #expect(try ours.text(1) == #"{"id":1,"name":"hand"}"#)
@@ -161,7 +161,7 @@ struct PlanTests {
       let merged = try ours.merge(theirs.head, policy)
       #expect(merged.head == nil && merged.plan.open.map(\.isCollision) == [true], "\(policy)")
     }
-    try ours.exchange.settle(&plan, by: .ours)
+    try MergePlanner(ours.own, ours.exchange.graph()).settle(&plan, by: .ours)
     plan.conflicts[0].choose(.mine)
     #expect(plan.open.count == 1)
     #expect(ours.own.head.commit == head)

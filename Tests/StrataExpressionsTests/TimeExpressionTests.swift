@@ -7,7 +7,7 @@ struct TimeExpressionTests {
   /// Friday, 2026-11-20 16:00:05.25 UTC.
   private let now: Int64 = 1_795_190_405_250_000_000
 
-  private func last(_ text: String, _ zone: TimeExpression.Zone = .utc) -> String? {
+  private func last(_ text: String, _ zone: TimeExpression.Zone = .offset(0)) -> String? {
     TimeExpression(parsing: text, now: now, zone: zone).map { show($0.last) }
   }
 
@@ -59,8 +59,8 @@ struct TimeExpressionTests {
 
   @Test("a day begins where the one before ends")
   func firsts() throws {
-    let monday = try #require(TimeExpression(parsing: "2026-11-16", now: now, zone: .utc))
-    let tuesday = try #require(TimeExpression(parsing: "2026-11-17", now: now, zone: .utc))
+    let monday = try #require(TimeExpression(parsing: "2026-11-16", now: now, zone: .offset(0)))
+    let tuesday = try #require(TimeExpression(parsing: "2026-11-17", now: now, zone: .offset(0)))
     #expect(monday.last + 1 == tuesday.first)
   }
 }

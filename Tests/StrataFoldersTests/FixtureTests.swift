@@ -106,7 +106,7 @@ struct FixtureTests {
     let rows = try store.commits(from: store.head.commit, limit: .max, folded: true)
     let expectedRows = fixture.history.filter { !$0["registrationOnly"].isTrue }
     #expect(rows.reversed().map(\.action) == expectedRows.map { $0["actionName"].text ?? "" })
-    #expect(rows.reversed().map(\.date) == expectedRows.map { FolderDate.nanoseconds($0["creationDate"].text ?? "") })
+    #expect(rows.reversed().map(\.date) == expectedRows.map { MomentText.nanoseconds($0["creationDate"].text ?? "") })
     #expect(Int(store.head.commit.rawValue) == fixture.history.count)
     #expect(try store.commits(from: store.head.commit, limit: .max, folded: false).count == fixture.history.count)
     for (place, expected) in fixture.history.enumerated() {

@@ -172,5 +172,8 @@ struct FormatTests {
       ("1970-01-01T02:00:00.5+02:00", 500_000_000), ("2026-11-20 13:53:53.661Z", nil), ("never", nil),
       ("1969-12-31T23:59:59.999Z", -1_000_000),
     ])
-  func dates(_ text: String, _ nanoseconds: Int64?) { #expect(FolderDate.nanoseconds(text) == nanoseconds) }
+  func dates(_ text: String, _ nanoseconds: Int64?) throws {
+    let file = try JSONFile(["date": .string(text)], named: "")
+    #expect((try? file.date("date")) == nanoseconds)
+  }
 }

@@ -261,3 +261,7 @@ struct VerifierTests {
     }
   }
 }
+
+extension FolderReport {
+  fileprivate func findings(_ kind: FolderFinding.Kind) -> [FolderFinding] { findings.filter { $0.kind == kind } }
+}

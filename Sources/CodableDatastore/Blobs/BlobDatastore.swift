@@ -83,7 +83,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
     guard let tree = try Transactions.readState(for: store).tree(tree),
       let record = try tree.record(at: .bytes(try Self.coder.key(of: name)))
     else { return nil }
-    return try throwingModelErrors { () throws(ModelError) in try RecordBytes.split(record).content }
+    return try throwingStoreErrors { try RecordBytes.split(record).content }
   }
 
   fileprivate static var coder: KeyCoder<String> { KeyCoder<String>.make() }
@@ -96,9 +96,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB.
   public func persist(_ data: Data, to name: String) async throws {
     try await write("persist \(key)", name) { transaction, key in
-      try throwingStoreErrors { () throws(StorageError) in
-        _ = try transaction.put(key, Self.head + [UInt8](data), in: tree)
-      }
+      _ = try transaction.put(key, Self.head + [UInt8](data), in: tree)
     }
   }
 
@@ -116,11 +114,9 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
     try await write("persist \(key)", name) { transaction, key in
       let head = Self.head
-      try throwingStoreErrors { () throws(StorageError) in
-        _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) {
-          position, count throws(StorageError) in
-          try FilePieces(head: head, file: source).bytes(at: position, count: count)
-        }
+      _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) {
+        position, count throws(StorageError) in
+        try FilePieces(head: head, file: source).bytes(at: position, count: count)
       }
     }
   }
@@ -140,15 +136,13 @@ extension BlobDatastore where AccessMode == ReadWrite {
     try spool.finish()
     try await write("persist \(key)", name) { [spool] transaction, key in
       let head = Self.head
-      try throwingStoreErrors { () throws(StorageError) in
-        guard let file = spool.file else {
-          _ = try transaction.put(key, head + spool.memory, in: tree)
-          return
-        }
-        _ = try transaction.put(key, count: UInt64(head.count) + spool.count, in: tree) {
-          position, count throws(StorageError) in
-          try FilePieces(head: head, file: file).bytes(at: position, count: count)
-        }
+      guard let file = spool.file else {
+        _ = try transaction.put(key, head + spool.memory, in: tree)
+        return
+      }
+      _ = try transaction.put(key, count: UInt64(head.count) + spool.count, in: tree) {
+        position, count throws(StorageError) in
+        try FilePieces(head: head, file: file).bytes(at: position, count: count)
       }
     }
   }
@@ -162,7 +156,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
   public func deleteIfPresent(_ name: String) async throws -> Bool {
     guard try content(of: name) != nil else { return false }
     return try await write("delete \(key)", name) { transaction, key in
-      try throwingStoreErrors { () throws(StorageError) in try transaction.delete(key, in: tree) != nil }
+      try transaction.delete(key, in: tree) != nil
     }
   }
 
@@ -182,14 +176,11 @@ extension BlobDatastore where AccessMode == ReadWrite {
   }
 
   private func createTree(in transaction: any WriteTransaction) throws {
-    let isThere = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(tree) != nil }
-    if isThere { return }
+    if try transaction.tree(tree) != nil { return }
     let descriptor = DatastoreDescriptor(
       key: key, instanceType: "Data", identifierType: "String", identifierEncoding: .string, coding: .opaque)
     let attributes = try descriptor.bytes
-    try throwingStoreErrors { () throws(StorageError) in
-      try transaction.createTree(tree, kind: .records, attributes: attributes)
-    }
+    try transaction.createTree(tree, kind: .records, attributes: attributes)
   }
 }
 

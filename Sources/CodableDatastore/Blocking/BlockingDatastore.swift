@@ -174,8 +174,6 @@ public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode
   }
 }
 
-// MARK: Reading
-
 // MARK: Warming up
 
 extension BlockingDatastore where AccessMode == ReadWrite {

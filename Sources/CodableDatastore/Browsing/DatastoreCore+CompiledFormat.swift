@@ -34,7 +34,7 @@ extension DatastoreCore: CompiledFormat {
   func createTrees(for content: RecordContent, in transaction: any WriteTransaction) throws(ModelError) {
     let record = Self.record(content)
     let (identifier, instance) = try decoding { try coder.decodeBlocking(record) }
-    try onWriter {
+    try onStorage {
       let key = try self.key(of: identifier)
       let prepared = PreparedRecord(
         identifier: identifier, key: key, record: record.array, values: try values(of: instance, identifier: key),

@@ -19,7 +19,7 @@ protocol WarmableFormat: Sendable {
 
 extension DatastoreCore: WarmableFormat {
   func missingSteps(in view: View) throws -> [String] {
-    let tree = try throwingStoreErrors { () throws(StorageError) in try view.tree(recordsTree) }
+    let tree = try throwingStoreErrors { try view.tree(recordsTree) }
     guard let tree else { return [] }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
     let plan = try plan(for: stored, isEmpty: tree.isWithoutEntries)

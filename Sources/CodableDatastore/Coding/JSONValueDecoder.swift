@@ -98,7 +98,6 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Finding a member
 
-  /// The value of a member, or nil if there is none of that name.
   @inline(__always)
   private func find(_ key: Key) -> JSONValue? {
     let token = object.token

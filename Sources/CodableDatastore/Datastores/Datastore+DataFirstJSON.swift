@@ -1,6 +1,5 @@
 import StrataDocuments
 public import StrataFoundation
-import StrataModel
 
 // Stores of JSON whose migrations are given the data first, then the decoder: deprecated forms, which the original library has as well.
 

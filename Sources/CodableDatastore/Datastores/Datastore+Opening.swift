@@ -1,6 +1,5 @@
 import StrataDocuments
 public import StrataFoundation
-import StrataModel
 
 extension Datastore {
   /// Makes a datastore. All factories call this.

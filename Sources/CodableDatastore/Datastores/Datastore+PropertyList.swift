@@ -1,6 +1,5 @@
 import StrataDocuments
 public import StrataFoundation
-import StrataModel
 
 // Stores whose instances are property lists. Each comes in four forms, as for JSON. The migrations return identifier and instance or, for
 // `Identifiable` instances, only the instance. The closures run on the caller's actor or (in dictionaries that a program built with

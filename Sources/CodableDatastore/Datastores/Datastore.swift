@@ -1,5 +1,3 @@
-import StrataModel
-
 /// A datastore: `Codable` instances of one type, kept by identifier and found by their indexes.
 ///
 /// ```swift

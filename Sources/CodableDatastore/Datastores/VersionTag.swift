@@ -4,7 +4,6 @@ import StrataFoundation
 struct VersionTag<Format: DatastoreFormat>: Sendable {
   typealias RawValue = Format.Version.RawValue
 
-  /// Whether raw values are strings.
   static var isString: Bool { RawValue.self == String.self }
 
   /// The tag of a version. For a raw value that cannot be written as JSON it is the value's description.

@@ -103,25 +103,33 @@ public struct StoreError: LocalizedError, Hashable, Sendable, CustomStringConver
   }
 }
 
-/// Runs calls to the engine, and converts their errors to those of this library.
-func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
-  do {
-    return try body()
-  } catch .transactionEnded {
-    throw DatastoreInterfaceError.transactionInactive
-  } catch .conflict(let conflict) {
-    throw TransactionConflict(conflict)
-  } catch {
-    throw StoreError(error)
+extension StoreError {
+  init(_ error: ModelError) {
+    let kind: Kind =
+      switch error {
+      case .noSuchStore: .notFound
+      case .noSuchCommit: .noSuchCommit
+      case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)
+      case .readOnly: .readOnly
+      case .unreadable, .storage(_, kind: .damaged): .damaged
+      case .storage: .inputOutput
+      default: .refused
+      }
+    let text = error.description
+    self.init(kind, text.prefix(1).uppercased() + text.dropFirst() + ".")
   }
 }
 
-/// Runs calls to the writer of records and entries, and converts their errors to those of this library.
-func throwingWriterErrors<R>(_ body: () throws -> R) throws -> R {
+/// Runs calls to the engine, the model, or the writer of records and entries, and converts their errors to those of this library.
+func throwingStoreErrors<R>(_ body: () throws -> R) throws -> R {
   do {
     return try body()
   } catch let error as StorageError {
-    return try throwingStoreErrors { () throws(StorageError) in throw error }
+    switch error {
+    case .transactionEnded: throw DatastoreInterfaceError.transactionInactive
+    case .conflict(let conflict): throw TransactionConflict(conflict)
+    default: throw StoreError(error)
+    }
   } catch ModelError.disorder(let datastore, let index, let keys) {
     throw DisorderedKeysError(datastore: DatastoreKey(datastore), index: index.map { IndexName($0) }, keys: keys)
   } catch ModelError.notUnique(let conflicts) {
@@ -129,5 +137,7 @@ func throwingWriterErrors<R>(_ body: () throws -> R) throws -> R {
     throw UniquenessError(
       datastore: DatastoreKey(first.datastore), index: IndexName(first.index),
       values: conflicts.filter { $0.index == first.index }.map(\.value.description))
+  } catch let error as ModelError {
+    throw StoreError(error)
   }
 }

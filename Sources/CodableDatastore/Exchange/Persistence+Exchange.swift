@@ -216,7 +216,7 @@ extension _StoreHandle {
     let cancelled = Mutex(Task.isCancelled)
     return try await withTaskCancellationHandler {
       try await connection.alone {
-        let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
+        let before = try throwingStoreErrors { try model.engine.refresh() }
         defer {
           let after = model.engine.head
           if after.commit.number != before.commit.number { connection.publication.publish(after, madeOn: before) }
@@ -226,9 +226,9 @@ extension _StoreHandle {
         } catch ModelError.cancelled {
           throw CancellationError()
         } catch let error as ModelError {
-          return try throwingModelErrors { () throws(ModelError) in throw error }
+          throw StoreError(error)
         } catch let error as StorageError {
-          return try throwingStoreErrors { () throws(StorageError) in throw error }
+          throw StoreError(error)
         } catch let error as ExchangeError {
           throw StoreError(.refused, error.description)
         }

@@ -1,5 +1,3 @@
-import StrataDocuments
-
 /// A rule for merging a property that two copies of a store both changed, if it is not merged as one value.
 ///
 /// ```swift

@@ -38,9 +38,7 @@ struct Commits: AsyncInstances {
 
     private mutating func turnPage() throws {
       guard let model, !open.isEmpty else { return }
-      let next = try throwingModelErrors { [open] () throws(ModelError) in
-        try model.commitPage(from: open, limit: 32, folded: false)
-      }
+      let next = try throwingStoreErrors { [open] in try model.commitPage(from: open, limit: 32, folded: false) }
       page = next.commits[...]
       open = next.next
     }

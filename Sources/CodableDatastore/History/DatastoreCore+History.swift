@@ -15,7 +15,7 @@ extension DatastoreCore {
     guard let head = try store.currentView(), let store = try store.model()?.engine else {
       throw StoreError(.noSuchCommit, "There is no commit yet.")
     }
-    let number = try throwingStoreErrors { () throws(StorageError) in
+    let number = try throwingStoreErrors {
       try store.ancestor(of: head.commit.number, notLaterThan: date.lastNanosecond).number
     }
     return try fixed(at: Commit.Number(number))
@@ -26,7 +26,7 @@ extension DatastoreCore {
       throw StoreError(.noSuchCommit, "There is no commit yet.")
     }
     guard let commit else { return head }
-    return try throwingStoreErrors { () throws(StorageError) in try store.view(at: commit.rawValue) }
+    return try throwingStoreErrors { try store.view(at: commit.rawValue) }
   }
 
   func missing(_ index: IndexPlan<Instance>) -> any Error {

@@ -50,11 +50,11 @@ struct ChangeWalk {
     let name = TreeName.records(of: datastore)
     self.datastore = datastore
     newest = new.commit.number
-    (self.old, self.new, cursor) = try throwingStoreErrors { () throws(StorageError) in
+    (self.old, self.new, cursor) = try throwingStoreErrors {
       (try old.tree(name), try new.tree(name), try difference(old, new, tree: name))
     }
     guard !order.isBytes else { return }
-    while let difference = try throwingStoreErrors({ () throws(StorageError) in try cursor.next() }) {
+    while let difference = try throwingStoreErrors({ try cursor.next() }) {
       sorted.append(difference)
     }
     sorted.sort { order.isBefore($0.key.array, $1.key.array) }
@@ -67,7 +67,7 @@ struct ChangeWalk {
   }
 
   mutating func next() throws -> StoredChange? {
-    try throwingStoreErrors { () throws(StorageError) in
+    try throwingStoreErrors {
       while let difference = try nextDifference() {
         let (before, after) = (try record(difference.old, in: old), try record(difference.new, in: new))
         // Changed and changed back: two versions, but no difference.

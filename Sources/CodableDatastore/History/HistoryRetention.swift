@@ -73,7 +73,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
     let connection = _store.connection
     while true {
       let report = try await onThread {
-        try throwingStoreErrors { () throws(StorageError) -> CompactionReport? in
+        try throwingStoreErrors { () -> CompactionReport? in
           do throws(StorageError) {
             try store.forgetExpiredFetches(now: LocalTime.now)
             return try store.compact(retention.engineRetention, writingDeltas: usingNodeDeltas) { _ in true }

@@ -40,20 +40,18 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
       self.model = model
       self.view = view
       let place = try core.identifiers.order.place(of: key)
-      versions = try throwingStoreErrors { () throws(StorageError) in
-        try view.versions(of: place.keptProbe, in: core.recordsTree)
-      }
+      versions = try throwingStoreErrors { try view.versions(of: place.keptProbe, in: core.recordsTree) }
     }
 
     private mutating func nextVersion() throws -> (commit: Commit, record: Bytes?)? {
-      guard let model, let version = try throwingStoreErrors({ () throws(StorageError) in try versions?.next() }) else {
+      guard let model, let version = try throwingStoreErrors({ try versions?.next() }) else {
         return nil
       }
-      let record: Bytes? = try throwingStoreErrors { () throws(StorageError) in
+      let record: Bytes? = try throwingStoreErrors {
         guard let change = version.change, change.kind == .put else { return nil }
         return try view?.value(of: change.reference)
       }
-      let commit = try throwingModelErrors { () throws(ModelError) in try model.commit(CommitNumber(version.commit)) }
+      let commit = try throwingStoreErrors { try model.commit(CommitNumber(version.commit)) }
       return (Commit(commit), record)
     }
   }

@@ -24,7 +24,7 @@ extension Persistence {
   public func commit(_ number: Commit.Number) async throws -> Commit {
     let model = try requiredModel()
     return Commit(
-      try throwingModelErrors { () throws(ModelError) in try model.commit(CommitNumber(number.rawValue)) })
+      try throwingStoreErrors { try model.commit(CommitNumber(number.rawValue)) })
   }
 
   /// The newest commit that is not later than a date.
@@ -32,7 +32,7 @@ extension Persistence {
   /// - Throws: ``StoreError`` of kind `noSuchCommit` if all are later.
   public func commit(notLaterThan date: Date) async throws -> Commit {
     let model = try requiredModel()
-    let number = try throwingStoreErrors { () throws(StorageError) in
+    let number = try throwingStoreErrors {
       try model.engine.ancestor(of: model.engine.head.commit.number, notLaterThan: date.lastNanosecond).number
     }
     return try await commit(Commit.Number(number))
@@ -44,7 +44,7 @@ extension Persistence {
   public var namedCommits: [String: Commit.Number] {
     get async throws {
       guard let model = try _store.model() else { return [:] }
-      let pins = try throwingModelErrors { () throws(ModelError) in try model.pins }
+      let pins = try throwingStoreErrors { try model.pins }
       return Dictionary(pins.map { ($0.name, Commit.Number($0.commit.rawValue)) }) { first, _ in first }
     }
   }

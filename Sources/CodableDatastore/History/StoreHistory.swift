@@ -40,12 +40,13 @@ extension _StoreHandle {
     guard let model = try model(forWriting: true) else { throw StoreError.closed }
     let connection = connection
     return try await connection.alone {
-      let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
-      let answer = try throwingModelErrors { () throws(ModelError) in try body(model) }
+      let before = try throwingStoreErrors { try model.engine.refresh() }
+      let answer: Answer
+      do throws(ModelError) { answer = try body(model) } catch { throw StoreError(error) }
       let new = commits(answer).filter { $0.rawValue > max(before.commit.number, connection.publication.newestOwn) }
       // If commits are not followed, only the newest must be reported.
       for number in connection.publication.isFollowed ? new[...] : new.suffix(1) {
-        try throwingStoreErrors { () throws(StorageError) in
+        try throwingStoreErrors {
           let new = try model.engine.view(at: number.rawValue)
           // Not the newest state from before, which may lack a commit that is on its way to the disk.
           guard let parent = new.commit.parents.first else { return }
@@ -78,31 +79,5 @@ private final class OneTimeWork<R: Sendable>: Sendable {
   func run() throws -> R {
     guard let body = body.withLock({ $0.take() }) else { throw CancellationError() }
     return try body()
-  }
-}
-
-/// Runs calls to the model, and converts their errors to those of this library.
-func throwingModelErrors<R>(_ body: () throws(ModelError) -> R) throws -> R {
-  do {
-    return try body()
-  } catch {
-    throw StoreError(error)
-  }
-}
-
-extension StoreError {
-  init(_ error: ModelError) {
-    let kind: Kind =
-      switch error {
-      case .noSuchStore: .notFound
-      case .noSuchCommit: .noSuchCommit
-      case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)
-      case .readOnly: .readOnly
-      case .unreadable, .storage(_, kind: .damaged): .damaged
-      case .storage: .inputOutput
-      default: .refused
-      }
-    let text = error.description
-    self.init(kind, text.prefix(1).uppercased() + text.dropFirst() + ".")
   }
 }

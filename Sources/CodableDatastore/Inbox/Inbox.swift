@@ -29,9 +29,7 @@ public struct Inbox: Sendable {
   public func waiting() async throws -> [String] {
     guard let path = store.connection.path else { return [] }
     return try await onThread {
-      try throwingModelErrors { () throws(ModelError) in
-        try InboxFolder(ofStoreAt: path).waiting().map(\.description)
-      }
+      try throwingStoreErrors { try InboxFolder(ofStoreAt: path).waiting().map(\.description) }
     }
   }
 }

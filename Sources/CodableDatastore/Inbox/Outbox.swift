@@ -48,7 +48,7 @@ public struct Outbox: Sendable {
   public func send(_ action: String, _ body: (inout OutgoingLetter) throws -> Void) async throws {
     guard let letter = try letter(action, body) else { return }
     try await onThread { [sender] in
-      try throwingModelErrors { () throws(ModelError) in _ = try sender.send(letter) }
+      try throwingStoreErrors { _ = try sender.send(letter) }
     }
   }
 
@@ -60,7 +60,7 @@ public struct Outbox: Sendable {
   /// - Throws: As ``send(_:_:)``.
   public func sendBlocking(_ action: String, _ body: (inout OutgoingLetter) throws -> Void) throws {
     guard let letter = try letter(action, body) else { return }
-    try throwingModelErrors { () throws(ModelError) in _ = try sender.send(letter) }
+    try throwingStoreErrors { _ = try sender.send(letter) }
   }
 
   /// Sends one instance, to be inserted or to replace the one of the same identifier.
@@ -123,7 +123,7 @@ public struct OutgoingLetter: Sendable {
     let value: KeyValue
     do {
       let bytes = try coder.key(of: identifier)
-      value = try throwingModelErrors { () throws(ModelError) in try coder.encoding.decode(bytes) }
+      value = try throwingStoreErrors { try coder.encoding.decode(bytes) }
     } catch let error as NotOrdered {
       throw InvalidKeyError(datastore: key.rawValue, index: nil, reason: error.description)
     }

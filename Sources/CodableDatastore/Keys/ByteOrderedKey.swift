@@ -7,7 +7,6 @@ protocol ByteOrderedKey: Sendable {
   static var keyEncoding: KeyEncoding { get }
   /// Throws `NotOrdered` for values that have no place in an order.
   func append(to encoder: inout KeyEncoder) throws
-  /// The value of a stored key, or nil.
   init?(_ value: KeyValue)
 }
 

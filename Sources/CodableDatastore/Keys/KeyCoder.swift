@@ -15,13 +15,11 @@ struct KeyCoder<Value: Indexable>: Sendable {
   /// The key of a value. Throws `NotOrdered`, or any error of the value's encoding.
   func key(of value: Value) throws -> [UInt8] { try encode(value) }
 
-  /// The value of a key, or nil if the key does not determine it.
   func value(of key: [UInt8]) -> Value? {
     if let comparator { return try? comparator.value(of: key) }
     return (try? encoding.decode(key)).flatMap { decode($0) }
   }
 
-  /// The value that a key stands for, or nil.
   func value(of key: KeyValue) -> Value? { decode(key) }
 
   var order: KeyOrder { comparator.map { .comparator($0) } ?? .bytes }

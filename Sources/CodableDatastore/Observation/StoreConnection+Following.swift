@@ -8,9 +8,7 @@ extension StoreConnection {
     guard let store = try storeForReading(forWriter: forWriter) else { return }
     if isServed { publication.keepOwn() }
     try publication.beginFollowing(at: store.head) {
-      try throwingStoreErrors { () throws(StorageError) in
-        try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) }
-      }
+      try throwingStoreErrors { try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) } }
     }
     isFollowing.store(true, ordering: .releasing)
   }
@@ -53,7 +51,7 @@ extension StoreConnection {
       return noticeOthersBesideOwn(in: store)
     }
     publication.notice {
-      try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+      try throwingStoreErrors { try store.refresh() }
     } changes: { told, new, datastore in
       try ChangeWalk(from: told, to: new, datastore: datastore).all()
     }
@@ -62,13 +60,11 @@ extension StoreConnection {
   /// Reports new commits on a server. There, commits of others lie between this process's own: each is reported separately.
   private func noticeOthersBesideOwn(in store: any Engine) {
     publication.noticeEach {
-      try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+      try throwingStoreErrors { try store.refresh() }
     } isOvertaken: {
       self.underWay.load(ordering: .acquiring) > 0
     } changes: { told, number, datastore in
-      let (old, new) = try throwingStoreErrors { () throws(StorageError) in
-        (try store.view(at: told), try store.view(at: number))
-      }
+      let (old, new) = try throwingStoreErrors { (try store.view(at: told), try store.view(at: number)) }
       return try ChangeWalk(from: old, to: new, datastore: datastore).all()
     }
   }

@@ -7,7 +7,7 @@ import StrataEngine
 enum FolderCopy {
   /// Reads the folder; needs memory for all of its contents. Blocks the thread.
   static func make(of path: String) throws -> any Engine {
-    try throwingModelErrors { () throws(ModelError) in
+    try throwingStoreErrors {
       let builder = StoreBuilder(inMemoryFor: StoreConnection.programName)
       let converter = try FolderConverter(from: path, into: builder)
       _ = try converter.run()

@@ -37,7 +37,7 @@ struct FolderReplacement {
   var state: State {
     if OriginalFolder.exists(at: path) { return .folder }
     guard isFree(path), FileStore.exists(at: workPath, disk: disk),
-      names(beginningWith: ".original").contains(where: isFolder)
+      names(beginningWith: ".original").contains(where: { OriginalFolder.exists(at: $0) })
     else { return .none }
     return .movedAside
   }
@@ -83,7 +83,6 @@ struct FolderReplacement {
   private var parent: String { URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false) }
 
   private func isFree(_ path: String) -> Bool { ((try? disk.status(path)) ?? nil) == nil }
-  private func isFolder(_ path: String) -> Bool { OriginalFolder.exists(at: path) }
 
   /// The paths beside the folder that begin with its path and an ending.
   private func names(beginningWith ending: String) -> [String] {

@@ -55,7 +55,7 @@ extension StoreConnection {
         throw StoreError.lastingTransaction(held.withLock { $0?.action }, for: Self.patience)
       }
       do {
-        try await onThread { try throwingStoreErrors { () throws(StorageError) in try store.releaseLockInTurn() } }
+        try await onThread { try throwingStoreErrors { try store.releaseLockInTurn() } }
       } catch {
         store.writing.passTurn()
         throw error

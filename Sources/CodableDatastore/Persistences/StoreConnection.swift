@@ -133,7 +133,6 @@ final class StoreConnection: Sendable {
     return !FileStore.exists(at: path, disk: Self.disk)
   }
 
-  /// A connection to a new store in memory.
   static func inMemory(slices: TimeSlices, clock: any Clock<Duration> = ContinuousClock()) -> StoreConnection {
     // No other process can write to memory, so the lock is never released.
     var configuration = StoreConfiguration()
@@ -148,7 +147,7 @@ final class StoreConnection: Sendable {
   /// - Parameter foresight: the keys or pages that will be read of it, for a server.
   func currentView(forWriter: Bool, prefetching foresight: Prefetch? = nil) throws -> View? {
     guard let store = try storeForReading(forWriter: forWriter) else { return nil }
-    return try throwingStoreErrors { () throws(StorageError) in
+    return try throwingStoreErrors {
       if let foresight { return try store.refresh(prefetching: foresight) }
       return try store.refresh()
     }
@@ -190,7 +189,7 @@ final class StoreConnection: Sendable {
       case .movedAside: place = replacement.workPath
       }
     }
-    return try throwingStoreErrors { () throws(StorageError) in
+    return try throwingStoreErrors {
       try FileStore.open(
         at: place, options: Self.options(isReadOnly: !forWriter, configuration), disk: configuration.disk)
     }
@@ -227,7 +226,7 @@ final class StoreConnection: Sendable {
     return try state.withLock { state in
       if let store = state.writer { return store }
       guard let path else { throw StoreError.closed }
-      let store = try throwingStoreErrors { () throws(StorageError) in
+      let store = try throwingStoreErrors {
         try FileStore.openOrCreate(
           at: path, options: Self.options(state.configuration), disk: state.configuration.disk)
       }
@@ -254,7 +253,7 @@ final class StoreConnection: Sendable {
       return [state.writer, state.reader]
     }
     for store in stores {
-      try throwingStoreErrors { () throws(StorageError) in try store?.close() }
+      try throwingStoreErrors { try store?.close() }
     }
   }
 

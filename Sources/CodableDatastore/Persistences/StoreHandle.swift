@@ -31,7 +31,6 @@ public final class _StoreHandle: Sendable {
     if !isClosed.load(ordering: .acquiring) { connection.removeHandle() }
   }
 
-  /// Throws once the persistence was closed.
   func requireOpen() throws {
     if isClosed.load(ordering: .acquiring) { throw StoreError.closed }
   }

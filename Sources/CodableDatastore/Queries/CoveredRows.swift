@@ -31,14 +31,13 @@ struct CoveredRows<Instance: Sendable, Row> {
     if run.plan.order == .identifiers { gathered = try gather(page.offset, page.most) }
   }
 
-  /// The next row; nil after the last one.
   mutating func next() throws -> Row? {
     if gathered != nil { return gathered?.popLast() }
     return try read()?.row
   }
 
   private mutating func read(withIdentifier: Bool = false) throws -> (identifier: [UInt8], row: Row)? {
-    guard try throwingEntryErrors({ try cursor.advance() }) else { return nil }
+    guard try throwingStoreErrors({ try cursor.advance() }) else { return nil }
     let read = cursor.entry.withUnsafeBytes { entry -> (identifier: [UInt8], row: Row)? in
       guard let identifier = EntryKey.identifierRange(entry),
         let row = index.row(of: UnsafeRawBufferPointer(rebasing: entry[..<identifier.lowerBound]))

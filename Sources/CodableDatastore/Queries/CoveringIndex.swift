@@ -30,7 +30,7 @@ struct CoveringIndex<Instance: Sendable, Row> {
     else { return nil }
     let read = Set(chosen.places.compactMap(\.self)).sorted()
     guard let tiers = KeyTiers(encoding, tierCount: chosen.tierCount, reading: read),
-      try throwingEntryErrors({ try entries.count }) == plan.rows
+      try throwingStoreErrors({ try entries.count }) == plan.rows
     else { return nil }
     (name, self.entries, self.rows, self.tiers) = (chosen.name, entries, rows, tiers)
     ranges = if case .index(let way) = plan.way { way.ranges } else { [0..<plan.rows] }

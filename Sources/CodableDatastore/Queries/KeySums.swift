@@ -76,7 +76,7 @@ struct KeySums: Sendable {
   ) throws -> KeySums? {
     var (result, isWhole, entry, first) = (self, true, keys, [UInt8]())
     let isByFirst = tier == tiers.placeOfFirst
-    try throwingEntryErrors {
+    try throwingStoreErrors {
       try entries.forEachValue(in: ranks) { value, count in
         let read = tiers.readNext(value, after: &first, into: &entry)
         isWhole = read.isValue && result.add(entry, times: count, isOfLast: isByFirst && read.hasSameFirst)

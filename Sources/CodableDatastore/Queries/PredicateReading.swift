@@ -26,7 +26,6 @@ struct PredicateReading {
     return (expression as? any ConditionNode)?.condition(self) ?? .test(text: "predicate")
   }
 
-  /// The property that a node is, or nil.
   func property(_ node: Any) -> PropertyPlace? { (node as? any PropertyNode)?.place(unwrapped) }
 
   func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition {

@@ -1,5 +1,3 @@
-import StrataModel
-
 extension Query {
   /// Groups the instances that meet the condition by a property, and computes figures over each group.
   ///

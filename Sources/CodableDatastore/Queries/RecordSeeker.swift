@@ -20,12 +20,11 @@ struct RecordSeeker {
     cursor = tree.cursor()
   }
 
-  /// The record of an entry, or nil if there is none.
   mutating func record(of candidate: QueryCandidate) throws -> Bytes? {
     if let reference = candidate.record { return try value(of: reference) }
     let identifier = candidate.key.bytes
     guard order.isBytes, !tree.isServed else { return try tree.record(at: order.place(of: identifier)) }
-    let isThere = try throwingStoreErrors { () throws(StorageError) in
+    let isThere = try throwingStoreErrors {
       if try steps(to: identifier) { return true }
       try cursor.seek(to: .bytes(identifier))
       try cursor.copyKey(into: &key)
@@ -52,6 +51,6 @@ struct RecordSeeker {
   }
 
   private func value(of reference: RecordReference) throws -> Bytes {
-    try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) }
+    try throwingStoreErrors { try tree.value(of: reference) }
   }
 }

@@ -31,7 +31,7 @@ struct ServedRangeCursor: EntryCursor {
   }
 
   private mutating func turn() throws(ModelError) {
-    page = try onStorage { () throws(StorageError) in try tree.page(request) }[...]
+    page = try onStorage { try tree.page(request) }[...]
     isAtEnd = page.count < request.limit
     guard let last = page.last?.key.array else { return }
     if request.isReversed { request.upper = last } else { request.lower = last + [0] }

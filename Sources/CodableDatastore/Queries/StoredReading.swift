@@ -2,7 +2,6 @@ import StrataDocuments
 import StrataEngine
 import StrataFoundation
 import StrataLocks
-import StrataModel
 
 /// When the texts of records begin to be asked, and which of them are compared with their instances.
 struct StoredPace {

@@ -1,5 +1,5 @@
-import StrataDocuments
 import StrataEngine
+import StrataDocuments
 import StrataFoundation
 import StrataModel
 

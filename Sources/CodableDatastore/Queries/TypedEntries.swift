@@ -15,7 +15,7 @@ struct TypedEntries: QueryEntries {
   var hasBytesAsOrder: Bool { order.map { $0.treeOrder == .bytes } ?? identifiers.isBytes }
 
   var count: Int {
-    get throws(ModelError) { Int(clamping: try onStorage { () throws(StorageError) in try tree.count }) }
+    get throws(ModelError) { Int(clamping: try onStorage { try tree.count }) }
   }
 
   func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor {
@@ -31,7 +31,7 @@ struct TypedEntries: QueryEntries {
 
   func ranks(sharingValueAt rank: Int) throws(ModelError) -> Range<Int> {
     guard let order else { return rank..<rank + 1 }
-    let value = try onStorage { () throws(StorageError) -> [UInt8]? in
+    let value = try onStorage { () -> [UInt8]? in
       var cursor = tree.cursor()
       try cursor.seek(rank: UInt64(rank))
       return cursor.current.map { parts(of: $0.key).value }
@@ -50,7 +50,7 @@ struct TypedEntries: QueryEntries {
     var (entry, last): ([UInt8], [UInt8]) = ([], [])
     var (rank, start, length) = (ranks.lowerBound, ranks.lowerBound, 0)
     while rank < ranks.upperBound {
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         if isPlaced { try cursor.next() } else { try cursor.seek(rank: UInt64(rank)) }
         try cursor.copyKey(into: &entry)
       }
@@ -160,7 +160,7 @@ struct TypedCursor: EntryCursor {
     let left = ranks.count - passed + 1
     let near = isBackward ? keys.suffix(left) : keys.prefix(left)
     let wanted = near.compactMap { $0.withUnsafeBytes { EntryKey.identifier($0) } }
-    let found = try onStorage { () throws(StorageError) in try records.find(wanted) }
+    let found = try onStorage { try records.find(wanted) }
     fetched.removeAll(keepingCapacity: true)
     for (identifier, entry) in zip(wanted, found) { fetched[identifier] = entry?.payload.record }
     return fetched[identifier]
@@ -169,7 +169,7 @@ struct TypedCursor: EntryCursor {
   /// Reads the key of the next entry; false after the last one.
   mutating func advance() throws(ModelError) -> Bool {
     guard passed < ranks.count else { return false }
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       if passed == 0 {
         try cursor.seek(rank: UInt64(isBackward ? ranks.upperBound - 1 : ranks.lowerBound))
       } else if isBackward {

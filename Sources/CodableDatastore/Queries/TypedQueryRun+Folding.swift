@@ -48,7 +48,7 @@ extension TypedQueryRun {
       try Task.checkCancellation()
       var cursor = parts.records.cursor()
       for rank in part {
-        let record = try throwingStoreErrors { () throws(StorageError) -> Bytes in
+        let record = try throwingStoreErrors { () -> Bytes in
           if rank == part.lowerBound { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
           guard let reference = cursor.currentPayload?.record else { return Bytes() }
           return try parts.records.value(of: reference)
@@ -78,7 +78,7 @@ extension TypedQueryRun {
   func walked<Kind: _FigureKind>(_ index: CoveringIndex<Instance, Kind.Value>, into initial: Kind) throws -> Kind? {
     var (result, isWhole) = (initial, true)
     for range in index.ranges {
-      try throwingEntryErrors {
+      try throwingStoreErrors {
         try index.entries.forEachValue(in: range) { value, count in
           if let row = index.row(of: value) { result.add(row, times: count) } else { isWhole = false }
           return isWhole

@@ -72,7 +72,6 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     }
   }
 
-  /// The next instance of the answer; nil at the end.
   mutating func next() async throws -> Found? {
     guard let match = try await nextMatch(needsInstance: true), let instance = match.instance else { return nil }
     return Found(key: match.key, instance: instance)
@@ -210,13 +209,13 @@ struct TypedQueryRun<Format: DatastoreFormat> {
 
   /// The number of instances that meet the condition; decodes few of them if the indexes or the texts of the records suffice.
   mutating func count() async throws -> Int {
-    if !plan.isTested { return try throwingEntryErrors { try candidates.recordCount() } }
+    if !plan.isTested { return try throwingStoreErrors { try candidates.recordCount() } }
     return try await folded(Rows(Column(constant: ())), into: _CountFigure()).output
   }
 
   mutating func nextCandidate() throws -> QueryCandidate? {
-    guard let tie = sorted?.tie else { return try throwingEntryErrors { try candidates.next() } }
-    return try throwingModelErrors { () throws(ModelError) in try sorted?.walk.next() }
+    guard let tie = sorted?.tie else { return try throwingStoreErrors { try candidates.next() } }
+    return try throwingStoreErrors { try sorted?.walk.next() }
       .map { QueryCandidate(key: StoredKey(bytes: tie.identifier(of: $0), value: .null)) }
   }
 
@@ -224,26 +223,26 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     if plan.order == .sort { return try await sort() }
     if let cursor = page.after, !plan.order.isByIdentifier { try await goBehind(cursor) }
     if !plan.isTested, offset > 0 {
-      try throwingEntryErrors { try candidates.skip(offset) }
+      try throwingStoreErrors { try candidates.skip(offset) }
       offset = 0
     }
   }
 
   /// Looks for the place of a cursor by halves.
   private mutating func goBehind(_ cursor: QueryPlace) async throws {
-    var (low, high) = (0, try throwingEntryErrors { try candidates.count() })
+    var (low, high) = (0, try throwingStoreErrors { try candidates.count() })
     while low < high {
       let middle = (low + high) / 2
-      guard let candidate = try throwingEntryErrors({ try candidates.candidate(at: middle) }) else { break }
+      guard let candidate = try throwingStoreErrors({ try candidates.candidate(at: middle) }) else { break }
       let place = try core.place(of: try await instance(of: candidate), key: candidate.key.bytes, in: order)
       if try order.isBefore(cursor, place) { high = middle } else { low = middle + 1 }
     }
-    try throwingEntryErrors { try candidates.skip(low) }
+    try throwingStoreErrors { try candidates.skip(low) }
   }
 
   private mutating func sort() async throws {
     let tie = SortTie(TypedEntries(tree: records.tree, order: nil, identifiers: core.identifiers.order))
-    let behind = try throwingModelErrors { () throws(ModelError) -> SortedKey? in
+    let behind = try throwingStoreErrors { () -> SortedKey? in
       guard let cursor = page.after else { return nil }
       return try tie.key(
         behind: QueryPosition(query: "", sortKey: order.sortBytes(of: cursor.sortKeys), identifier: cursor.identifier))
@@ -259,9 +258,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
           guard let match = try await match(record, told: told(by: record), key: identifier) else { continue }
           let key = order.sortBytes(of: try await row(of: match, key: identifier, &reading))
           guard kept.accepts(key) else { continue }
-          try throwingModelErrors { () throws(ModelError) in
-            try kept.add(SortedKey(key: key, identifier: try tie.bytes(of: candidate.key)))
-          }
+          try throwingStoreErrors { try kept.add(SortedKey(key: key, identifier: try tie.bytes(of: candidate.key))) }
         } catch let error as UnreadableInstanceError {
           try leaveOut(error)
         }
@@ -269,7 +266,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     } catch is DecodedOtherwise {
       return try await beginAgain()
     }
-    sorted = (try throwingModelErrors { () throws(ModelError) in try kept.walk() }, tie)
+    sorted = (try throwingStoreErrors { try kept.walk() }, tie)
   }
 
   private mutating func instance(of candidate: QueryCandidate) async throws -> Instance {
@@ -288,15 +285,6 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private func matches(_ instance: Instance) throws -> Bool {
     for test in tests where try !test.holds(instance) { return false }
     return true
-  }
-}
-
-/// Runs a walk along entries, and rethrows the store's errors as errors of this library.
-func throwingEntryErrors<Value>(_ body: () throws -> Value) throws -> Value {
-  do {
-    return try body()
-  } catch let error as ModelError {
-    throw StoreError(error)
   }
 }
 

@@ -47,7 +47,6 @@ final class RecentTrees: Sendable {
     }
   }
 
-  /// A tree of a state, or nil if there is none.
   func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
     guard case .view(let view) = state else { return try state.tree(name) }
     let place = Place(view.commit)

@@ -4,7 +4,7 @@ import StrataEngine
 extension Tree {
   func record(at place: SoughtPlace) throws -> Bytes? {
     try place.withProbe { probe in
-      try throwingStoreErrors { () throws(StorageError) in
+      try throwingStoreErrors {
         guard let reference = try payload(probe)?.record else { return nil }
         return try value(of: reference)
       }
@@ -12,19 +12,17 @@ extension Tree {
   }
 
   func rank(of place: SoughtPlace) throws -> UInt64 {
-    try place.withProbe { probe in
-      try throwingStoreErrors { () throws(StorageError) in try rank(of: probe) }
-    }
+    try throwingStoreErrors { try place.withProbe { try rank(of: $0) } }
   }
 
   /// `count`, with the errors of this library.
   var entryCount: UInt64 {
-    get throws { try throwingStoreErrors { () throws(StorageError) in try count } }
+    get throws { try throwingStoreErrors { try count } }
   }
 
   /// `isEmpty`, with the errors of this library.
   var isWithoutEntries: Bool {
-    get throws { try throwingStoreErrors { () throws(StorageError) in try isEmpty } }
+    get throws { try throwingStoreErrors { try isEmpty } }
   }
 }
 
@@ -43,12 +41,11 @@ struct TreeWalk {
   mutating func next() throws -> (key: Bytes, record: Bytes)? {
     guard let entry = try nextEntry() else { return nil }
     guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
-    return (entry.key, try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) })
+    return (entry.key, try throwingStoreErrors { try tree.value(of: reference) })
   }
 
-  /// The next entry; nil at the end.
   mutating func nextEntry() throws -> Entry? {
-    try throwingStoreErrors { () throws(StorageError) in
+    try throwingStoreErrors {
       if isPlaced { try cursor.next() } else { try cursor.seekToStart() }
       isPlaced = true
       return cursor.current

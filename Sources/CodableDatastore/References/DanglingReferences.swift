@@ -31,7 +31,7 @@ extension DatastoreCore {
         })
     var dangling: [DanglingReference<Identifier, Target.Identifier>] = []
     var last: (key: [UInt8], value: Target.Identifier)?
-    while let found = try throwingWriterErrors({ try merge.next() }) {
+    while let found = try throwingStoreErrors({ try merge.next() }) {
       if last?.key != found.target { last = target.identifiers.value(of: found.target).map { (found.target, $0) } }
       guard let named = last?.value, let id = identifiers.value(of: found.identifier) else { continue }
       dangling.append(DanglingReference(id: id, target: named))

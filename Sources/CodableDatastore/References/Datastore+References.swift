@@ -1,6 +1,3 @@
-import StrataModel
-import StrataEngine
-
 extension Datastore {
   /// Loads the instances that an instance refers to, in the order in which it names them; nil for each that does not exist.
   ///

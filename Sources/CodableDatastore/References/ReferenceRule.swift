@@ -1,5 +1,4 @@
 import StrataModel
-import StrataEngine
 
 /// A rule for the instances that refer to an instance that is deleted.
 public struct ReferenceRule<Target: DatastoreFormat>: Sendable {

@@ -18,9 +18,7 @@ extension DatastoreCore {
 
   /// Throws if another datastore refers to this one, which is being created, by values other than its identifiers.
   func requireFittingReferrers(in transaction: any WriteTransaction) throws {
-    let trees = try throwingStoreErrors { () throws(StorageError) in
-      try transaction.trees(prefix: TreeName.records(of: "").bytes)
-    }
+    let trees = try transaction.trees(prefix: TreeName.records(of: "").bytes)
     for datastore in trees.compactMap(\.datastoreKey) where datastore != key {
       guard let stored = try Self.descriptor(of: datastore, in: transaction) else { continue }
       for index in stored.indexes where index.target == key {
@@ -41,9 +39,6 @@ extension DatastoreCore {
   private static func descriptor(
     of datastore: String, in transaction: any WriteTransaction
   ) throws -> DatastoreDescriptor? {
-    let tree = try throwingStoreErrors { () throws(StorageError) in
-      try transaction.tree(.records(of: datastore))
-    }
-    return try tree.map { try DatastoreDescriptor(bytes: $0.attributes.array) }
+    try transaction.tree(.records(of: datastore)).map { try DatastoreDescriptor(bytes: $0.attributes.array) }
   }
 }

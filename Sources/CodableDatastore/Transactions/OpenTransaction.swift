@@ -32,9 +32,7 @@ final class OpenTransaction: Sendable {
     self.connection = connection
     transaction = try await ServerThreads.blocking {
       let store = try connection.storeForWriting()
-      return try throwingStoreErrors { () throws(StorageError) -> any WriteTransaction in
-        try store.beginBlocking(prefetching: prefetched)
-      }
+      return try throwingStoreErrors { try store.beginBlocking(prefetching: prefetched) }
     }
   }
 
@@ -43,10 +41,7 @@ final class OpenTransaction: Sendable {
   init?(optimisticallyOn connection: StoreConnection, _ prefetched: [PrefetchKey]) throws {
     guard connection.isServed, connection.isOpenForWriting else { return nil }
     let store = try connection.storeForWriting()
-    let presuming = try throwingStoreErrors { () throws(StorageError) -> (any WriteTransaction)? in
-      try store.beginOptimistically(prefetched)
-    }
-    guard let presuming else { return nil }
+    guard let presuming = try throwingStoreErrors({ try store.beginOptimistically(prefetched) }) else { return nil }
     self.connection = connection
     transaction = presuming
   }

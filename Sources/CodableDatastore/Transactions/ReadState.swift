@@ -2,7 +2,6 @@ import StrataEngine
 
 /// A state that reads begin with.
 enum ReadState: Sendable {
-  /// There is no store.
   case nothing
   case view(View)
   /// An open transaction: its writes so far, and its later ones.
@@ -16,11 +15,8 @@ enum ReadState: Sendable {
   func tree(_ name: TreeName) throws -> Tree? {
     switch self {
     case .nothing: nil
-    case .view(let view): try throwingStoreErrors { () throws(StorageError) in try view.tree(name) }
-    case .open(let scope):
-      try scope.step { transaction in
-        try throwingStoreErrors { () throws(StorageError) in try transaction.tree(name) }
-      }
+    case .view(let view): try throwingStoreErrors { try view.tree(name) }
+    case .open(let scope): try scope.step { try $0.tree(name) }
     case .trees(let trees): trees[name]
     }
   }
@@ -29,11 +25,9 @@ enum ReadState: Sendable {
   func moment(of names: [TreeName]) throws -> ReadState {
     guard case .open(let scope) = self else { return self }
     return try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in
-        var trees: [TreeName: Tree] = [:]
-        for name in names { trees[name] = try transaction.tree(name) }
-        return .trees(trees)
-      }
+      var trees: [TreeName: Tree] = [:]
+      for name in names { trees[name] = try transaction.tree(name) }
+      return .trees(trees)
     }
   }
 }

@@ -123,13 +123,16 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// Runs one step of a transaction that writes. No other task in it reads or writes meanwhile.
+  /// Runs one step of a transaction that writes, and throws the errors of the store as those of this library. No other task in it reads or
+  /// writes meanwhile.
   func step<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     work.uses.add(1, ordering: .relaxed)
-    return try work.step.withLock { _ in
-      try requireActive()
-      return try body(work.transaction)
+    return try throwingStoreErrors {
+      try work.step.withLock { _ in
+        try requireActive()
+        return try body(work.transaction)
+      }
     }
   }
 
@@ -137,7 +140,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   func change<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     try step { transaction in
       do {
-        return try body(transaction)
+        return try throwingStoreErrors { try body(transaction) }
       } catch {
         state.withLock { $0.failure = error }
         throw error
@@ -158,11 +161,9 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   private func snapshot() throws -> ReadState {
     if let frozen = state.withLock({ $0.frozen }) { return frozen }
     return try step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in
-        var trees: [TreeName: Tree] = [:]
-        for name in try transaction.trees() { trees[name] = try transaction.tree(name) }
-        return .trees(trees)
-      }
+      var trees: [TreeName: Tree] = [:]
+      for name in try transaction.trees() { trees[name] = try transaction.tree(name) }
+      return .trees(trees)
     }
   }
 
@@ -170,9 +171,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   func beginChild(outer: TransactionScope?, runsOwnCode: Bool) throws -> TransactionScope {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     let frozen = try snapshot()
-    let savepoint = try step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in try transaction.savepoint() }
-    }
+    let savepoint = try step { try $0.savepoint() }
     let child = TransactionScope(childOf: self, work: work, outer: outer, savepoint: savepoint)
     // Calls that this task itself has begun beside it would wait for the child, which may be waiting for them.
     if runsOwnCode, child.task == task { turns.refuse(with: StoreError.besideNestedTransaction) }
@@ -269,7 +268,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     let base = work.transaction.base.number
     let info = CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated)
     var commit: AppendedCommit?
-    _ = try throwingStoreErrors { () throws(StorageError) in
+    _ = try throwingStoreErrors {
       try work.transaction.commit(info) { pending in
         commit = connection.publication.append(changes.all, pending: pending, base: base)
       }
@@ -288,7 +287,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     } catch {
       made = .failure(error)
     }
-    let pending = try throwingStoreErrors { () throws(StorageError) in try made.get() }
+    let pending = try throwingStoreErrors { try made.get() }
     return connection.publication.append(changes.all, pending: pending, base: base)
   }
 
@@ -305,7 +304,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
       }
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
-    for writer in work.writers { try throwingWriterErrors { try writer.finish() } }
+    for writer in work.writers { try throwingStoreErrors { try writer.finish() } }
     return (work, changes)
   }
 
@@ -317,7 +316,3 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     work.transaction.cancel()
   }
 }
-
-// MARK: Children
-
-// MARK: The outermost scope

@@ -24,8 +24,7 @@ extension DatastoreCore {
   /// until a warm-up has built them. The caller must hold the scope's turn.
   func leaveIndexesBehind(in scope: TransactionScope, because failure: UnreadableInstanceError) throws {
     let behind = try scope.step { transaction -> Set<String> in
-      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
-      guard let tree else { return [] }
+      guard let tree = try transaction.tree(recordsTree) else { return [] }
       var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
       let plan = try plan(for: descriptor, isEmpty: false)
       // Where all identifiers change, nothing can be written before.
@@ -37,7 +36,7 @@ extension DatastoreCore {
         descriptor.indexes[place].isStale = true
       }
       let attributes = try descriptor.bytes
-      try throwingStoreErrors { () throws(StorageError) in try transaction.setAttributes(attributes, of: recordsTree) }
+      try transaction.setAttributes(attributes, of: recordsTree)
       return behind
     }
     scope.work?.updateKnown(number) { $0.behind = behind }

@@ -191,11 +191,7 @@ extension DatastoreCore {
             try await Transactions.write(
               to: store, actionName: "\(action) \(key)", flags: .maintenance, waits: waits
             ) { scope in
-              if let lease {
-                try scope.step { transaction in
-                  try throwingStoreErrors { () throws(StorageError) in try transaction.require(lease) }
-                }
-              }
+              if let lease { try scope.step { try $0.require(lease) } }
               try await WarmUp(core: self, scope: scope, forced: forced).run()
             }
             return

@@ -87,6 +87,6 @@ extension DatastoreCore {
 
 extension View {
   fileprivate func treeOrNil(_ name: TreeName) throws -> Tree? {
-    try throwingStoreErrors { () throws(StorageError) in try tree(name) }
+    try throwingStoreErrors { try tree(name) }
   }
 }

@@ -83,7 +83,7 @@ extension WarmUp {
     instances.reserveCapacity(batch)
     while instances.count < batch, let entry = try walk.nextEntry() {
       guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
-      let record = try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) }
+      let record = try throwingStoreErrors { try tree.value(of: reference) }
       instances.append(StoredInstance(key: entry.key.array, record: record, reference: reference))
     }
     return instances
@@ -152,15 +152,13 @@ extension WarmUp {
   /// Rewrites the records of a part that need it, and adds the part's entries.
   private func addPart(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
     try scope.step { transaction in
-      try throwingWriterErrors {
-        let moved = try rewrite(part, plan, in: transaction)
-        if gathered.rewritten >> 12 != (gathered.rewritten + part.records.count) >> 12, !plan.rekeys {
-          try transaction.flushNodes(core.recordsTree)
-        }
-        gathered.rewritten += part.records.count
-        for (place, entries) in zip(wantedIndexes(plan), part.entries) {
-          try gathered.entries[place].add(entries, moved: moved, in: transaction)
-        }
+      let moved = try rewrite(part, plan, in: transaction)
+      if gathered.rewritten >> 12 != (gathered.rewritten + part.records.count) >> 12, !plan.rekeys {
+        try transaction.flushNodes(core.recordsTree)
+      }
+      gathered.rewritten += part.records.count
+      for (place, entries) in zip(wantedIndexes(plan), part.entries) {
+        try gathered.entries[place].add(entries, moved: moved, in: transaction)
       }
     }
   }
@@ -185,12 +183,10 @@ extension WarmUp {
   /// Makes room for all records under their new keys.
   private func makeEmptyRecords() throws {
     try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in
-        let attributes = try transaction.tree(core.recordsTree)?.attributes.array ?? []
-        try transaction.dropTree(core.recordsTree)
-        try transaction.createTree(
-          core.recordsTree, kind: .records, order: core.identifiers.order.treeOrder, attributes: attributes)
-      }
+      let attributes = try transaction.tree(core.recordsTree)?.attributes.array ?? []
+      try transaction.dropTree(core.recordsTree)
+      try transaction.createTree(
+        core.recordsTree, kind: .records, order: core.identifiers.order.treeOrder, attributes: attributes)
     }
   }
 
@@ -222,10 +218,7 @@ extension WarmUp {
 
   /// The records that an earlier warm-up left out.
   private func keysLeftOut() throws -> Set<[UInt8]> {
-    let tree = try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in try transaction.tree(.leftOut(of: core.key)) }
-    }
-    guard let tree else { return [] }
+    guard let tree = try scope.step({ try $0.tree(.leftOut(of: core.key)) }) else { return [] }
     var keys: Set<[UInt8]> = []
     var walk = TreeWalk(tree)
     while let entry = try walk.nextEntry() { keys.insert(entry.key.array) }

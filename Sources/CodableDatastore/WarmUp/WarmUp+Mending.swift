@@ -6,7 +6,7 @@ extension WarmUp {
   func mend(_ edits: [RecordEdit]) throws {
     try scope.step { transaction in
       let writer = core.makeWriter(in: transaction)
-      for edit in edits { try throwingWriterErrors { try mend(edit, writer) } }
+      for edit in edits { try mend(edit, writer) }
     }
   }
 

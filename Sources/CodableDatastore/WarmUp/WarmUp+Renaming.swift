@@ -35,20 +35,15 @@ extension WarmUp {
   private func move(
     _ name: TreeName, to index: IndexPlan<Format.Instance>, in transaction: any WriteTransaction
   ) throws {
-    try throwingStoreErrors { () throws(StorageError) in
-      try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
-    }
-    let old = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(name) }
-    guard let old else { return }
+    try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
+    guard let old = try transaction.tree(name) else { return }
     var walk = TreeWalk(old)
     while let entry = try walk.nextEntry() {
       let key = entry.key.array
       _ = try index.order.place(of: key).withProbe { probe in
-        try throwingStoreErrors { () throws(StorageError) in
-          try transaction.insert(key, entry.payload, in: index.tree, probe: index.order.isBytes ? nil : probe)
-        }
+        try transaction.insert(key, entry.payload, in: index.tree, probe: index.order.isBytes ? nil : probe)
       }
     }
-    try throwingStoreErrors { () throws(StorageError) in try transaction.dropTree(name) }
+    try transaction.dropTree(name)
   }
 }

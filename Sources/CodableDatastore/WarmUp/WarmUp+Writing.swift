@@ -24,8 +24,7 @@ extension WarmUp {
       let isKept =
         isEvaluated && !movesRecords
         ? try scope.step { transaction in
-          try !gathered.isDecoded
-            || throwingWriterErrors { try writer.holdsExactly(&gathered.entries[place], in: transaction) }
+          try !gathered.isDecoded || writer.holdsExactly(&gathered.entries[place], in: transaction)
         } : !plan.rebuilt.contains(place) && !movesRecords
       if isKept, !isEvaluated {
         if plan.redescribes { descriptor.setIndex(index.name, to: kept(index, descriptor)) }
@@ -35,10 +34,8 @@ extension WarmUp {
         try requireGoingOn()
         await report.begin(WorkStep.writing(index.name), total: gathered.entries[place].count)
         try scope.step { transaction in
-          try throwingWriterErrors {
-            try writer.create(in: transaction)
-            try writer.fill(from: &gathered.entries[place], in: transaction)
-          }
+          try writer.create(in: transaction)
+          try writer.fill(from: &gathered.entries[place], in: transaction)
         }
         await report.finishStep()
         hasChanged = true
@@ -46,16 +43,14 @@ extension WarmUp {
       gathered.entries[place] = EntrySorter()
       descriptor.setIndex(index.name, to: core.descriptor(of: index))
       conflicts += try scope.step { transaction in
-        try throwingWriterErrors {
-          if isKept { try writer.touchDuplicates(in: transaction) }
-          return try writer.duplicates(of: descriptor, in: transaction)
-        }
+        if isKept { try writer.touchDuplicates(in: transaction) }
+        return try writer.duplicates(of: descriptor, in: transaction)
       }
     }
     try scope.step { transaction in
       try writeLeftOut(gathered, in: transaction)
       try describe(descriptor, hasChanged: hasChanged, in: transaction)
-      if !conflicts.isEmpty { try throwingWriterErrors { throw ModelError.notUnique(conflicts) } }
+      if !conflicts.isEmpty { throw ModelError.notUnique(conflicts) }
     }
   }
 
@@ -72,9 +67,7 @@ extension WarmUp {
     descriptor.identifierEncoding = core.identifiers.encoding
     descriptor.identifierType = core.declaration.identifierType
     let attributes = try descriptor.bytes
-    try throwingStoreErrors { () throws(StorageError) in
-      try transaction.setAttributes(attributes, of: core.recordsTree)
-    }
+    try transaction.setAttributes(attributes, of: core.recordsTree)
   }
 
   /// The descriptor of an index that only changes in what costs nothing.
@@ -88,9 +81,7 @@ extension WarmUp {
   }
 
   private func drop(_ name: TreeName, in transaction: any WriteTransaction) throws {
-    try throwingStoreErrors { () throws(StorageError) in
-      if try transaction.tree(name) != nil { try transaction.dropTree(name) }
-    }
+    if try transaction.tree(name) != nil { try transaction.dropTree(name) }
   }
 
   /// Says in the store which records are in no rebuilt index. Where all were looked at, that takes the place of what an
@@ -99,6 +90,6 @@ extension WarmUp {
     guard gathered.isDecoded else { return }
     try drop(.leftOut(of: core.key), in: transaction)
     let writer = core.makeWriter(in: transaction)
-    for (key, reason) in gathered.leftOut { try throwingWriterErrors { try writer.leaveOut(key, reason) } }
+    for (key, reason) in gathered.leftOut { try writer.leaveOut(key, reason) }
   }
 }

@@ -15,9 +15,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
 
   /// Runs on no actor: decoding everything would hold up the caller's.
   @concurrent func run() async throws {
-    let savepoint = try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in try transaction.savepoint() }
-    }
+    let savepoint = try scope.step { try $0.savepoint() }
     do {
       try await makeFit()
       scope.work?.updateKnown(core.number) { known in
@@ -77,9 +75,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   }
 
   private func recordsTree() throws -> Tree? {
-    try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in try transaction.tree(core.recordsTree) }
-    }
+    try scope.step { try $0.tree(core.recordsTree) }
   }
 
   /// Sorts the entries of all indexes, each on a processor of its own if there are as many.

@@ -10,7 +10,6 @@ final class WarmUpListeners: Sendable {
 
   var current: [WarmUpListener] { entries.withLock { $0 } }
 
-  /// Whether a listener collects all failures.
   var collectFailures: Bool { current.contains { $0.detailed != nil } }
 
   func tell(_ progress: Progress) async {

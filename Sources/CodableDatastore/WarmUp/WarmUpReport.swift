@@ -99,16 +99,14 @@ struct WarmUpReport<Format: DatastoreFormat> {
     progress.steps = account.activity.steps.map { .init(title: $0.title, done: $0.done, total: $0.total) }
     progress.activity = account.activity
     await core.listeners.tell(progress)
-    tellOtherProcesses()
+    engine?.setActivity(told.bytes)
   }
 
   // MARK: Other processes
 
   private var engine: (any Engine)? { try? core.store.connection.storeForReading(forWriter: true) }
 
-  /// Leaves word for the panes of other processes.
-  private mutating func tellOtherProcesses() { engine?.setActivity(told.bytes) }
-
+  /// The word that is left for the panes of other processes.
   private var told: Activity {
     var activity = account.activity
     activity.worker = .current(StoreConnection.programName)

@@ -38,11 +38,11 @@ extension DatastoreCore {
     let place = try identifiers.order.place(of: prepared.key)
     let before = try ReadState.view(view(at: commit)).tree(recordsTree)?.record(at: place).map { try content(of: $0) }
     let (attributes, present) = try scope.step { transaction -> ([UInt8], Bytes?) in
-      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      let tree = try transaction.tree(recordsTree)
       return (tree?.attributes.array ?? [], try tree?.record(at: place))
     }
     guard !attributes.isEmpty else { return instance }
-    let descriptor = try throwingModelErrors { () throws(ModelError) in try DatastoreDescriptor(bytes: attributes) }
+    let descriptor = try throwingStoreErrors { try DatastoreDescriptor(bytes: attributes) }
     let theirs = try present.map { try content(of: $0) }
     let merge = RecordMerge(
       descriptor, base: before, mine: try content(of: Bytes(prepared.record)), theirs: theirs)
@@ -59,7 +59,7 @@ extension DatastoreCore {
   }
 
   private func content(of record: Bytes) throws -> RecordContent {
-    let (version, content) = try throwingModelErrors { () throws(ModelError) in try RecordBytes.split(record) }
+    let (version, content) = try throwingStoreErrors { try RecordBytes.split(record) }
     return RecordContent(version: version, bytes: content.array)
   }
 

@@ -6,8 +6,7 @@ import StrataEngine
 extension DatastoreCore {
   /// Ensures that the trees exist and that the descriptor names the version that writes.
   func prepareTrees(for prepared: PreparedRecord<Identifier>?, in transaction: any WriteTransaction) throws {
-    let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
-    guard let tree else { return try createTrees(for: prepared, in: transaction) }
+    guard let tree = try transaction.tree(recordsTree) else { return try createTrees(for: prepared, in: transaction) }
     if prepared?.isForeign == true {
       return try stamp(tree, in: transaction) { $0.identifierPath = nil }
     }
@@ -49,12 +48,9 @@ extension DatastoreCore {
       descriptor.identifierPath = identifierPath(in: content, of: coding, key: prepared.key)
     }
     let attributes = try descriptor.bytes
-    try throwingStoreErrors { () throws(StorageError) in
-      try transaction.createTree(
-        recordsTree, kind: .records, order: identifiers.order.treeOrder, attributes: attributes)
-      for index in indexes {
-        try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
-      }
+    try transaction.createTree(recordsTree, kind: .records, order: identifiers.order.treeOrder, attributes: attributes)
+    for index in indexes {
+      try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
     }
     remember(attributes)
   }
@@ -86,9 +82,7 @@ extension DatastoreCore {
     }
     let attributes = try descriptor.bytes
     if descriptor != before {
-      try throwingStoreErrors { () throws(StorageError) in
-        try transaction.setAttributes(attributes, of: recordsTree)
-      }
+      try transaction.setAttributes(attributes, of: recordsTree)
     }
     if try plan(for: descriptor, isEmpty: false).isEmpty { remember(attributes) }
   }

@@ -10,14 +10,12 @@ extension DatastoreCore {
     try await readyForWriting()
     return try await Transactions.write(
       to: store, actionName: "persist \(key)", prefetching: prefetchKeys(prepared.key, prepared.values),
-      presumption: hasUniqueIndex ? .thatAsks : .thatAsksNobody
+      // A commit checks an index that enforces uniqueness for duplicates.
+      presumption: indexes.contains { $0.isUnique } ? .thatAsks : .thatAsksNobody
     ) { scope in
       try await self.persist(prepared, touch: touch, in: scope)
     }
   }
-
-  /// Whether any index enforces uniqueness, so that a commit must check for duplicates.
-  private var hasUniqueIndex: Bool { indexes.contains { $0.isUnique } }
 
   /// The keys that a server is asked for as a write begins: that of the record, and those of its entries of some values.
   private func prefetchKeys(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [PrefetchKey] {
@@ -90,9 +88,7 @@ extension DatastoreCore {
     try await prepareTrees(for: prepared, in: scope)
     let writer = try writer(in: scope)
     let found = try scope.change { _ in
-      try throwingWriterErrors {
-        try writer.insertIfNew(prepared.key, prepared.record, values: prepared.values)
-      }
+      try writer.insertIfNew(prepared.key, prepared.record, values: prepared.values)
     }
     guard let found else {
       recordChange(prepared.identifier, key: prepared.key, old: nil, new: prepared.record, in: scope)
@@ -100,11 +96,9 @@ extension DatastoreCore {
     }
     let old = try await decoded(found.bytes, key: prepared.key, in: scope)
     _ = try scope.change { _ in
-      try throwingWriterErrors {
-        try writer.put(
-          prepared.key, prepared.record, values: prepared.values, replacing: found, oldValues: old.values,
-          touch: touch)
-      }
+      try writer.put(
+        prepared.key, prepared.record, values: prepared.values, replacing: found, oldValues: old.values,
+        touch: touch)
     }
     recordChange(prepared.identifier, key: prepared.key, old: old.record, new: prepared.record, in: scope)
     return try? old.instance.get()
@@ -114,11 +108,11 @@ extension DatastoreCore {
   func delete(_ identifier: Identifier?, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
     try await makeFit(in: scope)
     let writer = try writer(in: scope)
-    guard let found = try scope.step({ _ in try throwingWriterErrors { try writer.current(key) } }) else { return nil }
+    guard let found = try scope.step({ _ in try writer.current(key) }) else { return nil }
     let old = try await decoded(found.bytes, key: key, in: scope)
     let instance = try old.instance.get()
     try await prepareTrees(for: nil, in: scope)
-    _ = try scope.change { _ in try throwingWriterErrors { try writer.delete(key, oldValues: old.values) } }
+    _ = try scope.change { _ in try writer.delete(key, oldValues: old.values) }
     recordChange(identifier, key: key, old: old.record, new: nil, in: scope)
     return instance
   }
@@ -161,7 +155,7 @@ extension DatastoreCore {
   private func makeFit(in scope: TransactionScope) async throws {
     if scope.work?.known(number).isPrepared == true { return }
     let isFit = try scope.step { transaction in
-      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      let tree = try transaction.tree(recordsTree)
       return try tree.map { try fits($0) } ?? true
     }
     if isFit { return }
@@ -182,7 +176,7 @@ extension DatastoreCore {
     } catch {
       // A record that no program can read any more may be replaced once the app or a user has marked it as left out.
       let writer = try writer(in: scope)
-      let isLeftOut = try scope.step { _ in try throwingWriterErrors { try writer.isLeftOut(key) } }
+      let isLeftOut = try scope.step { _ in try writer.isLeftOut(key) }
       guard isLeftOut else { throw error }
       return StoredRecord(record: record, instance: .failure(error), values: nil)
     }

@@ -1,3 +1,4 @@
+import StrataEngine
 import StrataModel
 import StrataTerminal
 

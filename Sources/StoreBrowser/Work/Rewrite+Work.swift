@@ -1,3 +1,4 @@
+package import StrataEngine
 package import StrataModel
 
 /// Work on the store as a whole.

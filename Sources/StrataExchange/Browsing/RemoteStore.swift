@@ -23,7 +23,7 @@ package final class RemoteStore: EditableStore {
     edits = Mutex((UInt64.random(in: 1 ... .max), 0, nil))
     try line.connect(mayAsk: mayAsk)
     let disk = try line.durableDisk()
-    let engine = try onStorage { () throws(StorageError) in
+    let engine = try onStorage {
       try FileStore.open(at: line.name, options: StoreOptions(isReadOnly: true, readsMapped: false), disk: disk)
     }
     local = EngineStore(

@@ -84,15 +84,10 @@ package enum StoreDocument {
       throw ModelError.refused(reason: "it has a datastore twice; nothing was written")
     }
     defer { if !store.keepsLock { store.engine.releaseLock() } }
-    let transaction = try store.engine.beginBlocking()
-    do {
+    _ = try store.transactOnce(CommitInfo(action: action)) { transaction in
       for datastore in read { try datastore.write(in: transaction, &taken) }
-    } catch {
-      transaction.cancel()
-      throw error
+      return true
     }
-    let pending = try transaction.commit(CommitInfo(action: action))
-    try pending?.wait()
     taken.commit = store.head.commit
     return taken
   }

@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 package import StrataEngine
 
 /// The changes that a merge would make, found without writing anything. Conflicts are settled in `conflicts` one by one, or all that are

@@ -1,5 +1,4 @@
 import StrataEngine
-import StrataModel
 import StrataSystem
 
 /// A program whose standard input and output this process holds, and whose standard error is kept.

@@ -168,8 +168,6 @@ package final class FolderPeer: Peer {
 
   // MARK: Combining files
 
-  private func seenFile(of reader: String) -> String { path + "/" + reader + ".seen" }
-
   /// Leaves a note of the heads in the folder that a store knows; does nothing if it is the same as before.
   func sign(_ graph: CommitGraph, reader: String, now: Int64) throws {
     let heads = try heads().filter { graph.number(of: $0) != nil }.map(\.text)
@@ -182,7 +180,7 @@ package final class FolderPeer: Peer {
       .init("seen", .array(heads.map { .string($0) })), .init("date", .string(MomentText.text(now))),
     ])
     // A store that may only read leaves none.
-    try? DurableFile.replace(seenFile(of: reader), with: line)
+    try? DurableFile.replace("\(path)/\(reader).seen", with: line)
   }
 
   private func seenFiles() -> [(reader: String, heads: [String], date: Int64)] {

@@ -6,7 +6,6 @@ package final class LineWriter {
   private let name: String
   private let patience: Int32
   private var waiting: [UInt8] = []
-  /// Bytes that were written.
   private(set) var byteCount = 0
 
   /// The bytes that a pipe with room takes at once, so that the write does not wait.

@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 package import StrataEngine
 
 /// Another copy of a store, whatever way leads to it. One thread at a time calls it.

@@ -169,13 +169,11 @@ package final class PipePeer: Peer {
   private func answer() throws -> StreamLine {
     guard let bytes = try reader.next(limit: Self.answerLimit) else { throw disconnected() }
     guard let line = StreamLine(bytes) else {
-      throw wrong("it says what is no line of the stream: “\(Self.shown(bytes))”")
+      throw wrong("it says what is no line of the stream: “\(String(decoding: bytes.prefix(80), as: UTF8.self))”")
     }
     if line.kind == "error" { throw refusal(bytes) }
     return line
   }
-
-  private static func shown(_ bytes: [UInt8]) -> String { String(decoding: bytes.prefix(80), as: UTF8.self) }
 
   private func refusal(_ bytes: [UInt8]) -> ExchangeError {
     let line = StreamLine(bytes)

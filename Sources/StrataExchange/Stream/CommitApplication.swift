@@ -1,5 +1,4 @@
 import StrataModel
-import StrataDocuments
 import StrataEngine
 
 struct ChangeError: Error {

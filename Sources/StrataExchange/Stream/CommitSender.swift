@@ -33,12 +33,9 @@ package struct CommitSender {
   ) throws -> Int {
     let wanted = Set(whole.compactMap { graph.number(of: $0) })
     let numbers = graph.parentsFirst(Array(Set(numbers).union(wanted)))
-
-    let identity = store.identity
-    let name = Hexadecimal.text(of: identity.high) + Hexadecimal.text(of: identity.low)
     try sink(
       StreamLine.bytes([
-        .init("strata", .number(NumberText(1))), .init("store", .string(name)),
+        .init("strata", .number(NumberText(1))), .init("store", .string(store.identity.text)),
         .init("since", .array(since.map { .string($0.text) })), .init("commits", .number(NumberText(numbers.count))),
       ]))
     for (done, number) in numbers.enumerated() {

@@ -135,12 +135,12 @@ struct DatastoreConversion {
           continue
         }
         let record = RecordBytes.make(version: new.version?.text ?? "", content: new.record ?? [])
-        _ = try onWriter { try writer.putRecord(new.key, record) }
+        _ = try onStorage { try writer.putRecord(new.key, record) }
         if hasDirectIndexes, pair.old != nil { updated.insert(new.key) }
       } else if let old = pair.old, old.key.count <= StoreBuilder.keyLimit {
         // In a list out of order a record may come and go in one difference.
         if try index.placeInAnyOrder(of: old.identifier) != nil { continue }
-        _ = try onWriter { try writer.deleteRecord(old.key) }
+        _ = try onStorage { try writer.deleteRecord(old.key) }
       }
     }
     return hasChanged
@@ -191,12 +191,12 @@ struct DatastoreConversion {
         return
       }
       updated.remove(new.identifier.bytes)
-      try onWriter { try writer.insertEntry(new.key, in: name) }
+      try onStorage { try writer.insertEntry(new.key, in: name) }
     } else if let old = pair.old {
       if longEntries[name]?.remove(old.key) != nil { return }
       guard old.key.count <= StoreBuilder.keyLimit else { return }
       if index.values.isKnown, try index.place(of: old.identifier, value: old.value.value) != nil { return }
-      try onWriter { try writer.removeEntry(old.key, in: name) }
+      try onStorage { try writer.removeEntry(old.key, in: name) }
     }
   }
 
@@ -213,7 +213,7 @@ struct DatastoreConversion {
       guard let keys = index.keys(at: row, in: entries), updated.contains(keys.identifier) else { continue }
       let entry = EntryKey.make(value: keys.value, identifier: keys.identifier)
       guard entry.count <= StoreBuilder.keyLimit else { continue }
-      try onWriter { try writer.insertEntry(entry, in: index.descriptor.name) }
+      try onStorage { try writer.insertEntry(entry, in: index.descriptor.name) }
     }
   }
 
@@ -251,8 +251,6 @@ extension DatastoreDescriptor {
     setIndex(name, to: index)
   }
 }
-
-// MARK: - Direct entries
 
 // MARK: - Order that only the app knows
 

@@ -1,5 +1,4 @@
 import StrataDocuments
-import StrataModel
 
 /// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the link to the commit before.
 package struct IterationFile: ParsedFile, Hashable, Sendable {

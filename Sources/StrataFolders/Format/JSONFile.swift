@@ -65,8 +65,9 @@ struct JSONFile {
     }
   }
 
+  /// Nanoseconds since 1970. A day without a time is not a date.
   func date(_ member: String) throws(FormatError) -> Int64 {
-    try there(value(member, "is no date", FolderDate.nanoseconds), member)
+    try there(value(member, "is no date") { $0.contains("T") ? MomentText.nanoseconds($0) : nil }, member)
   }
 
   func optionalIdentifier(_ member: String) throws(FormatError) -> DatedIdentifier? {

@@ -1,5 +1,4 @@
 import StrataDocuments
-import StrataModel
 
 /// A state of one datastore (`Root/ID.json`): the declarations of the app's code, and the manifests of its indexes.
 package struct RootFile: ParsedFile, Hashable, Sendable {

@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataFoundation
-import StrataModel
 
 /// An app's version: the JSON of its raw value, which is text or a number.
 package struct VersionTag: Hashable, Sendable {

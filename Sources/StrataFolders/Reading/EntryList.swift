@@ -75,7 +75,9 @@ package final class EntryList: Sendable {
   /// Joins the parts of an entry. With `limit` it stops after that number of bytes, for a look at the headers.
   package func read(_ place: Place, limit: Int = .max) throws(FolderError) -> Stored {
     var page = page(place.page)
-    guard place.row < page.starts.count else { throw source.error(of: pages[place.page], page.end) }
+    guard place.row < page.starts.count else {
+      throw source.error(of: pages[place.page], page.damage ?? FormatError("the page has no such entry"))
+    }
     var number = place.page
     var block = page.starts[place.row]
     var stored = Stored(bytes: Array(page.bytes[page.blocks[block].payload]), lastPage: number)
@@ -118,9 +120,4 @@ package final class EntryList: Sendable {
     }
     return nil
   }
-}
-
-extension Page {
-  /// The damage behind the last readable entry of a page.
-  fileprivate var end: FormatError { damage ?? FormatError("the page has no such entry") }
 }

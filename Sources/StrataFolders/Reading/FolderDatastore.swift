@@ -36,7 +36,9 @@ extension FolderDatastore {
   static func open(
     _ key: String, _ reference: IterationFile.Reference, in snapshot: DatedIdentifier, contents: FolderContents
   ) -> FolderDatastore {
-    guard let root = reference.root else { return FolderDatastore(empty: key, of: contents) }
+    guard let root = reference.root else {
+      return FolderDatastore(key, of: .success(EntryList(source: contents.pageFiles(of: ""), pages: [])))
+    }
     let folder = FolderLayout.datastore(reference.folder, in: snapshot)
     let file = FolderLayout.root(root, of: folder)
     if let known = contents.datastore(key, root: file) { return known }
@@ -45,7 +47,7 @@ extension FolderDatastore {
       contents.keep(datastore, root: file)
       return datastore
     } catch {
-      return FolderDatastore(key: key, unreadable: error)
+      return FolderDatastore(key, of: .failure(error))
     }
   }
 
@@ -62,15 +64,8 @@ extension FolderDatastore {
       indexes: secondary.map(\.descriptor))
   }
 
-  /// A datastore that is registered and was never written to: its types are not known.
-  private init(empty key: String, of contents: FolderContents) {
-    let none = EntryList(source: contents.pageFiles(of: ""), pages: [])
-    self.init(key: key, source: .success(none))
-  }
-
-  private init(key: String, unreadable error: FolderError) { self.init(key: key, source: .failure(error)) }
-
-  private init(key: String, source: Result<EntryList, FolderError>) {
+  /// A datastore whose types are not known: it is registered and was never written to, or cannot be read.
+  private init(_ key: String, of source: Result<EntryList, FolderError>) {
     let unknown = ValueType.unknown("")
     let primary = FolderIndex(
       descriptor: IndexOpener.primaryDescriptor(of: unknown, version: ""), layout: .primary, values: unknown,

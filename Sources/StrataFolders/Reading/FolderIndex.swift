@@ -63,8 +63,6 @@ package final class FolderIndex: ReadableIndex {
     try FolderEntry(at: place, of: entries, layout: layout, values: values, identifiers: identifiers)
   }
 
-  package func value(parsing text: String) throws(ModelError) -> KeyValue { try values.encoding.parse(text) }
-
   package func rank(of bound: KeyBound) throws(ModelError) -> Int {
     let entries = try entries
     switch bound {
@@ -198,7 +196,3 @@ package final class FolderIndex: ReadableIndex {
     return RawKeys(value: value.bytes, identifier: identifier.bytes)
   }
 }
-
-// MARK: - Searching
-
-// MARK: - Keys

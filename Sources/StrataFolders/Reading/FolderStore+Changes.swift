@@ -30,7 +30,6 @@ extension FolderStore {
 private struct RecordState {
   let key: StoredKey
   let datastore: String
-  /// Nil if the record does not exist.
   let record: Record?
   private let root: String?
   /// The pages that its entry touches.

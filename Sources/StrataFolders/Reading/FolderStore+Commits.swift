@@ -11,14 +11,9 @@ extension FolderStore {
   }
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
-    var commits: [CommitDetails] = []
-    var number = min(newest, history.head)
-    while number.rawValue > 0, commits.count < limit {
-      let isPassedOver = try folded ? isRegistration(number) : false
-      if !isPassedOver { commits.append(try commit(number)) }
-      number = CommitNumber(number.rawValue - 1)
+    try numbers(from: min(newest, history.head), limit, folded: folded).map { number throws(ModelError) in
+      try commit(number)
     }
-    return commits
   }
 
   /// Whether a commit only registered datastores.
@@ -38,7 +33,7 @@ extension FolderStore {
     case .stepsBeforeHead(0): return history.head
     case .stepsBeforeHead(let steps):
       let (needed, isTooMany) = steps.addingReportingOverflow(1)
-      let numbers = isTooMany ? [] : try rows(needed)
+      let numbers = isTooMany ? [] : try numbers(from: history.head, needed, folded: true)
       guard !isTooMany, numbers.count == needed, let last = numbers.last else { throw .noSuchCommit(name) }
       return last
     case .time(let moment):
@@ -48,15 +43,18 @@ extension FolderStore {
     }
   }
 
-  /// The numbers of the newest rows of the history, without registrations.
-  private func rows(_ limit: Int) throws(ModelError) -> [CommitNumber] {
-    var rows: [CommitNumber] = []
-    var number = history.head
-    while number.rawValue > 0, rows.count < limit {
-      if try !isRegistration(number) { rows.append(number) }
+  /// The numbers of a commit and those before it, without registrations if they are `folded`.
+  private func numbers(
+    from newest: CommitNumber, _ limit: Int, folded: Bool
+  ) throws(ModelError) -> [CommitNumber] {
+    var numbers: [CommitNumber] = []
+    var number = newest
+    while number.rawValue > 0, numbers.count < limit {
+      let isPassedOver = try folded ? isRegistration(number) : false
+      if !isPassedOver { numbers.append(number) }
       number = CommitNumber(number.rawValue - 1)
     }
-    return rows
+    return numbers
   }
 
   private func newest(notLaterThan moment: Int64) throws(ModelError) -> CommitNumber? {
@@ -87,24 +85,16 @@ extension FolderStore {
   }
 
   private static func changes(from old: FolderView, to new: FolderView) -> [ChangeCount] {
-    Set(old.iteration.datastores.keys).union(new.iteration.datastores.keys).sorted().compactMap { key in
-      guard var difference = try? FolderDifference(of: key, from: old, to: new) else { return nil }
-      var count = ChangeCount(datastore: key)
+    var tally = ChangeTally()
+    for key in Set(old.iteration.datastores.keys).union(new.iteration.datastores.keys) {
+      guard var difference = try? FolderDifference(of: key, from: old, to: new) else { continue }
       if let imported = difference.importedCount {
-        count.inserted = imported
+        tally.count(.insert, in: key, times: imported)
       } else {
-        while let change = try? difference.next() {
-          if change.old == nil {
-            count.inserted += 1
-          } else if change.new == nil {
-            count.deleted += 1
-          } else {
-            count.updated += 1
-          }
-        }
+        while let change = try? difference.next() { tally.count(change.kind, in: key) }
       }
-      return count.inserted + count.updated + count.deleted > 0 ? count : nil
     }
+    return tally.counts
   }
 }
 

@@ -98,23 +98,18 @@ package final class FolderStore: ReadableStore {
   static func currentIteration(
     of contents: FolderContents, report: inout [String]
   ) throws(FolderError) -> FolderHistory.Link? {
-    let info: InfoFile
-    do throws(FolderError) {
-      info = try contents.parse(InfoFile.name)
-    } catch {
-      guard error.problem == .missing else { throw error }
-      report.append("Info.json is missing, which reads as an empty store")
-      return nil
+    func parse<File: ParsedFile>(_ file: String) throws(FolderError) -> File? {
+      do throws(FolderError) {
+        return try contents.parse(file)
+      } catch {
+        guard error.problem == .missing else { throw error }
+        report.append("\(file) is missing, which reads as an empty store")
+        return nil
+      }
     }
-    guard let snapshot = info.currentSnapshot else { return nil }
-    let manifest: SnapshotManifest
-    do throws(FolderError) {
-      manifest = try contents.parse(FolderLayout.manifest(of: snapshot))
-    } catch {
-      guard error.problem == .missing else { throw error }
-      report.append("\(error.file) is missing, which reads as an empty store")
-      return nil
-    }
+    guard let info: InfoFile = try parse(InfoFile.name), let snapshot = info.currentSnapshot,
+      let manifest: SnapshotManifest = try parse(FolderLayout.manifest(of: snapshot))
+    else { return nil }
     return manifest.currentIteration.map { FolderHistory.Link(iteration: $0, snapshot: snapshot) }
   }
 
@@ -149,5 +144,3 @@ package final class FolderStore: ReadableStore {
     return found.sorted { ($0.date, $0.link.file) < ($1.date, $1.link.file) }.map(\.link)
   }
 }
-
-// MARK: - Looking at the pointers

@@ -31,7 +31,7 @@ struct FieldCandidates: Sendable {
     state.entryCount += 1
     if value.value != .null { state.hasValueBesideNull = true }
     if state.sampled < Self.sampleSize, value.value != .null {
-      for path in paths(to: value.bytes, in: document) where state.matches[path] == nil {
+      for path in index.paths(to: value.bytes, in: document) where state.matches[path] == nil {
         state.matches[path] = 0
         // It gave another value in the entries before, or none.
         if state.entryCount > 1 { state.misses[path] = Sample(count: state.entryCount - 1) }
@@ -80,20 +80,6 @@ struct FieldCandidates: Sendable {
       let names = (left.shortText == index.name, right.shortText == index.name)
       return names.0 != names.1 ? names.0 : left.description < right.description
     }
-  }
-
-  private func paths(to value: [UInt8], in document: Document) -> [DocumentPath] {
-    var found: [DocumentPath] = []
-    func visit(_ field: Document, _ path: DocumentPath, depth: Int) {
-      guard depth < 8 else { return }
-      if Self.values(of: field, encoding: index.encoding, hasMany: index.kind.hasManyValues).contains(value) {
-        found.append(path)
-      }
-      guard case .object(let members) = field else { return }
-      for member in members { visit(member.value, path.appending(member.name), depth: depth + 1) }
-    }
-    visit(document, .root, depth: 0)
-    return found
   }
 
   /// The keys that a field gives: itself, or each distinct element of a list.

@@ -111,8 +111,6 @@ package struct FolderReport: Hashable, Sendable {
   /// 0, or 3 if something is damaged.
   package var exitStatus: Int32 { isSound ? 0 : 3 }
 
-  package func findings(_ kind: FolderFinding.Kind) -> [FolderFinding] { findings.filter { $0.kind == kind } }
-
   /// The amounts that were checked, in one sentence.
   package var summary: String {
     "\(commitCount) commits, \(datastoreCount) datastores, \(recordCount) records, \(entryCount) index entries, "

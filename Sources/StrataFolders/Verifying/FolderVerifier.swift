@@ -184,7 +184,7 @@ package struct FolderVerifier {
         do throws(FolderError) {
           let agreement = try IndexAgreement(index, of: datastore)
           report.entryCount += agreement.entryCount
-          for finding in agreement.findings(of: datastore) { add(finding) }
+          for finding in agreement.findings(of: key) { add(finding) }
         } catch {
           add(FolderFinding(error, datastore: key, index: index.descriptor.name, remedy: IndexAgreement.rebuilding))
         }
@@ -253,9 +253,3 @@ package struct FolderVerifier {
       .flatMap { FolderStore.iterations(of: $0, in: contents) }.filter { !known.contains($0) }
   }
 }
-
-// MARK: - Pointers and history
-
-// MARK: - The newest state
-
-// MARK: - Files that no commit names

@@ -6,10 +6,8 @@ struct RecordCheck {
   private let datastore: FolderDatastore
   private(set) var count = 0
   private(set) var findings: [FolderFinding] = []
-  private var disordered = Sample()
-  private var repeated = Sample()
-  private var undecodable = Sample()
-  private var longIdentifiers = Sample()
+  /// The records that are wrong, by fault.
+  private var faults: [FolderFinding.Kind: Sample] = [:]
 
   init(_ datastore: FolderDatastore) { self.datastore = datastore }
 
@@ -38,119 +36,133 @@ struct RecordCheck {
   private mutating func check(_ entry: FolderEntry, after previous: [UInt8]?) {
     if let previous {
       if previous == entry.key {
-        repeated.add(entry.identifier)
+        note(.duplicateRecord, entry.identifier)
       } else if datastore.primaryIndex.identifiers.isKnown, !datastore.primaryIndex.identifiers.isDate,
         !previous.precedes(entry.key)
       {
-        disordered.add(entry.identifier)
+        note(.disorder, entry.identifier)
       }
     }
-    if entry.longestHeader > Entry.readableHeaderLimit { longIdentifiers.add(entry.identifier) }
+    if entry.longestHeader > Entry.readableHeaderLimit { note(.stuckByLength, entry.identifier) }
     let record = Record(entry, like: datastore.descriptor.coding)
     if (try? record.document()) == nil || record.coding == .opaque && datastore.descriptor.coding != .opaque {
-      undecodable.add(entry.identifier)
+      note(.undecodableRecord, entry.identifier)
     }
+  }
+
+  private mutating func note(_ kind: FolderFinding.Kind, _ identifier: StoredKey) {
+    faults[kind, default: Sample()].add(identifier)
   }
 
   private mutating func summarise() {
-    let key = datastore.descriptor.key
-    if !repeated.isEmpty {
-      findings.append(
-        FolderFinding(.damage, .duplicateRecord, datastore: key, "identifiers that occur twice: \(repeated.text)"))
+    let descriptor = datastore.descriptor
+    let texts: [FolderFinding.Text] = [
+      FolderFinding.Text(.damage, .duplicateRecord, "identifiers that occur twice"),
+      FolderFinding.Text(
+        .damage, .disorder, "records that do not lie in the order of \(descriptor.identifierType)",
+        "; the original library does not find them", remedy: "convert the folder, which puts them in order"),
+      FolderFinding.Text(
+        .damage, .undecodableRecord, "records that are no \(descriptor.coding.rawValue)",
+        remedy: "an older commit may have them whole: look at their history"),
+      .tooLong,
+    ]
+    findings += texts.compactMap { $0.finding(faults, datastore: descriptor.key, index: nil) }
+  }
+}
+
+extension FolderFinding {
+  /// The text of a fault that several records or entries have.
+  struct Text {
+    var severity: Severity
+    var kind: Kind
+    /// Before the sample.
+    var lead: String
+    /// After the sample.
+    var end: String
+    var remedy: String?
+
+    init(_ severity: Severity, _ kind: Kind, _ lead: String, _ end: String = "", remedy: String? = nil) {
+      self.severity = severity
+      self.kind = kind
+      self.lead = lead
+      self.end = end
+      self.remedy = remedy
     }
-    if !disordered.isEmpty {
-      findings.append(
-        FolderFinding(
-          .damage, .disorder, datastore: key,
-          "records that do not lie in the order of \(datastore.descriptor.identifierType): \(disordered.text); the original library does not find them",
-          remedy: "convert the folder, which puts them in order"))
-    }
-    if !undecodable.isEmpty {
-      findings.append(
-        FolderFinding(
-          .damage, .undecodableRecord, datastore: key,
-          "records that are no \(datastore.descriptor.coding.rawValue): \(undecodable.text)",
-          remedy: "an older commit may have them whole: look at their history"))
-    }
-    if !longIdentifiers.isEmpty {
-      findings.append(Self.tooLong(longIdentifiers, datastore: key, index: nil))
+
+    /// Q7.
+    static let tooLong = Text(
+      .warning, .stuckByLength,
+      "values of more than \(Entry.readableHeaderLimit) bytes, which the original library writes and cannot read back",
+      "; scans and later writes that meet them fail",
+      remedy: "they can be read here; convert the folder, or shorten them with it")
+
+    /// Nil if nothing has the fault.
+    func finding(_ faults: [Kind: Sample], datastore: String, index: String?) -> FolderFinding? {
+      guard let sample = faults[kind] else { return nil }
+      return FolderFinding(
+        severity, kind, datastore: datastore, index: index, "\(lead): \(sample.text)\(end)", remedy: remedy)
     }
   }
+}
 
-  /// Q7.
-  static func tooLong(_ records: Sample, datastore: String, index: String?) -> FolderFinding {
-    FolderFinding(
-      .warning, .stuckByLength, datastore: datastore, index: index,
-      "values of more than \(Entry.readableHeaderLimit) bytes, which the original library writes and cannot read back: \(records.text); scans and later writes that meet them fail",
-      remedy: "they can be read here; convert the folder, or shorten them with it")
+extension FolderFinding.Kind {
+  /// Whether an index with such entries is not to be trusted.
+  var isDisagreement: Bool {
+    switch self {
+    case .danglingEntry, .missingEntry, .repeatedEntry, .disorder, .differingCopy, .stuckByMeaning, .contradictingEntry:
+      true
+    default: false
+    }
   }
 }
 
 extension IndexAgreement {
   static let rebuilding = "convert the folder: the index is rebuilt at the app's first warm-up"
 
-  func findings(of datastore: FolderDatastore) -> [FolderFinding] {
-    let key = datastore.descriptor.key
-    let name = index.name
-    var findings: [FolderFinding] = []
-    func add(_ severity: FolderFinding.Severity, _ kind: FolderFinding.Kind, _ message: String, _ remedy: String? = nil)
-    {
-      findings.append(FolderFinding(severity, kind, datastore: key, index: name, message, remedy: remedy))
-    }
+  func findings(of datastore: String) -> [FolderFinding] {
     let rebuild = Self.rebuilding
-    for error in unreadable.prefix(3) where !error.reason.isEmpty {
-      findings.append(
-        FolderFinding(
-          .damage, .brokenEntry, file: error.file, datastore: key, index: name, error.reason, remedy: rebuild))
+    let texts: [FolderFinding.Text] = [
+      FolderFinding.Text(.damage, .danglingEntry, "entries of records that are not there", remedy: rebuild),
+      FolderFinding.Text(.damage, .missingEntry, "records without an entry", remedy: rebuild),
+      FolderFinding.Text(.damage, .repeatedEntry, "records with more than one entry", remedy: rebuild),
+      FolderFinding.Text(
+        .damage, .disorder, "entries that do not lie in the order of \(index.valueType)", remedy: rebuild),
+      FolderFinding.Text(
+        .damage, .differingCopy, "copies that differ from the record of the same version", remedy: rebuild),
+      FolderFinding.Text(
+        .note, .sharedValue, "records that share a value, though the index is \(index.kind.rawValue)"),
+      .tooLong,
+      FolderFinding.Text(
+        .warning, .stuckByDate, "records whose date has more digits than the index keeps",
+        "; the original library can neither update nor delete them",
+        remedy: rebuild + ", with exact dates, and the records can be changed again"),
+    ]
+    let broken = unreadable.prefix(3).filter { !$0.reason.isEmpty }.map { error in
+      FolderFinding(
+        .damage, .brokenEntry, file: error.file, datastore: datastore, index: index.name, error.reason, remedy: rebuild)
     }
-    if !dangling.isEmpty {
-      add(.damage, .danglingEntry, "entries of records that are not there: \(dangling.text)", rebuild)
-    }
-    if !missing.isEmpty { add(.damage, .missingEntry, "records without an entry: \(missing.text)", rebuild) }
-    if !repeated.isEmpty { add(.damage, .repeatedEntry, "records with more than one entry: \(repeated.text)", rebuild) }
-    if !disordered.isEmpty {
-      add(.damage, .disorder, "entries that do not lie in the order of \(index.valueType): \(disordered.text)", rebuild)
-    }
-    if !differingCopies.isEmpty {
-      add(
-        .damage, .differingCopy, "copies that differ from the record of the same version: \(differingCopies.text)",
-        rebuild)
-    }
-    if !sharedValues.isEmpty {
-      add(
-        .note, .sharedValue,
-        "records that share a value, though the index is \(index.kind.rawValue): \(sharedValues.text)")
-    }
-    if !longHeaders.isEmpty { findings.append(RecordCheck.tooLong(longHeaders, datastore: key, index: name)) }
-    if !inexactDates.isEmpty {
-      add(
-        .warning, .stuckByDate,
-        "records whose date has more digits than the index keeps: \(inexactDates.text); the original library can neither update nor delete them",
-        rebuild + ", with exact dates, and the records can be changed again")
-    }
-    addValues(add, rebuild)
-    return findings
+    return broken + texts.compactMap { $0.finding(faults, datastore: datastore, index: index.name) }
+      + [valueFinding(datastore)].compactMap { $0 }
   }
 
-  private func addValues(
-    _ add: (FolderFinding.Severity, FolderFinding.Kind, String, String?) -> Void, _ rebuild: String
-  ) {
+  private func valueFinding(_ datastore: String) -> FolderFinding? {
+    let kind: FolderFinding.Kind
+    let message: String
     switch source {
-    case .unknown, .field: break
+    case .unknown, .field: return nil
     case .fieldsByVersion(let paths):
       let each = paths.sorted { $0.key < $1.key }.map { "\($0.value) in those of version \($0.key)" }
-      add(
-        .warning, .stuckByMeaning,
-        "its values are \(each.joined(separator: " and ")): where the app's property changed and the index was kept, the original library can neither update nor delete the older records",
-        rebuild)
+      kind = .stuckByMeaning
+      message =
+        "its values are \(each.joined(separator: " and ")): where the app's property changed and the index was kept, the original library can neither update nor delete the older records"
     case .contradicted(let path, let records):
-      add(
-        .warning, .contradictingEntry, "all other entries are what \(path) is, and these are not: \(records.text)",
-        rebuild)
+      kind = .contradictingEntry
+      message = "all other entries are what \(path) is, and these are not: \(records.text)"
     case .incomplete(let path, let records):
-      add(
-        .warning, .missingEntry,
-        "all entries are elements of \(path), and these records have elements without one: \(records.text)", rebuild)
+      kind = .missingEntry
+      message = "all entries are elements of \(path), and these records have elements without one: \(records.text)"
     }
+    return FolderFinding(
+      .warning, kind, datastore: datastore, index: index.name, message, remedy: Self.rebuilding)
   }
 }

@@ -26,7 +26,7 @@ package final class StoreBuilder {
   package init(
     at path: String, program: String, author: String = "", disk: any Disk = SystemDisk()
   ) throws(ModelError) {
-    let draft = try onStorage { () throws(StorageError) in try StoreDraft(at: path, on: disk) }
+    let draft = try onStorage { try StoreDraft(at: path, on: disk) }
     self.draft = draft
     do {
       engine = try FileStore.create(
@@ -50,7 +50,7 @@ package final class StoreBuilder {
 
   /// Begins the next commit.
   package func begin() throws(ModelError) {
-    transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
+    transaction = try onStorage { try engine.beginBlocking() }
   }
 
   /// Ends the commit. Returns its number.
@@ -66,7 +66,7 @@ package final class StoreBuilder {
     let info = CommitInfo(
       date: date, action: action, flags: isMaintenance ? .maintenance : [],
       parents: transaction.base.number == 0 ? nil : [transaction.base.number], durability: .collated)
-    let pending = try onStorage { () throws(StorageError) in try transaction.commit(info) }
+    let pending = try onStorage { try transaction.commit(info) }
     guard let pending else { return CommitNumber(transaction.base.number) }
     last = pending
     return CommitNumber(pending.number)
@@ -74,9 +74,9 @@ package final class StoreBuilder {
 
   /// Makes everything durable and gives the store its name.
   package func finish() throws(ModelError) {
-    try onStorage { () throws(StorageError) in try last?.wait() }
+    try onStorage { try last?.wait() }
     guard let draft else { return }
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       try engine.close()
       try draft.finish()
     }
@@ -103,7 +103,7 @@ package final class StoreBuilder {
   /// Removes a datastore with its indexes; older commits keep it.
   package func dropDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
     let transaction = try current()
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       for index in descriptor.indexes { try transaction.dropTree(.index(index.name, of: descriptor.key)) }
       try transaction.dropTree(.records(of: descriptor.key))
     }
@@ -116,7 +116,7 @@ package final class StoreBuilder {
 
   package func dropIndex(_ name: String, of datastore: String) throws(ModelError) {
     let transaction = try current()
-    try onStorage { () throws(StorageError) in try transaction.dropTree(.index(name, of: datastore)) }
+    try onStorage { try transaction.dropTree(.index(name, of: datastore)) }
   }
 
   /// Stores a changed descriptor; writes nothing if it equals the stored one.
@@ -133,7 +133,3 @@ package final class StoreBuilder {
     }
   }
 }
-
-// MARK: - Datastores
-
-// MARK: - Records and entries

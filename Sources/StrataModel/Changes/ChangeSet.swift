@@ -40,12 +40,13 @@ package struct ChangeTally {
 
   package var counts: [ChangeCount] { tally.values.sorted { $0.datastore < $1.datastore } }
 
-  package mutating func count(_ kind: ChangeKind, in datastore: String) {
+  package mutating func count(_ kind: ChangeKind, in datastore: String, times: Int = 1) {
+    guard times > 0 else { return }
     var count = tally[datastore] ?? ChangeCount(datastore: datastore, inserted: 0, updated: 0, deleted: 0)
     switch kind {
-    case .insert: count.inserted += 1
-    case .update: count.updated += 1
-    case .delete: count.deleted += 1
+    case .insert: count.inserted += times
+    case .update: count.updated += times
+    case .delete: count.deleted += times
     }
     tally[datastore] = count
   }

@@ -1,3 +1,4 @@
+import StrataDocuments
 package import StrataEngine
 
 extension DatastoreDescriptor {
@@ -26,12 +27,11 @@ extension EngineStore {
   package func declareCompression(_ isCompressed: Bool, of datastores: [String]) throws(ModelError) {
     if engine.isServed { throw .refused(reason: "values on a server are not compressed by strata") }
     let action = isCompressed ? "compress values" : "store values raw"
-    _ = try transact(CommitInfo(action: action, flags: .maintenance)) { transaction throws(ModelError) in
+    _ = try transact(CommitInfo(action: action, flags: .maintenance)) { transaction in
       for key in datastores {
         var descriptor = try datastore(key, in: transaction).descriptor
         descriptor.compressesValues = isCompressed
-        let bytes = try descriptor.bytes
-        try onStorage { () throws(StorageError) in try transaction.setAttributes(bytes, of: .records(of: key)) }
+        try transaction.setAttributes(descriptor.bytes, of: .records(of: key))
       }
     }
   }

@@ -26,12 +26,12 @@ package struct DatastoreDescriptor: Hashable, Sendable {
   /// The kinds of indexes that only later programs know, by their names. This program does not keep them, so it writes no record.
   package var unknownIndexes: [String: String] = [:]
   /// Members of a later version's descriptor, kept unchanged.
-  package var unknown: [String: DescriptorValue]
+  package var unknown: [String: Document]
 
   package init(
     key: String, version: String = "1", versionIsString: Bool = false, instanceType: String = "",
     identifierType: String, identifierEncoding: KeyEncoding, coding: RecordCoding = .json,
-    identifierPath: String? = nil, indexes: [IndexDescriptor] = [], unknown: [String: DescriptorValue] = [:]
+    identifierPath: String? = nil, indexes: [IndexDescriptor] = [], unknown: [String: Document] = [:]
   ) {
     self.key = key
     self.version = version

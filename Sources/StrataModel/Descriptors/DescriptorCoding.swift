@@ -1,13 +1,12 @@
 import StrataDocuments
-import StrataFoundation
 
 // Descriptors as JSON. Members are sorted, absent ones have their default meaning, and members of a later version are kept and written
 // back, so that an older program never removes data that a newer one wrote.
 //
-// They are read by the parser for records, because each program reads them at its start, and `JSONDecoder` spends half a millisecond on
-// making types before the first one.
+// They are read and written as the documents of records are, because each program reads them at its start, and `JSONDecoder` spends half a
+// millisecond on making types before the first one.
 
-extension DatastoreDescriptor: Encodable {
+extension DatastoreDescriptor {
   /// Reads the attributes of a datastore's tree.
   package init(bytes: [UInt8]) throws(ModelError) {
     do {
@@ -21,17 +20,11 @@ extension DatastoreDescriptor: Encodable {
   package var bytes: [UInt8] {
     get throws(ModelError) {
       try requireKnownIndexes()
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      do {
-        return try [UInt8](encoder.encode(self))
-      } catch {
-        throw .unreadable(what: "the descriptor of \(key)", where: "\(error)")
-      }
+      return document.sorted.json(.compact)
     }
   }
 
-  private enum Members: String, CaseIterable {
+  private enum Members: String {
     case key, version, versionIsString, instanceType, identifierType, identifierEncoding, coding, identifierPath
     case indexes
   }
@@ -60,23 +53,23 @@ extension DatastoreDescriptor: Encodable {
     self.unknownIndexes = unknownIndexes
   }
 
-  package func encode(to encoder: any Encoder) throws {
-    var members = DescriptorWriter(encoder)
-    try members.write(key, Members.key)
-    try members.write(version, Members.version)
-    if versionIsString { try members.write(true, Members.versionIsString) }
-    if !instanceType.isEmpty { try members.write(instanceType, Members.instanceType) }
-    try members.write(identifierType, Members.identifierType)
-    try members.write(identifierEncoding, Members.identifierEncoding)
-    try members.write(coding, Members.coding)
-    if let identifierPath { try members.write(identifierPath, Members.identifierPath) }
-    if !indexes.isEmpty { try members.write(indexes, Members.indexes) }
-    try members.write(others: unknown)
+  private var document: Document {
+    var members = DescriptorMembers<Members>(others: unknown)
+    members[.key] = .string(key)
+    members[.version] = .string(version)
+    if versionIsString { members[.versionIsString] = true }
+    if !instanceType.isEmpty { members[.instanceType] = .string(instanceType) }
+    members[.identifierType] = .string(identifierType)
+    members[.identifierEncoding] = .string(identifierEncoding.description)
+    members[.coding] = .string(coding.rawValue)
+    members[.identifierPath] = identifierPath.map { .string($0) }
+    if !indexes.isEmpty { members[.indexes] = .array(indexes.map(\.document)) }
+    return members.document
   }
 }
 
-extension IndexDescriptor: Encodable {
-  fileprivate enum Members: String, CaseIterable {
+extension IndexDescriptor {
+  fileprivate enum Members: String {
     case name, kind, type, storage, encoding, valueType, keyPathName, rule, isUnique, version, isStale, tiers, target
   }
 
@@ -98,27 +91,27 @@ extension IndexDescriptor: Encodable {
       unknown: members.others)
   }
 
-  package func encode(to encoder: any Encoder) throws {
-    var members = DescriptorWriter(encoder)
-    try members.write(name, Members.name)
-    try members.write(kind, Members.kind)
-    try members.write(type, Members.type)
-    if storage != .reference { try members.write(storage, Members.storage) }
-    try members.write(encoding, Members.encoding)
-    try members.write(valueType, Members.valueType)
-    if let keyPathName { try members.write(keyPathName, Members.keyPathName) }
-    if let rule { try members.write(rule, Members.rule) }
-    if isUnique { try members.write(true, Members.isUnique) }
-    try members.write(version, Members.version)
-    if isStale { try members.write(true, Members.isStale) }
-    if !tiers.isEmpty { try members.write(tiers, Members.tiers) }
-    if let target { try members.write(target, Members.target) }
-    try members.write(others: unknown)
+  fileprivate var document: Document {
+    var members = DescriptorMembers<Members>(others: unknown)
+    members[.name] = .string(name)
+    members[.kind] = .string(kind.rawValue)
+    members[.type] = .string(type)
+    if storage != .reference { members[.storage] = .string(storage.rawValue) }
+    members[.encoding] = .string(encoding.description)
+    members[.valueType] = .string(valueType)
+    members[.keyPathName] = keyPathName.map { .string($0) }
+    members[.rule] = rule.map { .string($0) }
+    if isUnique { members[.isUnique] = true }
+    members[.version] = .string(version)
+    if isStale { members[.isStale] = true }
+    if !tiers.isEmpty { members[.tiers] = .array(tiers.map(\.document)) }
+    members[.target] = target.map { .string($0) }
+    return members.document
   }
 }
 
 extension IndexTier {
-  fileprivate enum Members: String, CaseIterable { case valueType, keyPathName, rule, isDescending }
+  fileprivate enum Members: String { case valueType, keyPathName, rule, isDescending }
 
   fileprivate init(_ members: DescriptorMembers<Members>) throws(DocumentError) {
     self.init(
@@ -126,21 +119,36 @@ extension IndexTier {
       rule: try members.textIfThere(.rule),
       isDescending: try members.required(.isDescending, members.flagIfThere(.isDescending)))
   }
+
+  fileprivate var document: Document {
+    var members = DescriptorMembers<Members>(others: [:])
+    members[.valueType] = .string(valueType)
+    members[.keyPathName] = keyPathName.map { .string($0) }
+    members[.rule] = rule.map { .string($0) }
+    members[.isDescending] = .bool(isDescending)
+    return members.document
+  }
 }
 
-extension IndexKind: Encodable {}
-extension IndexStorageKind: Encodable {}
-
 /// The members of one JSON object, with known and unknown names. A null member counts as absent.
-private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> {
-  private let members: [Document.Member]
+private struct DescriptorMembers<Name: RawRepresentable<String>> {
+  private var members: [String: Document]
 
   init(_ document: Document) throws(DocumentError) {
     guard case .object(let members) = document else {
       throw .unreadable(what: "a descriptor", where: "it is \(document.typeName) and no object")
     }
-    self.members = members.lastOfEachName
+    self.members = Dictionary(members.map { ($0.name, $0.value) }) { _, last in last }
   }
+
+  init(others: [String: Document]) { members = others }
+
+  subscript(name: Name) -> Document? {
+    get { members[name.rawValue] }
+    set { members[name.rawValue] = newValue }
+  }
+
+  var document: Document { .object(members.map { .init($0.key, $0.value) }) }
 
   func text(_ name: Name) throws(DocumentError) -> String { try required(name, textIfThere(name)) }
 
@@ -175,13 +183,7 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
   }
 
   /// The members of a later version.
-  var others: [String: DescriptorValue] {
-    var others: [String: DescriptorValue] = [:]
-    for member in members where Name(rawValue: member.name) == nil {
-      others[member.name] = DescriptorValue(member.value)
-    }
-    return others
-  }
+  var others: [String: Document] { members.filter { Name(rawValue: $0.key) == nil } }
 
   func required<Value>(_ name: Name, _ value: Value?) throws(DocumentError) -> Value {
     guard let value else { throw .unreadable(what: "a descriptor", where: "its \(name.rawValue) is missing") }
@@ -189,9 +191,7 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
   }
 
   private func read<Value>(_ name: Name, _ make: (Document) -> Value?) throws(DocumentError) -> Value? {
-    guard let document = members.first(where: { $0.name == name.rawValue })?.value, document != .null else {
-      return nil
-    }
+    guard let document = self[name], document != .null else { return nil }
     guard let value = make(document) else {
       throw .unreadable(what: "a descriptor", where: "its \(name.rawValue) is \(document.shownInSentence)")
     }
@@ -199,64 +199,16 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
   }
 }
 
-private struct DescriptorWriter {
-  struct Name: CodingKey {
-    var stringValue: String
-    var intValue: Int? { nil }
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
-  private var container: KeyedEncodingContainer<Name>
-
-  init(_ encoder: any Encoder) { container = encoder.container(keyedBy: Name.self) }
-
-  mutating func write(_ value: some Encodable, _ member: some RawRepresentable<String>) throws {
-    try container.encode(value, forKey: Name(stringValue: member.rawValue))
-  }
-
-  mutating func write(others: [String: DescriptorValue]) throws {
-    for (name, value) in others { try container.encode(value, forKey: Name(stringValue: name)) }
-  }
-}
-
-/// Any JSON value, for members that this version does not know.
-package enum DescriptorValue: Hashable, Sendable, Encodable {
-  case null
-  case bool(Bool)
-  case integer(Int64)
-  case double(Double)
-  case string(String)
-  case array([DescriptorValue])
-  case object([String: DescriptorValue])
-
-  fileprivate init(_ document: Document) {
-    switch document {
-    case .null: self = .null
-    case .bool(let value): self = .bool(value)
-    case .number(let number):
-      let integer = number.integer ?? Int64(exactly: number.double)
-      self = integer.map { .integer($0) } ?? .double(number.double)
-    case .string(let value): self = .string(value)
-    case .array(let elements): self = .array(elements.map { DescriptorValue($0) })
-    case .object(let members):
-      self = .object(
-        Dictionary(uniqueKeysWithValues: members.lastOfEachName.map { ($0.name, DescriptorValue($0.value)) }))
-    // JSON has no dates and no data.
-    case .date, .data: self = .null
-    }
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
+extension Document {
+  /// The members of all objects in the order of their names, each once: equal descriptors have equal bytes.
+  fileprivate var sorted: Document {
     switch self {
-    case .null: try container.encodeNil()
-    case .bool(let value): try container.encode(value)
-    case .integer(let value): try container.encode(value)
-    case .double(let value): try container.encode(value)
-    case .string(let value): try container.encode(value)
-    case .array(let value): try container.encode(value)
-    case .object(let value): try container.encode(value)
+    case .array(let elements): .array(elements.map(\.sorted))
+    case .object(let members):
+      .object(
+        members.lastOfEachName.map { .init($0.name, $0.value.sorted) }
+          .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+    default: self
     }
   }
 }

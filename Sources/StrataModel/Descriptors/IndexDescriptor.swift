@@ -1,3 +1,5 @@
+package import StrataDocuments
+
 /// The description of one index in a store.
 package struct IndexDescriptor: Hashable, Sendable {
   package var name: String
@@ -24,12 +26,12 @@ package struct IndexDescriptor: Hashable, Sendable {
   /// The key of the datastore whose identifiers the values are; nil if they are not references.
   package var target: String?
   /// Members of a later version's descriptor, kept unchanged.
-  package var unknown: [String: DescriptorValue]
+  package var unknown: [String: Document]
 
   package init(
     name: String, kind: IndexKind, type: String? = nil, storage: IndexStorageKind = .reference, encoding: KeyEncoding,
     valueType: String, keyPathName: String? = nil, rule: String? = nil, isUnique: Bool = false, version: String = "1",
-    isStale: Bool = false, tiers: [IndexTier] = [], target: String? = nil, unknown: [String: DescriptorValue] = [:]
+    isStale: Bool = false, tiers: [IndexTier] = [], target: String? = nil, unknown: [String: Document] = [:]
   ) {
     self.name = name
     self.kind = kind
@@ -49,7 +51,7 @@ package struct IndexDescriptor: Hashable, Sendable {
 }
 
 /// One part of a compound index.
-package struct IndexTier: Encodable, Hashable, Sendable {
+package struct IndexTier: Hashable, Sendable {
   package var valueType: String
   package var keyPathName: String?
   /// The document path, if it was declared.

@@ -12,8 +12,8 @@ extension EngineStore {
     try prepareRules(of: Set(changes.changes.map(\.datastore)), options)
     let step = Activity.Step(title: info.action, done: 0, total: changes.count, isComplete: false)
     return try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
-      meter throws(ModelError) in
-      try transact(info) { transaction throws(ModelError) in
+      meter in
+      try transact(info) { transaction in
         try EditApplication(store: self, transaction: transaction, options: options).apply(changes, meter)
         try meter.finish()
       }
@@ -29,7 +29,7 @@ extension EngineStore {
   ) throws(ModelError) -> CommitNumber {
     try prepareRules(of: [datastore], options)
     while true {
-      let view = view(try onStorage { () throws(StorageError) in try engine.refresh() })
+      let view = view(try onStorage { try engine.refresh() })
       var (count, first): (Int, StoredKey?) = (0, nil)
       try view.forEachRecord(query, of: datastore) { record in
         count += 1
@@ -41,8 +41,8 @@ extension EngineStore {
       let step = Activity.Step(title: info.action, done: 0, total: count, isComplete: false)
       var isMoved = false
       let commit = try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
-        meter throws(ModelError) in
-        try transact(info) { transaction throws(ModelError) in
+        meter in
+        try transact(info) { transaction in
           // Counts again if another process has committed meanwhile.
           isMoved = transaction.base.number != view.commit.rawValue
           if isMoved { return }
@@ -79,21 +79,21 @@ struct EditApplication {
   let transaction: any WriteTransaction
   let options: EditOptions
 
-  func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws(ModelError) {
+  func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws {
     var conflicts: [EditConflict] = []
     for key in Set(changes.changes.map(\.datastore)).sorted() {
       let edits = changes.changes.filter { $0.datastore == key }
       conflicts += try apply(edits, to: store.datastore(key, in: transaction), meter)
     }
-    if !conflicts.isEmpty { throw .conflict(conflicts) }
+    if !conflicts.isEmpty { throw ModelError.conflict(conflicts) }
   }
 
   /// Deletes the matching records of a view, some at a time.
-  func delete(_ query: RecordQuery, from view: EngineView, _ key: String, _ meter: WorkMeter) throws(ModelError) {
+  func delete(_ query: RecordQuery, from view: EngineView, _ key: String, _ meter: WorkMeter) throws {
     let indexing = try permitted(RecordIndexing(view.requiredDatastore(key), progress: options.proofProgress))
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var edits: [RecordEdit] = []
-    func apply() throws(ModelError) {
+    func apply() throws {
       try prefetch(edits[...], indexing, writer)
       for edit in edits {
         try self.apply(edit, indexing, writer)
@@ -101,18 +101,18 @@ struct EditApplication {
       }
       edits.removeAll(keepingCapacity: true)
     }
-    try view.forEachRecord(query, of: key) { record throws(ModelError) in
+    try view.forEachRecord(query, of: key) { record in
       edits.append(RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
       if edits.count == Self.foreseenCount { try apply() }
     }
     try apply()
-    try onWriter { try writer.finish() }
+    try writer.finish()
     try meter.finish()
   }
 
   private func apply(
     _ edits: [RecordEdit], to datastore: EngineDatastore, _ meter: WorkMeter
-  ) throws(ModelError) -> [EditConflict] {
+  ) throws -> [EditConflict] {
     let indexing = try permitted(RecordIndexing(datastore, progress: options.proofProgress))
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var conflicts: [EditConflict] = []
@@ -122,14 +122,12 @@ struct EditApplication {
           try prefetch(edits[place...].prefix(Self.foreseenCount), indexing, writer)
         }
         try apply(edit, indexing, writer)
-      } catch .conflict(let found) {
+      } catch ModelError.conflict(let found) {
         conflicts += found
-      } catch {
-        throw error
       }
       try meter.advance()
     }
-    try onWriter { try writer.finish() }
+    try writer.finish()
     return conflicts
   }
 
@@ -138,69 +136,66 @@ struct EditApplication {
 
   private func prefetch(
     _ edits: ArraySlice<RecordEdit>, _ indexing: RecordIndexing, _ writer: DatastoreWriter
-  ) throws(ModelError) {
-    try onWriter {
-      try writer.prefetch(
-        edits.map { edit in (edit.identifier.bytes, edit.new.flatMap { try? indexing.values(of: $0) } ?? []) }
-      ) { current in
-        try? indexing.values(of: RecordContent(stored: current.bytes))
-      }
+  ) throws {
+    try writer.prefetch(
+      edits.map { edit in (edit.identifier.bytes, edit.new.flatMap { try? indexing.values(of: $0) } ?? []) }
+    ) { current in
+      try? indexing.values(of: RecordContent(stored: current.bytes))
     }
   }
 
   /// Refuses indexes without a rule, or marks them stale if the options allow it.
-  private func permitted(_ indexing: RecordIndexing) throws(ModelError) -> RecordIndexing {
+  private func permitted(_ indexing: RecordIndexing) throws -> RecordIndexing {
     let refusals = indexing.refusals
     guard !refusals.isEmpty else { return indexing }
     guard options.marksIndexesStale, refusals.allSatisfy(\.canBeMarkedStale) else {
-      throw .refused(reason: refusals.map(\.sentence).joined(separator: "; "))
+      throw ModelError.refused(reason: refusals.map(\.sentence).joined(separator: "; "))
     }
     let marked = indexing.marking(stale: refusals.compactMap(\.index))
     try DatastoreWriter.store(marked.descriptor, in: transaction)
     return marked
   }
 
-  private func apply(
-    _ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: DatastoreWriter
-  ) throws(ModelError) {
-    let current = try onWriter { try writer.current(edit.identifier.bytes) }
-    let theirs = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }
+  private func apply(_ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: DatastoreWriter) throws {
+    let current = try writer.current(edit.identifier.bytes)
+    let theirs = try current.map { try RecordContent(stored: $0.bytes) }
     let outcome = RecordRebase(edit, theirs: theirs, descriptor: indexing.descriptor)
     let new: RecordContent?
     switch outcome {
     case .unmoved: new = edit.new
     case .alreadyMade: return
     case .merged(let merged) where options.mergesFields: new = merged
-    case .merged, .conflict: throw .conflict([outcome.conflict(of: edit, theirs: theirs)])
+    case .merged, .conflict: throw ModelError.conflict([outcome.conflict(of: edit, theirs: theirs)])
     }
     // The values of a record that no longer decodes (left out by a warm-up) are unknown, so its entries are searched for.
     let oldValues = theirs.flatMap { try? indexing.values(of: $0) }
     if let new {
       let values: [[[UInt8]]]
-      do {
+      do throws(ModelError) {
         values = try indexing.values(
           of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)
-      } catch .refused(let reason) {
-        throw .refused(reason: "\(edit.datastore) \(edit.identifier): \(reason)")
+      } catch {
+        guard case .refused(let reason) = error else { throw error }
+        throw ModelError.refused(reason: "\(edit.datastore) \(edit.identifier): \(reason)")
       }
       let bytes = RecordBytes.make(version: new.version, content: new.bytes)
-      _ = try onWriter {
-        try writer.put(edit.identifier.bytes, bytes, values: values, replacing: current, oldValues: oldValues)
-      }
+      _ = try writer.put(edit.identifier.bytes, bytes, values: values, replacing: current, oldValues: oldValues)
     } else if current != nil {
-      _ = try onWriter { try writer.delete(edit.identifier.bytes, oldValues: oldValues) }
+      _ = try writer.delete(edit.identifier.bytes, oldValues: oldValues)
     }
   }
 }
 
 extension EngineView {
   fileprivate func forEachRecord(
-    _ query: RecordQuery, of key: String, _ body: (Record) throws(ModelError) -> Void
+    _ query: RecordQuery, of key: String, _ body: (Record) throws -> Void
   ) throws(ModelError) {
     let datastore = try requiredDatastore(key)
     do {
       var run = try query.run(query.plan(in: datastore), in: datastore)
       while let found = try run.next() { try body(found.record) }
+    } catch let error as StorageError {
+      throw ModelError(error)
     } catch let error as ModelError {
       throw error
     } catch {

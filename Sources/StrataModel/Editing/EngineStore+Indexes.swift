@@ -36,16 +36,14 @@ extension EngineStore {
 
   package func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber {
     try transact(CommitInfo(action: "drop index \(name) of \(datastore)", flags: .maintenance)) {
-      transaction throws(ModelError) in
+      transaction in
       var descriptor = try baseView(of: transaction).requiredDatastore(datastore).descriptor
       guard descriptor.index(name) != nil else {
-        throw .noSuchIndex(name, datastore: datastore, known: descriptor.indexes.map(\.name))
+        throw ModelError.noSuchIndex(name, datastore: datastore, known: descriptor.indexes.map(\.name))
       }
       descriptor.setIndex(name, to: nil)
-      try onStorage { () throws(StorageError) in
-        let tree = TreeName.index(name, of: datastore)
-        if try transaction.tree(tree) != nil { try transaction.dropTree(tree) }
-      }
+      let tree = TreeName.index(name, of: datastore)
+      if try transaction.tree(tree) != nil { try transaction.dropTree(tree) }
       try DatastoreWriter.store(descriptor, in: transaction)
     }
   }
@@ -53,12 +51,11 @@ extension EngineStore {
   /// The datastore as it is for a transaction, after the changes that it makes first.
   private func mended(
     _ key: String, in transaction: any WriteTransaction, _ options: EditOptions, _ meter: WorkMeter
-  ) throws(ModelError) -> EngineDatastore {
+  ) throws -> EngineDatastore {
     let base = try baseView(of: transaction).requiredDatastore(key)
     guard !options.mending.isEmpty else { return base }
     try EditApplication(store: self, transaction: transaction, options: options).apply(options.mending, meter)
-    let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: key)) }
-    guard let tree else { return base }
+    guard let tree = try transaction.tree(.records(of: key)) else { return base }
     return EngineDatastore(view: base.view, descriptor: base.descriptor, tree: tree)
   }
 
@@ -71,8 +68,8 @@ extension EngineStore {
     return try whileBusy(
       action, Self.steps(of: index, count: count, learnsType: learnsType, mending: options.mending.count),
       of: datastore, progress: options.progress, activity: options.activity
-    ) { meter throws(ModelError) in
-      try transact(CommitInfo(action: action, flags: .maintenance)) { transaction throws(ModelError) in
+    ) { meter in
+      try transact(CommitInfo(action: action, flags: .maintenance)) { transaction in
         let base = try mended(datastore, in: transaction, options, meter)
         let filled = if learnsType { try learnt(index, from: base, meter) } else { kept?.index ?? index }
         var descriptor = base.descriptor

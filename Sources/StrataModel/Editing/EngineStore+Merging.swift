@@ -44,32 +44,17 @@ extension EngineStore {
       let isTakenOver = theirs.map { MergeApplication.hasSameIndexes(ours.descriptor, $0.descriptor) } ?? false
       if isWritten || !isTakenOver { _ = try RecordIndexing(ours, progress: options.progress) }
     }
-    let step = Activity.Step(title: "merge", done: 0, total: merge.edits.count, isComplete: false)
-    return try whileBusy("merge", [step], progress: options.progress) { meter throws(ModelError) in
-      try commit(merge, info, options, meter)
-    }
-  }
-
-  private func commit(
-    _ merge: MergedChanges, _ info: CommitInfo, _ options: EditOptions, _ meter: WorkMeter
-  ) throws(ModelError) -> CommitNumber? {
     defer { if !keepsLock { engine.releaseLock() } }
-    let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
-    guard transaction.base.number == merge.first.rawValue else {
-      transaction.cancel()
-      return nil
+    let step = Activity.Step(title: "merge", done: 0, total: merge.edits.count, isComplete: false)
+    return try whileBusy("merge", [step], progress: options.progress) { meter in
+      var info = info
+      info.parents = [merge.first.rawValue, merge.second.rawValue]
+      return try transactOnce(info) { transaction in
+        guard transaction.base.number == merge.first.rawValue else { return false }
+        try MergeApplication(store: self, transaction: transaction, options: options).apply(merge, meter)
+        return true
+      }
     }
-    do {
-      try MergeApplication(store: self, transaction: transaction, options: options).apply(merge, meter)
-    } catch {
-      transaction.cancel()
-      throw error
-    }
-    var info = info
-    info.parents = [merge.first.rawValue, merge.second.rawValue]
-    let pending = try onStorage { () throws(StorageError) in try transaction.commit(info) }
-    try onStorage { () throws(StorageError) in try pending?.wait() }
-    return pending.map { CommitNumber($0.number) }
   }
 
   /// Whether a datastore is the same in two commits: records, descriptor, indexes. Costs a few node reads if it is.
@@ -77,18 +62,8 @@ extension EngineStore {
   {
     let (left, right) = (try engineView(at: first), try engineView(at: second))
     if try left.ownDatastore(datastore) == nil, try right.ownDatastore(datastore) == nil { return true }
-    for name in try treeNames(of: datastore, in: left, and: right) {
-      let (before, after) = (try left.tree(name), try right.tree(name))
-      guard try before?.entryCount() == after?.entryCount(), before?.attributes == after?.attributes else {
-        return false
-      }
-      let isSame = try onStorage { () throws(StorageError) in
-        var cursor = try difference(left.view, right.view, tree: name)
-        return try cursor.next() == nil
-      }
-      if !isSame { return false }
-    }
-    return true
+    let names = try treeNames(of: datastore, in: left, and: right)
+    return try onStorage { try names.allSatisfy { try left.hasSameTree($0, as: right) } }
   }
 
   /// Returns the descriptor of a datastore as of a commit, or nil if the datastore does not exist there.
@@ -103,11 +78,11 @@ private struct MergeApplication {
   let options: EditOptions
 
   /// Makes all changes; uniqueness is checked by each datastore's writers.
-  func apply(_ merge: MergedChanges, _ meter: WorkMeter) throws(ModelError) {
+  func apply(_ merge: MergedChanges, _ meter: WorkMeter) throws {
     let (first, second) = (try store.engineView(at: merge.first), try store.engineView(at: merge.second))
     for key in merge.whole.sorted() {
       let names = try store.treeNames(of: key, in: second, and: first)
-      try onStorage { () throws(StorageError) in try transaction.restore(names, from: second.view) }
+      try transaction.restore(names, from: second.view)
     }
     var edits = merge.edits
     var writers: [DatastoreWriter] = []
@@ -132,16 +107,16 @@ private struct MergeApplication {
     try meter.expect(edits.count)
     try application.apply(edits, meter)
     // A record may take over a value that an edit removes from another record, so uniqueness is checked after all changes.
-    for writer in writers { try onWriter { try writer.finish() } }
+    for writer in writers { try writer.finish() }
     for descriptor in merge.descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
   }
 
   /// Stores a merged descriptor. Indexes that it no longer has are dropped. Indexes that it defines differently, or that are stale, are
   /// created empty and marked stale.
-  private func store(_ merged: DatastoreDescriptor, insteadOf old: EngineDatastore) throws(ModelError) {
+  private func store(_ merged: DatastoreDescriptor, insteadOf old: EngineDatastore) throws {
     var merged = merged
     for index in old.descriptor.indexes where merged.index(index.name) == nil {
-      try onStorage { () throws(StorageError) in try transaction.dropTree(.index(index.name, of: merged.key)) }
+      try transaction.dropTree(.index(index.name, of: merged.key))
     }
     for var index in merged.indexes where index.isStale || old.descriptor.index(index.name) != index {
       index.isStale = true
@@ -166,35 +141,33 @@ private struct MergeApplication {
   /// - Returns: The writer, which is not finished yet.
   private func copyRecords(
     _ identifiers: Set<StoredKey>, _ ours: EngineDatastore, _ theirs: EngineDatastore
-  ) throws(ModelError) -> DatastoreWriter {
+  ) throws -> DatastoreWriter {
     let key = ours.descriptor.key
     let wanted = Set(identifiers.map(\.bytes))
     let writer = DatastoreWriter(ours.descriptor, in: transaction, format: store.formats[key])
-    try onWriter {
-      for bytes in wanted {
-        try writer.recordOrder.place(of: bytes).withProbe { probe in
-          let place = writer.recordOrder.isBytes ? nil : probe
-          if try !transaction.copyRecord(bytes, in: .records(of: key), from: theirs.view.view, probe: place) {
-            // A commit that arrived as a whole, or that another store had compacted, has no trace of records deleted before it.
-            try transaction.delete(bytes, in: .records(of: key), probe: place)
-          }
+    for bytes in wanted {
+      try writer.recordOrder.place(of: bytes).withProbe { probe in
+        let place = writer.recordOrder.isBytes ? nil : probe
+        if try !transaction.copyRecord(bytes, in: .records(of: key), from: theirs.view.view, probe: place) {
+          // A commit that arrived as a whole, or that another store had compacted, has no trace of records deleted before it.
+          try transaction.delete(bytes, in: .records(of: key), probe: place)
         }
       }
-      for index in ours.descriptor.indexes where !index.isStale {
-        var cursor = try difference(ours.view.view, theirs.view.view, tree: .index(index.name, of: key))
-        var inserted: [[UInt8]] = []
-        while let found = try cursor.next() {
-          guard let identifier = found.key.withUnsafeBytes({ EntryKey.identifier($0) }),
-            wanted.contains(identifier)
-          else { continue }
-          if found.new == nil {
-            try writer.removeEntry(found.key.array, in: index.name)
-          } else {
-            inserted.append(found.key.array)
-          }
+    }
+    for index in ours.descriptor.indexes where !index.isStale {
+      var cursor = try difference(ours.view.view, theirs.view.view, tree: .index(index.name, of: key))
+      var inserted: [[UInt8]] = []
+      while let found = try cursor.next() {
+        guard let identifier = found.key.withUnsafeBytes({ EntryKey.identifier($0) }),
+          wanted.contains(identifier)
+        else { continue }
+        if found.new == nil {
+          try writer.removeEntry(found.key.array, in: index.name)
+        } else {
+          inserted.append(found.key.array)
         }
-        for entry in inserted { try writer.insertEntry(entry, in: index.name) }
       }
+      for entry in inserted { try writer.insertEntry(entry, in: index.name) }
     }
     return writer
   }

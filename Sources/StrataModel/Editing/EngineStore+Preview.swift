@@ -143,9 +143,7 @@ private struct EntryBalance {
       guard let tree = try stored.tree() else { continue }
       for (value, newcomers) in added[position].sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
         let leaving = removed[position][value] ?? []
-        let present = try onWriter {
-          try tree.identifiers(of: value, stored.order, limit: 16 + leaving.count)
-        }
+        let present = try onStorage { try tree.identifiers(of: value, stored.order, limit: 16 + leaving.count) }
         let owners = Set(present).subtracting(leaving).union(newcomers)
         guard owners.count > 1 else { continue }
         conflicts.append(

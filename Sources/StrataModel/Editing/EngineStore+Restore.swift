@@ -6,12 +6,12 @@ extension EngineStore {
     _ commit: CommitNumber, datastore: String?, named action: String
   ) throws(ModelError) -> CommitNumber {
     _ = try engineView(at: commit)
-    return try transact(CommitInfo(action: action, flags: .restore)) { transaction throws(ModelError) in
+    return try transact(CommitInfo(action: action, flags: .restore)) { transaction in
       // Taken inside: before the turn came, compaction may have put another file in place.
       let source = try engineView(at: commit)
       if let datastore {
         let names = try treeNames(of: datastore, in: source, and: baseView(of: transaction))
-        try onStorage { () throws(StorageError) in try transaction.restore(names, from: source.view) }
+        try transaction.restore(names, from: source.view)
       } else {
         try restoreAll(of: transaction, from: source)
       }
@@ -19,12 +19,10 @@ extension EngineStore {
   }
 
   /// Brings everything back to what it was in a view, except which letters of the inbox are done: those must not be applied again.
-  func restoreAll(of transaction: any WriteTransaction, from source: EngineView) throws(ModelError) {
-    try onStorage { () throws(StorageError) in
-      guard try transaction.tree(.letters) != nil else { return try transaction.restore(nil, from: source.view) }
-      let names = try Set(transaction.trees()).union(source.view.trees()).subtracting([.letters])
-      try transaction.restore(names.sorted(), from: source.view)
-    }
+  func restoreAll(of transaction: any WriteTransaction, from source: EngineView) throws {
+    guard try transaction.tree(.letters) != nil else { return try transaction.restore(nil, from: source.view) }
+    let names = try Set(transaction.trees()).union(source.view.trees()).subtracting([.letters])
+    try transaction.restore(names.sorted(), from: source.view)
   }
 
   /// All trees of a datastore that one of two views has: what the other has not got is dropped by a restore.

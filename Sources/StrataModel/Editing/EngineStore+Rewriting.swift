@@ -3,8 +3,7 @@ import StrataEngine
 
 extension EngineStore {
   package func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
-    RewriteReport(
-      try rewriting { () throws(StorageError) in try engine.compactionEstimate(retention) })
+    try onStorage { try engine.compactionEstimate(retention) }
   }
 
   package func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
@@ -20,45 +19,25 @@ extension EngineStore {
   ) throws(ModelError) -> RewriteReport {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
-    let report = try rewriting { () throws(StorageError) in
+    return try onStorage {
       try engine.forgetExpiredFetches(now: LocalTime.now)
       return try engine.compact(retention, writingDeltas: writingDeltas) {
         progress?($0.commitsDone, $0.commitsToDo) ?? true
       }
     }
-    return RewriteReport(report)
   }
 
   package func copy(
     to path: String, at commit: CommitNumber?, progress: WorkProgress?
   ) throws(ModelError) -> RewriteReport {
-    let report = try rewriting { () throws(StorageError) in
+    try onStorage {
       // The copy of a store in memory goes to the disk, which outlives it.
       try engine.copy(to: path, at: commit?.rawValue, onto: isInMemory ? SystemDisk() : nil) {
         progress?($0.commitsDone, $0.commitsToDo) ?? true
       }
     }
-    return RewriteReport(report)
   }
 
   /// Whether the store's nodes are patches of the nodes that they replace; false on a server.
   package var writesDeltas: Bool { (engine as? FileStore)?.has(.nodeDeltas) ?? false }
-
-  private func rewriting(_ body: () throws(StorageError) -> CompactionReport) throws(ModelError) -> CompactionReport {
-    do {
-      return try body()
-    } catch .cancelled {
-      throw .cancelled
-    } catch {
-      throw ModelError(error)
-    }
-  }
-}
-
-extension RewriteReport {
-  fileprivate init(_ report: CompactionReport) {
-    self.init(
-      bytesBefore: report.bytesBefore, bytesAfter: report.bytesAfter, commitsKept: report.commitsKept,
-      commitsSquashed: max(0, report.commitsPruned))
-  }
 }

@@ -27,7 +27,7 @@ extension EngineStore {
   ) throws(ModelError) -> SalvageSummary {
     var words = TreeWords(nil)
     var mendings: [String] = []
-    let report = try onStorage { () throws(StorageError) in
+    let report = try onStorage {
       try FileStore.salvage(
         from: path, to: newPath, options: StoreOptions(program: program, author: author), disk: disk,
         progress: { progress?(Int(clamping: $0.done), Int(clamping: $0.total)) ?? true }
@@ -60,16 +60,12 @@ extension EngineStore {
   private func guessDescriptor(of key: String) throws(ModelError) -> String {
     var sentence = ""
     let info = CommitInfo(action: "describe \(key) anew", flags: .maintenance)
-    _ = try transact(info) { transaction throws(ModelError) in
-      let found = try onStorage { () throws(StorageError) in
-        try transaction.tree(.records(of: key)).map { tree throws(StorageError) in try DescriptorGuess(tree) }
-      }
+    _ = try transact(info) { transaction in
+      let found = try transaction.tree(.records(of: key)).map { try DescriptorGuess($0) }
       guard let descriptor = found?.descriptor(key: key) else { return }
       try DatastoreWriter.store(descriptor, in: transaction)
-      let indexes = try onStorage { () throws(StorageError) in
-        try transaction.trees().filter { $0.indexName?.datastore == key }
-      }
-      for index in indexes { try onStorage { () throws(StorageError) in try transaction.dropTree(index) } }
+      let indexes = try transaction.trees().filter { $0.indexName?.datastore == key }
+      for index in indexes { try transaction.dropTree(index) }
       sentence =
         "the descriptor of \(key) is lost, and one was made from its records: identifiers are \(descriptor.identifierType)"
         + (descriptor.identifierPath.map { " (\($0))" } ?? "")
@@ -112,7 +108,7 @@ extension EngineStore {
 
   private func markStale(_ name: String, of datastore: String) throws(ModelError) {
     _ = try transact(CommitInfo(action: "mark index \(name) of \(datastore) stale", flags: .maintenance)) {
-      transaction throws(ModelError) in
+      transaction in
       var descriptor = try baseView(of: transaction).requiredDatastore(datastore).descriptor
       guard var index = descriptor.index(name) else { return }
       index.isStale = true

@@ -1,24 +1,43 @@
 import StrataExpressions
-import StrataEngine
+package import StrataEngine
 
 extension EngineStore {
   /// Runs one transaction and waits until its commit is durable. Returns its number, or that of the base if nothing changed. If
   /// `body` throws, nothing is written. The writer's lock is released at the end unless `keepsLock` is set. `body` may run on a
   /// thread that writes for several transactions.
-  func transact(
-    _ info: CommitInfo, _ body: (any WriteTransaction) throws(ModelError) -> Void
-  ) throws(ModelError) -> CommitNumber {
+  func transact(_ info: CommitInfo, _ body: (any WriteTransaction) throws -> Void) throws(ModelError) -> CommitNumber {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
     var base: UInt64 = 0
-    let written = try onStorage { () throws(StorageError) in
-      try engine.write(info) { transaction throws(ModelError) in
+    return try onStorage {
+      let written = try engine.write(info) { transaction in
         base = transaction.base.number
         guard try letter?.record(in: transaction) ?? true else { return }
         try body(transaction)
       }
+      return CommitNumber(try written.get() ?? base)
     }
-    return CommitNumber(try written.get() ?? base)
+  }
+
+  /// Runs one transaction on the newest state alone, which nothing repeats. Returns nil, and writes nothing, if `body` returns false.
+  package func transactOnce(
+    _ info: CommitInfo, _ body: (any WriteTransaction) throws -> Bool
+  ) throws(ModelError) -> CommitNumber? {
+    try onStorage {
+      let transaction = try engine.beginBlocking() as any WriteTransaction
+      do {
+        guard try body(transaction) else {
+          transaction.cancel()
+          return nil
+        }
+      } catch {
+        transaction.cancel()
+        throw error
+      }
+      let pending = try transaction.commit(info)
+      if info.durability == .durable { try pending?.wait() }
+      return pending.map { CommitNumber($0.number) }
+    }
   }
 
   /// The state that a transaction began on.
@@ -32,7 +51,7 @@ extension EngineStore {
   func datastore(_ key: String, in transaction: any WriteTransaction) throws(ModelError) -> EngineDatastore {
     let base = try baseView(of: transaction)
     if let datastore = try base.ownDatastore(key) { return datastore }
-    let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: key)) }
+    let tree = try onStorage { try transaction.tree(.records(of: key)) }
     guard let tree else { return try base.requiredDatastore(key) }
     return EngineDatastore(view: base, descriptor: try descriptors.descriptor(tree.attributes.array), tree: tree)
   }
@@ -47,14 +66,14 @@ extension EngineStore {
   func whileBusy<Value>(
     _ title: String, _ steps: [Activity.Step], of datastore: String = "", startedAt: Int64? = nil,
     progress: WorkProgress?, activity: ActivityProgress? = nil,
-    _ body: (WorkMeter) throws(ModelError) -> Value
+    _ body: (WorkMeter) throws -> Value
   ) throws(ModelError) -> Value {
     let meter = WorkMeter(
       store: self, title: title, steps: steps, datastore: datastore, startedAt: startedAt ?? LocalTime.now,
       progress: progress, activity: activity)
     do {
       if activity != nil { try meter.report() }
-      let value = try body(meter)
+      let value = try onStorage { try body(meter) }
       meter.end()
       meter.close(.success(value as? CommitNumber))
       return value

@@ -23,7 +23,7 @@ extension EngineStore {
     _ commit: CommitNumber, named action: String, options: EditOptions
   ) throws(ModelError) -> CommitNumber {
     let info = CommitInfo(action: action, flags: .undo, undoes: commit.rawValue)
-    let head = CommitNumber(try onStorage { () throws(StorageError) in try engine.refresh() }.commit.number)
+    let head = CommitNumber(try onStorage { try engine.refresh() }.commit.number)
     if let number = try undoByRoots(commit, info) { return number }
     let changes = try inverse(of: commit, on: head, options.progress.map { pass(0, of: 2, $0) })
     guard !changes.isEmpty else {
@@ -42,7 +42,7 @@ extension EngineStore {
     let head = CommitNumber(engine.head.commit.number)
     guard try parentRestoredByUndo(of: commit, head: head) != nil else { return nil }
     var isDone = false
-    let number = try transact(info) { transaction throws(ModelError) in
+    let number = try transact(info) { transaction in
       let base = CommitNumber(transaction.base.number)
       guard let parent = try parentRestoredByUndo(of: commit, head: base) else { return }
       try restoreAll(of: transaction, from: engineView(at: parent))
@@ -191,17 +191,18 @@ extension EngineView {
   /// Whether every tree is the same in both views. Costs a few node reads per tree: equal roots are not entered.
   func hasSameState(as other: EngineView) throws(ModelError) -> Bool {
     if commit == other.commit { return true }
-    return try onStorage { () throws(StorageError) in
+    return try onStorage {
       let names = try view.trees(prefix: [])
       guard names == (try other.view.trees(prefix: [])) else { return false }
-      for name in names {
-        guard let tree = try view.tree(name), let twin = try other.view.tree(name), try tree.count == twin.count,
-          tree.attributes == twin.attributes
-        else { return false }
-        var cursor = try difference(view, other.view, tree: name)
-        if try cursor.next() != nil { return false }
-      }
-      return true
+      return try names.allSatisfy { try hasSameTree($0, as: other) }
     }
+  }
+
+  /// Whether a tree is the same in both views, or in neither.
+  func hasSameTree(_ name: TreeName, as other: EngineView) throws -> Bool {
+    let (tree, twin) = (try view.tree(name), try other.view.tree(name))
+    guard try tree?.count == twin?.count, tree?.attributes == twin?.attributes else { return false }
+    var cursor = try difference(view, other.view, tree: name)
+    return try cursor.next() == nil
   }
 }

@@ -139,10 +139,13 @@ extension DatastoreDescriptor {
 
   private func rules(in member: String) -> [String: String] {
     guard case .object(let members)? = unknown[member] else { return [:] }
-    return members.compactMapValues { if case .string(let rule) = $0 { rule } else { nil } }
+    let rules = members.compactMap { member -> (String, String)? in
+      if case .string(let rule) = member.value { (member.name, rule) } else { nil }
+    }
+    return Dictionary(rules) { _, last in last }
   }
 
   private mutating func set(_ rules: [String: String], in member: String) {
-    unknown[member] = rules.isEmpty ? nil : .object(rules.mapValues { .string($0) })
+    unknown[member] = rules.isEmpty ? nil : .object(rules.map { .init($0.key, .string($0.value)) })
   }
 }

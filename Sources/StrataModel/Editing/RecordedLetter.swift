@@ -10,13 +10,10 @@ final class RecordedLetter: Sendable {
   init(_ name: LetterName) { self.name = name }
 
   /// Notes the name. Returns false if an earlier edit has noted it. An edit may take several transactions; its first notes the name.
-  func record(in transaction: any WriteTransaction) throws(ModelError) -> Bool {
-    try isNoted.withLock { isNoted throws(ModelError) in
-      if isNoted { return true }
-      guard try LetterNumbers(in: transaction).last(of: name.sender) < name.number else { return false }
-      try LetterNumbers.record(name, in: transaction)
-      isNoted = true
-      return true
+  func record(in transaction: any WriteTransaction) throws -> Bool {
+    try isNoted.withLock { isNoted in
+      if !isNoted { isNoted = try LetterNumbers.record(name, in: transaction) }
+      return isNoted
     }
   }
 }

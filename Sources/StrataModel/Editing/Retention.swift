@@ -33,13 +33,12 @@ extension Retention {
   private static let seconds: [Character: Int64] = ["m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
 }
 
-/// The result of rewriting a store, or an estimate of it.
-package struct RewriteReport: Hashable, Sendable {
-  package var bytesBefore: UInt64
-  package var bytesAfter: UInt64
-  package var commitsKept: Int
-  /// Commits that were squashed into the next kept one.
-  package var commitsSquashed: Int
+/// The engine's type, for callers that do not import the engine: the result of rewriting a store, or an estimate of it.
+package typealias RewriteReport = CompactionReport
+
+extension CompactionReport {
+  /// Commits that were squashed into the next kept one. More commits than before are kept if some came meanwhile.
+  package var commitsSquashed: Int { max(0, commitsPruned) }
 }
 
 extension EditableStore {

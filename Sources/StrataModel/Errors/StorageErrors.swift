@@ -14,6 +14,7 @@ extension ModelError {
     case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
     case .io(let error) where error.isAway: self = .away(error.path)
     case .server(.unreachable, _): self = .storage(error.description, kind: .unreachable)
+    case .cancelled: self = .cancelled
     default: self = .storage(error.description, kind: .failed)
     }
   }
@@ -39,16 +40,7 @@ extension WriterHold {
 }
 
 /// Runs code that reads or writes the engine, and throws its errors as those of the model.
-package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(ModelError) -> Value {
-  do {
-    return try body()
-  } catch {
-    throw ModelError(error)
-  }
-}
-
-/// Runs code that writes with a `DatastoreWriter`, and throws its errors as those of the model.
-package func onWriter<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+package func onStorage<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
   do {
     return try body()
   } catch let error as ModelError {

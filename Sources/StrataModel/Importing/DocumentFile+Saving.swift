@@ -16,7 +16,7 @@ extension DocumentFile {
       let isDone: Bool
       do {
         let saved = try EngineStore.open(path: path, program: store.program, creates: true)
-        var keyed = KeyedCopy(of: store, in: saved, self, identifier, rowNumber)
+        let keyed = KeyedCopy(source: store, target: saved, file: self, identifier: identifier, rowNumber: rowNumber)
         isDone = try keyed.run(from: opened, progress)
         if isDone { return Int(saved.commitCount) }
       } catch {
@@ -43,7 +43,8 @@ extension DocumentFile {
       }
       text.append(UInt8(ascii: "\n"))
     }
-    var rows = RecordRows(try store.view(store.engine.head).requiredDatastore(datastore), without: rowNumber)
+    let stored = try store.view(store.engine.head).requiredDatastore(datastore)
+    var rows = RecordRows(datastore: stored, rowNumber: rowNumber)
     var documents: [Document] = []
     while case .document(let document)? = try rows.next()?.content {
       documents.append(document)
@@ -61,20 +62,10 @@ private struct KeyedCopy {
   let identifier: DocumentPath
   let rowNumber: DocumentPath
 
-  init(
-    of source: EngineStore, in target: EngineStore, _ file: DocumentFile, _ identifier: DocumentPath,
-    _ rowNumber: DocumentPath
-  ) {
-    self.source = source
-    self.target = target
-    self.file = file
-    self.identifier = identifier
-    self.rowNumber = rowNumber
-  }
-
   /// Whether the field told all records apart.
-  mutating func run(from opened: CommitNumber, _ progress: WorkProgress?) throws(ModelError) -> Bool {
-    var rows = RecordRows(try source.engineView(at: opened).requiredDatastore(file.datastore), without: rowNumber)
+  func run(from opened: CommitNumber, _ progress: WorkProgress?) throws(ModelError) -> Bool {
+    let stored = try source.engineView(at: opened).requiredDatastore(file.datastore)
+    var rows = RecordRows(datastore: stored, rowNumber: rowNumber)
     let plan = ImportPlan(datastore: file.datastore, identifier: identifier, createsEmpty: true)
     let report = try Importer(target, plan, progress: progress).run(&rows, named: source.commit(opened).action)
     guard report.rejected == 0, report.repeated == 0 else { return false }
@@ -144,15 +135,10 @@ private struct KeyedCopy {
 
 /// The records of a datastore as a source, without the field that numbers them.
 private struct RecordRows: ImportSource {
-  private let datastore: EngineDatastore
-  private let rowNumber: DocumentPath?
-  private var records: (any RecordCursor)?
-  private var line = 0
-
-  init(_ datastore: EngineDatastore, without rowNumber: DocumentPath?) {
-    self.datastore = datastore
-    self.rowNumber = rowNumber
-  }
+  let datastore: EngineDatastore
+  let rowNumber: DocumentPath?
+  var records: (any RecordCursor)?
+  var line = 0
 
   mutating func rewind() throws(ModelError) {
     records = nil

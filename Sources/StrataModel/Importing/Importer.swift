@@ -50,8 +50,8 @@ package struct Importer {
         [read] + planned.map { Activity.Step(title: $0.0, done: 0, total: count, isComplete: false, cost: $0.1) }
       let commit = try store.whileBusy(
         info.action, steps, of: plan.datastore, startedAt: startedAt, progress: progress, activity: activity
-      ) { meter throws(ModelError) in
-        try store.transact(info) { transaction throws(ModelError) in
+      ) { meter in
+        try store.transact(info) { transaction in
           var work = try ImportWork(store: store, plan: plan, survey: survey, shape: shape, transaction: transaction)
           try work.read(&source, meter)
           report = work.report
@@ -181,7 +181,7 @@ private struct ImportWork {
 
   init(
     store: EngineStore, plan: ImportPlan, survey: ImportSurvey, shape: StoredShape?, transaction: any WriteTransaction
-  ) throws(ModelError) {
+  ) throws {
     self.store = store
     self.plan = plan
     self.transaction = transaction
@@ -190,7 +190,7 @@ private struct ImportWork {
       addedIndexes = try Self.addedIndexes(plan, survey, present.descriptor)
       repeats = RepeatedIdentifiers(isNew: try present.count == 0)
       let base = try RecordIndexing(present)
-      if let refusal = base.refusals.first { throw .refused(reason: refusal.sentence) }
+      if let refusal = base.refusals.first { throw ModelError.refused(reason: refusal.sentence) }
       indexing = base
     } else {
       let descriptor = Self.newDescriptor(plan, survey)
@@ -204,14 +204,14 @@ private struct ImportWork {
     for index in addedIndexes { descriptor.setIndex(index.name, to: index) }
     report = ImportReport(descriptor: descriptor)
     writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
-    try onWriter { [writer] in try writer.gatherEntries() }
+    try writer.gatherEntries()
   }
 
-  mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws(ModelError) {
+  mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws {
     let rows = rows
     try workingAhead(by: ImportRows.batchesAhead) { queue in
       rows.prepare(from: &source, into: queue)
-    } use: { queue throws(ModelError) in
+    } use: { queue in
       while let batch = queue.next() {
         try write(batch, meter)
         if let error = batch.error { throw error }
@@ -219,7 +219,7 @@ private struct ImportWork {
     }
     try findRepeats(in: &source)
     try findLosses(in: &source)
-    try onWriter { try writer.finish(meter) }
+    try writer.finish(meter)
     for index in addedIndexes { try fill(index, meter) }
     try meter.finish()
   }
@@ -255,7 +255,7 @@ private struct ImportWork {
       .sorted { ($1.records, $0.path.description) < ($0.records, $1.path.description) }
   }
 
-  private mutating func write(_ batch: ImportRows.Batch, _ meter: WorkMeter) throws(ModelError) {
+  private mutating func write(_ batch: ImportRows.Batch, _ meter: WorkMeter) throws {
     let prepared =
       switch batch.rows {
       case .prepared(let prepared): prepared
@@ -269,35 +269,32 @@ private struct ImportWork {
   }
 
   /// Rows that are new only change no entries.
-  private func prefetch(_ rows: [ImportRows.Prepared]) throws(ModelError) {
-    try onWriter {
-      try writer.prefetch(
-        rows.compactMap { row in
-          if case .record(let record) = row.content, record.valueRefusal == nil {
-            (record.identifier, record.values)
-          } else {
-            nil
-          }
+  private func prefetch(_ rows: [ImportRows.Prepared]) throws {
+    try writer.prefetch(
+      rows.compactMap { row in
+        if case .record(let record) = row.content, record.valueRefusal == nil {
+          (record.identifier, record.values)
+        } else {
+          nil
         }
-      ) { current in
-        plan.existing == .kept ? nil : try? indexing.values(of: RecordContent(stored: current.bytes))
       }
+    ) { current in
+      plan.existing == .kept ? nil : try? indexing.values(of: RecordContent(stored: current.bytes))
     }
   }
 
-  private mutating func write(_ row: ImportRows.Prepared) throws(ModelError) {
+  private mutating func write(_ row: ImportRows.Prepared) throws {
     let record: ImportRows.Record
     switch row.content {
     case .record(let prepared): record = prepared
     case .rejected(let reason): return report.reject(row.place, reason)
     }
-    let current = try onWriter {
+    let current =
       record.valueRefusal == nil
-        ? try writer.insertIfNew(record.identifier, record.bytes, values: record.values)
-        : try writer.current(record.identifier)
-    }
+      ? try writer.insertIfNew(record.identifier, record.bytes, values: record.values)
+      : try writer.current(record.identifier)
     if current == nil, let reason = record.valueRefusal { return report.reject(row.place, reason) }
-    if current == nil, let refusal = record.refusal { throw .refused(reason: "\(row.place): \(refusal)") }
+    if current == nil, let refusal = record.refusal { throw ModelError.refused(reason: "\(row.place): \(refusal)") }
     // Where identifiers that exist are rejected, a repeated one is so too.
     let isRepeat = plan.existing != .kept && repeats.add(record.identifier, isNew: current == nil)
     guard let current else {
@@ -310,18 +307,15 @@ private struct ImportWork {
     }
     let stored = try RecordContent(stored: current.bytes)
     let replacing: ImportRows.Record
-    do {
+    do throws(ModelError) {
       replacing = try rows.record(record, over: stored, losses: &losses)
-    } catch .refused(let reason) {
-      return report.reject(row.place, reason)
     } catch {
-      throw error
+      guard case .refused(let reason) = error else { throw error }
+      return report.reject(row.place, reason)
     }
-    let outcome = try onWriter {
-      try writer.put(
-        record.identifier, replacing.bytes, values: replacing.values, replacing: current,
-        oldValues: try? indexing.values(of: stored))
-    }
+    let outcome = try writer.put(
+      record.identifier, replacing.bytes, values: replacing.values, replacing: current,
+      oldValues: try? indexing.values(of: stored))
     guard isRepeat else {
       if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
       return
@@ -336,12 +330,10 @@ private struct ImportWork {
   }
 
   /// Fills an index that was not there before, from what the transaction now holds.
-  private func fill(_ index: IndexDescriptor, _ meter: WorkMeter) throws(ModelError) {
+  private func fill(_ index: IndexDescriptor, _ meter: WorkMeter) throws {
     try DatastoreWriter.createIndex(index, of: report.descriptor, in: transaction)
     try DatastoreWriter.store(report.descriptor, in: transaction)
-    guard let rule = index.declaredRule,
-      let tree = try onStorage({ () throws(StorageError) in try transaction.tree(.records(of: plan.datastore)) })
-    else { return }
+    guard let rule = index.declaredRule, let tree = try transaction.tree(.records(of: plan.datastore)) else { return }
     let view = try store.baseView(of: transaction)
     let datastore = EngineDatastore(view: view, descriptor: report.descriptor, tree: tree)
     var fill = IndexFill(datastore: datastore, index: index, transaction: transaction)

@@ -191,30 +191,17 @@ extension EngineStore {
   private func commit(
     _ letter: Letter, _ name: LetterName, _ base: EngineView?, _ info: CommitInfo
   ) throws(ModelError) -> CommitNumber? {
-    let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() as any WriteTransaction }
-    do throws(ModelError) {
-      guard try LetterNumbers(in: transaction).last(of: name.sender) < name.number else {
-        transaction.cancel()
-        return nil
-      }
-      try LetterNumbers.record(name, in: transaction)
+    try transactOnce(info) { transaction in
+      guard try LetterNumbers.record(name, in: transaction) else { return false }
       try apply(letter, base, to: transaction)
-    } catch {
-      transaction.cancel()
-      throw error
+      return true
     }
-    let pending = try onStorage { () throws(StorageError) in
-      let pending = try transaction.commit(info)
-      if info.durability == .durable { try pending?.wait() }
-      return pending
-    }
-    return pending.map { CommitNumber($0.number) }
   }
 
   /// Notes the number of a letter that was refused, unless one before it still waits. Returns whether the letter is done.
   private func recordRefusal(_ name: LetterName, in inbox: InboxFolder) throws(ModelError) -> Bool {
     var isDone = true
-    _ = try transact(CommitInfo(action: "refuse a letter", flags: .maintenance)) { transaction throws(ModelError) in
+    _ = try transact(CommitInfo(action: "refuse a letter", flags: .maintenance)) { transaction in
       let last = try LetterNumbers(in: transaction).last(of: name.sender)
       guard last < name.number else { return }
       isDone = try areRefused(after: last, before: name, in: inbox)
@@ -227,7 +214,7 @@ extension EngineStore {
     try createDatastores(for: letter, in: transaction)
     let edits = try edits(of: letter, base) { key throws(ModelError) in try datastore(key, in: transaction) }
     let step = Activity.Step(title: letter.action, done: 0, total: edits.count, isComplete: false)
-    try whileBusy(letter.action, [step], progress: nil) { meter throws(ModelError) in
+    try whileBusy(letter.action, [step], progress: nil) { meter in
       try EditApplication(store: self, transaction: transaction, options: EditOptions(mergesFields: true))
         .apply(edits, meter)
     }
@@ -275,7 +262,7 @@ extension EngineStore {
   private func createDatastores(for letter: Letter, in transaction: any WriteTransaction) throws(ModelError) {
     for change in letter.changes {
       guard case .put(let content, _) = change.kind, let format = formats[change.datastore] else { continue }
-      let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: change.datastore)) }
+      let tree = try onStorage { try transaction.tree(.records(of: change.datastore)) }
       if tree == nil { try format.createTrees(for: content, in: transaction) }
     }
   }
@@ -284,7 +271,7 @@ extension EngineStore {
   private func view(of identity: CommitIdentity) throws(ModelError) -> EngineView {
     var number = try? engine.commit(identity.number).identity == identity ? identity.number : nil
     if number == nil {
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         try engine.forEachDescent { descent in
           if descent.identity == identity { number = descent.number }
           return number == nil

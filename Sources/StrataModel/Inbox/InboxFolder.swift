@@ -1,4 +1,3 @@
-import StrataDocuments
 package import StrataEngine
 
 /// The folder in which other programs leave letters for the owner of a store.

@@ -355,7 +355,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package static func create(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError)
   {
     let attributes = try descriptor.bytes
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       try transaction.createTree(
         .records(of: descriptor.key), kind: .records, order: descriptor.identifierEncoding.treeOrder,
         attributes: attributes)
@@ -371,7 +371,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     let name = TreeName.index(index.name, of: descriptor.key)
     let order: TreeOrder =
       index.encoding.isByteOrdered && descriptor.identifierEncoding.isByteOrdered ? .bytes : .caller
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       if try transaction.tree(name) != nil { try transaction.dropTree(name) }
       try transaction.createTree(name, kind: .entries, order: order, attributes: [])
     }
@@ -381,14 +381,10 @@ package final class DatastoreWriter: @unchecked Sendable {
   package static func store(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError)
   {
     let attributes = try descriptor.bytes
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       let name = TreeName.records(of: descriptor.key)
       if let tree = try transaction.tree(name), tree.attributes.array == attributes { return }
       try transaction.setAttributes(attributes, of: name)
     }
   }
 }
-
-// MARK: - Records that are left out
-
-// MARK: - Datastores

@@ -124,7 +124,7 @@ struct IndexFill {
     try meter.begin(WorkStep.sort, total: sorter.count)
     sorter.sort()
     try meter.begin(WorkStep.writing(index.descriptor.name), total: sorter.count)
-    let conflicts = try onWriter {
+    let conflicts = try onStorage {
       try index.fill(from: &sorter, in: transaction, meter)
       return try index.duplicates(of: datastore.descriptor, in: transaction)
     }
@@ -143,7 +143,7 @@ struct IndexFill {
           throw .refused(
             reason: "a value of \(value.count) bytes is longer than a key may be (\(limit))")
         }
-        try onWriter { try sorter.add(value: value, identifier: identifier, reference, in: transaction) }
+        try onStorage { try sorter.add(value: value, identifier: identifier, reference, in: transaction) }
       }
     } catch .refused(let reason) {
       try fail(key, reason, meter)
@@ -157,7 +157,7 @@ struct IndexFill {
   private mutating func fail(_ key: StoredKey, _ reason: String, _ meter: WorkMeter) throws(ModelError) {
     open.insert(key)
     if leavesFailuresOut || leavingOut.contains(key) {
-      return try onWriter { try writer.leaveOut(key.bytes, "index \(index.descriptor.name): \(reason)") }
+      return try onStorage { try writer.leaveOut(key.bytes, "index \(index.descriptor.name): \(reason)") }
     }
     failureCount += 1
     meter.fail(key, reason)
@@ -171,10 +171,10 @@ extension EngineDatastore {
     _ body: (_ identifier: [UInt8], _ reference: RecordReference) throws(ModelError) -> Void
   ) throws(ModelError) {
     var cursor = tree.cursor()
-    try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+    try onStorage { try cursor.seek(rank: 0) }
     while let entry = cursor.current {
       if let reference = entry.payload.record { try body(entry.key.array, reference) }
-      try onStorage { () throws(StorageError) in try cursor.next() }
+      try onStorage { try cursor.next() }
     }
   }
 }

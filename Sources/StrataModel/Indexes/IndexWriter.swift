@@ -311,12 +311,6 @@ package struct IndexWriter {
   private static let conflictLimit = 100
 }
 
-// MARK: - Single entries
-
-// MARK: - Many entries
-
-// MARK: - Entries that are not where they should be
-
 // MARK: - Uniqueness
 
 extension Tree {

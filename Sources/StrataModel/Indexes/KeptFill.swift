@@ -60,9 +60,7 @@ extension EntrySorter {
     _ values: [[UInt8]], of key: StoredKey, in transaction: any WriteTransaction
   ) throws(ModelError) {
     for value in values {
-      try onWriter {
-        try add(value: value, identifier: key.bytes, .none, isRemoval: true, in: transaction)
-      }
+      try onStorage { try add(value: value, identifier: key.bytes, .none, isRemoval: true, in: transaction) }
     }
   }
 }

@@ -31,7 +31,7 @@ final class RuleCache: Sendable {
     }
     let carried = try earlier.map { earlier throws(ModelError) in
       earlier.indexes == datastore.descriptor.indexes
-        ? try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes) : [:]
+        ? try CarriedProof(old: earlier.commit, datastore: datastore).carried(earlier.outcomes) : [:]
     }
     var outcomes = carried ?? [:]
     let open = datastore.descriptor.indexes.filter { outcomes[$0.name] == nil }
@@ -52,7 +52,7 @@ final class RuleCache: Sendable {
     else { return [:] }
     if earlier.commit == datastore.view.commit { return earlier.outcomes }
     if datastore.view.store.distant != nil { return [:] }
-    return try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes)
+    return try CarriedProof(old: earlier.commit, datastore: datastore).carried(earlier.outcomes)
   }
 
   /// The number of records that are read in the time of a keystroke.
@@ -91,11 +91,6 @@ private struct CarriedProof {
   let old: CommitNumber
   let datastore: EngineDatastore
 
-  init(from old: CommitNumber, to datastore: EngineDatastore) {
-    self.old = old
-    self.datastore = datastore
-  }
-
   /// The outcomes that still hold; those that need a new proof are left out.
   func carried(_ outcomes: [String: RuleOutcome]) throws(ModelError) -> [String: RuleOutcome] {
     let proven = outcomes.compactMapValues { outcome -> IndexRule? in
@@ -114,10 +109,10 @@ private struct CarriedProof {
   /// The records that changed, with their new content; nil if there are more than `changeLimit`.
   private func changedRecords(since before: EngineView) throws(ModelError) -> [[UInt8]: Record?]? {
     var changed: [[UInt8]: Record?] = [:]
-    var cursor = try onStorage { () throws(StorageError) in
+    var cursor = try onStorage {
       try difference(before.view, datastore.view.view, tree: .records(of: datastore.descriptor.key))
     }
-    while let difference = try onStorage({ () throws(StorageError) in try cursor.next() }) {
+    while let difference = try onStorage({ try cursor.next() }) {
       let key = datastore.descriptor.storedKey(difference.key.array)
       let record = try difference.new?.payload.record.map { reference throws(ModelError) in
         try datastore.record(key, at: reference)
@@ -140,10 +135,10 @@ private struct CarriedProof {
       }
       expected[identifier] = Set(values)
     }
-    var cursor = try onStorage { () throws(StorageError) in
+    var cursor = try onStorage {
       try difference(before.view, datastore.view.view, tree: .index(name, of: datastore.descriptor.key))
     }
-    while let difference = try onStorage({ () throws(StorageError) in try cursor.next() }) {
+    while let difference = try onStorage({ try cursor.next() }) {
       guard let (value, identifier) = difference.key.withUnsafeBytes({ EntryKey.split($0) }),
         changed[identifier] != nil
       else { return false }

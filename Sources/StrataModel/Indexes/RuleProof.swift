@@ -1,4 +1,4 @@
-import StrataDocuments
+package import StrataDocuments
 
 /// Proves which document path an index is made from, by the records themselves.
 ///
@@ -90,31 +90,12 @@ struct RuleProof {
       else { continue }
       // A null may mean a member that is not there, which no document can show.
       if entry.value == .null { continue }
-      let here = Self.paths(to: entry.value, in: document, of: index.descriptor)
+      let key = try? index.descriptor.encoding.encode(entry.value)
+      let here = key.map { index.descriptor.paths(to: $0, in: document) } ?? []
       paths = paths.map { $0.filter(here.contains) } ?? here
       if paths?.isEmpty == true { return [] }
     }
     return paths ?? []
-  }
-
-  /// The paths of a document at which a value stands: as a field, or as an element of a list for an index of many.
-  private static func paths(to value: KeyValue, in document: Document, of index: IndexDescriptor) -> [DocumentPath] {
-    guard let wanted = try? index.encoding.encode(value) else { return [] }
-    func isWanted(_ field: Document) -> Bool {
-      index.encoding.keyValue(of: field).flatMap { try? index.encoding.encode($0) } == wanted
-    }
-    var paths: [DocumentPath] = []
-    func visit(_ field: Document, _ path: DocumentPath) {
-      if index.kind.hasManyValues {
-        if case .array(let elements) = field, elements.contains(where: isWanted) { paths.append(path) }
-      } else if isWanted(field) {
-        paths.append(path)
-      }
-      guard case .object(let members) = field else { return }
-      for member in members { visit(member.value, path.appending(member.name)) }
-    }
-    visit(document, .root)
-    return paths
   }
 
   /// The rule that an index most likely has although it does not hold for all records: the stored key-path name, if it
@@ -236,6 +217,26 @@ package enum RuleOutcome: Hashable, Sendable {
 }
 
 extension KeyEncoding {
-  /// The key of nil.
   static let encodedNull: [UInt8] = (try? KeyEncoding.optional(.bool).encode(.null)) ?? []
+}
+
+extension IndexDescriptor {
+  /// The paths of a document at which the value of a key stands: as a field, or as an element of a list for an index of many.
+  package func paths(to key: [UInt8], in document: Document) -> [DocumentPath] {
+    func isWanted(_ field: Document) -> Bool {
+      encoding.keyValue(of: field).flatMap { try? encoding.encode($0) } == key
+    }
+    var paths: [DocumentPath] = []
+    func visit(_ field: Document, _ path: DocumentPath) {
+      if kind.hasManyValues {
+        if case .array(let elements) = field, elements.contains(where: isWanted) { paths.append(path) }
+      } else if isWanted(field) {
+        paths.append(path)
+      }
+      guard case .object(let members) = field else { return }
+      for member in members { visit(member.value, path.appending(member.name)) }
+    }
+    visit(document, .root)
+    return paths
+  }
 }

@@ -14,7 +14,6 @@ struct KeyDecoder {
 
   var isAtEnd: Bool { at == bytes.count }
 
-  /// Returns the next value, if it is one of this encoding.
   mutating func next(_ encoding: KeyEncoding) -> KeyValue? {
     switch encoding {
     case .comparator: return nil

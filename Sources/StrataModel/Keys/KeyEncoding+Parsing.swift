@@ -94,7 +94,6 @@ extension KeyEncoding {
     }
   }
 
-  /// Returns a finite number, or nil for any other text.
   private static func finite(_ text: String) -> Double? {
     guard DecimalDigits(text) != nil, let value = Double(text), value.isFinite else { return nil }
     return value

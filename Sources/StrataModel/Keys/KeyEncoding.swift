@@ -5,7 +5,7 @@ import StrataDocuments
 /// All but `comparator` keep the order of the values as the order of their bytes (see `KeyEncoder` for the layout), so
 /// any tool can search, count and insert. Keys of a `comparator` encoding are canonical JSON whose order only the app
 /// knows: they can be walked and compared for equality.
-package indirect enum KeyEncoding: Hashable, Sendable, CustomStringConvertible, Codable {
+package indirect enum KeyEncoding: Hashable, Sendable, CustomStringConvertible {
   case bool
   /// Signed and unsigned integers of every width share one scale.
   case integer
@@ -181,19 +181,5 @@ package indirect enum KeyEncoding: Hashable, Sendable, CustomStringConvertible, 
     }
     if !text.isEmpty { parts.append(text[start...]) }
     return parts
-  }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let text = try container.decode(String.self)
-    guard let encoding = Self(text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no key encoding")
-    }
-    self = encoding
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
   }
 }

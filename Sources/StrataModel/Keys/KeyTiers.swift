@@ -1,5 +1,3 @@
-import StrataDocuments
-
 /// Reads some tiers of the values of an index, and goes past the others.
 package struct KeyTiers: Sendable {
   /// The tiers up to the last one that is read, each with the place of its value in the answer; nil of a tier that is not read.

@@ -100,7 +100,6 @@ package struct IndexableTerm: Hashable, Sendable {
     }
   }
 
-  /// A bound after all texts with this prefix.
   private static func end(ofPrefix text: String) -> KeyInterval.Bound {
     var scalars = Array(NormalForm.composed(text).unicodeScalars)
     while let last = scalars.popLast() {

@@ -1,5 +1,3 @@
-import StrataDocuments
-
 /// An index as the planner uses it: its subjects, and the number of entries before a value. A record's entries must be exactly its values
 /// of the subjects; an index that may have others is not offered to the planner.
 package struct QueryIndex: Sendable {

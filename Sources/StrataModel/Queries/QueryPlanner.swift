@@ -1,5 +1,3 @@
-import StrataDocuments
-
 /// Decides how a query is answered. The only place that does.
 ///
 /// Of all terms that must hold, the one whose range of an index has the fewest entries leads; a second range is
@@ -375,7 +373,6 @@ extension KeyInterval {
     }
   }
 
-  /// Whether it holds one value and no other.
   var isOneValue: Bool {
     if case .including(let low) = lower, case .including(let high) = upper { low == high } else { false }
   }

@@ -32,73 +32,19 @@ package struct QueryPosition: Hashable, Sendable {
   }
 }
 
-/// A walk over the records that meet the condition, in the order of their identifiers. It makes no element for a record that does not meet
-/// it.
-package struct QueryScan<Element> {
-  /// Goes to the next record, and reports how many records were read for that. Returns false after the last one.
-  package var advance: (_ read: (Int) throws -> Void) throws -> Bool
-  /// The rank of the record.
-  package var rank: () -> Int
-  /// Bytes whose order is that of the sort.
-  package var sortKey: () throws -> [UInt8]
-  package var identifier: () throws -> StoredKey
-  package var element: () throws -> Element?
-
-  package init(
-    advance: @escaping ((Int) throws -> Void) throws -> Bool, rank: @escaping () -> Int,
-    sortKey: @escaping () throws -> [UInt8], identifier: @escaping () throws -> StoredKey,
-    element: @escaping () throws -> Element?
-  ) {
-    self.advance = advance
-    self.rank = rank
-    self.sortKey = sortKey
-    self.identifier = identifier
-    self.element = element
-  }
-}
-
-/// The reader of the records, and the condition: everything below the planner's decision.
-package struct QuerySource<Element> {
-  /// The entries of an index by its name, or of the primary tree by an empty name.
-  package var entries: (String) throws -> any QueryEntries
-  package var element: (StoredKey) throws -> Element?
-  package var matches: (Element) throws -> Bool
-  /// Bytes whose order is that of the sort.
-  package var sortKey: (Element) throws -> [UInt8]
-  /// Called now and then with the records read so far; throws if the work is cancelled.
-  package var goOn: (Int) throws -> Void
-  /// The key of stored bytes.
-  package var storedKey: ([UInt8]) -> StoredKey
-  /// A walk over the records of a range of ranks, if there is one that is faster than a look-up of each.
-  package var scan: ((Range<Int>) throws -> QueryScan<Element>)?
-
-  package init(
-    entries: @escaping (String) throws -> any QueryEntries, element: @escaping (StoredKey) throws -> Element?,
-    matches: @escaping (Element) throws -> Bool, sortKey: @escaping (Element) throws -> [UInt8],
-    goOn: @escaping (Int) throws -> Void = { _ in },
-    storedKey: @escaping ([UInt8]) -> StoredKey = { StoredKey(bytes: $0, value: .null) },
-    scan: ((Range<Int>) throws -> QueryScan<Element>)? = nil
-  ) {
-    self.entries = entries
-    self.element = element
-    self.matches = matches
-    self.sortKey = sortKey
-    self.goOn = goOn
-    self.storedKey = storedKey
-    self.scan = scan
-  }
-}
-
 /// A walk over the result of a query, by its plan.
 ///
 /// Records come in the order of the sort, and equal ones in the order of their identifiers; without a sort by identifier alone. Nothing is
 /// read before the first call.
-package struct QueryRun<Element> {
+package struct QueryRun {
   /// The number of records read between two checks for cancellation.
-  private static var window: Int { 128 }
+  private static let window = 128
 
   package let plan: QueryPlan
-  private let source: QuerySource<Element>
+  private let query: RecordQuery
+  private let datastore: any ReadableDatastore
+  private let goOn: (Int) throws -> Void
+  private var test: RecordTest?
   private var offset: Int
   private var remaining: Int
   private let after: QueryPosition?
@@ -109,40 +55,49 @@ package struct QueryRun<Element> {
   private enum State {
     case unopened
     case candidates(QueryCandidates)
-    case scanning(QueryScan<Element>)
+    case scanning(any RecordWalk)
     case sorted(SortedKeyWalk, SortTie)
     case ended
   }
 
-  package init(
-    _ plan: QueryPlan, _ source: QuerySource<Element>, limit: Int? = nil, offset: Int = 0, after: QueryPosition? = nil
+  /// - Parameter query: the query whose paths are those of the records.
+  init(
+    _ plan: QueryPlan, _ query: RecordQuery, in datastore: any ReadableDatastore, limit: Int?, offset: Int,
+    after: QueryPosition?, goOn: @escaping (Int) throws -> Void
   ) {
     self.plan = plan
-    self.source = source
+    self.query = query
+    self.datastore = datastore
+    self.goOn = goOn
+    test = query.filter.map { RecordTest($0) }
     self.offset = max(0, offset)
     remaining = limit ?? .max
     self.after = after
   }
 
   /// Returns the next record of the result, or nil at its end.
-  package mutating func next() throws -> Element? {
+  package mutating func next() throws -> FoundRecord? {
     if case .unopened = state { try open() }
-    if case .scanning(let scan) = state { return try nextOfScan(scan) }
+    if case .scanning(let walk) = state { return try nextOfScan(walk) }
     while remaining > 0 {
       guard let (key, isTested) = try nextKey() else { break }
-      guard let element = try source.element(key) else { continue }
+      guard let found = try found(key) else { continue }
       try countRead(1)
-      if isTested, try !source.matches(element) { continue }
+      if isTested, !found.meets(&test) { continue }
       if offset > 0 {
         offset -= 1
         continue
       }
       remaining -= 1
       keptCount += 1
-      return element
+      return found
     }
     state = .ended
     return nil
+  }
+
+  private func found(_ key: StoredKey) throws(ModelError) -> FoundRecord? {
+    try datastore.record(key).map { FoundRecord(record: $0) }
   }
 
   private mutating func nextKey() throws -> (StoredKey, isTested: Bool)? {
@@ -155,21 +110,21 @@ package struct QueryRun<Element> {
       state = .ended
       let key = try walk.next()
       state = .sorted(walk, tie)
-      return key.map { (source.storedKey(tie.identifier(of: $0)), false) }
+      return key.map { (datastore.descriptor.storedKey(tie.identifier(of: $0)), false) }
     case .unopened, .scanning, .ended: return nil
     }
   }
 
-  private mutating func nextOfScan(_ scan: QueryScan<Element>) throws -> Element? {
-    while remaining > 0, try scan.advance({ try countRead($0) }) {
+  private mutating func nextOfScan(_ walk: any RecordWalk) throws -> FoundRecord? {
+    while remaining > 0, try walk.advance({ try countRead($0) }) {
       if offset > 0 {
         offset -= 1
         continue
       }
-      guard let element = try scan.element() else { continue }
+      guard let record = try walk.record() else { continue }
       remaining -= 1
       keptCount += 1
-      return element
+      return FoundRecord(record: record)
     }
     state = .ended
     return nil
@@ -178,15 +133,15 @@ package struct QueryRun<Element> {
   private mutating func countRead(_ count: Int) throws {
     let windows = readCount / Self.window
     readCount += count
-    if readCount / Self.window > windows { try source.goOn(readCount) }
+    if readCount / Self.window > windows { try goOn(readCount) }
   }
 
   /// Returns the number of records that meet the condition, whatever the limit. Reads no record if the indexes give the number.
   package mutating func count() throws -> Int {
-    if !plan.isTested { return try candidates().recordCount() }
+    if !plan.isTested { return try candidates(plan).recordCount() }
     var count = 0
-    if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
-      while try scan.advance({ try countRead($0) }) { count += 1 }
+    if let walk = try wholeWalk() {
+      while try walk.advance({ try countRead($0) }) { count += 1 }
       return count
     }
     try forEachCandidate { _, _ in count += 1 }
@@ -195,25 +150,32 @@ package struct QueryRun<Element> {
 
   // MARK: Opening
 
-  private func candidates(after: QueryPosition? = nil) -> QueryCandidates {
-    let (source, readCount) = (source, readCount)
+  /// The entries of an index by its name, or of the primary tree by an empty name.
+  private static func entries(
+    of name: String, in datastore: any ReadableDatastore
+  ) throws(ModelError) -> ReadableEntries {
+    ReadableEntries(index: try datastore.index(named: name), isPrimary: name.isEmpty)
+  }
+
+  private func candidates(_ plan: QueryPlan, after: QueryPosition? = nil) -> QueryCandidates {
+    let (datastore, goOn, readCount) = (datastore, goOn, readCount)
     return QueryCandidates(
-      plan, after: after.map { StoredKey(bytes: $0.identifier, value: .null) }, goOn: { try source.goOn(readCount) },
-      source: source.entries)
+      plan, after: after.map { StoredKey(bytes: $0.identifier, value: .null) }, goOn: { try goOn(readCount) },
+      source: { try Self.entries(of: $0, in: datastore) })
   }
 
   private mutating func open() throws {
     if plan.order == .sort {
-      let tie = SortTie(try source.entries(""))
+      let tie = SortTie(try Self.entries(of: "", in: datastore))
       var kept = try sorted(tie)
       state = .sorted(try kept.walk(), tie)
       return
     }
-    if plan.way == .scan, plan.order.isByIdentifier, let scan = try scan() {
-      state = .scanning(scan)
+    if plan.way == .scan, plan.order.isByIdentifier, let walk = try walkFromStart() {
+      state = .scanning(walk)
       return
     }
-    var candidates = candidates(after: after)
+    var candidates = candidates(plan, after: after)
     if let after, !plan.order.isByIdentifier { try goBehind(after, in: &candidates) }
     if !plan.isTested, offset > 0 {
       try candidates.skip(offset)
@@ -222,10 +184,18 @@ package struct QueryRun<Element> {
     state = .candidates(candidates)
   }
 
+  /// A walk is by ranks, and a rest of a datastore may have no record at some of them.
+  private var canWalk: Bool { !(datastore is ReadableRest) }
+
+  /// A walk over all records, if that is the way.
+  private func wholeWalk() throws -> (any RecordWalk)? {
+    canWalk && plan.way == .scan ? try query.walk(datastore, at: 0..<plan.rows) : nil
+  }
+
   /// All records from the start of the result on.
-  private mutating func scan() throws -> QueryScan<Element>? {
-    guard let scan = source.scan else { return nil }
-    let entries = try source.entries("")
+  private mutating func walkFromStart() throws -> (any RecordWalk)? {
+    guard canWalk else { return nil }
+    let entries = try Self.entries(of: "", in: datastore)
     let count = try entries.count
     var start = 0
     if let after {
@@ -235,7 +205,7 @@ package struct QueryRun<Element> {
       start += min(offset, count - start)
       offset = 0
     }
-    return try scan(start..<count)
+    return try query.walk(datastore, at: start..<count)
   }
 
   /// Finds the place of a position by binary search.
@@ -243,8 +213,8 @@ package struct QueryRun<Element> {
     var (low, high) = (0, try candidates.count())
     while low < high {
       let middle = (low + high) / 2
-      guard let key = try candidates.candidate(at: middle)?.key, let element = try source.element(key) else { break }
-      let item = SortedKey(key: try source.sortKey(element), identifier: key.bytes)
+      guard let key = try candidates.candidate(at: middle)?.key, let found = try found(key) else { break }
+      let item = SortedKey(key: query.sortKey(of: found), identifier: key.bytes)
       if SortedKey(position) < item { high = middle } else { low = middle + 1 }
     }
     try candidates.skip(low)
@@ -253,32 +223,32 @@ package struct QueryRun<Element> {
   // MARK: All that meet the condition
 
   /// Reads each candidate once, in the cheapest order, and passes on those that meet the condition.
-  private mutating func forEachCandidate(_ body: (StoredKey, Element) throws -> Void) throws {
+  private mutating func forEachCandidate(_ body: (StoredKey, FoundRecord) throws -> Void) throws {
     var unordered = plan
     unordered.order = .sort
-    let (source, readCount) = (source, readCount)
-    var candidates = QueryCandidates(unordered, goOn: { try source.goOn(readCount) }, source: source.entries)
+    var candidates = candidates(unordered)
     while let key = try candidates.next()?.key {
-      guard let element = try source.element(key) else { continue }
+      guard let found = try found(key) else { continue }
       try countRead(1)
-      if plan.isTested, try !source.matches(element) { continue }
-      try body(key, element)
+      if plan.isTested, !found.meets(&test) { continue }
+      try body(key, found)
     }
   }
 
   private mutating func sorted(_ tie: SortTie) throws -> SortedKeys {
     var kept = SortedKeys(limit: remaining, offset: offset, after: try after.map { try tie.key(behind: $0) })
-    if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
-      while try scan.advance({ try countRead($0) }) {
-        let key = try scan.sortKey()
+    if let walk = try wholeWalk() {
+      let selection = DocumentSelection(query.sort.map(\.path))
+      while try walk.advance({ try countRead($0) }) {
+        let key = query.sortKey(of: (try? walk.rawRecord()?.document(at: selection)) ?? .null)
         guard kept.accepts(key) else { continue }
-        try kept.add(SortedKey(key: key, identifier: tie.bytes(of: scan.identifier(), at: scan.rank())))
+        try kept.add(SortedKey(key: key, identifier: tie.bytes(of: walk.identifier(), at: walk.rank)))
       }
       return kept
     }
-    let source = source
-    try forEachCandidate { key, element in
-      let sortKey = try source.sortKey(element)
+    let query = query
+    try forEachCandidate { key, found in
+      let sortKey = query.sortKey(of: found)
       guard kept.accepts(sortKey) else { return }
       try kept.add(SortedKey(key: sortKey, identifier: tie.bytes(of: key)))
     }

@@ -37,30 +37,18 @@ package struct RecordQuery: Sendable {
   package func run(
     _ plan: QueryPlan, in datastore: any ReadableDatastore, limit: Int? = nil, offset: Int = 0,
     after: QueryPosition? = nil, goOn: @escaping (Int) throws -> Void = { _ in }
-  ) throws(ModelError) -> QueryRun<FoundRecord> {
+  ) throws(ModelError) -> QueryRun {
     if let after, after.query != fingerprint(in: datastore) {
       throw .refused(reason: "the cursor is one of another query")
     }
-    let query = named(in: datastore)
-    var test = query.filter.map { RecordTest($0) }
-    let datastore = plan.isSparse ? (datastore as? EngineDatastore)?.readSparsely ?? datastore : datastore
-    return QueryRun(
-      plan,
-      QuerySource(
-        entries: { name in ReadableEntries(index: try datastore.index(named: name), isPrimary: name.isEmpty) },
-        element: { key in try datastore.record(key).map { FoundRecord(record: $0) } },
-        matches: { found in found.meets(&test) },
-        sortKey: { found in query.sortKey(of: found.document ?? .null) }, goOn: goOn,
-        storedKey: { datastore.descriptor.storedKey($0) },
-        // A walk uses ranks, and some of them may have no record there.
-        scan: datastore is ReadableRest ? nil : { ranks in try query.scan(datastore, at: ranks) }),
-      limit: limit, offset: offset, after: after)
+    let read = plan.isSparse ? (datastore as? EngineDatastore)?.readSparsely ?? datastore : datastore
+    return QueryRun(plan, named(in: datastore), in: read, limit: limit, offset: offset, after: after, goOn: goOn)
   }
 
   /// Returns the position after a record of the result.
   package func position(after found: FoundRecord, in datastore: any ReadableDatastore) -> QueryPosition {
     QueryPosition(
-      query: fingerprint(in: datastore), sortKey: named(in: datastore).sortKey(of: found.document ?? .null),
+      query: fingerprint(in: datastore), sortKey: named(in: datastore).sortKey(of: found),
       identifier: found.record.identifier.bytes)
   }
 
@@ -90,6 +78,8 @@ package struct RecordQuery: Sendable {
     }
     return encoder.bytes
   }
+
+  func sortKey(of found: FoundRecord) -> [UInt8] { sortKey(of: found.document ?? .null) }
 
   /// The query with names of indexes replaced by their paths, if no field has the name.
   func named(in datastore: any ReadableDatastore) -> RecordQuery {
@@ -205,7 +195,7 @@ extension QueryIndex {
   }
 }
 
-private struct ReadableEntries: QueryEntries {
+struct ReadableEntries: QueryEntries {
   let index: any ReadableIndex
   let isPrimary: Bool
 
@@ -231,20 +221,14 @@ private struct ReadableEntries: QueryEntries {
 
 /// Entries that are read in batches, which grow as the walk continues.
 private struct WindowedEntries: EntryCursor {
-  private let index: any ReadableIndex
-  private var ranks: Range<Int>
-  private let isBackward: Bool
-  private var size = 128
-  private var window: [IndexEntry] = []
-  private var used = 0
+  let index: any ReadableIndex
+  var ranks: Range<Int>
+  let isBackward: Bool
+  var size = 128
+  var window: [IndexEntry] = []
+  var used = 0
 
   private static let mostInWindow = 4096
-
-  init(index: any ReadableIndex, ranks: Range<Int>, isBackward: Bool) {
-    self.index = index
-    self.ranks = ranks
-    self.isBackward = isBackward
-  }
 
   mutating func next() throws(ModelError) -> QueryCandidate? {
     while used == window.count, !ranks.isEmpty { try fill() }

@@ -8,18 +8,9 @@ import StrataLocks
 // Walks over records in their stored order, which read no more of them than a query needs.
 
 extension RecordQuery {
-  func scan(_ datastore: any ReadableDatastore, at ranks: Range<Int>) throws(ModelError) -> QueryScan<FoundRecord> {
-    let walk: any RecordWalk =
-      if let filter, ranks.count >= ParallelWalk.least {
-        ParallelWalk(datastore, ranks, filter)
-      } else {
-        SerialWalk(try datastore.records(at: ranks), at: ranks.lowerBound, filter)
-      }
-    let selection = DocumentSelection(sort.map(\.path))
-    return QueryScan(
-      advance: { try walk.advance($0) }, rank: { walk.rank },
-      sortKey: { sortKey(of: (try? walk.rawRecord()?.document(at: selection)) ?? .null) },
-      identifier: { try walk.identifier() }, element: { try walk.record().map { FoundRecord(record: $0) } })
+  func walk(_ datastore: any ReadableDatastore, at ranks: Range<Int>) throws(ModelError) -> any RecordWalk {
+    if let filter, ranks.count >= ParallelWalk.least { return ParallelWalk(datastore, ranks, filter) }
+    return SerialWalk(try datastore.records(at: ranks), at: ranks.lowerBound, filter)
   }
 
   /// Finds the rows of a table that meet the filter, and reads each of their records: rows are the entries of an index, or the records
@@ -36,8 +27,8 @@ extension RecordQuery {
   ) throws {
     let query = named(in: datastore)
     guard let index else {
-      let scan = try query.scan(datastore, at: ranks)
-      while try scan.advance(read) { try keep(scan.rank()) }
+      let walk = try query.walk(datastore, at: ranks)
+      while try walk.advance(read) { try keep(walk.rank) }
       return
     }
     var test = query.filter.map { RecordTest($0) }
@@ -99,7 +90,8 @@ extension ReadableDatastore {
   }
 }
 
-private protocol RecordWalk: AnyObject {
+/// A walk over the records that meet a filter, in their stored order.
+protocol RecordWalk: AnyObject {
   /// Goes to the next matching record, and reports how many records were read for that. Returns false after the last one.
   func advance(_ read: (Int) throws -> Void) throws -> Bool
   var rank: Int { get }
@@ -108,7 +100,7 @@ private protocol RecordWalk: AnyObject {
 }
 
 extension RecordWalk {
-  fileprivate func record() throws -> Record? {
+  func record() throws -> Record? {
     guard let content = try rawRecord() else { return nil }
     return Record(
       identifier: try identifier(), version: content.version, content: content.bytes.array, coding: content.coding)

@@ -21,21 +21,14 @@ package struct RecordTest: Sendable {
   }
 
   package mutating func keeps(_ record: RawRecord) throws(ModelError) -> Bool {
-    do {
-      return try record.bytes.withUnsafeBytes { bytes throws(DocumentError) in try keeps(bytes, record.coding) }
-    } catch {
-      throw ModelError(error)
-    }
+    try onDocument(
+      record.bytes.withUnsafeBytes { bytes throws(DocumentError) in try keeps(bytes, record.coding) })
   }
 
   package mutating func keeps(_ record: Record) throws(ModelError) -> Bool {
     let result = record.content.withUnsafeBytes { bytes in
       Result { () throws(DocumentError) in try keeps(bytes, record.coding) }
     }
-    do {
-      return try result.get()
-    } catch {
-      throw ModelError(error)
-    }
+    return try onDocument(result.get())
   }
 }

@@ -109,7 +109,7 @@ package struct SortedKeys {
   }
 
   private mutating func spill() throws(ModelError) {
-    try onWriter {
+    try onStorage {
       if spilled == nil { spilled = SpilledRuns(try ScratchFile.temporary()) }
       try spilled?.write(&run)
     }
@@ -135,7 +135,7 @@ package struct SortedKeyWalk {
   }
 
   fileprivate init(merging runs: SpilledRuns, limit: Int) throws(ModelError) {
-    merge = try onStorage { () throws(StorageError) in Merge(try RunMerge(runs)) }
+    merge = try onStorage { Merge(try RunMerge(runs)) }
     end = limit
   }
 
@@ -144,7 +144,7 @@ package struct SortedKeyWalk {
     guard position < end else { return nil }
     defer { position += 1 }
     guard let merge else { return held.withEntry(at: position) { EntryKey.identifier($0.key) } }
-    let entry = try onStorage { () throws(StorageError) in try merge.runs.next() }
+    let entry = try onStorage { try merge.runs.next() }
     return entry.flatMap { EntryKey.identifier($0.key) }
   }
 }

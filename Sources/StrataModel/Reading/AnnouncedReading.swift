@@ -66,7 +66,7 @@ extension EngineStore {
 
   private func read(_ keys: [[UInt8]], in name: TreeName, of view: EngineView) throws(ModelError) {
     guard let tree = try view.tree(name), tree.order == .bytes else { return }
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       for key in keys {
         _ = try tree.rank(of: .bytes(key))
         try tree.readValue(of: key)
@@ -80,7 +80,7 @@ extension EngineStore {
     guard let tree = try view.tree(name) else { return }
     let records = try name.indexName.flatMap { place throws(ModelError) in try view.tree(.records(of: place.datastore))
     }
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       var cursor = tree.cursor()
       for range in ranks {
         var rank = max(0, range.lowerBound)

@@ -13,3 +13,8 @@ extension CommitIdentity {
     self.init(origin: origin, number: number)
   }
 }
+
+extension StoreIdentity {
+  /// The identity of the store in hexadecimal, which its copies share.
+  package var text: String { Hexadecimal.text(of: high) + Hexadecimal.text(of: low) }
+}

@@ -25,7 +25,7 @@ struct EngineDatastore: ReadableDatastore {
 
   var count: Int { get throws(ModelError) { try tree.entryCount() } }
 
-  var primary: any ReadableIndex { EnginePrimaryIndex(datastore: self) }
+  var primary: any ReadableIndex { EngineIndex(primaryOf: self) }
 
   var indexes: [any ReadableIndex] { descriptor.indexes.map { EngineIndex(datastore: self, descriptor: $0) } }
 
@@ -37,7 +37,7 @@ struct EngineDatastore: ReadableDatastore {
 
   func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] {
     guard let tree = try view.tree(.leftOut(of: descriptor.key)) else { return [] }
-    return try onStorage { () throws(StorageError) in
+    return try onStorage {
       var found: [LeftOutRecord] = []
       var cursor = tree.cursor()
       try cursor.seek(rank: 0)
@@ -61,6 +61,9 @@ struct EngineDatastore: ReadableDatastore {
     return try record(key, at: reference)
   }
 
+  /// The order of the records by the app's types, or that of bytes if they are not known.
+  var recordOrder: KeyOrder { view.store.formats[descriptor.key]?.recordOrder ?? .bytes }
+
   func records(at ranks: Range<Int>) -> any RecordCursor { EngineRecordCursor(self, at: ranks) }
 
   func identifier(parsing text: String) throws(ModelError) -> StoredKey {
@@ -69,9 +72,7 @@ struct EngineDatastore: ReadableDatastore {
   }
 
   func record(_ key: StoredKey, at reference: RecordReference) throws(ModelError) -> Record {
-    let bytes = try onStorage { () throws(StorageError) in
-      try tree.value(of: reference, isCopied: isReadSparsely)
-    }
+    let bytes = try onStorage { try tree.value(of: reference, isCopied: isReadSparsely) }
     var record = try descriptor.record(key, bytes)
     record.rules = rules
     return record
@@ -80,9 +81,9 @@ struct EngineDatastore: ReadableDatastore {
   func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {
     view.store.beginReading(.keys([identifier], in: .records(of: descriptor.key), at: view.commit))
     defer { view.store.endReading() }
-    let order = view.store.formats[descriptor.key]?.recordOrder ?? .bytes
+    let order = recordOrder
     guard order.treeOrder == tree.order else { return try tree.firstEntry { $0 == identifier }?.entry }
-    return try onWriter { try order.place(of: identifier).withProbe { try tree.find($0) } }
+    return try onStorage { try order.place(of: identifier).withProbe { try tree.find($0) } }
   }
 }
 
@@ -119,7 +120,7 @@ extension Tree {
   /// The first entry whose key is wanted, with its rank; walks the tree, so it is for trees whose order only the app
   /// knows.
   func firstEntry(where isWanted: ([UInt8]) -> Bool) throws(ModelError) -> (entry: Entry, rank: Int)? {
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       var cursor = cursor()
       var rank = 0
       try cursor.seek(rank: 0)

@@ -1,84 +1,58 @@
 import StrataEngine
 
-/// The records of a datastore in the order of their identifiers.
-struct EnginePrimaryIndex: ReadableIndex {
-  let datastore: EngineDatastore
-
-  var descriptor: IndexDescriptor {
-    IndexDescriptor(
-      name: "", kind: .primary, encoding: datastore.descriptor.identifierEncoding,
-      valueType: datastore.descriptor.identifierType, rule: datastore.descriptor.identifierPath, isUnique: true,
-      version: datastore.descriptor.version)
-  }
-
-  var count: Int { get throws(ModelError) { try datastore.tree.entryCount() } }
-
-  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
-    datastore.view.store.beginReading(.entries([ranks], in: treeName, at: datastore.view.commit))
-    defer { datastore.view.store.endReading() }
-    return try datastore.tree.keys(at: ranks).map { key in
-      let key = datastore.descriptor.storedKey(key.array)
-      return IndexEntry(value: key.value, identifier: key)
-    }
-  }
-
-  private var treeName: TreeName { .records(of: datastore.descriptor.key) }
-
-  func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
-    datastore.view.store.beginReading(.entries(ranges, in: treeName, at: datastore.view.commit))
-    defer { datastore.view.store.endReading() }
-    return try entriesEach(at: ranges)
-  }
-
-  func rank(of bound: KeyBound) throws(ModelError) -> Int {
-    datastore.view.beginReading(bound, datastore.descriptor.identifierEncoding, in: treeName)
-    defer { datastore.view.store.endReading() }
-    return try datastore.tree.rank(of: bound, encoding: datastore.descriptor.identifierEncoding, isLast: true)
-  }
-
-  func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
-    let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder ?? .bytes
-    datastore.view.store.beginReading(.keys([identifier.bytes], in: treeName, at: datastore.view.commit))
-    defer { datastore.view.store.endReading() }
-    return try datastore.tree.rank(ofKey: identifier.bytes) { try order.place(of: identifier.bytes) }
-  }
-
-  func value(parsing text: String) throws(ModelError) -> KeyValue {
-    try datastore.descriptor.identifierEncoding.parse(text)
-  }
-}
-
+/// An index of a datastore, or its records in the order of their identifiers.
 struct EngineIndex: ReadableIndex {
   let datastore: EngineDatastore
   let descriptor: IndexDescriptor
 
-  /// Returns nil if the store has a descriptor but no tree, which only damage can cause.
-  func tree() throws(ModelError) -> Tree? { try datastore.view.tree(treeName) }
+  init(datastore: EngineDatastore, descriptor: IndexDescriptor) {
+    self.datastore = datastore
+    self.descriptor = descriptor
+  }
 
-  private var treeName: TreeName { .index(descriptor.name, of: datastore.descriptor.key) }
+  init(primaryOf datastore: EngineDatastore) {
+    let records = datastore.descriptor
+    self.init(
+      datastore: datastore,
+      descriptor: IndexDescriptor(
+        name: "", kind: .primary, encoding: records.identifierEncoding, valueType: records.identifierType,
+        rule: records.identifierPath, isUnique: true, version: records.version))
+  }
+
+  private var isPrimary: Bool { descriptor.kind == .primary }
+
+  /// Returns nil if the store has a descriptor but no tree, which only damage can cause.
+  func tree() throws(ModelError) -> Tree? { isPrimary ? datastore.tree : try datastore.view.tree(treeName) }
+
+  private var treeName: TreeName {
+    isPrimary ? .records(of: datastore.descriptor.key) : .index(descriptor.name, of: datastore.descriptor.key)
+  }
 
   var count: Int { get throws(ModelError) { try tree()?.entryCount() ?? 0 } }
 
-  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
-    datastore.view.store.beginReading(.entries([ranks], in: treeName, at: datastore.view.commit))
-    defer { datastore.view.store.endReading() }
-    guard let tree = try tree() else { return [] }
-    var entries: [IndexEntry] = []
-    for key in try tree.keys(at: ranks) {
-      guard let (value, identifier) = key.withUnsafeBytes({ EntryKey.split($0) }) else {
-        throw .unreadable(what: "an entry of \(descriptor.name)", where: "its key cannot be taken apart")
-      }
-      entries.append(
-        IndexEntry(
-          value: descriptor.shownValue(value), identifier: datastore.descriptor.storedKey(identifier)))
-    }
-    return entries
-  }
+  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] { try entries(at: [ranks])[0] }
 
   func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
     datastore.view.store.beginReading(.entries(ranges, in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.endReading() }
-    return try entriesEach(at: ranges)
+    var found: [[IndexEntry]] = []
+    for ranks in ranges {
+      var entries: [IndexEntry] = []
+      for key in try tree()?.keys(at: ranks) ?? [] { entries.append(try entry(key)) }
+      found.append(entries)
+    }
+    return found
+  }
+
+  private func entry(_ key: Bytes) throws(ModelError) -> IndexEntry {
+    if isPrimary {
+      let identifier = datastore.descriptor.storedKey(key.array)
+      return IndexEntry(value: identifier.value, identifier: identifier)
+    }
+    guard let (value, identifier) = key.withUnsafeBytes({ EntryKey.split($0) }) else {
+      throw .unreadable(what: "an entry of \(descriptor.name)", where: "its key cannot be taken apart")
+    }
+    return IndexEntry(value: descriptor.shownValue(value), identifier: datastore.descriptor.storedKey(identifier))
   }
 
   /// Returns the entry of a key whose identifier is at a range.
@@ -91,26 +65,33 @@ struct EngineIndex: ReadableIndex {
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
     datastore.view.beginReading(bound, descriptor.encoding, in: treeName)
     defer { datastore.view.store.endReading() }
-    return try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: false) ?? 0
+    return try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: isPrimary) ?? 0
   }
 
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
     guard let tree = try tree() else { return nil }
-    if let value {
-      let key = EntryKey.make(value: try descriptor.encoding.encode(value), identifier: identifier.bytes)
-      datastore.view.store.beginReading(.keys([key], in: treeName, at: datastore.view.commit))
-      defer { datastore.view.store.endReading() }
-      return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) }
+    let known: KeyValue? = if let value { value } else { try valueByRule(of: identifier) }
+    let encoded = try known.map { value throws(ModelError) in try descriptor.encoding.encode(value) }
+    guard isPrimary || encoded != nil else {
+      return try tree.firstEntry { key in key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) } }?.rank
     }
-    if let value = try valueByRule(of: identifier) { return try rank(of: identifier, value: value) }
-    return try tree.firstEntry { key in
-      key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) }
-    }?.rank
+    let key = key(encoded ?? [], identifier)
+    datastore.view.store.beginReading(.keys([key], in: treeName, at: datastore.view.commit))
+    defer { datastore.view.store.endReading() }
+    return try tree.rank(ofKey: key) { try place(of: key) }
+  }
+
+  private func key(_ value: [UInt8], _ identifier: StoredKey) -> [UInt8] {
+    isPrimary ? identifier.bytes : EntryKey.make(value: value, identifier: identifier.bytes)
+  }
+
+  private func place(of key: [UInt8]) throws -> SoughtPlace {
+    isPrimary ? try datastore.recordOrder.place(of: key) : try (order ?? .bytes).place(of: key)
   }
 
   /// The value that a record has by the index's rule, which saves a walk over the index. Returns nil if that is not known.
   private func valueByRule(of identifier: StoredKey) throws(ModelError) -> KeyValue? {
-    guard !descriptor.isStale, !descriptor.kind.hasManyValues, let rule = try rule,
+    guard !isPrimary, !descriptor.isStale, !descriptor.kind.hasManyValues, let rule = try rule,
       let document = try? datastore.record(identifier)?.document()
     else { return nil }
     return try? rule.values(of: document).first
@@ -132,9 +113,8 @@ struct EngineIndex: ReadableIndex {
     var values: [KeyValue?] = []
     for identifier in identifiers { values.append(try valueByRule(of: identifier)) }
     let keys = zip(identifiers, values).compactMap { identifier, value in
-      value.flatMap { try? descriptor.encoding.encode($0) }.map {
-        EntryKey.make(value: $0, identifier: identifier.bytes)
-      }
+      isPrimary
+        ? identifier.bytes : value.flatMap { try? descriptor.encoding.encode($0) }.map { key($0, identifier) }
     }
     datastore.view.store.beginReading(.keys(keys, in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.endReading() }
@@ -144,12 +124,12 @@ struct EngineIndex: ReadableIndex {
   }
 
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
-    let key = EntryKey.make(value: encodedValue, identifier: identifier.bytes)
+    let key = key(encodedValue, identifier)
     datastore.view.store.beginReading(.keys([key], in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.endReading() }
     guard let tree = try tree() else { return false }
-    if tree.order == .bytes { return try onStorage { () throws(StorageError) in try tree.payload(.bytes(key)) != nil } }
-    return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) } != nil
+    if tree.order == .bytes { return try onStorage { try tree.payload(.bytes(key)) != nil } }
+    return try tree.rank(ofKey: key) { try place(of: key) } != nil
   }
 
   func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
@@ -159,11 +139,9 @@ struct EngineIndex: ReadableIndex {
       for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
       return found
     }
-    let keys = entries.map { EntryKey.make(value: $0.value, identifier: $0.identifier.bytes) }
-    return try onStorage { () throws(StorageError) in try tree.find(keys) }.map { $0 != nil }
+    let keys = entries.map { key($0.value, $0.identifier) }
+    return try onStorage { try tree.find(keys) }.map { $0 != nil }
   }
-
-  func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
 
   /// The order of the entries by the app's types, if they are known.
   var order: EntryOrder? { datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name) }
@@ -172,14 +150,14 @@ struct EngineIndex: ReadableIndex {
 extension Tree {
   /// Returns `count`, with the errors of this module.
   func entryCount() throws(ModelError) -> Int {
-    Int(clamping: try onStorage { () throws(StorageError) in try count })
+    Int(clamping: try onStorage { try count })
   }
 
   /// Returns the keys of a range of ranks; ranks beyond the end are left out. One descent and a walk.
   func keys(at ranks: Range<Int>) throws(ModelError) -> [Bytes] {
     let ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
     guard !ranks.isEmpty else { return [] }
-    return try onStorage { () throws(StorageError) in
+    return try onStorage {
       var keys: [Bytes] = []
       keys.reserveCapacity(min(ranks.count, 1 << 16))
       var cursor = cursor()
@@ -209,7 +187,7 @@ extension Tree {
   }
 
   private func rank(ofBytes bytes: [UInt8]) throws(ModelError) -> Int {
-    Int(clamping: try onStorage { () throws(StorageError) in try rank(of: .bytes(bytes)) })
+    Int(clamping: try onStorage { try rank(of: .bytes(bytes)) })
   }
 
   /// Finds the rank of a value in an order that only the app knows, by a walk to an entry with the value.
@@ -217,7 +195,7 @@ extension Tree {
     of value: KeyValue, _ encoding: KeyEncoding, isAfter: Bool, isLast: Bool
   ) throws(ModelError) -> Int {
     let bytes = try encoding.encode(value)
-    let (first, end) = try onStorage { () throws(StorageError) -> (Int?, Int) in
+    let (first, end) = try onStorage { () -> (Int?, Int) in
       var cursor = cursor()
       var (rank, first): (Int, Int?) = (0, nil)
       try cursor.seek(rank: 0)
@@ -242,10 +220,8 @@ extension Tree {
   /// Returns the rank of a key, or nil if it does not exist. If the order of `place` is not the tree's, because the tree's is unknown, this
   /// walks the tree.
   func rank(ofKey key: [UInt8], at place: () throws -> SoughtPlace) throws(ModelError) -> Int? {
-    let place = try onWriter { try place() }
+    let place = try onStorage { try place() }
     guard place.treeOrder == order else { return try firstEntry { $0 == key }?.rank }
-    return try onWriter {
-      try place.withProbe { try payload($0) == nil ? nil : Int(clamping: rank(of: $0)) }
-    }
+    return try onStorage { try place.withProbe { try payload($0) == nil ? nil : Int(clamping: rank(of: $0)) } }
   }
 }

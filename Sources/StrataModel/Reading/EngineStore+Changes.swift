@@ -84,7 +84,7 @@ private final class FrameChanges: ChangeReader {
     of record: CommitRecord, in store: EngineStore, _ datastores: [UInt32: EngineDatastore]
   ) throws(ModelError) -> [Change] {
     var changes: [Change] = []
-    try onStorage { () throws(StorageError) in
+    try onStorage {
       var cursor = try store.engine.changes(of: record)
       while let change = try cursor.next() {
         if datastores[change.tree] != nil { changes.append(change) }
@@ -161,7 +161,7 @@ final class DifferenceReader: ChangeReader {
           state.current = try walk(key)
           continue
         }
-        guard let difference = try onStorage({ () throws(StorageError) in try state.current?.source.next() }) else {
+        guard let difference = try onStorage({ try state.current?.source.next() }) else {
           state.current = nil
           continue
         }
@@ -173,7 +173,7 @@ final class DifferenceReader: ChangeReader {
 
   private func walk(_ key: String) throws(ModelError) -> Walk? {
     let (before, after) = (try old?.ownDatastore(key), try new.ownDatastore(key))
-    let source = try onStorage { () throws(StorageError) -> Source? in
+    let source = try onStorage { () -> Source? in
       if let old { return .difference(try difference(old.view, new.view, tree: .records(of: key))) }
       guard var cursor = after?.tree.cursor() else { return nil }
       try cursor.seek(rank: 0)

@@ -38,7 +38,7 @@ extension EngineStore {
     get throws(ModelError) {
       beginReading(.outline(CommitNumber(engine.head.commit.number)))
       defer { endReading() }
-      return try onStorage { () throws(StorageError) in try engine.names }
+      return try onStorage { try engine.names }
         // Names that an exchange keeps for the next merge, or the next fetch, are not pins of a user.
         .filter { $0.key != "head" && !($0.key.hasPrefix("remotes/") && $0.key.hasSuffix("/common")) }
         .filter { !UnfinishedFetch.isName($0.key) }
@@ -93,9 +93,8 @@ extension EngineStore {
       commit.changes = counts
       return commit
     }
-    commit.changes = try restoredCounts.counts(
-      of: commit.number, generation: engine.identity.generation
-    ) { () throws(ModelError) in
+    let restored = RestoredCommit(commit: commit.number, generation: engine.identity.generation)
+    commit.changes = try restoredCounts.value(of: restored) { () throws(ModelError) in
       let reader = try changes(from: CommitNumber(parent), to: commit.number)
       return try ChangeSet.counts(reading: reader)
     }
@@ -118,7 +117,7 @@ extension EngineStore {
   func commitRecord(_ number: CommitNumber) throws(ModelError) -> CommitRecord {
     beginReading(.commits(from: [number], limit: 1, folded: false))
     defer { endReading() }
-    return try onStorage { () throws(StorageError) in try engine.commit(number.rawValue) }
+    return try onStorage { try engine.commit(number.rawValue) }
   }
 }
 

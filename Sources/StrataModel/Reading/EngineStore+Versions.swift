@@ -10,7 +10,7 @@ extension EngineStore {
     let datastore = try view.requiredDatastore(datastore)
     var versions: [RecordVersion] = []
     var walk = try VersionSource(of: key.bytes, in: datastore)
-    while versions.count < limit, let version = try onStorage({ () throws(StorageError) in try walk.next() }) {
+    while versions.count < limit, let version = try onStorage({ try walk.next() }) {
       var record: Record?
       if let change = version.change, change.kind == .put { record = try datastore.record(key, at: change.reference) }
       versions.append(RecordVersion(commit: try commit(CommitNumber(version.commit)), record: record))
@@ -27,10 +27,10 @@ private enum VersionSource {
   case chain(RecordReference?, Tree)
 
   init(of identifier: [UInt8], in datastore: EngineDatastore) throws(ModelError) {
-    let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder ?? .bytes
+    let order = datastore.recordOrder
     if datastore.tree.order == order.treeOrder {
       self = .cursor(
-        try onWriter {
+        try onStorage {
           try datastore.view.view.versions(
             of: order.place(of: identifier).keptProbe, in: .records(of: datastore.descriptor.key))
         })

@@ -20,7 +20,8 @@ package final class EngineStore: EditableStore {
   package let isInMemory: Bool
   let descriptors = DescriptorCache()
   let proofs: RuleCache
-  let restoredCounts = RestoredCounts()
+  /// How many records the commits changed that brought back roots.
+  let restoredCounts = Mutex(BoundedCache<RestoredCommit, [ChangeCount]>(half: 512))
   /// The entries that the last build of an index worked out, if it failed.
   let keptFill = Mutex<KeptFill?>(nil)
   let knownLetters = Mutex<[LetterNotice]>([])
@@ -79,7 +80,7 @@ package final class EngineStore: EditableStore {
     var options = StoreOptions(
       isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author)
     options.compresses = DatastoreDescriptor.compresses
-    let engine = try onStorage { () throws(StorageError) in
+    let engine = try onStorage {
       creates && !readOnly
         ? try FileStore.openOrCreate(at: path, options: options, disk: disk)
         : try FileStore.open(at: path, options: options, disk: disk)
@@ -109,10 +110,7 @@ package final class EngineStore: EditableStore {
       FileStore.memory(options: options), path: path, program: program, isInMemory: true, formats: formats)
   }
 
-  package var identity: String {
-    let identity = engine.identity
-    return Self.hexadecimal(identity.high) + Self.hexadecimal(identity.low)
-  }
+  package var identity: String { engine.identity.text }
 
   package var openingReport: [String] {
     let report = engine.openingReport
@@ -129,11 +127,11 @@ package final class EngineStore: EditableStore {
   package var head: any ReadableView { view(engine.head) }
 
   package func refresh() throws(ModelError) -> any ReadableView {
-    view(try onStorage { () throws(StorageError) in try engine.refresh() })
+    view(try onStorage { try engine.refresh() })
   }
 
   package func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {
-    try onStorage { () throws(StorageError) in try engine.follow(change) }
+    try onStorage { try engine.follow(change) }
   }
 
   package var isAway: Bool { engine.isAway }
@@ -159,12 +157,7 @@ package final class EngineStore: EditableStore {
   func engineView(at commit: CommitNumber) throws(ModelError) -> EngineView {
     beginReading(.commits(from: [commit], limit: 1, folded: false))
     defer { endReading() }
-    return view(try onStorage { () throws(StorageError) in try engine.view(at: commit.rawValue) })
-  }
-
-  private static func hexadecimal(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    return view(try onStorage { try engine.view(at: commit.rawValue) })
   }
 }
 
@@ -185,25 +178,8 @@ final class DescriptorCache: Sendable {
   }
 }
 
-/// How many records the commits changed that brought back roots. A commit never changes, but compaction may put others
-/// together before it.
-final class RestoredCounts: Sendable {
-  private struct Place: Hashable {
-    var commit: CommitNumber
-    var generation: UInt64
-  }
-
-  private let known = Mutex<[Place: [ChangeCount]]>([:])
-
-  var isEmpty: Bool { known.withLock { $0.isEmpty } }
-
-  func counts(
-    of commit: CommitNumber, generation: UInt64, counting count: () throws(ModelError) -> [ChangeCount]
-  ) throws(ModelError) -> [ChangeCount] {
-    let place = Place(commit: commit, generation: generation)
-    if let known = known.withLock({ $0[place] }) { return known }
-    let counts = try count()
-    known.withLock { $0[place] = counts }
-    return counts
-  }
+/// A commit that brought back roots. A commit never changes, but compaction may put others together before it.
+struct RestoredCommit: Hashable {
+  var commit: CommitNumber
+  var generation: UInt64
 }

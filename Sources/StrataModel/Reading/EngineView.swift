@@ -26,7 +26,7 @@ struct EngineView: ReadableView {
     get throws(ModelError) {
       store.beginReading(.outline(commit))
       defer { store.endReading() }
-      return try onStorage { () throws(StorageError) in try view.trees(prefix: TreeName.records(of: "").bytes) }
+      return try onStorage { try view.trees(prefix: TreeName.records(of: "").bytes) }
         .compactMap(\.datastoreKey)
     }
   }
@@ -47,6 +47,6 @@ struct EngineView: ReadableView {
   }
 
   func tree(_ name: TreeName) throws(ModelError) -> Tree? {
-    try onStorage { () throws(StorageError) in try view.tree(name) }
+    try onStorage { try view.tree(name) }
   }
 }

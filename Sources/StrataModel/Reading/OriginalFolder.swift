@@ -17,15 +17,12 @@ package enum OriginalFolder {
       + "“strata convert \(path) NEW.strata” makes a store of it, with its history"
   }
 
-  private static let sizeLimit: UInt64 = 1 << 20
+  private static let sizeLimit = 1 << 20
 
   private static func hasInformation(_ path: String) -> Bool {
-    guard let file = try? SystemDisk().open(path + "/Info.json", .read), let size = try? file.status.size,
-      size <= sizeLimit
+    guard let bytes = try? SystemDisk().contents(of: path + "/Info.json", most: sizeLimit),
+      let document = try? JSONParser.parse(bytes)
     else { return false }
-    var bytes = [UInt8](repeating: 0, count: Int(size))
-    let count = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: 0) }
-    guard let count, let document = try? JSONParser.parse(Array(bytes.prefix(count))) else { return false }
     return document[member: "version"] == "alpha" && document[member: "modificationDate"] != nil
   }
 

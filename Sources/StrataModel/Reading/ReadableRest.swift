@@ -76,5 +76,4 @@ private struct ReadableEntriesRest: ReadableIndex {
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
     try whole.rank(of: identifier, value: value)
   }
-  func value(parsing text: String) throws(ModelError) -> KeyValue { try whole.value(parsing: text) }
 }

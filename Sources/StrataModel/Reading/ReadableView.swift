@@ -69,15 +69,13 @@ package protocol ReadableIndex: Sendable {
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
   /// Returns the same for several entries, in their order. On a server this takes one round trip.
   func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool]
-  /// Returns the value that a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
-  func value(parsing text: String) throws(ModelError) -> KeyValue
 }
 
 extension ReadableIndex {
-  package func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] { try entriesEach(at: ranges) }
+  /// Returns the value that a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
+  package func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
 
-  /// Reads one range after the other.
-  func entriesEach(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
+  package func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
     var found: [[IndexEntry]] = []
     for range in ranges { found.append(try entries(at: range)) }
     return found

@@ -33,11 +33,8 @@ package struct RawRecord: Sendable {
 
   /// The selected parts of its document.
   package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
-    do {
-      return try bytes.withUnsafeBytes { bytes throws(DocumentError) in try coding.document(of: bytes, at: selection) }
-    } catch {
-      throw ModelError(error)
-    }
+    try onDocument(
+      bytes.withUnsafeBytes { bytes throws(DocumentError) in try coding.document(of: bytes, at: selection) })
   }
 }
 
@@ -53,17 +50,12 @@ extension ReadableDatastore {
 
 /// Records of any datastore: identifiers are read in batches, and each record is looked up.
 private struct RecordWindows<Datastore: ReadableDatastore>: RecordCursor {
-  private let datastore: Datastore
-  private var ranks: Range<Int>
-  private var window: ArraySlice<IndexEntry> = []
-  private var current: StoredKey?
+  let datastore: Datastore
+  var ranks: Range<Int>
+  var window: ArraySlice<IndexEntry> = []
+  var current: StoredKey?
 
   private static var windowSize: Int { 256 }
-
-  init(datastore: Datastore, ranks: Range<Int>) {
-    self.datastore = datastore
-    self.ranks = ranks
-  }
 
   mutating func next() throws(ModelError) -> Bool {
     while window.isEmpty, !ranks.isEmpty {
@@ -109,9 +101,7 @@ struct EngineRecordCursor: RecordCursor {
     passed = rank
     beginReading(from: rank)
     defer { datastore.view.store.endReading() }
-    try onStorage { () throws(StorageError) in
-      if isFirst { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() }
-    }
+    try onStorage { if isFirst { try cursor.seek(rank: UInt64(rank)) } else { try cursor.next() } }
     return cursor.currentPayload != nil
   }
 
@@ -125,7 +115,7 @@ struct EngineRecordCursor: RecordCursor {
 
   /// Replaces the contents of an array with the bytes of the identifier.
   func copyKey(into key: inout [UInt8]) throws(ModelError) {
-    try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
+    try onStorage { try cursor.copyKey(into: &key) }
   }
 
   private func beginReading(from rank: Int) {
@@ -137,7 +127,7 @@ struct EngineRecordCursor: RecordCursor {
     if let passed { beginReading(from: passed) }
     defer { if passed != nil { datastore.view.store.endReading() } }
     guard let reference = cursor.currentPayload?.record else { return nil }
-    let bytes = try onStorage { () throws(StorageError) in try datastore.tree.value(of: reference) }
+    let bytes = try onStorage { try datastore.tree.value(of: reference) }
     return try datastore.descriptor.content(bytes)
   }
 }

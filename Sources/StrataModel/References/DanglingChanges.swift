@@ -1,5 +1,3 @@
-import StrataEngine
-
 /// A reference that changes would leave without the record that it names.
 package struct DanglingReference: Sendable, Hashable {
   /// The referring record.

@@ -23,7 +23,7 @@ extension EngineView {
     guard let encoding = index.encoding.ofReference(to: target?.descriptor) else { return nil }
     var merge = ReferenceMerge(entries: entries, targets: target?.tree, order: .bytes, naming: .key)
     var (count, first): (Int, [String]) = (0, [])
-    while let dangling = try onWriter({ try merge.next() }) {
+    while let dangling = try onStorage({ try merge.next() }) {
       count += 1
       guard first.count < 3 else { continue }
       let named = try encoding.decode(dangling.target)

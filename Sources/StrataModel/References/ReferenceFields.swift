@@ -38,9 +38,9 @@ package struct ReferenceFields: Sendable, Hashable {
   package func values(in document: Document, limit: Int) -> [(path: DocumentPath, value: Document, target: String)] {
     guard !isEmpty else { return [] }
     var found: [(path: DocumentPath, value: Document, target: String)] = []
-    for (path, value) in document.leaves {
+    for (path, value) in document.fields {
       if found.count == limit { break }
-      guard value != .null, let target = target(of: path) else { continue }
+      guard value != .null, value != [], value != [:], let target = target(of: path) else { continue }
       found.append((path, value, target))
     }
     return found
@@ -51,23 +51,6 @@ extension DocumentPath {
   /// The path as text; for an element of a list the path of the list: `.authors` for `.authors[0]`.
   package var withoutPositions: String {
     DocumentPath(components.filter { if case .member = $0 { true } else { false } }).description
-  }
-}
-
-extension Document {
-  /// The values that are neither lists nor objects, with their paths, in the order of the document.
-  fileprivate var leaves: [(path: DocumentPath, value: Document)] {
-    var leaves: [(path: DocumentPath, value: Document)] = []
-    func walk(_ value: Document, _ path: DocumentPath) {
-      switch value {
-      case .object(let members): for member in members { walk(member.value, path.appending(member.name)) }
-      case .array(let elements):
-        for (position, element) in elements.enumerated() { walk(element, path.appending(position)) }
-      default: leaves.append((path, value))
-      }
-    }
-    walk(self, .root)
-    return leaves
   }
 }
 

@@ -101,14 +101,9 @@ extension ChangeSet {
 /// Reads a file line by line, each as one JSON object.
 private struct LineReader {
   let path: String
-  private let bytes: [UInt8]
-  private var at = 0
-  private var number = 0
-
-  init(path: String, bytes: [UInt8]) {
-    self.path = path
-    self.bytes = bytes
-  }
+  let bytes: [UInt8]
+  var at = 0
+  var number = 0
 
   mutating func next() throws(ModelError) -> Line {
     while at < bytes.count, bytes[at] == 0x0A { at += 1 }

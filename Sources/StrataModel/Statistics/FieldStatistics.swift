@@ -9,7 +9,7 @@ final class FieldStatistics {
   private var nulls = 0
   /// How often it was present, once in each object that may have it.
   private var occurrences = 0
-  private var values = 0
+  private var values: Int { kinds.reduce(0, +) - kinds[.list] - kinds[.object] }
   private var tally = ValueTally()
 
   private var numbers = NumberSummary()
@@ -34,28 +34,23 @@ final class FieldStatistics {
     case .null: nulls += 1
     case .bool(let flag):
       kinds[.bool] += 1
-      values += 1
       tally.add(ValueHash.bits(flag ? 1 : 2), document)
     case .number(let number):
       kinds[.number] += 1
-      values += 1
       let (nearest, exact) = (number.double, ExactNumber(number))
       tally.add(number.hash(exact, nearest: nearest), document)
       numbers.add(document, nearest, exact)
       kept.add(nearest, exact)
     case .date(let seconds):
       kinds[.date] += 1
-      values += 1
       tally.add(ValueHash.number(seconds), document)
       numbers.add(document)
       kept.add(seconds, nil)
     case .string(let text):
       kinds[.text] += 1
-      values += 1
       see(text)
     case .data(let bytes):
       kinds[.data] += 1
-      values += 1
       tally.add(bytes.withUnsafeBufferPointer { ValueHash.text($0, seed: 3) }, document)
     case .array(let elements):
       kinds[.list] += 1

@@ -1,5 +1,3 @@
-import StrataDocuments
-
 /// The distribution of an index's entries over its values: exact counts, computed from ranks.
 ///
 /// A histogram of `bins` bins takes a few searches per bin, whatever the number of entries; no record is read. Bins are runs of the index,

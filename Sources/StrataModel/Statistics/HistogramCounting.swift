@@ -70,7 +70,6 @@ struct HistogramCounting {
     try countEqualParts(into: &histogram, goOn)
   }
 
-  /// The value at a rank.
   private func part(at rank: Int) throws(ModelError) -> KeyValue? {
     try index.entries(at: rank..<rank + 1).first.map { shape.part($0.value) }
   }

@@ -5,11 +5,6 @@ package struct RoundNumber: Hashable, Sendable {
   package var coefficient: Int128
   package var exponent: Int
 
-  package init(coefficient: Int128, exponent: Int) {
-    self.coefficient = coefficient
-    self.exponent = exponent
-  }
-
   /// Its digits, without an exponent if there are few: `250000`, `0.25`, `1e30`.
   package var text: String {
     var magnitude = String(coefficient.magnitude)

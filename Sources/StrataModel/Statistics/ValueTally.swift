@@ -68,7 +68,7 @@ package struct ValueTally {
     if isExact, used == Self.exactLimit { beginEstimating(with: hash) }
     // The fullest table has more room than the number of values that are counted exactly.
     if used * 32 >= table.count * 25 {
-      if table.count < Self.slots { grow() } else { forget() }
+      if table.count < Self.slots { rebuild(size: table.count * 4, forgetting: 0) } else { forget() }
       place = find(hash)
     }
     table[place] = Slot(hash: hash, count: 1)
@@ -107,8 +107,6 @@ package struct ValueTally {
     while table[place].count > 0, table[place].hash != hash { place = (place + 1) & mask }
     return place
   }
-
-  private mutating func grow() { rebuild(size: table.count * 4, forgetting: 0) }
 
   /// Subtracts the same number from every count until half of the table is free.
   private mutating func forget() {

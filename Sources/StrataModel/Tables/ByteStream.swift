@@ -18,7 +18,6 @@ final class ByteStream {
   /// How many bytes of the text lie before those in memory.
   private var base = 0
   private var hasMore: Bool
-  /// From 1.
   private(set) var line = 1
   /// From 1, in characters: the column of the byte at `counted`, which catches up with `at` when the column is needed.
   private var column = 1
@@ -100,7 +99,6 @@ final class ByteStream {
     return SourcePlace(name, line: line + error.line - 1, column: start + error.column - 1)
   }
 
-  /// Returns the next byte, or nil at the end.
   func peek() throws(ModelError) -> UInt8? { try byte(0) }
 
   /// Returns the byte at a distance, or nil after the end.
@@ -187,7 +185,6 @@ final class ByteStream {
     while let next = try peek(), next == 0x20 || next == 0x0A || next == 0x0D || next == 0x09 { consume(1) }
   }
 
-  /// Consumes the next byte if it is this one.
   func consume(byte wanted: UInt8) throws(ModelError) -> Bool {
     guard try peek() == wanted else { return false }
     consume(1)

@@ -144,9 +144,9 @@ struct DatastoreVerifier {
       let isOrdered = index.descriptor.encoding.isByteOrdered
       var (key, last): ([UInt8], [UInt8]) = ([], [])
       var cursor = tree.cursor()
-      try onStorage { () throws(StorageError) in try cursor.seekToStart() }
+      try onStorage { try cursor.seekToStart() }
       while cursor.currentPayload != nil {
-        try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
+        try onStorage { try cursor.copyKey(into: &key) }
         guard let identifier = key.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
           throw .unreadable(what: "an entry of \(index.descriptor.name)", where: "its key cannot be taken apart")
         }
@@ -158,7 +158,7 @@ struct DatastoreVerifier {
           reportDuplicates(shared, position)
         }
         swap(&key, &last)
-        try onStorage { () throws(StorageError) in try cursor.next() }
+        try onStorage { try cursor.next() }
         try advance()
       }
     }

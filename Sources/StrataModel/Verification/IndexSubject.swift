@@ -23,7 +23,6 @@ struct IndexSubject: Sendable {
     name = index.descriptor.name
   }
 
-  /// The same index, without counts.
   var withoutCounts: IndexSubject {
     var subject = IndexSubject(index)
     subject.source = source

@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataLocks
-import StrataEngine
 
 /// Verifies a run of a datastore's records, each read once: its order, its identifier, its content, and the entries that it should have.
 struct RecordCheck: Sendable {
@@ -15,7 +14,6 @@ struct RecordCheck: Sendable {
   private let format: (any CompiledFormat)?
   private let leftOut: Set<StoredKey>
 
-  /// The limit of listed findings.
   static let findingLimit = DatastoreVerifier.listLimit * 5
 
   init(

@@ -45,7 +45,7 @@ extension EngineView {
       }
       findings += try directFindings(of: datastore)
     }
-    for name in try onStorage({ () throws(StorageError) in try view.trees(prefix: []) }) where !named.contains(name) {
+    for name in try onStorage({ try view.trees(prefix: []) }) where !named.contains(name) {
       guard let (datastore, index) = name.indexName, wanted == nil || wanted == datastore else { continue }
       findings.append(
         Finding(.wrong, datastore: datastore, index: index, "there is a tree, and no descriptor names it"))
@@ -59,7 +59,7 @@ extension EngineView {
     for index in datastore.descriptor.indexes where index.storage == .direct && !index.isStale {
       guard let tree = try tree(.index(index.name, of: datastore.descriptor.key)) else { continue }
       var cursor = tree.cursor()
-      try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+      try onStorage { try cursor.seek(rank: 0) }
       while let entry = cursor.current, findings.count < DatastoreVerifier.listLimit {
         if let (value, identifier) = entry.key.withUnsafeBytes({ EntryKey.split($0) }),
           try datastore.entry(identifier)?.payload.record != entry.payload.record
@@ -71,7 +71,7 @@ extension EngineView {
               "the entry \(index.shownValue(value)) refers to an older version of the record",
               advice: "rebuild the index"))
         }
-        try onStorage { () throws(StorageError) in try cursor.next() }
+        try onStorage { try cursor.next() }
       }
     }
     return findings

@@ -46,7 +46,7 @@ func openServer(
     } catch {
       throw .invalid(text: "", column: nil, reason: error.description)
     }
-    let engine = try onStorage { () throws(StorageError) in
+    let engine = try onStorage {
       try ServerStore.ofDatastores(
         url, creates: creates, isReadOnly: readOnly, options: serverOptions(waits: waits))
     }
@@ -74,7 +74,7 @@ func openServer(
 
   /// Returns the problems of the pins of a store on a server, a sentence each.
   func faultsOfPins(of store: EngineStore) throws(ModelError) -> [String] {
-    try onStorage { () throws(StorageError) in try (store.engine as? ServerStore)?.faultsOfNames() ?? [] }
+    try onStorage { try (store.engine as? ServerStore)?.faultsOfNames() ?? [] }
   }
 #else
   func faultsOfPins(of store: EngineStore) throws(ModelError) -> [String] { [] }

@@ -26,7 +26,7 @@ extension VerbRun {
       try printSummary(isClean: isClean, "indexes and records compared; the server sees to its bytes")
       return isClean ? 0 : 3
     }
-    let bytes = try onStorage { () throws(StorageError) in
+    let bytes = try onStorage {
       try FileStore.verify(at: path, disk: SystemDisk()) { [meter = ProgressMeter("verifying")] in
         meter.report(Int(clamping: $0.done), Int(clamping: $0.total))
       }
@@ -50,7 +50,7 @@ extension VerbRun {
     // The reason why it cannot be opened was reported already.
     case .failure: break
     }
-    for leftover in try onStorage({ () throws(StorageError) in try FileStore.leftovers(at: path) }) {
+    for leftover in try onStorage({ try FileStore.leftovers(at: path) }) {
       try printFinding("note", "\(leftover)")
     }
     try printSummary(

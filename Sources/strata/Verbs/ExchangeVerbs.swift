@@ -295,10 +295,10 @@ extension VerbRun {
   ///
   /// - Parameter body: Builds the store at the path that it gets, and closes it.
   func making<R>(_ path: String, _ body: (_ workPath: String) throws -> R) throws -> R {
-    let draft = try onStorage { () throws(StorageError) in try StoreDraft(at: path) }
+    let draft = try onStorage { try StoreDraft(at: path) }
     do {
       let result = try body(draft.workPath)
-      try onStorage { () throws(StorageError) in try draft.finish() }
+      try onStorage { try draft.finish() }
       return result
     } catch {
       draft.cancel()

@@ -14,7 +14,7 @@ extension VerbRun {
       throw UsageError("a history is exported whole, as JSON Lines", verb: arguments.verb)
     }
     let store = try ownStore(store())
-    let graph = try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }
+    let graph = try onStorage { try CommitGraph(store.engine) }
     func identity(_ commit: CommitNumber) throws -> [CommitIdentity] {
       if commit == CommitNumber(0) { return [] }
       guard let identity = graph.identity(of: commit.rawValue) else { throw ModelError.noSuchCommit("\(commit)") }

@@ -64,7 +64,7 @@ struct DescriptorTests {
         #""indexes":[{"encoding":"string","kind":"spatial","name":"place","type":"T","valueType":"S","version":"1"},"#)
     let other = text.replacing(#""key":"City""#, with: #""key":"Town""#)
     _ = try store.transact(CommitInfo(action: "by a later program")) { transaction throws(ModelError) in
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         try transaction.setAttributes(Array(later.utf8), of: .records(of: "City"))
         try transaction.createTree(.records(of: "Town"), kind: .records, attributes: Array(other.utf8))
         for index in Cities.descriptor.indexes {
@@ -83,7 +83,7 @@ struct DescriptorTests {
     #expect(throws: refusal) { try Cities.write([], deleting: [2], to: store, as: city) }
     let town = try #require(try store.head.datastore("Town")).descriptor
     _ = try store.transact(CommitInfo(action: "in another")) { transaction throws(ModelError) in
-      try onWriter {
+      try onStorage {
         let writer = DatastoreWriter(town, in: transaction)
         let values = try Cities.values(Cities.document(1))
         _ = try writer.insertIfNew(Cities.key(1).bytes, [0], values: values)

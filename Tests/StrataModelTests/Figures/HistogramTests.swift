@@ -1,5 +1,5 @@
 import StrataDocuments
-import StrataModel
+@testable import StrataModel
 import Testing
 
 /// Histograms are counted by searches; here each figure is counted again with a loop over the values.

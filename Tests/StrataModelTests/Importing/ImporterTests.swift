@@ -239,7 +239,7 @@ struct ImporterTests {
     #expect(first == #"["CH", 3900] 39"#)
     #expect(try store.index("place").rank(of: .after(.compound([.string("CH")]))) == 13)
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         try transaction.dropTree(.index("place", of: "City"))
         try transaction.createTree(.index("place", of: "City"), kind: .entries)
       }

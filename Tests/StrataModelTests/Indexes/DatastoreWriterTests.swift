@@ -36,7 +36,7 @@ struct DatastoreWriterTests {
       name: "name", kind: .oneToMany, storage: .direct, encoding: .string, valueType: "String")
     let (old, new) = (try KeyEncoding.string.encode(.string("old")), try KeyEncoding.string.encode(.string("new")))
     _ = try store.transact(CommitInfo(action: "gather")) { transaction throws(ModelError) in
-      try onWriter {
+      try onStorage {
         var writer = IndexWriter(descriptor, of: "City")
         try writer.create(in: transaction)
         try writer.gather(in: transaction, sharing: 1)
@@ -56,7 +56,7 @@ struct DatastoreWriterTests {
     let descriptor = IndexDescriptor(name: "name", kind: .oneToMany, encoding: .string, valueType: "String")
     #expect(throws: ModelError.self) {
       _ = try store.transact(CommitInfo(action: "gather")) { transaction throws(ModelError) in
-        try onWriter {
+        try onStorage {
           var writer = IndexWriter(descriptor, of: "City")
           try writer.create(in: transaction)
           try writer.gather(in: transaction, sharing: 1)
@@ -75,14 +75,14 @@ struct DatastoreWriterTests {
       return Int(stored.first ?? 0) - 9
     }
     _ = try store.transact(CommitInfo(action: "three keys")) { transaction throws(ModelError) in
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         try transaction.createTree(name, kind: .records, order: .caller, attributes: [])
         for key: UInt8 in 1...3 {
           try transaction.put([key], [key], in: name, probe: .compare { Int($0.first ?? 0) - Int(key) })
         }
         #expect(try transaction.tree(name)?.find(place.keptProbe) == nil)
       }
-      try onWriter {
+      _ = try onStorage {
         #expect(throws: ModelError.self) { try place.withProbe { try transaction.tree(name)?.find($0) } }
       }
     }
@@ -93,7 +93,7 @@ struct DatastoreWriterTests {
     let store = try Cities.store(4)
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
       let key = EntryKey.make(value: try KeyEncoding.string.encode(.string("City 2")), identifier: Cities.key(2).bytes)
-      try onStorage { () throws(StorageError) in _ = try transaction.remove(key, in: .index("name", of: "City")) }
+      try onStorage { _ = try transaction.remove(key, in: .index("name", of: "City")) }
     }
     #expect(try !store.verifyModel(at: store.head.commit).isClean)
     try Cities.write([Cities.document(2)], to: store)
@@ -108,7 +108,7 @@ struct DatastoreWriterTests {
         let identifier = Cities.key(id).bytes
         let right = EntryKey.make(value: try KeyEncoding.string.encode(.string("City \(id)")), identifier: identifier)
         let wrong = EntryKey.make(value: try KeyEncoding.string.encode(.string("city \(id)")), identifier: identifier)
-        try onStorage { () throws(StorageError) in
+        try onStorage {
           _ = try transaction.remove(right, in: .index("name", of: "City"))
           _ = try transaction.insert(wrong, .none, in: .index("name", of: "City"))
         }
@@ -156,7 +156,7 @@ struct DatastoreWriterTests {
   func leftOut() throws {
     let store = try Cities.store(3)
     _ = try store.transact(CommitInfo(action: "leave out")) { transaction throws(ModelError) in
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         try transaction.createTree(.leftOut(of: "City"), kind: .entries)
         for id in [1, 2] {
           _ = try transaction.insert(
@@ -191,7 +191,7 @@ struct DatastoreWriterTests {
         }
         for id in 1...2 {
           let values = try? Cities.values(Cities.document(id))
-          _ = try onWriter {
+          _ = try onStorage {
             try writer.put(
               Cities.key(id).bytes, RecordBytes.make(version: "1", content: []), values: values ?? [], replacing: nil)
           }

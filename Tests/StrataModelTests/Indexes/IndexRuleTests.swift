@@ -103,7 +103,7 @@ struct IndexRuleTests {
       _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
         let value = try KeyEncoding.integer.encode(.integer(isMissing ? 700 : 701))
         let key = EntryKey.make(value: value, identifier: Cities.key(7).bytes)
-        try onStorage { () throws(StorageError) in
+        try onStorage {
           if isMissing {
             _ = try transaction.remove(key, in: .index("population", of: "City"))
           } else {
@@ -147,7 +147,7 @@ struct IndexRuleTests {
     _ = try rules(store)
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
       let key = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(1)), identifier: Cities.key(7).bytes)
-      try onStorage { () throws(StorageError) in
+      try onStorage {
         _ = try transaction.insert(key, .none, in: .index("population", of: "City"))
       }
     }

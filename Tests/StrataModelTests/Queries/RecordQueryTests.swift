@@ -185,7 +185,7 @@ struct RecordQueryTests {
         let tree = TreeName.index("population", of: "City")
         let old = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(700)), identifier: Cities.key(7).bytes)
         let new = EntryKey.make(value: try KeyEncoding.integer.encode(.integer(-1)), identifier: Cities.key(7).bytes)
-        try onStorage { () throws(StorageError) in
+        try onStorage {
           _ = try transaction.remove(old, in: tree)
           _ = try transaction.insert(new, .none, in: tree)
         }

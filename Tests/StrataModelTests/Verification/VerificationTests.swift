@@ -9,7 +9,7 @@ import Testing
 struct VerificationTests {
   private func damage(_ store: EngineStore, _ body: (any WriteTransaction) throws(StorageError) -> Void) throws {
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
-      try onStorage { () throws(StorageError) in try body(transaction) }
+      try onStorage { try body(transaction) }
     }
   }
 
