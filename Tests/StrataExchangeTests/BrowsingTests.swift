@@ -152,6 +152,29 @@ struct BrowsingTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("a store has the same size on both sides, with the zeros ahead")
+  func size() throws {
+    let there = try BrowsedStore(1_000)
+    let before = try there.own.byteCount
+    let here = try there.browse().byteCount
+    // The zeros ahead may grow meanwhile.
+    #expect(try before <= here && here <= there.own.byteCount)
+  }
+
+  @Test("the end of a writer that was killed, which no file tells, is reported")
+  func killedWriter() throws {
+    let there = try BrowsedStore(10)
+    let lock = try SystemDisk().open("\(there.folder)/lock", .readWrite)
+    #expect(try lock.tryLock())
+    let here = try there.browse()
+    let stirred = Stirred()
+    let token = try here.follow { stirred.signal() }
+    #expect(here.writer != nil)
+    try lock.unlock()
+    stirred.wait { here.writer == nil }
+    withExtendedLifetime(token) {}
+  }
+
   @Test("a peer that lies, floods or is of another release ends with an error, and its bytes are believed nowhere")
   func liars() throws {
     let there = try BrowsedStore(300)
@@ -207,11 +230,11 @@ struct BrowsingTests {
     _ = try records(here, 0..<100, by: nil)
     let stirred = Stirred()
     let token = try here.follow { stirred.signal() }
-    let size = try here.byteCount
+    let history = here.historyBytes
     _ = try there.own.compact(.last(3), progress: nil)
     stirred.wait {
       _ = try? here.refresh()
-      return (try? here.byteCount) != size
+      return here.historyBytes != history
     }
     #expect(try records(here, 0..<2_000, by: "name") == records(there.own, 0..<2_000, by: "name"))
     withExtendedLifetime(token) {}

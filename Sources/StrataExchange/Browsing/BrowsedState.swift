@@ -10,6 +10,8 @@ struct BrowsedState: Hashable, Codable, Sendable {
   /// The other process that writes there.
   var writer: WriterHold?
   var activity: Data?
+  /// The bytes on disk, including the zeros ahead, which are not sent.
+  var bytes: UInt64?
 
   private static let mostBytes: UInt64 = 1 << 60
 
@@ -22,6 +24,7 @@ struct BrowsedState: Hashable, Codable, Sendable {
     }
     writer = store.writer
     activity = store.activity.map { Data($0.bytes) }
+    bytes = try? store.byteCount
   }
 
   /// Returns nil if a line says no state.

@@ -81,7 +81,12 @@ package final class RemoteStore: EditableStore {
   package var damage: String? { local.damage }
   package var head: any ReadableView { local.head }
   package var commitCount: UInt64 { local.commitCount }
-  package var byteCount: UInt64 { get throws(ModelError) { try local.byteCount } }
+  package var byteCount: UInt64 {
+    get throws(ModelError) {
+      if let bytes = line.browsed?.bytes { return bytes }
+      return try local.byteCount
+    }
+  }
   package var historyBytes: UInt64? { local.historyBytes }
   package var pins: [Pin] { get throws(ModelError) { try local.pins } }
   package func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try local.view(at: commit) }

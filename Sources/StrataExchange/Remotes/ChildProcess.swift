@@ -67,7 +67,8 @@ final class ChildProcess {
     case 127:
       return "there is no strata on the other side's PATH. Copy this program there, for example: "
         + "scp \"$(command -v strata)\" HOST:/usr/local/bin/"
-    case 255 where needsNoServer:
+    case 255
+    where needsNoServer && ["denied", "verification failed", "authentication"].contains(where: words.contains):
       return
         "\(words). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal"
     case 255: return "\(words.isEmpty ? "ssh failed" : words); “ssh HOST” in a shell must work first"

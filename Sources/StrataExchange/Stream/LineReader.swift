@@ -14,6 +14,8 @@ package final class LineReader {
   private var isAtEnd = false
   private var hasHungUp = false
   private var count = 0
+  /// Called after each two seconds in which nothing came.
+  var whileSilent: (() throws -> Void)?
   /// Bytes that were read.
   package private(set) var byteCount = 0
 
@@ -22,6 +24,8 @@ package final class LineReader {
   /// The longest line without a record.
   private static let plainLimit = 4 << 20
   private static let chunk = 1 << 16
+  /// The milliseconds after which `whileSilent` is called.
+  private static let pause: Int32 = 2_000
 
   /// Takes over an open descriptor, and closes it in the end.
   package init(descriptor: Int32, name: String, patience: Int32 = -1) {
@@ -115,12 +119,21 @@ package final class LineReader {
     .peer(name: name, reason: "line \(count + 1): a line is longer than \(limit >> 20) MiB")
   }
 
-  private func readMore() throws {
-    switch isReady(descriptor, for: POLLIN, patience: patience) {
-    case true?: break
-    case false?: throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
-    case nil: throw failure()
+  /// Waits until there are bytes to read.
+  private func waitForBytes() throws {
+    var rest = patience
+    while rest != 0 {
+      let pause = whileSilent == nil ? rest : rest < 0 ? Self.pause : min(rest, Self.pause)
+      guard let isThere = isReady(descriptor, for: POLLIN, patience: pause) else { throw failure() }
+      if isThere { return }
+      if rest > 0 { rest -= pause }
+      try whileSilent?()
     }
+    throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
+  }
+
+  private func readMore() throws {
+    try waitForBytes()
     var count = 0
     let piece = [UInt8](unsafeUninitializedCapacity: Self.chunk) { bytes, filled in
       count = read(descriptor, bytes.baseAddress, Self.chunk)
