@@ -123,6 +123,20 @@ struct ImportTests {
     }
   }
 
+  @Test("the types of the datastore decide, whatever the cells look like, already before the preview")
+  func typesOfTheDatastore() throws {
+    try withFile("iso,name,population\nFR,Frankreich,n/a\nAT,7,8700000\nBE,8,11000000\n") { file in
+      let driver = Driver(
+        try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "Country"))
+      try driver.play(":import \(file)")
+      driver.press("g g Enter ^u")
+      driver.type("Country")
+      driver.press("Enter")
+      #expect(!driver.shows("population is String") && !driver.shows("name is String"), "\(driver.screen)")
+      #expect(driver.shows("population is “n/a”, and it is a number in the records of Country"), "\(driver.screen)")
+    }
+  }
+
   @Test("the type of a column can be chosen in place of that of its cells")
   func types() throws {
     try withFile("id,code\n1,07\n2,8\n3,9\n") { file in

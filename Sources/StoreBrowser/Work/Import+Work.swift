@@ -8,8 +8,8 @@ struct SurveyRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> SurveyReply {
     let path = context.files.expanding(file)
-    let known = try (context.store as? EngineStore)?.identifierField(of: datastore)
-    let survey = try FileSurvey(path: path, datastore: datastore, identifier: known, encoding: encoding) { count in
+    let store = context.store as? EngineStore
+    let survey = try FileSurvey(path: path, datastore: datastore, in: store, encoding: encoding) { count in
       context.report(Progress(done: count, total: nil))
       return !context.cancellation.isCancelled
     }

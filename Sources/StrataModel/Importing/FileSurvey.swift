@@ -31,15 +31,17 @@ package struct FileSurvey: Sendable {
   ///
   /// - Parameters:
   ///   - datastore: the name of the target datastore.
-  ///   - known: the field that is the identifier there; nil finds it by the names.
+  ///   - store: the store that may hold it. Its values decide the types, and its identifier is that of the documents.
   ///   - goesOn: receives the number of documents read; false ends the survey with `ModelError.cancelled`.
   package init(
-    path: String, datastore: String, identifier known: DocumentPath? = nil, encoding: TextEncoding? = nil,
+    path: String, datastore: String, in store: EngineStore? = nil, encoding: TextEncoding? = nil,
     goesOn: (_ count: Int) -> Bool
   ) throws(ModelError) {
     var source = try TableSource(path: path, encoding: encoding)
     let choice = try IdentifierChoice(&source, name: datastore, isLenient: true)
-    identifier = known ?? (choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path)
+    let shape = try store?.shape(of: datastore)
+    identifier = try shape?.identifierField ?? (choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path)
+    source.follow(shape, identifier: identifier)
     notes = source.notes
     format = source.format
     var survey = FieldSurvey(limit: Self.fieldLimit)

@@ -27,9 +27,8 @@ package struct Importer {
   /// - Parameter action: the commit's name. With nil it is `import NAME: n records`.
   package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
     let startedAt = LocalTime.now
-    let present = try store.view(store.engine.head).ownDatastore(plan.datastore)
-    let shape = try present.map { datastore throws(ModelError) in try StoredShape(datastore) }
-    follow(shape, &source)
+    let shape = try store.shape(of: plan.datastore)
+    source.follow(shape, identifier: plan.identifier, types: plan.types)
     let survey = try ImportSurvey(plan, &source) { count in
       let step = Activity.Step(title: Self.surveyStep, done: count, total: 0, isComplete: false)
       let reading = Activity(
@@ -76,18 +75,20 @@ package struct Importer {
     return plan.isDryRun || isEmpty && (report.rejected > 0 || !plan.createsEmpty)
       || !report.losses.isEmpty && plan.existing == .replaced
   }
+}
 
+extension ImportSource {
   /// Sets the types of a table's columns: those that the user gives, else those of the datastore's values, whatever the cells look like.
   /// Identifiers of a new datastore are text if one of them is not a number in its shortest form, so that `1.1` and `1.10` differ.
-  private func follow(_ shape: StoredShape?, _ source: inout some ImportSource) {
-    for column in source.guessedColumns ?? [] {
-      let isIdentifier = column.path == plan.identifier
-      if let type = plan.types[column.path] {
-        source.follow(ColumnRule(type, origin: "as --type says"), at: column.path)
+  mutating func follow(_ shape: StoredShape?, identifier: DocumentPath?, types: [DocumentPath: CellType] = [:]) {
+    for column in guessedColumns ?? [] {
+      let isIdentifier = column.path == identifier
+      if let type = types[column.path] {
+        follow(ColumnRule(type, origin: "as --type says"), at: column.path)
       } else if let rule = shape?.rule(of: column.path, isIdentifier: isIdentifier) {
-        source.follow(rule, at: column.path)
+        follow(rule, at: column.path)
       } else if isIdentifier, shape == nil, column.type == .number || column.type == .integer, column.hasOddDecimal {
-        source.follow(ColumnRule(.text, origin: "as an identifier"), at: column.path)
+        follow(ColumnRule(.text, origin: "as an identifier"), at: column.path)
       }
     }
   }

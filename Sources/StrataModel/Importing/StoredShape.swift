@@ -17,7 +17,7 @@ struct StoredShape: Sendable {
   private var types: [DocumentPath: Set<CellType>] = [:]
   private var versions: [String: Version] = [:]
   /// Members that are the identifier in all records seen so far; nil before the first one.
-  fileprivate var identifierNames: [String]?
+  private var identifierNames: [String]?
   private let descriptor: DatastoreDescriptor
 
   init(_ datastore: EngineDatastore) throws(ModelError) {
@@ -76,6 +76,15 @@ struct StoredShape: Sendable {
     return ColumnRule(type, origin: "in the records of \(descriptor.key)")
   }
 
+  /// The field that is the identifier: the one in the descriptor, or the only field that is it in all examined records.
+  var identifierField: DocumentPath? {
+    get throws(ModelError) {
+      if let path = descriptor.identifierPath { return try onDocument(DocumentPath(parsing: path)) }
+      let names = identifierNames ?? []
+      return names.count == 1 ? DocumentPath([.member(names[0])]) : nil
+    }
+  }
+
   /// Why a document cannot be a record of the newest version: its members do not match that version. Nil if it can be one.
   func refusal(of document: Document) -> String? {
     guard hasVersions, case .object(let members) = document, let reason = mismatch(members, descriptor.version) else {
@@ -108,13 +117,14 @@ struct StoredShape: Sendable {
 }
 
 extension EngineStore {
-  /// The field that is the identifier of a datastore's records: the one in its descriptor, or the only field that is it in all examined
-  /// records. Nil if there is none, or no such datastore.
+  /// The shape of a datastore's records; nil if there is no such datastore.
+  func shape(of datastore: String) throws(ModelError) -> StoredShape? {
+    try view(engine.head).ownDatastore(datastore).map { present throws(ModelError) in try StoredShape(present) }
+  }
+
+  /// The field that is the identifier of a datastore's records; nil if there is none, or no such datastore.
   package func identifierField(of datastore: String) throws(ModelError) -> DocumentPath? {
-    guard let present = try view(engine.head).ownDatastore(datastore) else { return nil }
-    if let path = present.descriptor.identifierPath { return try onDocument(DocumentPath(parsing: path)) }
-    let names = try StoredShape(present).identifierNames ?? []
-    return names.count == 1 ? DocumentPath([.member(names[0])]) : nil
+    try shape(of: datastore)?.identifierField
   }
 }
 

@@ -189,7 +189,8 @@ struct CellReader {
   private func refusal(of cell: Cell, _ index: Int) -> String {
     let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
     let (type, origin) = (columns[index].type, rules[index]?.origin ?? "")
-    return "\(columns[index].path.shortText) is “\(text)”, and it is \(type) \(origin)"
+    return
+      "\(columns[index].path.shortText) is “\(text)”, and it is \(type == .number ? "a number" : "\(type)") \(origin)"
   }
 
   private func document(of values: [Document]) -> Document {

@@ -104,7 +104,7 @@ struct ImportedRecordsTests {
       "id,code,n,ok\n1,49,5,true\n2,AB,N/A,true\nA4,X,1,true\n3,07,1,yes\n4,08,2,FALSE\n", over: records)
     #expect((report.new, report.changed, report.rejected) == (1, 1, 3))
     #expect(report.rejections.map(\.place) == ["f.csv:3:6", "f.csv:4", "f.csv:5:8"])
-    #expect(report.rejections.first?.reason == "n is “N/A”, and it is Double in the records of City")
+    #expect(report.rejections.first?.reason == "n is “N/A”, and it is a number in the records of City")
     #expect(report.rejections[1].reason == "id is “A4”, and it is Int as the identifier of City")
     #expect(
       found == [
