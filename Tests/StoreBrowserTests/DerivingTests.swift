@@ -125,6 +125,20 @@ struct DerivingTests {
     #expect(driver.browser.overlays.last is Prompt && driver.keys.contains("expected"))
   }
 
+  @Test("the cursor goes to a column that was computed, so that it is in sight")
+  func inSight() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 60, rows: 24), start: .init(datastore: "City"))
+    try driver.play(":column ratio = population / 7")
+    #expect(
+      driver.browser.table.selectedPath(driver.browser.session) == ".ratio" && driver.shows("ratio"), "\(driver.screen)"
+    )
+    driver.press("h")
+    try driver.play(":column ratio = population / 8")
+    #expect(driver.browser.table.selectedPath(driver.browser.session) == ".ratio")
+    driver.press("h")
+    #expect(driver.browser.table.selectedPath(driver.browser.session) != ".ratio")
+  }
+
   @Test("computed columns are remembered, exported and grouped by; a computed cell is not edited")
   func kept() throws {
     let file = "/tmp/strata-computed-\(UInt64.random(in: 0 ... .max)).csv"

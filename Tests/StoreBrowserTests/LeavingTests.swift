@@ -35,6 +35,23 @@ struct LeavingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["in.csv", "real.csv"])
   }
 
+  @Test("an opened file says by what its records are told apart, shows that column first, and what leaving leaves out")
+  func identified() throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("name,qty,id\nbolt,5,b7\nnut,7,n2\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    #expect(driver.status.contains("2 records by row, identified by id (--id COLUMN chooses)"), "\(driver.status)")
+    let titles = driver.browser.table.visibleColumns(driver.browser.session).map(\.title)
+    #expect(titles == ["row", "id", "name", "qty"])
+    _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+    driver.tell(.storeStirred)
+    driver.press("d d q j j Enter")
+    #expect(driver.farewell?.hasSuffix("was written anew, without 1 staged change") == true, "\(driver.screen)")
+    #expect(try TestFile.text(path) == "name,qty,id\nbolt,6,b7\nnut,7,n2\n")
+  }
+
   @Test("a file with another name is written in place, with a copy of what it was")
   func leavingLinked() throws {
     let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"

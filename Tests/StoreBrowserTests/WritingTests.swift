@@ -261,6 +261,17 @@ struct WritingTests {
     #expect(try store.refresh().datastore("City")?.count == 10)
   }
 
+  @Test("a marked record that another program deletes is marked no more")
+  func markedElsewhere() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("Space Space Space")
+    let gone = try #require(driver.browser.table.marks.first)
+    try Sample.delete(store, "City", "\(gone)")
+    driver.tell(.storeStirred)
+    #expect(driver.shows("2 marked") && !driver.browser.table.marks.contains(gone), "\(driver.screen)")
+  }
+
   @Test(":set changes all that a filter shows, after a preview with count and samples")
   func bulkSet() throws {
     let store = try Sample.store()

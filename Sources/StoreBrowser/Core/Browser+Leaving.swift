@@ -74,10 +74,10 @@ extension Browser {
 
   mutating func tell(of file: DocumentFile) {
     let report = file.report
-    let identifier = file.identifier.map { "by \($0.shortText)" } ?? "rows are numbered"
+    let identifier = "by row, identified by \(file.identifier?.shortText ?? "no column") (--id COLUMN chooses)"
     if let rejection = report.rejections.first {
       let rows = NumberFormat.counted(report.rejected, "row")
-      session.warn("\(rows) left out, the first: \(rejection); \(identifier) (or --id COLUMN)")
+      session.warn("\(rows) left out, the first: \(rejection); the others \(identifier)")
     } else if let column = file.columns.first(where: { $0.exceptions != nil }), let others = column.exceptions {
       let first = others.first.first.map { ": \($0.place) “\($0.text)”" } ?? ""
       session.warn(
@@ -85,7 +85,7 @@ extension Browser {
           + "\(others.others == 1 ? "is" : "are") no \(others.type)\(first)")
     } else {
       let records = NumberFormat.counted(report.new, "record")
-      session.say("\(records), \(identifier) (or --id COLUMN); the file stays as it is")
+      session.say("\(records) \(identifier); the file stays as it is")
     }
     if let note = file.notes.first { session.warn(note) }
   }
@@ -113,8 +113,10 @@ extension Browser {
     if let comparison = reply.comparison, let file = session.configuration.documentFile {
       return offer(comparison, for: file)
     }
-    session.left = reply.farewell
-    session.emit(.quit(status: 0, farewell: reply.farewell))
+    let staged = session.staged.count
+    let lost = staged > 0 ? ", without \(NumberFormat.counted(staged, "staged change"))" : ""
+    session.left = reply.farewell.map { $0 + lost }
+    session.emit(.quit(status: 0, farewell: session.left))
   }
 }
 

@@ -150,11 +150,13 @@ struct Session: Sendable {
 
   mutating func removeNextIntent() -> Intent? { intents.isEmpty ? nil : intents.removeFirst() }
 
-  /// How the columns of a datastore are arranged: by hand, or by the config file.
+  /// How the columns of a datastore are arranged: by hand, or by the config file. In an opened file, the field that identifies the rows
+  /// comes before the others.
   func columnChoice(_ datastore: String) -> ColumnChoice {
     if let choice = remembered.columns[datastore] { return choice }
     var choice = ColumnChoice()
-    choice.order = configuration.settings.columns[datastore] ?? []
+    choice.order =
+      configuration.settings.columns[datastore] ?? configuration.documentFile?.identifier.map { [$0.description] } ?? []
     return choice
   }
 

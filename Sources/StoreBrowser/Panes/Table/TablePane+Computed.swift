@@ -73,6 +73,7 @@ extension Browser {
       }
       if let place { columns[place] = column } else { columns.append(column) }
       keep(columns, choice, in: source.datastore)
+      table.soughtField = column.path.description
       session.say("computed: \(column.text)")
     } catch { session.complain(error) }
   }

@@ -22,6 +22,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The selected column, and the first one shown after the frozen ones.
   var column = 0
   var columnOffset = 0
+  /// The field that gets the cursor as soon as it has a column.
+  var soughtField: String?
   var columns = TableColumns()
 
   /// The chosen order, if the shown commit has no such index; it comes back when a commit is shown that has one.
@@ -220,6 +222,10 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     if let before, before.origin.datastore == origin.datastore, before.columns.indices.contains(column) {
       let field = field(of: before.columns[column], index: before.origin.index, session)
       column = visible.firstIndex { self.field(of: $0, index: origin.index, session) == field } ?? column
+    }
+    if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
+      column = place
+      self.soughtField = nil
     }
     arranged = ArrangedColumns(origin: origin, columns: visible)
   }
