@@ -261,6 +261,33 @@ struct WritingTests {
     #expect(try store.refresh().datastore("City")?.count == 10)
   }
 
+  @Test("a list that is staged and that another program lengthens shows what is staged, and that it changed meanwhile")
+  func overtakenList() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 160, rows: 40), start: .init(datastore: "City"))
+    let identifier = try #require(driver.selectedIdentifier)
+    func names(_ names: [String]) -> Document { .array(names.map { .string($0) }) }
+    try Sample.change(store, "City", identifier, ".alternatenames", to: names(["amber", "green", "blue"]))
+    driver.tell(.storeStirred)
+    let place = try #require(driver.browser.table.selectedPlace(driver.browser.session))
+    let old = try #require(try store.head.datastore("City")?.record(place.identifier))
+    let new = try old.document().setting(DocumentPath(parsing: ".alternatenames[1]"), to: .string("GREEN"))
+    driver.browser.stage(
+      StagedStep(
+        title: "GREEN",
+        edits: [
+          RecordEdit(
+            datastore: "City", identifier: place.identifier, old: old.stored,
+            new: RecordContent(version: old.version, bytes: try old.coding.encode(new)))
+        ]))
+    try Sample.change(store, "City", identifier, ".alternatenames", to: names(["red", "amber", "green", "blue"]))
+    driver.tell(.storeStirred)
+    driver.press("3")
+    #expect(driver.shows("⚠ changed meanwhile"), "\(driver.screen)")
+    let heading = try #require(driver.lines.first { $0.contains("alternatenames") && $0.contains("staged") })
+    #expect(heading.contains("(3) [\"amber\", \"GR"), "\(driver.screen)")
+  }
+
   @Test("a marked record that another program deletes is marked no more")
   func markedElsewhere() throws {
     let store = try Sample.store()

@@ -40,19 +40,20 @@ extension RecordEdit {
   /// Returns the edit as a change of the stored content: its fields over the stored ones. If the record is gone, or both changed a field,
   /// it stays a change of its old content, and the new content has the edit's value of the field.
   ///
-  /// - Returns: the resulting edit, and the record's new content.
+  /// - Returns: the resulting edit, the record's new content, and whether both changed a field.
   package func over(
     _ stored: RecordContent?, _ descriptor: DatastoreDescriptor
-  ) -> (edit: RecordEdit, content: RecordContent?) {
+  ) -> (edit: RecordEdit, content: RecordContent?, isConflict: Bool) {
     var edit = self
     switch RecordRebase(self, theirs: stored, descriptor: descriptor) {
-    case .unmoved: return (self, new)
+    case .unmoved: return (self, new, false)
     case .alreadyMade: (edit.old, edit.new) = (stored, stored)
     case .merged(let content): (edit.old, edit.new) = (stored, content)
     case .conflict:
-      return (self, RecordMerge(descriptor, base: old, mine: new, theirs: stored).withValues { $0.mine } ?? new)
+      let merge = RecordMerge(descriptor, base: old, mine: new, theirs: stored)
+      return (self, merge.withValues { $0.mine } ?? new, true)
     }
-    return (edit, edit.new)
+    return (edit, edit.new, false)
   }
 }
 

@@ -63,6 +63,7 @@ extension RecordPane {
       case .insert: parts.append("+ staged new")
       case .delete: parts.append("- staged delete")
       }
+      if isOvertaken { parts.append("\(session.theme.warningSign) changed meanwhile") }
     }
     if count > 0 { parts.append("\(list.selection + 1) of \(count) \(form == .tree ? "fields" : "lines")") }
     return parts.joined(separator: " \(session.theme.dot) ")
@@ -103,7 +104,8 @@ extension RecordPane {
     let valueColumn = rect.left + 2 + nameWidth + 1
     let room = rect.right - valueColumn - trailingWidth - 1
     var spans: [Span] = []
-    if isChanged {
+    // A branch shows what it holds now; what it held is with its changed parts, and would take the room of both.
+    if isChanged, !line.isBranch {
       let old = before.flatMap(\.self).map { ValueText(literal: $0).text } ?? "(new)"
       spans.append(Span("\(old) \(theme.arrow) ", theme.style(.dim).with(.strike)))
     }

@@ -48,6 +48,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   @Derived private(set) var document: Document?
   /// The paths at which `document` differs from the stored document, with the stored value; nil for a new value.
   private(set) var differences: [DocumentPath: Document?] = [:]
+  /// Whether another program has changed meanwhile what the staged edit changes.
+  private(set) var isOvertaken = false
   /// The inputs from which `document` was made, so that it is not made or compared again with every key.
   private(set) var arranged: Arranged?
   var searchText: SearchText?
@@ -174,10 +176,11 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     guard arranged != wanted else { return }
     arranged = wanted
     document = answer?.document
-    if let staged, staged.new != nil, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor,
-      let content = staged.over(stored, descriptor).content
-    {
-      document = try? descriptor.coding(of: content.bytes).document(of: content.bytes)
+    isOvertaken = false
+    if let staged, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor {
+      let merged = staged.over(stored, descriptor)
+      isOvertaken = merged.isConflict
+      if let content = merged.content { document = try? descriptor.coding(of: content.bytes).document(of: content.bytes) }
     }
     tree = RecordTree()
     text = []
