@@ -116,6 +116,7 @@ struct FaultTests {
     let server = try #require(Self.breakable)
     let store = try filled()
     let other = try ServerStore.open(store.url)
+    let impatient = try ServerStore.open(store.url, options: ServerOptions(patience: 0))
     let (stirs, stirred) = AsyncStream<Void>.makeStream()
     let following = store.follow { stirred.yield() }
     // It has a connection when it has told of a commit.
@@ -124,7 +125,7 @@ struct FaultTests {
     #expect(!store.isAway)
     #expect(server.stopImmediately())
     for await _ in stirs { if store.isAway { break } }
-    #expect(throws: StorageError.self) { try store.refreshed() }
+    #expect(throws: StorageError.self) { try impatient.refreshed() }
     #expect(server.start())
     for await _ in stirs { if !store.isAway { break } }
     #expect(try store.refreshed().commit.number == 2)

@@ -64,7 +64,7 @@ struct ServerSharingTests {
     #expect(server.stopImmediately())
     browser.signal(SIGKILL)
     #expect(try browser.waitForEnd() == -1 - SIGKILL)
-    let gone = try Spawning.run("strata", ["info", store.path])
+    let gone = try Spawning.run("strata", ["info", store.path + "&wait=0"])
     #expect(gone.status == 1 && gone.output.contains("no connection"), "\(gone.output)")
     #expect(server.start())
     let again = try store.browse(size: Self.size)
