@@ -42,10 +42,14 @@ $(ARCHIVES):
 	  path=$$(clang -print-file-name=$$name) && [ -e "$$path" ] && ln -sf "$$path" $@ || true; \
 	done
 
+# Debug builds, with their checks, in which the modules that the tests spend their time in are optimised. The plain debug build, in .build,
+# is left to editors.
+test: export STRATA_OPTIMIZED = 1
 test: requirements ## runs every test; STRATA_PART=StrataEngineTests,… builds and runs those test targets only
 	@Scripts/require postgresql
-	$(SWIFT) build --build-tests
-	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/test.log; status=$$?; Scripts/test-report .build/test.log; exit $$status'
+	$(SWIFT) build --build-tests --scratch-path .build/tests
+	@bash -o pipefail -c '$(SWIFT) test --skip-build --scratch-path .build/tests 2>&1 | tee .build/test.log; \
+	  status=$$?; Scripts/test-report .build/test.log; exit $$status'
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 

@@ -230,3 +230,16 @@ if let part = Context.environment["STRATA_PART"] {
   package.targets.removeAll { !needed.contains($0.name) }
   package.products.removeAll()
 }
+
+// `STRATA_OPTIMIZED=1` compiles with optimisation, also in a debug build, the modules in which the tests spend most of their time. A debug
+// build keeps its checks and shows the tests what is internal. To optimise the rest takes the compiler longer than it saves.
+if Context.environment["STRATA_OPTIMIZED"] != nil {
+  let optimized: Set = [
+    "CStrataHash", "CStrataBlock", "StrataLocks", "StrataEngine", "StrataDocuments", "StrataModel", "CodableDatastore",
+    "StrataTerminal", "DiskSimulation",
+  ]
+  for target in package.targets where optimized.contains(target.name) {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+    target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]
+  }
+}
