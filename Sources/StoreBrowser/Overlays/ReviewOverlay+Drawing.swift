@@ -246,13 +246,14 @@ extension ReviewOverlay {
   func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
     var notes: [(String, Line.Kind)] = []
     if let reason = letter?.reason { notes.append(("⚠ it was refused: \(reason)", .warning)) }
-    if let rebased = answer.rebased, rebased.hasMoved {
-      let from = rebased.from.map { "\($0)" } ?? "the beginning"
-      if rebased.conflicts.isEmpty {
-        notes.append(("⚠ the head moved \(from) → \(rebased.to) since you began: no field overlaps", .warning))
-      } else {
-        notes.append(
-          ("✗ the head moved \(from) → \(rebased.to): choose m mine, t theirs or b base for each field", .problem))
+    if let rebased = answer.rebased {
+      let move = "the head moved \(rebased.from.map { "\($0)" } ?? "the beginning") → \(rebased.to)"
+      if !rebased.conflicts.isEmpty {
+        // An edit can be older than the first staged one: the head may have moved while its editor was open.
+        let reason = rebased.hasMoved ? move : "the head moved while you edited"
+        notes.append(("✗ \(reason): choose m mine, t theirs or b base for each field", .problem))
+      } else if rebased.hasMoved {
+        notes.append(("⚠ \(move) since you began: no field overlaps", .warning))
       }
     }
     if let merge = answer.subjectCommit, merge.parents.count > 1 {

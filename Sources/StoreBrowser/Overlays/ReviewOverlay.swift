@@ -12,11 +12,11 @@ struct ReviewOverlay: ListPane {
     commands: [
       CommandTable.row(
         .takeMine, ["m"], "keep mine", "mine", .write,
-        "In a review where the head has moved, and in a merge: of the field in conflict under the cursor, keeps what is ours.",
+        "In a review and in a merge: of the field in conflict under the cursor, or of all fields of its record, keeps what is ours.",
         in: [.review, .merge]),
       CommandTable.row(
         .takeTheirs, ["t"], "keep theirs", "theirs", .write,
-        "In a review where the head has moved, and in a merge: of the field in conflict under the cursor, keeps what is theirs.",
+        "In a review and in a merge: of the field in conflict under the cursor, or of all fields of its record, keeps what is theirs.",
         in: [.review, .merge]),
       CommandTable.row(
         .markStale, ["X"], "mark indexes stale instead of refusing", "mark stale", .write,
@@ -108,13 +108,17 @@ struct ReviewOverlay: ListPane {
     return try? DocumentPath(parsing: answer.records[record].fields[field].path)
   }
 
-  /// The conflicting field under the cursor; the root if whole records conflict.
-  var selectedConflict: (place: RecordPlace, conflict: EditConflict, path: DocumentPath)? {
-    guard let answer, case .conflict(let record, let field) = list.selected(of: lines),
-      let conflict = answer.records[record].conflict
+  /// The conflicting field under the cursor, or all of the record whose line it is; the root if whole records conflict.
+  private var selectedConflict: (conflict: EditConflict, paths: [DocumentPath])? {
+    guard let place = selectedPlace,
+      let conflict = answer?.records.first(where: { $0.place == place })?.conflict
     else { return nil }
-    let path = conflict.fields.indices.contains(field) ? conflict.fields[field].path : .root
-    return (answer.records[record].place, conflict, path)
+    let paths = conflict.fields.isEmpty ? [.root] : conflict.fields.map(\.path)
+    switch list.selected(of: lines) {
+    case .record: return (conflict, paths)
+    case .conflict(_, let field): return (conflict, [paths[field]])
+    default: return nil
+    }
   }
 
   private var document: [String] {
@@ -317,9 +321,10 @@ extension ReviewOverlay {
 
   /// Decides one conflicting field. Once all fields of a record are decided, the change is staged over the present content.
   private mutating func resolveConflict(by side: MergeSide, in session: inout Session) {
-    guard let (place, conflict, path) = selectedConflict else { return }
-    choices[place, default: [:]][path] = side
-    session.say("\(path.shortText): \(Self.word(side))")
+    guard let (conflict, paths) = selectedConflict else { return }
+    let place = conflict.place
+    for path in paths { choices[place, default: [:]][path] = side }
+    session.say("\(paths.map(\.shortText).joined(separator: ", ")): \(Self.word(side))")
     let decided = choices[place] ?? [:]
     guard conflict.fields.allSatisfy({ decided[$0.path] != nil }),
       let descriptor = session.outline?.datastore(place.datastore)?.descriptor
