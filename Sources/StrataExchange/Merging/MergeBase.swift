@@ -58,7 +58,7 @@ final class MergeBase {
       case .mine: break
       case .theirs: merged = other
       case .merged(let content): merged = content
-      case .conflict: merged = merge.settled { _ in nil }
+      case .conflict: merged = merge.withValues { _ in nil }
       }
     }
     return merged

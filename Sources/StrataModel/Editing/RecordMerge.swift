@@ -50,11 +50,6 @@ package struct RecordMerge {
     return encoded(merge).map { .merged($0) } ?? .conflict([])
   }
 
-  /// Returns the merge with a side chosen for each overlap (nil removes the field), or nil if the contents cannot be merged field by field.
-  package func settled(_ choose: (FieldConflict) -> MergeSide?) -> RecordContent? {
-    withChoices { choose($0).map { .side($0) } ?? .value(nil) }
-  }
-
   /// Returns the merge with a side or a value chosen for each overlap, or nil if the contents cannot be merged field by field.
   package func withChoices(_ choose: (FieldConflict) -> FieldChoice) -> RecordContent? {
     withValues { field in
