@@ -210,6 +210,103 @@ struct StagingTests {
     #expect((driver.browser.overlays.last as? ReviewOverlay)?.answer?.rebased?.conflicts.count == 1)
   }
 
+  @Test("the heading of a staged list is the list that stands below it, whatever another program made of it")
+  func stagedList() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".timezone", to: ["amber", "green"])
+    let driver = driver(store, on: "2661552", ".timezone")
+    driver.press("3")
+    driver.browser.record.select(try DocumentPath(parsing: ".timezone[1]"))
+    stage("GREEN", in: driver)
+    try Sample.change(store, "City", "2661552", ".timezone", to: ["red", "amber", "green", "blue"])
+    driver.tell(.storeStirred)
+    let merged = try #require(driver.browser.record.document)
+    #expect(merged[member: "timezone"] == ["amber", "GREEN"])
+    let heading = try #require(driver.lines.first { $0.contains("▾ timezone") })
+    #expect(heading.contains("amber") && !heading.contains("red"), "\(driver.screen)")
+  }
+
+  /// A staged copy of a city under an identifier that another program gives to a record, too.
+  private func takenInsert() throws -> (store: EngineStore, driver: Driver, count: Int) {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552")
+    let count = driver.browser.table.count(driver.browser.session)
+    driver.press("D")
+    let request = try #require(driver.editorRequest)
+    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("2661552", with: "5000"))))
+    try #require(driver.browser.session.staged.totals.inserted == 1, "\(driver.screen)")
+    let datastore = try #require(try store.refresh().datastore("City"))
+    let record = try #require(try datastore.record(datastore.identifier(parsing: "2661552")))
+    let theirs = try record.document().setting(DocumentPath(parsing: ".geonameid"), to: 5000)
+      .setting(DocumentPath(parsing: ".name"), to: "Theirs")
+    let edit = RecordEdit(
+      datastore: "City", identifier: try datastore.identifier(parsing: "5000"), old: nil,
+      new: RecordContent(version: record.version, bytes: try record.coding.encode(theirs)))
+    _ = try store.commit(ChangeSet(base: store.head.commit, changes: [edit]), named: "theirs", options: EditOptions())
+    driver.tell(.storeStirred)
+    return (store, driver, count)
+  }
+
+  @Test("a staged new record whose identifier another program has used meanwhile has one row, and is a conflict there")
+  func insertTaken() throws {
+    let (_, driver, count) = try takenInsert()
+    #expect(driver.browser.table.count(driver.browser.session) == count + 1, "\(driver.screen)")
+    #expect(driver.lines.filter { $0.contains(" 5000  Bern") }.count == 1, "\(driver.screen)")
+    #expect(driver.selectedIdentifier == "5000", "\(driver.screen)")
+    driver.press("w")
+    #expect((driver.browser.overlays.last as? ReviewOverlay)?.answer?.rebased?.conflicts.count == 1)
+    driver.press("m Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+    #expect(driver.browser.table.count(driver.browser.session) == count + 1)
+  }
+
+  @Test(
+    "dd on a staged new record whose identifier is used by now takes it out, and deletes nothing of another program")
+  func deleteTaken() throws {
+    let (_, driver, count) = try takenInsert()
+    #expect(driver.selectedIdentifier == "5000", "\(driver.screen)")
+    driver.press("d d")
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+    driver.press("d d")
+    #expect(driver.browser.session.staged.totals.deleted == 1)
+    #expect(driver.browser.table.count(driver.browser.session) == count + 1)
+  }
+
+  @Test("a field that another program changed while its editor was open is a conflict that the review asks about")
+  func editorOfChanged() throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552")
+    driver.press("e ^u")
+    driver.type("140000")
+    try Sample.change(store, "City", "2661552", ".population", to: 888_888)
+    driver.tell(.storeStirred)
+    driver.press("Enter w")
+    #expect(driver.shows("choose m mine, t theirs or b base"), "\(driver.screen)")
+  }
+
+  @Test(
+    "on the line of a record in conflict m, t and b decide all its fields, and the foot names them",
+    arguments: ["m", "t", "b"])
+  func decidedTogether(side: String) throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552", ".name")
+    stage("Bärn", in: driver)
+    while driver.browser.table.selectedPath(driver.browser.session) != ".population" { driver.press("l") }
+    stage("7", in: driver)
+    try Sample.change(store, "City", "2661552", ".population", to: 888_888)
+    try Sample.change(store, "City", "2661552", ".name", to: "Berne")
+    driver.tell(.storeStirred)
+    driver.press("w")
+    #expect(driver.keys.contains("m mine") && driver.keys.contains("t theirs"), "\(driver.keys)")
+    driver.press(side)
+    if side != "t" { driver.press("Enter Enter") }
+    let city = try #require(try city(store, "2661552"))
+    let expected: [String: (Document, Document)] = ["m": ("Bärn", 7), "t": ("Berne", 888_888), "b": ("Bern", 121_631)]
+    #expect(
+      city[member: "name"] == expected[side]?.0 && city[member: "population"] == expected[side]?.1, "\(driver.screen)")
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
   // MARK: The cursor
 
   @Test("the cursor follows its record when a filtered table is turned round, however the rows come")

@@ -229,7 +229,7 @@ extension Browser {
     source.filter = nil
     source.sort = []
     source.range = nil
-    if let inserted = session.staged.edits[place], inserted.kind == .insert {
+    if let inserted = session.staged.edits[place], inserted.kind == .insert, !session.taken.contains(place) {
       table.show(source, anchor: .position(.max / 4))
       return
     }

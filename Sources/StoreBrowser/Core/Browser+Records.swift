@@ -173,7 +173,7 @@ extension Browser {
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {
-    stage(.deleting(records, in: key))
+    stage(.deleting(records, in: key, over: session.staged))
     table.clearMarks()
     if records.isEmpty, let place = table.selectedPlace(session), session.staged.edits[place]?.kind == .insert {
       stage(.leavingOut(place, of: session.staged))
@@ -257,11 +257,20 @@ extension Browser {
 }
 
 extension StagedStep {
-  static func deleting(_ records: [Record], in key: String) -> StagedStep {
-    StagedStep(
-      title: records.count == 1
-        ? "delete \(records[0].identifier)" : "delete \(NumberFormat.count(records.count)) records",
-      edits: records.map { RecordEdit(datastore: key, identifier: $0.identifier, old: $0.stored, new: nil) })
+  ///
+  /// - Parameter staged: If a new record is staged at the place of one of them, that one is left out of it, and nothing is deleted there.
+  static func deleting(_ records: [Record], in key: String, over staged: StagedChanges) -> StagedStep {
+    let edits = records.map { record in
+      guard let mine = staged[key, record.identifier], mine.kind == .insert else {
+        return RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil)
+      }
+      return RecordEdit(datastore: key, identifier: record.identifier, old: mine.new, new: nil)
+    }
+    guard let first = records.first, records.count == 1 else {
+      return StagedStep(title: "delete \(NumberFormat.count(records.count)) records", edits: edits)
+    }
+    if edits[0].old != first.stored { return .leavingOut(edits[0].place, of: staged) }
+    return StagedStep(title: "delete \(first.identifier)", edits: edits)
   }
 }
 

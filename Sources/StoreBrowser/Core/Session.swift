@@ -41,8 +41,10 @@ struct Session: Sendable {
   var keeping = Keeping()
   /// Grows with every change of `staged`.
   private(set) var stagedRevision = 0
-  /// The records to be inserted, by datastore: the last rows of its table.
+  /// The records to be inserted, by datastore: the last rows of its table, without those that lie among the others.
   private(set) var insertions: [String: [RecordEdit]] = [:]
+  /// Staged new records whose identifiers other programs have given to records meanwhile. Those have the rows.
+  var taken: Set<RecordPlace> = [] { didSet { if taken != oldValue { sortInsertions() } } }
   var remembered = Remembered()
 
   /// Texts typed into a field's editor and left there with Esc.
@@ -87,7 +89,9 @@ struct Session: Sendable {
   private mutating func sortInsertions() {
     insertions = [:]
     guard staged.totals.inserted > 0 else { return }
-    for key in Set(staged.edits.keys.map(\.datastore)) { insertions[key] = staged.insertions(in: key) }
+    for key in Set(staged.edits.keys.map(\.datastore)) {
+      insertions[key] = staged.insertions(in: key).filter { !taken.contains($0.place) }
+    }
   }
 
   // MARK: Speaking to the outside

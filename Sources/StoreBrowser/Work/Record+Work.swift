@@ -44,6 +44,26 @@ extension RecordAnswer {
   }
 }
 
+/// Finds the places at which there are records.
+struct TakenRequest: Question {
+  var places: [RecordPlace]
+  var commit: CommitNumber
+
+  func reply(in context: WorkContext) throws(ModelError) -> Set<RecordPlace> {
+    let view = try context.view(commit)
+    var taken: Set<RecordPlace> = []
+    for place in places {
+      try context.goOn()
+      if try view.datastore(place.datastore)?.record(place.identifier) != nil { taken.insert(place) }
+    }
+    return taken
+  }
+}
+
+extension WorkSlot {
+  static let taken = WorkSlot("taken")
+}
+
 /// Reads the records for a command: marked ones, or rows of the table.
 package struct GatherRequest: Question {
   package var commit: CommitNumber
@@ -84,7 +104,7 @@ package struct GatherRequest: Question {
     default: answer.records = try context.records(identifiers, in: source.datastore, at: commit)
     }
     if purpose == .delete, var staged = staged {
-      staged.add(.deleting(answer.records, in: source.datastore))
+      staged.add(.deleting(answer.records, in: source.datastore, over: staged))
       try context.goOn()
       answer.staged = staged
     }

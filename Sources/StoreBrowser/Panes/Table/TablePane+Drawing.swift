@@ -305,7 +305,7 @@ extension TablePane {
     if let edit = staged ?? row.written {
       if staged != nil { (look.sign, look.signRole) = StoresPane.sign(of: edit.kind) }
       look.isDeleted = edit.kind == .delete
-      if edit.kind == .update {
+      if edit.kind != .delete {
         // The changed cells, over the cells that are stored now.
         let (old, new) = (cells(of: edit.old, session), cells(of: edit.new, session))
         for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }

@@ -85,9 +85,27 @@ extension TablePane {
       session.start(.table, request)
       return
     }
+    demandTaken(in: &session)
     demandScan(source, in: &session)
     if frame != .hidden { layOut(frame: frame, session) }
     demandRows(base, frame: frame, in: &session)
+  }
+
+  /// Asks which staged new records are stored by now, once for each commit and each change of what is staged.
+  private mutating func demandTaken(in session: inout Session) {
+    guard session.asOf == nil, session.staged.totals.inserted > 0 || !session.taken.isEmpty else { return }
+    let state = TakenState(commit: session.shown, stagedRevision: session.stagedRevision)
+    guard takenState != state else { return }
+    takenState = state
+    let places = session.staged.edits.values.filter { $0.kind == .insert }.map(\.place)
+    session.start(.taken, TakenRequest(places: places, commit: session.shown)) { browser, taken in
+      let selected = browser.table.selectedPlace(browser.session)
+      let hasMoved = selected.map { taken.contains($0) && !browser.session.taken.contains($0) } ?? false
+      browser.session.taken = taken
+      // The cursor goes with its record.
+      guard hasMoved, let selected, let source = browser.table.source else { return }
+      browser.table.show(source, anchor: .identifier(selected.identifier))
+    }
   }
 
   mutating func layOut(frame: PaneFrame, _ session: Session) {

@@ -10,7 +10,7 @@ import StrataTerminal
 struct TablePane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .table, digit: 2, name: "Table",
-    work: [.table, .rows, .rowsAhead, .search, .filter, .sort, .order, .matches, .stepChanges],
+    work: [.table, .rows, .rowsAhead, .taken, .search, .filter, .sort, .order, .matches, .stepChanges],
     footer: [
       .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
       .help, .close,
@@ -58,6 +58,14 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     var position = 0
     /// The temporary selection. Once the user moves it, the cursor is on its row.
     var selection = 0
+  }
+
+  /// The state for which `session.taken` was asked.
+  var takenState: TakenState?
+
+  struct TakenState: Sendable, Hashable {
+    var commit: CommitNumber
+    var stagedRevision: Int
   }
 
   /// Marked records in the order in which they were marked.
@@ -219,13 +227,11 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     let before = arranged
     arranged = nil
     let visible = visibleColumns(session)
-    if let before, before.origin.datastore == origin.datastore, before.columns.indices.contains(column) {
+    if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
+      (column, self.soughtField) = (place, nil)
+    } else if let before, before.origin.datastore == origin.datastore, before.columns.indices.contains(column) {
       let field = field(of: before.columns[column], index: before.origin.index, session)
       column = visible.firstIndex { self.field(of: $0, index: origin.index, session) == field } ?? column
-    }
-    if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
-      column = place
-      self.soughtField = nil
     }
     arranged = ArrangedColumns(origin: origin, columns: visible)
   }
