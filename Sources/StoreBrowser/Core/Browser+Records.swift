@@ -257,6 +257,7 @@ extension Browser {
 }
 
 extension StagedStep {
+  /// The step that deletes records.
   ///
   /// - Parameter staged: If a new record is staged at the place of one of them, that one is left out of it, and nothing is deleted there.
   static func deleting(_ records: [Record], in key: String, over staged: StagedChanges) -> StagedStep {

@@ -52,9 +52,12 @@ struct TakenRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> Set<RecordPlace> {
     let view = try context.view(commit)
     var taken: Set<RecordPlace> = []
-    for place in places {
-      try context.goOn()
-      if try view.datastore(place.datastore)?.record(place.identifier) != nil { taken.insert(place) }
+    for (key, places) in Dictionary(grouping: places, by: \.datastore) {
+      guard let datastore = try view.datastore(key) else { continue }
+      for place in places {
+        try context.goOn()
+        if try datastore.record(place.identifier) != nil { taken.insert(place) }
+      }
     }
     return taken
   }

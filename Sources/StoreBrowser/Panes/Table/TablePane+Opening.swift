@@ -99,11 +99,15 @@ extension TablePane {
     takenState = state
     let places = session.staged.edits.values.filter { $0.kind == .insert }.map(\.place)
     session.start(.taken, TakenRequest(places: places, commit: session.shown)) { browser, taken in
-      let selected = browser.table.selectedPlace(browser.session)
-      let hasMoved = selected.map { taken.contains($0) && !browser.session.taken.contains($0) } ?? false
+      let (new, selected) = (
+        taken.subtracting(browser.session.taken), browser.table.selectedPlace(browser.session)
+      )
       browser.session.taken = taken
+      guard let first = new.first else { return }
+      let others = new.count > 1 ? " and \(NumberFormat.count(new.count - 1)) more" : ""
+      browser.session.warn("\(first.identifier)\(others), staged as new, is stored by another program — w decides")
       // The cursor goes with its record.
-      guard hasMoved, let selected, let source = browser.table.source else { return }
+      guard let selected, new.contains(selected), let source = browser.table.source else { return }
       browser.table.show(source, anchor: .identifier(selected.identifier))
     }
   }
