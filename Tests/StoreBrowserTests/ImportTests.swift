@@ -125,7 +125,8 @@ struct ImportTests {
 
   @Test("the types of the datastore decide, whatever the cells look like, already before the preview")
   func typesOfTheDatastore() throws {
-    try withFile("iso,name,population\nFR,Frankreich,n/a\nAT,7,8700000\nBE,8,11000000\n") { file in
+    try withFile("iso,name,continent,population\nFR,Frankreich,EU,n/a\nAT,7,EU,8700000\nBE,8,EU,11000000\nNL,9,EU,?\n")
+    { file in
       let driver = Driver(
         try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "Country"))
       try driver.play(":import \(file)")
@@ -134,6 +135,8 @@ struct ImportTests {
       driver.press("Enter")
       #expect(!driver.shows("population is String") && !driver.shows("name is String"), "\(driver.screen)")
       #expect(driver.shows("population is “n/a”, and it is a number in the records of Country"), "\(driver.screen)")
+      driver.press("j j Enter")
+      #expect(driver.shows("2 rows left out") && driver.shows("population is “?”"), "\(driver.screen)")
     }
   }
 

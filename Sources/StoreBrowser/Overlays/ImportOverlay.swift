@@ -254,7 +254,7 @@ struct ImportOverlay: ListPane {
       let isAsked = existing == .replaced ? "; “existing” says what becomes of them" : ""
       lines.append("⚠ the file has nothing for, and so removes: \(current.report.lossText)\(isAsked)")
     }
-    if let first = current.report.rejections.first { lines.append("⚠ left out: \(first)") }
+    for rejection in current.report.rejections.prefix(3) { lines.append("⚠ left out: \(rejection)") }
     for repeated in current.report.repeats.prefix(2) { lines.append("⚠ \(repeated)") }
     lines.append("Enter imports, in one commit that u takes back")
     return lines.flatMap { $0.wrapped(to: max(10, columns - 2)) }
