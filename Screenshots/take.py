@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 from xml.sax.saxutils import escape
 
 import pyte
@@ -85,7 +86,8 @@ class Program:
             sys.exit("the program has ended; the screen was:\n" + "\n".join(self.screen.display))
         data = self.pending + data
         cut = data.rfind(b"\x1b]")
-        self.pending = data[cut:] if cut >= 0 and b"\x07" not in data[cut:] else b""
+        # A message that has not ended yet; one ends with BEL or with ESC and a backslash.
+        self.pending = data[cut:] if cut >= 0 and not re.search(rb"\x07|\x1b\\", data[cut:]) else b""
         data = data[:len(data) - len(self.pending)]
         for match in IDLE.finditer(data):
             self.idle_at = int(match.group(1))
@@ -98,7 +100,8 @@ class Program:
     def wait_for(self, text):
         while not any(text in line for line in self.screen.display):
             self.read()
-        while select.select([self.file], [], [], 0.05)[0]:  # the rest of that picture
+        end = time.monotonic() + 0.3  # running work draws without a pause
+        while time.monotonic() < end and select.select([self.file], [], [], 0.05)[0]:  # the rest of that picture
             self.read()
 
     def send(self, text):

@@ -65,6 +65,27 @@ struct CockpitTests {
     #expect(driver.status.contains("add index zone to City · 75 % ·"), "\(driver.status)")
   }
 
+  @Test(
+    "half through the records of a build, the time left is that of the rest, by what each step was measured to take")
+  func timeLeft() throws {
+    // Seconds for a million records, as measured.
+    let (read, decode, write, count) = (0.26, 1.29, 0.27, 1_000_000)
+    let clock = SetClock()
+    let plan = WorkAccount.build(decoding: WorkStep.decode, indexes: ["zone"], count: count)
+    var account = WorkAccount("build", plan, startedAt: clock.now, at: clock.now)
+    for part in 1...10 {
+      for (step, seconds) in [(WorkStep.read, read), (WorkStep.decode, decode)] {
+        account.enter(step, at: clock.now)
+        clock.pass(seconds: seconds / 20)
+        account.set(done: part * count / 20, total: count)
+      }
+      account.update(at: clock.now)
+    }
+    let left = (read + decode) / 2 + write
+    let estimate = try #require(account.activity.share.map { (1 - $0) / $0 * (read + decode) / 2 })
+    #expect(estimate > left * 0.9 && estimate < left * 1.1, "\(estimate) of \(left)")
+  }
+
   @Test("what is stalled says for how long nothing was done, and a clock ticks only while something runs")
   func stalled() throws {
     let clock = SetClock()
@@ -347,7 +368,9 @@ struct CockpitTests {
     #expect(driver.shows("complete: commit #5"))
   }
 
-  @Test("a build whose lock is free before its end is reported is remembered by that end, and is not called cancelled before")
+  @Test(
+    "a build whose lock is free before its end is reported is remembered by that end, and is not called cancelled before"
+  )
   func endHeardLate() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
     var builds: [PastBuild] { driver.browser.session.remembered.builds ?? [] }

@@ -49,6 +49,9 @@ package struct Activity: Hashable, Codable, Sendable {
     /// The rates since it began, over parts of equal length.
     package var course: [Int]?
 
+    /// The seconds from which on the time of a step says how fast it is.
+    static let measurable = 0.05
+
     package init(title: String, done: Int, total: Int, isComplete: Bool, cost: Int? = nil) {
       self.title = title
       self.done = done
@@ -131,14 +134,14 @@ package struct Activity: Hashable, Codable, Sendable {
   /// no costs.
   var weighedShare: Double? {
     guard !steps.isEmpty, steps.allSatisfy({ $0.cost != nil && ($0.total > 0 || $0.isComplete) }) else { return nil }
-    let measured = steps.filter { ($0.seconds ?? 0) >= 0.05 && $0.done > 0 }
+    let measured = steps.filter { ($0.seconds ?? 0) >= Step.measurable && $0.done > 0 }
     let cost = measured.reduce(0.0) { $0 + Double($1.done) * Double($1.cost ?? 1) }
     let seconds = measured.reduce(0.0) { $0 + ($1.seconds ?? 0) }
     let secondsPerCost = cost > 0 ? seconds / cost : 1
     var (done, all) = (0.0, 0.0)
     for step in steps {
       var weight = Double(step.cost ?? 1) * secondsPerCost
-      if let seconds = step.seconds, seconds >= 0.05, step.done > 0 { weight = seconds / Double(step.done) }
+      if let seconds = step.seconds, seconds >= Step.measurable, step.done > 0 { weight = seconds / Double(step.done) }
       let total = max(step.total, step.done)
       all += weight * Double(total)
       done += weight * Double(step.isComplete ? total : step.done)

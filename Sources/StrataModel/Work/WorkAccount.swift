@@ -40,7 +40,7 @@ package struct WorkAccount: Sendable, Hashable {
   }
 
   /// The cost of writing an entry; the decoding of a record costs 20.
-  package static let costOfEntry = 20
+  package static let costOfEntry = 4
 
   /// Plans the steps of a build: each record is read and decoded, then the entries are sorted and written.
   ///
@@ -48,7 +48,7 @@ package struct WorkAccount: Sendable, Hashable {
   ///   - decoding: the name of the step in which records are decoded.
   ///   - count: how many records there are.
   package static func build(decoding: String, indexes: [String], count: Int) -> [Activity.Step] {
-    let steps = [(WorkStep.read, 6), (decoding, 20), (WorkStep.sort, 5)]
+    let steps = [(WorkStep.read, 4), (decoding, 20), (WorkStep.sort, 1)]
     return (steps + indexes.map { (WorkStep.writing($0), costOfEntry) }).map {
       Activity.Step(title: $0.0, done: 0, total: count, isComplete: false, cost: $0.1)
     }
@@ -124,7 +124,8 @@ package struct WorkAccount: Sendable, Hashable {
     let seconds = (step.seconds ?? 0) + Double(max(0, now - enteredAt)) / 1e9
     rates[place].add(done: step.done, seconds: seconds)
     activity.steps[place].seconds = seconds
-    activity.steps[place].rate = rates[place].rate
+    // A rate of a moment says nothing.
+    activity.steps[place].rate = seconds < Activity.Step.measurable ? nil : rates[place].rate
     activity.steps[place].course = rates[place].course
   }
 
