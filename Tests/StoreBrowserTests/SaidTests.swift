@@ -196,7 +196,7 @@ struct SaidTests {
     #expect(plain.shows("an older version") && !plain.shows("rewrites"), "\(plain.screen)")
     let warmUp = Rewriting()
     let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"), warmUp: warmUp)
-    #expect(driver.shows("an older version, M a rewrites"), "\(driver.screen)")
+    #expect(driver.shows("an older version, M then a rewrites"), "\(driver.screen)")
     driver.press("M a")
     #expect(warmUp.rewritten.with { $0 } == 1)
   }

@@ -77,7 +77,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     var lines: [Line] = [.heading("STORES", trailing: ["records"])]
     lines += outline.datastores.map { .datastore($0.key) }
     if let current = session.current {
-      let values = current.compressedText.map { ["values \($0)", $0] } ?? []
+      let values = current.compressedText.map { ["values \($0)"] } ?? []
       lines += [.blank, .heading("INDEXES of \(current.key)", trailing: values), .index(nil)]
       lines += current.indexes.map { .index($0.descriptor.name) }
       if current.leftOutCount > 0 { lines.append(.leftOut(current.leftOutCount)) }

@@ -382,7 +382,7 @@ extension TablePane {
 
 extension Session {
   /// The key that rewrites records of older versions, if the app's formats are available for it.
-  fileprivate var rewriteHint: String { configuration.canWarmUp && writingRefusal == nil ? ", M a rewrites" : "" }
+  fileprivate var rewriteHint: String { configuration.canWarmUp && writingRefusal == nil ? ", M then a rewrites" : "" }
 }
 
 extension DocumentPath {
