@@ -1,3 +1,4 @@
+import StrataExpressions
 import StrataModel
 import StrataDocuments
 

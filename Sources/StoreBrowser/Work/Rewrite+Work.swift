@@ -1,4 +1,4 @@
-package import StrataEngine
+import StrataEngine
 package import StrataModel
 
 /// Work on the store as a whole.
