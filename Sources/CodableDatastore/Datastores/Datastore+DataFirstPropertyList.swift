@@ -1,7 +1,8 @@
 import StrataDocuments
 public import StrataFoundation
 
-// Stores of property lists whose migrations are given the data first, then the decoder: deprecated forms, which the original library has as well.
+// Stores of property lists whose migrations are given the data first, then the decoder: deprecated forms, which the original library has as
+// well.
 
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as property lists.

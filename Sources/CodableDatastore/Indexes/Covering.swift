@@ -1,5 +1,5 @@
-// An index that carries further properties of the instances: those stand behind the value, as more tiers, so nothing is special about it but
-// what it is declared for.
+// An index that carries further properties of the instances: those stand behind the value, as more tiers, so nothing is special about it
+// but what it is declared for.
 
 extension OneToManyIndexRepresentation {
   /// An index on a property, whose entries carry another property: sums, groups and selected values of the two read no instance.

@@ -9,8 +9,8 @@ extension Query {
   ///
   /// The sort and the limit make no difference. If an index has the property and those of the figures, and the condition is a range of
   /// that index or there is none, the index alone is read: the cost is that of its distinct values. All processors count and sum integers
-  /// along it. Otherwise each matching record is read once, without a condition that an index serves on all processors; few instances are decoded if the texts of
-  /// the records have the properties.
+  /// along it. Otherwise each matching record is read once, without a condition that an index serves on all processors; few instances are
+  /// decoded if the texts of the records have the properties.
   ///
   /// - Parameters:
   ///   - property: The property in which the instances of a group are equal.

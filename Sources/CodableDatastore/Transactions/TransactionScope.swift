@@ -4,8 +4,8 @@ import StrataEngine
 
 /// One transaction, as seen by its closure and by all tasks that the closure starts.
 ///
-/// Scopes of one outermost transaction share its `OpenTransaction`; each has a queue of its own in which its writes and its children wait for
-/// their turns.
+/// Scopes of one outermost transaction share its `OpenTransaction`; each has a queue of its own in which its writes and its children wait
+/// for their turns.
 final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   let connection: StoreConnection
   /// The scope around this one, of any store.

@@ -22,8 +22,8 @@ extension RowSource {
     }
   }
 
-  /// Returns a record, which has its joined fields already, with its computed ones; a later one may read an earlier one. A field that cannot
-  /// be computed is null.
+  /// Returns a record, which has its joined fields already, with its computed ones; a later one may read an earlier one. A field that
+  /// cannot be computed is null.
   func adding(to document: Document) -> Document { computing(in: document).whole }
 
   private func computing(in document: Document) -> (whole: Document, problems: [String: String]) {

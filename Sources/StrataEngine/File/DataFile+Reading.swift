@@ -40,7 +40,8 @@ extension DataFile {
     return record
   }
 
-  /// The record that a link of a commit names, which is an earlier one: numbers fall with each step, so that no damage makes a walk endless.
+  /// The record that a link of a commit names, which is an earlier one: numbers fall with each step, so that no damage makes a walk
+  /// endless.
   func record(
     _ link: CommitLink, before commit: CommitRecord, isBare: Bool = false
   ) throws(StorageError) -> CommitRecord {

@@ -3,8 +3,8 @@ import StrataLocks
 /// The nodes of one file that were made whole from patches lately, so that the way from the root is not patched again with every search.
 ///
 /// A node is known by its place and its check. A place alone would not do: after a transaction that failed, another one writes other nodes
-/// at the same places. Bounded in bytes, by CLOCK: the hand takes out a node that was not read since it last came by. Each of the parts has a
-/// lock, a table and a hand of its own, so that readers seldom wait for each other. Safe from any thread.
+/// at the same places. Bounded in bytes, by CLOCK: the hand takes out a node that was not read since it last came by. Each of the parts has
+/// a lock, a table and a hand of its own, so that readers seldom wait for each other. Safe from any thread.
 struct NodeCache: Sendable {
   static let usualSize = 8 << 20
   private static let partCount = 16

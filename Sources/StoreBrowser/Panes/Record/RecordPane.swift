@@ -180,7 +180,9 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     if let staged, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor {
       let merged = staged.over(stored, descriptor)
       isOvertaken = merged.isConflict
-      if let content = merged.content { document = try? descriptor.coding(of: content.bytes).document(of: content.bytes) }
+      if let content = merged.content {
+        document = try? descriptor.coding(of: content.bytes).document(of: content.bytes)
+      }
     }
     tree = RecordTree()
     text = []
