@@ -6,16 +6,18 @@ struct ExternalEdit: Sendable {
   enum Subject: Sendable {
     /// With the stored content of its record.
     case field(RecordPlace, RecordContent?, DocumentPath, isText: Bool)
-    case record(Record, datastore: String)
-    case records([Record], datastore: String)
+    /// The edit that goes on, whose new content is opened. That of a new record has no identifier yet.
+    case record(RecordEdit)
+    case records([RecordEdit])
     case view(datastore: String)
 
-    /// The opened record; nil for a new one, or for several.
-    var identifier: StoredKey? {
+    /// Whether the record with this identifier was opened.
+    func opens(_ identifier: StoredKey) -> Bool {
       switch self {
-      case .field(let place, _, _, _): place.identifier
-      case .record(let record, _): record.identifier.bytes.isEmpty ? nil : record.identifier
-      case .records, .view: nil
+      case .field(let place, _, _, _): place.identifier == identifier
+      case .record(let edit): edit.identifier == identifier
+      case .records(let edits): edits.contains { $0.identifier == identifier }
+      case .view: false
       }
     }
   }
@@ -209,7 +211,7 @@ extension Browser {
       let descriptor = session.outline?.datastore(place.datastore)?.descriptor
     else { return }
     do {
-      let stored = try descriptor.coding.document(of: old.bytes)
+      let stored = try descriptor.document(of: old)
       let changed = try edit.changing(descriptor) { staged throws(DocumentError) in
         guard let value = stored[path] else { return try staged.removing(path) }
         return staged[path] == nil ? try staged.inserting(value, at: path) : try staged.setting(path, to: value)

@@ -26,20 +26,27 @@ extension Browser {
 
   mutating func editRecordExternally(hint: String?) {
     guard let place = record.place else { return }
-    guard record.isCurrent(session), let document = record.document else {
+    guard record.isCurrent(session), record.document != nil else {
       record.wait(for: .editExternally, argument: nil)
       return
     }
-    guard let stored = record.answer?.record ?? stagedRecord(place) else { return }
-    openEditor(
-      .record(stored, datastore: place.datastore), text: document.prettyText,
+    openRecord(
+      place, over: record.stored,
       header: ["\(place.datastore) \(place.identifier)\(hint.map { ": \($0)" } ?? ""); an empty file cancels"])
   }
 
-  /// A record that is only staged, as if it were stored.
-  private func stagedRecord(_ place: RecordPlace) -> Record? {
-    guard let content = session.staged.edits[place]?.new, let coding = record.coding(session) else { return nil }
-    return Record(identifier: place.identifier, version: content.version, content: content.bytes, coding: coding)
+  /// Opens a record as it will be: its stored content with the staged edit over it.
+  mutating func openRecord(_ place: RecordPlace, over stored: RecordContent?, header: [String]) {
+    guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor else { return }
+    let begun = RecordEdit.begun(at: place, over: stored, session.staged.edits[place], descriptor)
+    guard let content = begun.new else {
+      return session.warn("the record is staged for deletion; x takes that out")
+    }
+    do throws(ModelError) {
+      openEditor(.record(begun), text: try onDocument(descriptor.document(of: content)).prettyText, header: header)
+    } catch {
+      session.complain("\(error); \(session.theme.enterKey) shows its bytes")
+    }
   }
 
   mutating func openEditor(
@@ -78,9 +85,9 @@ extension Browser {
       stageField(place, over: stored, path, .string(value))
     case .field(let place, let stored, let path, isText: false):
       parse(text, editing) { browser, document in browser.stageField(place, over: stored, path, document) }
-    case .record(let record, let datastore):
-      parse(text, editing) { browser, document in browser.resolveIdentifiers([document], of: [record], in: datastore) }
-    case .records(let records, let datastore): parseLines(text, editing, records, datastore)
+    case .record(let edit):
+      parse(text, editing) { browser, document in browser.resolveIdentifiers([document], of: [edit]) }
+    case .records(let edits): parseLines(text, editing, edits)
     case .view: queryEdited(text, editing)
     }
   }
@@ -98,7 +105,7 @@ extension Browser {
     }
   }
 
-  private mutating func parseLines(_ text: String, _ editing: ExternalEdit, _ records: [Record], _ datastore: String) {
+  private mutating func parseLines(_ text: String, _ editing: ExternalEdit, _ edits: [RecordEdit]) {
     let (body, _) = Self.withoutComments(text)
     var documents: [Document] = []
     for (number, line) in body.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
@@ -109,7 +116,7 @@ extension Browser {
       }
     }
     guard !documents.isEmpty else { return session.say("an empty file: nothing was changed") }
-    resolveIdentifiers(documents, of: records, in: datastore)
+    resolveIdentifiers(documents, of: edits)
   }
 
   mutating func reopen(_ editing: ExternalEdit, _ text: String, line: Int, column: Int, reason: String) {
@@ -140,11 +147,12 @@ extension Browser {
   }
 
   /// Documents from an editor become edits: by the identifier in them, which must not be another record's.
-  mutating func resolveIdentifiers(_ documents: [Document], of records: [Record], in datastore: String) {
+  private mutating func resolveIdentifiers(_ documents: [Document], of opened: [RecordEdit]) {
+    guard let datastore = opened.first?.datastore else { return }
     session.start(
       .editedDocuments,
       EditedDocumentsRequest(
-        datastore: datastore, commit: session.head, documents: documents, records: records,
+        datastore: datastore, commit: session.head, documents: documents, opened: opened,
         identifierPath: session.outline?.datastore(datastore)?.descriptor.identifierPath
           ?? table.columns.identifierPath),
       label: "reading"
@@ -165,6 +173,6 @@ extension Browser {
   /// Whether an edit would replace another staged new record.
   private func isStagedAlready(_ edit: RecordEdit) -> Bool {
     guard edit.old == nil, let staged = session.staged.edits[edit.place], staged.kind == .insert else { return false }
-    return external?.subject.identifier != edit.identifier
+    return external?.subject.opens(edit.identifier) != true
   }
 }

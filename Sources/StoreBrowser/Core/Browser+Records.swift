@@ -33,11 +33,9 @@ extension Browser {
     let template = record.document.map { Self.template(of: $0) } ?? .object([])
     // It has the members of the selected record, so it gets that record's version.
     let version = record.answer?.record?.version ?? datastore.descriptor.version
-    let record = Record(
-      identifier: StoredKey(bytes: [], value: .null), version: version,
-      content: template.json(.pretty), coding: .json)
     openEditor(
-      .record(record, datastore: datastore.key), text: template.prettyText,
+      .record(.new(RecordContent(version: version, bytes: template.json(.pretty)), in: datastore.key)),
+      text: template.prettyText,
       header: ["a new record of \(datastore.key), version \(version); an empty file cancels"], isTemplate: true)
   }
 
@@ -97,16 +95,10 @@ extension Browser {
     var text = document.prettyText
     if records.count > 1 { text = records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n") }
     let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
-    let fresh = records.map { record in
-      Record(
-        identifier: StoredKey(bytes: [], value: .null), version: record.version, content: record.content,
-        coding: record.coding)
-    }
+    let fresh = records.map { RecordEdit.new($0.stored, in: datastore.key) }
     let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
-    let subject: ExternalEdit.Subject =
-      fresh.count == 1 ? .record(fresh[0], datastore: datastore.key) : .records(fresh, datastore: datastore.key)
     openEditor(
-      subject, text: text,
+      fresh.count == 1 ? .record(fresh[0]) : .records(fresh), text: text,
       header: ["a copy in \(datastore.key): give it another \(name); an empty file cancels"])
   }
 
@@ -116,7 +108,7 @@ extension Browser {
     let key = answer.request.source.datastore
     var answer = answer
     if case .identifiers(let identifiers) = answer.request.which, answer.request.purpose.takesStaged {
-      answer.records += stagedInsertions(identifiers, in: key)
+      answer.records += stagedInsertions(Set(identifiers), in: key)
     }
     switch answer.request.purpose {
     case .mark:
@@ -132,12 +124,12 @@ extension Browser {
         stageDelete(answer.records, in: key)
       }
     case .duplicate: if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, in: datastore) }
-    case .editExternally:
-      openEditor(
-        .records(answer.records, datastore: key),
-        text: answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n"),
-        header: ["\(answer.records.count) records of \(key), one a line; an empty file cancels"])
-    case .mend(let reason): mend(answer.records.first, in: key, reason)
+    case .editExternally: open(answer.records, in: key)
+    case .mend(let reason):
+      guard let record = answer.records.first else { return session.warn("the record is not there any more") }
+      openRecord(
+        RecordPlace(datastore: key, identifier: record.identifier), over: record.stored,
+        header: [reason, "\(key) \(record.identifier); an empty file cancels"])
     case .restore(let commit): stageRestore(answer, from: commit, path: nil)
     case .restoreField(let path, let commit): stageRestore(answer, from: commit, path: path)
     case .like: break
@@ -145,31 +137,27 @@ extension Browser {
   }
 
   /// Returns new records that are only staged, as if they were stored.
-  private func stagedInsertions(_ identifiers: [StoredKey], in key: String) -> [Record] {
+  private func stagedInsertions(_ identifiers: Set<StoredKey>, in key: String) -> [Record] {
     guard let coding = session.outline?.datastore(key)?.descriptor.coding else { return [] }
-    return identifiers.compactMap { identifier in
-      let place = RecordPlace(datastore: key, identifier: identifier)
-      guard let edit = session.staged.edits[place], edit.kind == .insert, let content = edit.new else { return nil }
-      return Record(identifier: identifier, version: content.version, content: content.bytes, coding: coding)
+    return (session.insertions[key] ?? []).filter { identifiers.contains($0.identifier) }.compactMap { edit in
+      edit.new.map { Record(identifier: edit.identifier, version: $0.version, content: $0.bytes, coding: coding) }
     }
   }
 
-  /// Opens a record that failed, with its staged edit if there is one.
-  private mutating func mend(_ record: Record?, in key: String, _ reason: String) {
-    guard let record else { return session.warn("the record is not there any more") }
-    var shown = record
-    let place = RecordPlace(datastore: key, identifier: record.identifier)
-    if let content = session.staged.edits[place]?.new {
-      shown = Record(
-        identifier: record.identifier, version: content.version, content: content.bytes, coding: record.coding)
+  /// Opens records as they will be, one a line. Those that are staged for deletion or cannot be read are left out.
+  private mutating func open(_ records: [Record], in key: String) {
+    guard let descriptor = session.outline?.datastore(key)?.descriptor else { return }
+    var (edits, lines): ([RecordEdit], [String]) = ([], [])
+    for record in records {
+      let place = RecordPlace(datastore: key, identifier: record.identifier)
+      let begun = RecordEdit.begun(at: place, over: record.stored, session.staged.edits[place], descriptor)
+      guard let content = begun.new, let document = try? descriptor.document(of: content) else { continue }
+      edits.append(begun)
+      lines.append(document.compactJSON)
     }
-    do throws(ModelError) {
-      openEditor(
-        .record(record, datastore: key), text: try shown.document().prettyText,
-        header: [reason, "\(key) \(record.identifier); an empty file cancels"])
-    } catch {
-      session.complain("\(error); \(session.theme.enterKey) shows its bytes")
-    }
+    openEditor(
+      .records(edits), text: lines.joined(separator: "\n"),
+      header: ["\(edits.count) records of \(key), one a line; an empty file cancels"])
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {

@@ -20,6 +20,12 @@ package struct Naming: Sendable, Hashable {
 
   /// Returns a record's label, or nil if no field gives one.
   func label(of document: Document, in datastore: String) -> String? { document.label(by: labels[datastore]) }
+
+  /// Returns the label of an edit's record as it will be, or as it was if the edit deletes it.
+  func label(of edit: RecordEdit, _ descriptor: DatastoreDescriptor?) -> String? {
+    guard let content = edit.new ?? edit.old, let document = try? descriptor?.document(of: content) else { return nil }
+    return label(of: document, in: edit.datastore)
+  }
 }
 
 extension Remembered {

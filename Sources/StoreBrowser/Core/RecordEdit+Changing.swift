@@ -12,17 +12,28 @@ extension RecordEdit {
     return begun.over(stored, descriptor).edit
   }
 
+  /// Returns the fields that it changes.
+  func fields(_ descriptor: DatastoreDescriptor) throws(DocumentError) -> [FieldRow] {
+    let old = try old.map { content throws(DocumentError) in try descriptor.document(of: content) }
+    let new = try new.map { content throws(DocumentError) in try descriptor.document(of: content) }
+    return Document.difference(old ?? .object([]), new ?? .object([])).map(FieldRow.init)
+  }
+
+  /// An edit for a new record whose identifier is not known yet.
+  static func new(_ content: RecordContent, in datastore: String) -> RecordEdit {
+    RecordEdit(datastore: datastore, identifier: StoredKey(bytes: [], value: .null), old: nil, new: content)
+  }
+
   /// Returns the edit with its new document changed, and the document before and after; nil if nothing changes.
   func changing(
     _ descriptor: DatastoreDescriptor, _ change: (Document) throws(DocumentError) -> Document
   ) throws(DocumentError) -> (edit: RecordEdit, before: Document, after: Document)? {
     guard let content = new else { return nil }
-    let coding = descriptor.coding(of: content.bytes)
-    let before = try coding.document(of: content.bytes)
+    let before = try descriptor.document(of: content)
     let after = try change(before)
     guard after != before else { return nil }
     var edit = self
-    edit.new = RecordContent(version: content.version, bytes: try coding.encode(after, keeping: content.bytes))
+    edit.new?.bytes = try descriptor.coding(of: content.bytes).encode(after, keeping: content.bytes)
     return (edit, before, after)
   }
 }

@@ -265,7 +265,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     case .staged(let place):
       guard let edit = session.staged.edits[place] else { break }
       let (sign, role) = Self.sign(of: edit.kind)
-      write(sign, named(place.identifier, Self.label(of: edit, session)), place.datastore, role: role)
+      let label = session.naming.label(of: edit, session.outline?.datastore(edit.datastore)?.descriptor)
+      write(sign, named(place.identifier, label), place.datastore, role: role)
     case .letter(let letter):
       let name = [letter.action, letter.program].first { !$0.isEmpty } ?? letter.name.description
       write(
@@ -280,13 +281,6 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
         commit.number == session.shown ? theme.chosen : " ", "\(commit.number) \(action)",
         session.time.short(commit.date, now: session.now, isNarrow: true))
     }
-  }
-
-  private static func label(of edit: RecordEdit, _ session: Session) -> String? {
-    guard let coding = session.outline?.datastore(edit.datastore)?.descriptor.coding,
-      let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes)
-    else { return nil }
-    return session.naming.label(of: document, in: edit.datastore)
   }
 
   static func sign(of kind: ChangeKind) -> (String, Role) {

@@ -6,8 +6,8 @@ package struct EditedDocumentsRequest: Question {
   package var datastore: String
   package var commit: CommitNumber
   package var documents: [Document]
-  /// The records that were opened, in order; those without identifier bytes are new, and say the version of what is made of them.
-  package var records: [Record]
+  /// The edits that were opened, in order; those without identifier bytes are of new records, and say the version of what is made of them.
+  package var opened: [RecordEdit]
   package var identifierPath: String?
 
   package func reply(in context: WorkContext) throws(ModelError) -> [RecordEdit] {
@@ -16,47 +16,48 @@ package struct EditedDocumentsRequest: Question {
     var edits: [RecordEdit] = []
     for (position, document) in documents.enumerated() {
       try context.goOn()
-      let opened = position < records.count ? records[position] : records.last
-      guard let opened else { continue }
-      try context.add(
-        document, opened: opened, isNew: position >= records.count || opened.identifier.bytes.isEmpty,
-        path: path, in: datastore, edits: &edits)
+      guard let edit = position < opened.count ? opened[position] : opened.last else { continue }
+      if position >= opened.count || edit.identifier.bytes.isEmpty {
+        edits.append(try edit.inserting(document, identifiedBy: path, into: datastore))
+      } else if let changed = try edit.continued(to: document, identifiedBy: path, datastore.descriptor) {
+        edits.append(changed)
+      }
     }
     return edits
   }
 }
 
-extension WorkContext {
-  fileprivate func add(
-    _ document: Document, opened: Record, isNew: Bool, path: DocumentPath?, in datastore: any ReadableDatastore,
-    edits: inout [RecordEdit]
-  ) throws(ModelError) {
-    let key = datastore.descriptor.key
-    guard isNew else {
-      if let path, let value = document[path], let before = try opened.document()[path], value != before {
-        throw .refused(reason: "the identifier stays \(opened.identifier); D makes a copy under another one")
-      }
-      guard try document != opened.document() else { return }
-      let bytes = try onDocument(opened.coding.encode(document, keeping: opened.content))
-      edits.append(
-        RecordEdit(
-          datastore: key, identifier: opened.identifier, old: opened.stored,
-          new: RecordContent(version: opened.version, bytes: bytes)))
-      return
+extension RecordEdit {
+  /// Returns the edit with another document; nil if it has that already.
+  fileprivate func continued(
+    to document: Document, identifiedBy path: DocumentPath?, _ descriptor: DatastoreDescriptor
+  ) throws(ModelError) -> RecordEdit? {
+    let changed = try onDocument(changing(descriptor) { _ throws(DocumentError) in document })
+    guard let changed else { return nil }
+    if let path, let value = document[path], let before = changed.before[path], value != before {
+      throw .refused(reason: "the identifier stays \(identifier); D makes a copy under another one")
     }
+    return changed.edit
+  }
+
+  /// Returns the insertion of another document, in the version of this one.
+  fileprivate func inserting(
+    _ document: Document, identifiedBy path: DocumentPath?, into datastore: any ReadableDatastore
+  ) throws(ModelError) -> RecordEdit {
+    let descriptor = datastore.descriptor
     guard let path else {
-      throw .refused(reason: "it is not known which field is the identifier of \(key)")
+      throw .refused(reason: "it is not known which field is the identifier of \(descriptor.key)")
     }
     guard let value = document[path] else {
       throw .refused(reason: "the identifier \(path.shortText) is missing")
     }
     let identifier = try datastore.identifier(parsing: value.compactJSON)
     guard try datastore.record(identifier) == nil else {
-      throw .refused(reason: "\(key) has a record \(identifier) already; give the new one another \(path.shortText)")
+      throw .refused(
+        reason: "\(descriptor.key) has a record \(identifier) already; give the new one another \(path.shortText)")
     }
-    let bytes = try onDocument(datastore.descriptor.coding.encode(document))
-    edits.append(
-      RecordEdit(
-        datastore: key, identifier: identifier, old: nil, new: RecordContent(version: opened.version, bytes: bytes)))
+    var edit = RecordEdit(datastore: descriptor.key, identifier: identifier, old: nil, new: new)
+    edit.new?.bytes = try onDocument(descriptor.coding.encode(document))
+    return edit
   }
 }

@@ -81,10 +81,11 @@ package struct ReviewRequest: Question, Hashable {
     }
     for edit in answer.changes.changes.prefix(WorkContext.reviewLimit) {
       try context.goOn()
+      let descriptor = try context.datastore(edit.datastore, at: head).descriptor
       answer.records.append(
         ReviewRecord(
-          place: edit.place, kind: edit.kind, label: context.label(of: edit, at: head, naming),
-          fields: try context.fields(of: edit, at: head),
+          place: edit.place, kind: edit.kind, label: naming.label(of: edit, descriptor) ?? "",
+          fields: try onDocument(edit.fields(descriptor)),
           entries: entries[edit.place] ?? [],
           conflict: conflicts[edit.place]))
     }
@@ -172,19 +173,6 @@ extension WorkContext {
       report(Progress(done: done, total: total, found: .proof))
       return !cancellation.isCancelled
     }
-  }
-
-  func label(of edit: RecordEdit, at commit: CommitNumber, _ naming: Naming) -> String {
-    let coding = (try? view(commit).datastore(edit.datastore)?.descriptor.coding) ?? .json
-    guard let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes) else { return "" }
-    return naming.label(of: document, in: edit.datastore) ?? ""
-  }
-
-  func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {
-    let coding = try view(commit).datastore(edit.datastore)?.descriptor.coding ?? .json
-    let old = try edit.old.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
-    let new = try edit.new.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
-    return Document.difference(old ?? .object([]), new ?? .object([])).map(FieldRow.init)
   }
 
   /// - Parameter known: the counts, if they need not be counted.

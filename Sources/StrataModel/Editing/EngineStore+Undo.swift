@@ -103,14 +103,12 @@ extension EngineStore {
     let (before, after) = (change.old?.stored, change.new?.stored)
     if present == after { return before }
     guard let before, let after, let present, after.version == present.version,
-      let old = try? descriptor.coding(of: before.bytes).document(of: before.bytes),
-      let new = try? descriptor.coding(of: after.bytes).document(of: after.bytes),
-      let now = try? descriptor.coding(of: present.bytes).document(of: present.bytes)
+      let old = try? descriptor.document(of: before), let new = try? descriptor.document(of: after),
+      let now = try? descriptor.document(of: present)
     else { return present }
     // If both changed a field, a merge keeps `mine`: here the later edit.
-    let rules = descriptor.mergeRules
-    let merge = DocumentMerge(base: new, mine: now, theirs: old, rules: rules)
-    guard merge.merged != rules.normalized(now),
+    let merge = DocumentMerge(base: new, mine: now, theirs: old, rules: descriptor.mergeRules)
+    guard merge.merged != now,
       let bytes = try? descriptor.coding(of: present.bytes).encode(merge.merged, keeping: present.bytes)
     else { return present }
     return RecordContent(version: present.version, bytes: bytes)

@@ -37,23 +37,26 @@ enum RecordRebase {
 }
 
 extension RecordEdit {
-  /// Returns the edit as a change of the stored content: its fields over the stored ones. If the record is gone, or both changed a field,
-  /// it stays a change of its old content, and the new content has the edit's value of the field.
+  /// Returns the edit as a change of the stored content: its fields over the stored ones. A field that both changed keeps its old value,
+  /// so that the edit stays in conflict. If the record is gone, the edit is returned as it is.
   ///
-  /// - Returns: the resulting edit, the record's new content, and whether both changed a field.
+  /// - Returns: the resulting edit, and whether both changed a field.
   package func over(
     _ stored: RecordContent?, _ descriptor: DatastoreDescriptor
-  ) -> (edit: RecordEdit, content: RecordContent?, isConflict: Bool) {
+  ) -> (edit: RecordEdit, isConflict: Bool) {
     var edit = self
     switch RecordRebase(self, theirs: stored, descriptor: descriptor) {
-    case .unmoved: return (self, new, false)
+    case .unmoved: return (self, false)
     case .alreadyMade: (edit.old, edit.new) = (stored, stored)
     case .merged(let content): (edit.old, edit.new) = (stored, content)
     case .conflict:
       let merge = RecordMerge(descriptor, base: old, mine: new, theirs: stored)
-      return (self, merge.withValues { $0.mine } ?? new, true)
+      guard let content = merge.withValues({ $0.mine }) else { return (self, true) }
+      if old != nil, let before = merge.withValues({ $0.base }) { edit.old = before }
+      edit.new = content
+      return (edit, true)
     }
-    return (edit, edit.new, false)
+    return (edit, false)
   }
 }
 

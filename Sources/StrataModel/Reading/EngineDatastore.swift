@@ -88,6 +88,11 @@ struct EngineDatastore: ReadableDatastore {
 }
 
 extension DatastoreDescriptor {
+  /// Returns a record's content as a document, with unordered lists sorted, as `Record.document()` does.
+  package func document(of content: RecordContent) throws(DocumentError) -> Document {
+    mergeRules.normalized(try coding(of: content.bytes).document(of: content.bytes))
+  }
+
   func record(_ key: StoredKey, _ bytes: Bytes) throws(ModelError) -> Record {
     let content = try content(bytes)
     return Record(

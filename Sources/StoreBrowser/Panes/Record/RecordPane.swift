@@ -180,9 +180,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     if let staged, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor {
       let merged = staged.over(stored, descriptor)
       isOvertaken = merged.isConflict
-      if let content = merged.content {
-        document = try? descriptor.coding(of: content.bytes).document(of: content.bytes)
-      }
+      if let content = merged.edit.new { document = try? descriptor.document(of: content) }
     }
     tree = RecordTree()
     text = []
@@ -222,10 +220,6 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     // A part of a new value is new. A value with a changed part has changed.
     if differences.contains(where: { $0.key.contains(path) }) { return .some(nil) }
     return differences.keys.contains { path.contains($0) } ? .some(answer?.document?[path]) : nil
-  }
-
-  func coding(_ session: Session) -> RecordCoding? {
-    answer?.record?.coding ?? place.flatMap { session.outline?.datastore($0.datastore)?.descriptor.coding }
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {

@@ -135,9 +135,10 @@ struct MergePlanRequest: Question, Hashable {
 
   private func clean(_ edit: RecordEdit, isBoth: Bool, in context: WorkContext) throws(ModelError) -> MergedRow {
     let commit = try context.view(head).datastore(edit.datastore) == nil ? theirs : head
+    let descriptor = try context.datastore(edit.datastore, at: commit).descriptor
     return MergedRow(
-      place: edit.place, kind: edit.kind, label: context.label(of: edit, at: commit, naming),
-      fields: (try? context.fields(of: edit, at: commit)) ?? [], isBoth: isBoth)
+      place: edit.place, kind: edit.kind, label: naming.label(of: edit, descriptor) ?? "",
+      fields: (try? edit.fields(descriptor)) ?? [], isBoth: isBoth)
   }
 }
 

@@ -357,8 +357,7 @@ extension TablePane {
   }
 
   private func cells(of content: RecordContent?, _ session: Session) -> [String: ValueText] {
-    guard let content, let coding = session.current?.descriptor.coding,
-      let document = try? coding.document(of: content.bytes), let source
+    guard let content, let source, let document = try? session.current?.descriptor.document(of: content)
     else { return [:] }
     return Dictionary(source.cells(of: document), uniquingKeysWith: { first, _ in first })
   }
