@@ -35,7 +35,9 @@ struct LeavingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["in.csv", "real.csv"])
   }
 
-  @Test("an opened file says by what its records are told apart, shows that column first, and what leaving leaves out")
+  @Test(
+    "an opened file names the column that identifies its records and shows it first, and the farewell names the changes left out"
+  )
   func identified() throws {
     let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
     defer { TestFile.remove(path) }

@@ -120,24 +120,27 @@ extension StoreError {
   }
 }
 
-/// Runs calls to the engine, the model, or the writer of records and entries, and converts their errors to those of this library.
+/// Runs calls to the engine, the model, or the writer of records and entries, and converts their errors to those of this library. Records
+/// are read through it one by one, so only the conversion is a call.
+@inline(__always)
 func throwingStoreErrors<R>(_ body: () throws -> R) throws -> R {
-  do {
-    return try body()
-  } catch let error as StorageError {
-    switch error {
-    case .transactionEnded: throw DatastoreInterfaceError.transactionInactive
-    case .conflict(let conflict): throw TransactionConflict(conflict)
-    default: throw StoreError(error)
-    }
-  } catch ModelError.disorder(let datastore, let index, let keys) {
-    throw DisorderedKeysError(datastore: DatastoreKey(datastore), index: index.map { IndexName($0) }, keys: keys)
-  } catch ModelError.notUnique(let conflicts) {
-    let first = conflicts[0]
-    throw UniquenessError(
+  do { return try body() } catch { throw libraryError(for: error) }
+}
+
+/// The error of this library for one of the engine or the model; any other as it is.
+private func libraryError(for error: any Error) -> any Error {
+  switch error {
+  case StorageError.transactionEnded: return DatastoreInterfaceError.transactionInactive
+  case StorageError.conflict(let conflict): return TransactionConflict(conflict)
+  case let error as StorageError: return StoreError(error)
+  case ModelError.disorder(let datastore, let index, let keys):
+    return DisorderedKeysError(datastore: DatastoreKey(datastore), index: index.map { IndexName($0) }, keys: keys)
+  case ModelError.notUnique(let conflicts):
+    guard let first = conflicts.first else { return StoreError(.refused, "A value must be unique.") }
+    return UniquenessError(
       datastore: DatastoreKey(first.datastore), index: IndexName(first.index),
       values: conflicts.filter { $0.index == first.index }.map(\.value.description))
-  } catch let error as ModelError {
-    throw StoreError(error)
+  case let error as ModelError: return StoreError(error)
+  default: return error
   }
 }

@@ -228,7 +228,7 @@ extension _StoreHandle {
         } catch let error as ModelError {
           throw StoreError(error)
         } catch let error as StorageError {
-          throw StoreError(error)
+          return try throwingStoreErrors { throw error }
         } catch let error as ExchangeError {
           throw StoreError(.refused, error.description)
         }

@@ -1,5 +1,5 @@
-import StrataEngine
 import StrataDocuments
+import StrataEngine
 import StrataFoundation
 import StrataModel
 

@@ -112,7 +112,7 @@ extension Browser {
     guard updateHead(to: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else { return session.say("many records changed") }
     for (identifier, kind) in changed { table.changed[identifier] = kind }
-    table.marks.removeAll { changed[$0] == .delete }
+    table.unmark { changed[$0] == .delete }
     if let selected = table.selectedIdentifier(session), changed[selected] == .delete {
       session.warn("\(selected) was deleted by another program")
     }

@@ -116,7 +116,7 @@ struct ReviewOverlay: ListPane {
     let paths = conflict.fields.isEmpty ? [.root] : conflict.fields.map(\.path)
     switch list.selected(of: lines) {
     case .record: return (conflict, paths)
-    case .conflict(_, let field): return (conflict, [paths[field]])
+    case .conflict(_, let field) where paths.indices.contains(field): return (conflict, [paths[field]])
     default: return nil
     }
   }

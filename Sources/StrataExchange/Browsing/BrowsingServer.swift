@@ -57,7 +57,7 @@ final class BrowsingServer: Sendable {
     let watch = try store.follow { [weak self] in try? self?.tell() }
     defer { withExtendedLifetime(watch) {} }
     // A writer that is killed changes no file that is watched.
-    reader.whileSilent = { [weak self] in if self?.output.withLock({ $0.state?.writer }) != nil { try self?.tell() } }
+    reader.whileSilent = { [weak self] in if self?.output.withLock({ $0.state?.writer }) != nil { try? self?.tell() } }
     try tell()
     try say([.init("browsing", .number(NumberText(Self.version))), .init("store", .string(store.identity))])
     while let bytes = try reader.next() {

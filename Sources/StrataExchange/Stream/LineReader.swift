@@ -15,7 +15,7 @@ package final class LineReader {
   private var hasHungUp = false
   private var count = 0
   /// Called after each two seconds in which nothing came.
-  var whileSilent: (() throws -> Void)?
+  var whileSilent: (() -> Void)?
   /// Bytes that were read.
   package private(set) var byteCount = 0
 
@@ -127,7 +127,7 @@ package final class LineReader {
       guard let isThere = isReady(descriptor, for: POLLIN, patience: pause) else { throw failure() }
       if isThere { return }
       if rest > 0 { rest -= pause }
-      try whileSilent?()
+      whileSilent?()
     }
     throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
   }

@@ -118,6 +118,8 @@ package struct IndexAgreement: Sendable {
       return
     }
     let rank = records.rank(of: place)
+    // A page may be another one by now.
+    guard tally.seen.indices.contains(rank) else { return }
     if tally.seen[rank], !index.kind.hasManyValues, tally.previous != nil { note(.repeatedEntry, entry.identifier) }
     tally.seen[rank] = true
     guard let record = try? primary.entry(at: place, in: records) else { return }

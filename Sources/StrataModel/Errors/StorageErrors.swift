@@ -41,13 +41,14 @@ extension WriterHold {
 
 /// Runs code that reads or writes the engine, and throws its errors as those of the model.
 package func onStorage<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
-  do {
-    return try body()
-  } catch let error as ModelError {
-    throw error
-  } catch let error as StorageError {
-    throw ModelError(error)
-  } catch {
-    throw .unreadable(what: "a key", where: "\(error)")
+  do { return try body() } catch { throw modelError(for: error) }
+}
+
+/// The error of the model for one of the engine, or for a key of the app's types that cannot be made.
+private func modelError(for error: any Error) -> ModelError {
+  switch error {
+  case let error as ModelError: error
+  case let error as StorageError: ModelError(error)
+  default: .unreadable(what: "a key", where: "\(error)")
   }
 }

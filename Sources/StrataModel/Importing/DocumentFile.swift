@@ -43,7 +43,7 @@ package struct DocumentFile: Sendable {
     _ path: String, identifier: String? = nil, encoding: TextEncoding? = nil, isEditable: Bool = true,
     program: String = "strata", author: String = "", progress: WorkProgress? = nil
   ) throws(ModelError) -> (store: EngineStore, file: DocumentFile) {
-    let digest = try FileBytes.digest(of: FileBytes.read(path))
+    let digest = try FileBytes.digest(of: path)
     var source = try TableSource(path: path, encoding: encoding)
     source.keepsRepeatedNames = true
     let datastore = name(of: path)
@@ -62,7 +62,7 @@ package struct DocumentFile: Sendable {
       throw .invalid(
         text: "", column: nil, reason: report.rejections.first?.description ?? "\(path) holds no documents")
     }
-    guard try FileBytes.digest(of: FileBytes.read(path)) == digest else {
+    guard try FileBytes.digest(of: path) == digest else {
       throw .refused(reason: "another program changed \(path) while it was read; open it again")
     }
     let file = DocumentFile(

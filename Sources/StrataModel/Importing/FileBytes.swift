@@ -7,8 +7,32 @@ package enum FileBytes {
 
   /// All bytes of a file.
   package static func read(_ path: String) throws(ModelError) -> [UInt8] {
+    try onFile(path) { disk throws(DiskError) in try disk.contents(of: path) }
+  }
+
+  /// Returns the digest of a file's bytes. Holds one chunk of them at a time.
+  package static func digest(of path: String) throws(ModelError) -> UInt64 {
+    try onFile(path) { disk throws(DiskError) in
+      let file = try disk.open(path, .read)
+      var (digest, offset, bytes) = (UInt64(0), UInt64(0), [UInt8](repeating: 0, count: chunk))
+      while true {
+        let count = try bytes.withUnsafeMutableBytes { buffer in
+          Result { () throws(DiskError) in try file.read(into: buffer, at: offset) }
+        }.get()
+        if count == 0 { return digest }
+        digest = bytes.withUnsafeBufferPointer {
+          ValueHash.text(UnsafeBufferPointer(rebasing: $0[..<count]), seed: digest)
+        }
+        offset += UInt64(count)
+      }
+    }
+  }
+
+  private static func onFile<Value>(
+    _ path: String, _ body: (SystemDisk) throws(DiskError) -> Value
+  ) throws(ModelError) -> Value {
     do {
-      return try SystemDisk().contents(of: path)
+      return try body(SystemDisk())
     } catch {
       throw .storage("\(path): \(String(cString: strerror(error.code)))", kind: .failed)
     }

@@ -70,7 +70,8 @@ struct EngineIndex: ReadableIndex {
 
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
     guard let tree = try tree() else { return nil }
-    let known: KeyValue? = if let value { value } else { try valueByRule(of: identifier) }
+    // The key of a record is its identifier alone.
+    let known: KeyValue? = if isPrimary { nil } else if let value { value } else { try valueByRule(of: identifier) }
     let encoded = try known.map { value throws(ModelError) in try descriptor.encoding.encode(value) }
     guard isPrimary || encoded != nil else {
       return try tree.firstEntry { key in key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) } }?.rank

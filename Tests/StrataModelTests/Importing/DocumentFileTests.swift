@@ -54,6 +54,15 @@ import Testing
     ("keyed.json", "{\n  \"a\": {\"name\":\"Bern\"},\n  \"b\": {\"name\":\"Kobe\"}\n}\n"),
   ]
 
+  @Test("the digest of a file, read in chunks, is that of its bytes", arguments: [0, 1, 1 << 18, 1 << 18 + 1, 700_001])
+  func digest(_ count: Int) throws {
+    let path = "/tmp/strata-digest-\(UInt64.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+    #expect(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
+    #expect(try FileBytes.digest(of: path) == FileBytes.digest(of: bytes) && FileBytes.read(path) == bytes)
+  }
+
   @Test("what was read and not changed is written back as it was", arguments: same)
   func unchanged(name: String, text: String) throws {
     try Self.withFile(name, text) { path in

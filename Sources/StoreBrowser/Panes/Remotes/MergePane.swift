@@ -14,8 +14,8 @@ struct MergePane: ListPane, PermanentPane {
     commands: [
       CommandTable.row(
         .takeBase, ["b"], "keep what was there before", "base", .write,
-        "In a merge, and in a review where the head has moved: of the field in conflict under the cursor, keeps what it was "
-          + "before both changes.", in: [.merge, .review]),
+        "In a review and in a merge: of the field in conflict under the cursor, or of all fields of its record, keeps what it "
+          + "was before both changes.", in: [.merge, .review]),
       CommandTable.row(
         .settleRest, ["a"], "settle the rest of a merge by a rule", "rest", .exchange,
         argument: .init("ours|theirs|later", isRequired: false),

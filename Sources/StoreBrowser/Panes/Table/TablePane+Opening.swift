@@ -93,15 +93,17 @@ extension TablePane {
 
   /// Asks which staged new records are stored by now, once for each commit and each change of what is staged.
   private mutating func demandTaken(in session: inout Session) {
-    guard session.asOf == nil, session.staged.totals.inserted > 0 || !session.taken.isEmpty else { return }
+    // After this browser's own commit the staged changes are gone, and it is asked again.
+    guard session.asOf == nil, !session.isRunning(.commit),
+      session.staged.totals.inserted > 0 || !session.taken.isEmpty
+    else { return }
     let state = TakenState(commit: session.shown, stagedRevision: session.stagedRevision)
     guard takenState != state else { return }
     takenState = state
     let places = session.staged.edits.values.filter { $0.kind == .insert }.map(\.place)
     session.start(.taken, TakenRequest(places: places, commit: session.shown)) { browser, taken in
-      let (new, selected) = (
-        taken.subtracting(browser.session.taken), browser.table.selectedPlace(browser.session)
-      )
+      let selected = browser.table.selectedPlace(browser.session)
+      let new = taken.subtracting(browser.session.taken).filter { browser.session.staged.edits[$0]?.kind == .insert }
       browser.session.taken = taken
       guard let first = new.first else { return }
       let others = new.count > 1 ? " and \(NumberFormat.count(new.count - 1)) more" : ""

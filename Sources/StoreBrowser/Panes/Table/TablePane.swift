@@ -227,6 +227,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     let before = arranged
     arranged = nil
     let visible = visibleColumns(session)
+    if before?.origin.datastore != origin.datastore { soughtField = nil }
     if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
       (column, self.soughtField) = (place, nil)
     } else if let before, before.origin.datastore == origin.datastore, before.columns.indices.contains(column) {
@@ -262,6 +263,11 @@ struct TablePane: ListPane, PermanentPane, Equatable {
       markSet.insert(identifier)
       marks.append(identifier)
     }
+  }
+
+  mutating func unmark(where isGone: (StoredKey) -> Bool) {
+    marks.removeAll(where: isGone)
+    markSet.formIntersection(marks)
   }
 
   mutating func clearMarks() {
