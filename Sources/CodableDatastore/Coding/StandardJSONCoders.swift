@@ -11,41 +11,41 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
   private let readings = Mutex<[JSONReading]>([])
 
   override func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
-    if !isChanged.load(ordering: .relaxed), let value = data.withUnsafeBytes({ value(type, $0) }) { return value }
+    var value: T?
+    if data.withUnsafeBytes({ decode($0, into: &value) }), let value { return value }
     return try super.decode(type, from: data)
   }
 
-  /// Decodes bytes without copying them.
-  func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
-    if !isChanged.load(ordering: .relaxed), let value = value(type, bytes) { return value }
-    return try super.decode(type, from: Data(bytes))
+  /// Decodes bytes without copying them. Returns false if Foundation's decoder is to decide.
+  func decode<T: Decodable>(_ bytes: UnsafeRawBufferPointer, into value: inout T?) -> Bool {
+    decode(into: &value) { $0.begin(bytes.assumingMemoryBound(to: UInt8.self)) }
   }
 
-  /// The value of a text; nil if Foundation's decoder is to decide.
-  private func value<T: Decodable>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T? {
-    value(type) { $0.begin(bytes.assumingMemoryBound(to: UInt8.self)) }
+  /// Decodes a text that was just written, without reading it. Returns false if it has to be read.
+  fileprivate func decode<T: Decodable>(
+    _ text: UnsafeBufferPointer<UInt8>, of writing: JSONWriting, into value: inout T?
+  ) -> Bool {
+    decode(into: &value) { $0.begin(writing, text) }
   }
 
-  /// The value of a text that was just written, which need not be read; nil if it has to be.
-  fileprivate func value<T: Decodable>(
-    _ type: T.Type, of writing: JSONWriting, _ text: UnsafeBufferPointer<UInt8>
-  ) -> T? {
-    isStandard ? value(type) { $0.begin(writing, text) } : nil
-  }
-
-  private func value<T: Decodable>(_ type: T.Type, beginning begin: (JSONReading) -> Bool) -> T? {
+  @inline(__always)
+  private func decode<T: Decodable>(into value: inout T?, beginning begin: (JSONReading) -> Bool) -> Bool {
+    guard isStandard else { return false }
     var reading = readings.withLock { $0.popLast() } ?? JSONReading()
-    defer {
-      reading.end()
-      // A decoder that is kept beyond its call must not see the next text.
-      if isKnownUniquelyReferenced(&reading) {
-        readings.withLock { [reading] in if $0.count < 8 { $0.append(reading) } }
-      }
-    }
-    guard begin(reading), let value = try? JSONValue(reading.context, 0).decode(type, in: reading),
+    defer { giveBack(&reading) }
+    guard begin(reading), let decoded = try? JSONValue(reading.context, 0).decode(T.self, in: reading),
       !reading.context.pointee.isUncertain
-    else { return nil }
-    return value
+    else { return false }
+    value = decoded
+    return true
+  }
+
+  private func giveBack(_ reading: inout JSONReading) {
+    reading.end()
+    // A decoder that is kept beyond its call must not see the next text.
+    if isKnownUniquelyReferenced(&reading) {
+      readings.withLock { [reading] in if $0.count < 8 { $0.append(reading) } }
+    }
   }
 
   /// Whether the library's own decoder does the work.
@@ -64,7 +64,8 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
 
   /// Whether a value is decoded without Foundation's decoder, for tests.
   func hasDecoded<T: Decodable>(_ type: T.Type, from data: Data) -> Bool {
-    data.withUnsafeBytes { value(type, $0) } != nil
+    var value: T?
+    return data.withUnsafeBytes { decode($0, into: &value) }
   }
 
   private func markChanged() { isChanged.store(true, ordering: .relaxed) }
@@ -107,7 +108,8 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
           _ = bytes.initialize(from: head)
           _ = bytes[head.count...].initialize(from: text)
         }
-        return (record, decoder?.value(T.self, of: writing, text))
+        var decoded: T?
+        return (record, decoder?.decode(text, of: writing, into: &decoded) == true ? decoded : nil)
       }
     }
   }

@@ -106,28 +106,35 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     return key
   }
 
+  /// The keys of an instance by index.
   func values(of instance: Instance, identifier: [UInt8]) throws -> [[[UInt8]]] {
-    try indexes.map { index in
-      let values = try ordering(index: index.name) { try index.values(instance) }
-      for value in values { try requireLength(value.count + identifier.count + 2, index: index.name) }
-      return values
-    }
+    try indexes.map { try keys(of: instance, in: $0, identifier: identifier) }
+  }
+
+  /// The keys of an instance in an index. Throws ``InvalidKeyError`` if an entry would be too long.
+  func keys(
+    of instance: Instance, in index: IndexPlan<Instance>, identifier: [UInt8]
+  ) throws -> [[UInt8]] {
+    let keys = try ordering(index: index.name) { try index.values(instance) }
+    for key in keys { try requireLength(key.count + identifier.count + 2, index: index.name) }
+    return keys
   }
 
   /// Runs a closure that makes keys; throws ``InvalidKeyError`` for a value that has no order.
-  func ordering<R>(index: String?, _ body: () throws -> R) throws -> R {
+  @inline(__always)
+  func ordering<R>(index: @autoclosure () -> String?, _ body: () throws -> R) throws -> R {
     do {
       return try body()
     } catch let error as NotOrdered {
-      throw InvalidKeyError(datastore: key, index: index, reason: error.description)
+      throw InvalidKeyError(datastore: key, index: index(), reason: error.description)
     }
   }
 
-  func requireLength(_ count: Int, index: String?) throws {
+  func requireLength(_ count: Int, index: @autoclosure () -> String?) throws {
     let limit = store.connection.isServed ? Limits.servedKey : Limits.key
     guard count > limit else { return }
     throw InvalidKeyError(
-      datastore: key, index: index, reason: "a key of \(count) bytes is longer than the \(limit) that are allowed")
+      datastore: key, index: index(), reason: "a key of \(count) bytes is longer than the \(limit) that are allowed")
   }
 
   /// The error of a declaration. In debug builds it is printed at once: the first use, which throws it, may come late.

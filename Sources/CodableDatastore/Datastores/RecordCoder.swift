@@ -66,14 +66,20 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   /// The instance of a record, converted if it is of an older version.
   func decode(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
-    if let direct, let instance = try decodedNow(record) { return (direct.identifier(instance), instance) }
+    if let decoded = decodedNow(record) { return decoded }
     return try await decodeByClosure(record)
   }
 
   /// As `decode`, but blocks the thread, which must not be one of the cooperative pool. Starts no task for the library's own coders.
   func decodeBlocking(_ record: Bytes) throws -> (id: Identifier, instance: Instance) {
-    if let direct, let instance = try decodedNow(record) { return (direct.identifier(instance), instance) }
+    if let decoded = decodedNow(record) { return decoded }
     return try waiting { try await self.decodeByClosure(record) }
+  }
+
+  private func decodedNow(_ record: Bytes) -> (id: Identifier, instance: Instance)? {
+    var instance: Instance?
+    guard let direct, decodeNow(record, into: &instance), let instance else { return nil }
+    return (direct.identifier(instance), instance)
   }
 
   private func decodeByClosure(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
@@ -84,10 +90,14 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     return try await decoder(content)
   }
 
-  /// The instance of a record of the current version that no closure of the app decodes; nil for any other record.
-  func decodedNow(_ record: Bytes) throws -> Instance? {
-    guard let direct else { return nil }
-    return try withText(of: record) { try direct.decoder.decode(Instance.self, from: $0) }
+  /// Decodes a record of the current version that no closure of the app decodes, on the caller's thread. Returns false for any other
+  /// record, and for one that does not decode. A result of a type that depends on the instance's would cost each caller a look-up of it.
+  func decodeNow(_ record: Bytes, into instance: inout Instance?) -> Bool {
+    guard let direct else { return false }
+    return record.withUnsafeBytes { bytes in
+      guard let text = RecordBytes.content(of: bytes, after: head) else { return false }
+      return direct.decoder.decode(text, into: &instance)
+    }
   }
 
   /// Whether records are JSON that the library's own decoder reads, with no closure of the app beside.

@@ -45,15 +45,6 @@ extension DatastoreCore {
     }
   }
 
-  /// The instance of a record of the current version that no closure of the app decodes; nil for any other record.
-  func instanceNow(of record: Bytes, key: [UInt8]) throws -> Instance? {
-    do {
-      return try coder.decodedNow(record)
-    } catch let error as DecodingError {
-      throw unreadable(error, key: key, record: record)
-    }
-  }
-
   func unreadable(_ error: DecodingError, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
     let version = coder.tag(of: record) ?? ""
     return UnreadableInstanceError(

@@ -41,7 +41,7 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     let place = Place(
       name: declared.indexName.rawValue, storage: declared.storage == .direct ? .direct : .reference,
       isUnique: isUnique, datastore: datastore, format: format, identifiers: identifiers)
-    if let index = declared.index as? any IndexValues, let plan = known(index, at: place) { return plan }
+    if let index = declared.index as? any IndexValues<Instance> { return known(index, at: place) }
     if let index = declared.index as? any RetrievableIndexRepresentation, let plan = typed(index, at: place) {
       return plan
     }
@@ -59,21 +59,14 @@ final class IndexPlan<Instance: Sendable>: Sendable {
   }
 
   /// One of the library's own kinds.
-  private static func known<Index: IndexValues>(_ index: Index, at place: Place) -> IndexPlan? {
+  private static func known<Index: IndexValues<Instance>>(_ index: Index, at place: Place) -> IndexPlan {
     let coder = KeyCoder<Index.Value>.make()
-    let isRepeating = index.kind.hasManyValues
-    let values: @Sendable (Index.Instance) throws -> [[UInt8]] = { instance in
-      var keys: [[UInt8]] = []
-      try index.forEachValue(of: instance) { keys.append(try coder.key(of: $0)) }
-      return isRepeating && keys.count > 1 ? Array(Set(keys)) : keys
-    }
-    guard let values = values as? @Sendable (Instance) throws -> [[UInt8]] else { return nil }
     let names = index.keyPaths.map { KeyPathName.path(of: $0, from: Instance.self) }
     let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
     return plan(
       place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
-      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format), coder: coder, values: values
-    )
+      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format), coder: coder
+    ) { try index.keys(of: $0, by: coder) }
   }
 
   /// A kind that a program declares, with values of a known type.

@@ -83,7 +83,10 @@ extension Column where Value: Sendable {
 
   private static var decodingReader: ((StoredMember) -> Value?)? {
     func reader<Own: Decodable>(_ type: Own.Type) -> Any {
-      let read: (StoredMember) -> Own? = { try? StoredMember.decoder.decode(type, from: $0.content) }
+      let read: (StoredMember) -> Own? = { member in
+        var value: Own?
+        return StoredMember.decoder.decode(member.content, into: &value) ? value : nil
+      }
       return read
     }
     return (Value.self as? any Decodable.Type).flatMap { reader($0) as? (StoredMember) -> Value? }

@@ -39,6 +39,10 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private var offset: Int
   private var remaining: Int
   private var isOpened = false
+  /// Whether each entry leads to the next instance of the answer: there is no condition, and nothing is sorted or skipped.
+  private var isPlain = false
+  /// A record that `takeNext` left to `next`.
+  private var held: (candidate: QueryCandidate, record: Bytes)?
   private var bytes: StoredReading<Instance>
   /// The answer's keys, if they had to be sorted.
   private var sorted: (walk: SortedKeyWalk, tie: SortTie)?
@@ -72,6 +76,27 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     }
   }
 
+  /// Whether other tasks should run before `takeNext`.
+  var isToPause: Bool { isPlain && slices.isUsedUp() }
+
+  /// Takes the next instance if that needs no suspension, or nil at the end. Returns false if only `next` can tell.
+  ///
+  /// An asynchronous call, and each function that returns a value whose type depends on the instance's, has to look up types. For a small
+  /// instance that takes half as long as its decoding.
+  mutating func takeNext(_ instance: inout Instance?) throws -> Bool {
+    guard isPlain, held == nil, remaining > 0 else { return false }
+    guard let candidate = try nextCandidate() else { return true }
+    let record = try record(of: candidate)
+    guard core.coder.decodeNow(record, into: &instance) else {
+      held = (candidate, record)
+      return false
+    }
+    readCount += 1
+    remaining -= 1
+    keptCount += 1
+    return true
+  }
+
   mutating func next() async throws -> Found? {
     guard let match = try await nextMatch(needsInstance: true), let instance = match.instance else { return nil }
     return Found(key: match.key, instance: instance)
@@ -97,14 +122,16 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       isOpened = true
       try await open()
     }
-    while remaining > 0, let candidate = try nextCandidate() {
+    while remaining > 0 {
+      let held = held.take()
+      guard let candidate = try held?.candidate ?? nextCandidate() else { return nil }
       if sorted != nil, offset > 0 {
         offset -= 1
         continue
       }
       do {
-        let (key, record) = (candidate.key.bytes, try record(of: candidate))
-        if isTimeToYield() { await slices.yieldTask() }
+        let (key, record) = (candidate.key.bytes, try held?.record ?? record(of: candidate))
+        if held != nil { readCount += 1 } else if isTimeToYield() { await slices.yieldTask() }
         let told = told(by: record)
         guard var match = try await match(record, told: told, key: key, needsInstance: needsInstance) else { continue }
         if offset > 0 {
@@ -164,15 +191,17 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     if told == false { return nil }
     // An instance that is wanted anyway is tested as well.
     guard told == nil || needsInstance else { return Match(record: record) }
-    let instance: Instance
-    if let decoded = try core.instanceNow(of: record, key: key()) {
-      instance = decoded
-    } else {
-      instance = try await core.instance(of: record, key: key())
-    }
+    let instance = try await instance(of: record, key: key())
     guard isTested else { return Match(record: record, instance: instance) }
     if bytes.differs(instance, from: record, of: core) { throw DecodedOtherwise(datastore: core.key) }
     return try matches(instance) ? Match(record: record, instance: instance) : nil
+  }
+
+  @inline(__always)
+  private func instance(of record: Bytes, key: @autoclosure () -> [UInt8]) async throws -> Instance {
+    var decoded: Instance?
+    if core.coder.decodeNow(record, into: &decoded), let decoded { return decoded }
+    return try await core.instance(of: record, key: key())
   }
 
   /// The row of a record: of its text, or else of its instance.
@@ -181,12 +210,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     of match: Match, key: @autoclosure () -> [UInt8], _ reading: inout RowReading<Instance, Row>
   ) async throws -> Row {
     if match.instance == nil, let row = reading.row(of: match.record, in: core) { return row }
-    let instance: Instance
-    if let decoded = try match.instance ?? core.instanceNow(of: match.record, key: key()) {
-      instance = decoded
-    } else {
-      instance = try await core.instance(of: match.record, key: key())
-    }
+    let instance = if let own = match.instance { own } else { try await instance(of: match.record, key: key()) }
     return try reading.row(of: instance, match.record, in: core)
   }
 
@@ -226,6 +250,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       try throwingStoreErrors { try candidates.skip(offset) }
       offset = 0
     }
+    isPlain = !plan.isTested
   }
 
   /// Looks for the place of a cursor by halves.

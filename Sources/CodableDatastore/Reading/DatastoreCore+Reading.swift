@@ -43,7 +43,8 @@ extension DatastoreCore {
     let tree: Tree?
     if let known = try recordsAtHand() { tree = known } else { tree = try await records() }
     guard let tree, let record = try tree.record(at: identifiers.order.place(of: key)) else { return nil }
-    if let instance = try instanceNow(of: record, key: key) { return instance }
+    var decoded: Instance?
+    if coder.decodeNow(record, into: &decoded) { return decoded }
     return try await instance(of: record, key: key)
   }
 

@@ -37,18 +37,35 @@ struct TreeWalk {
     cursor = tree.cursor()
   }
 
-  /// The next record and its key, of a tree that holds records; nil at the end.
-  mutating func next() throws -> (key: Bytes, record: Bytes)? {
-    guard let entry = try nextEntry() else { return nil }
-    guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
-    return (entry.key, try throwingStoreErrors { try tree.value(of: reference) })
+  /// The next record, of a tree that holds records; nil at the end.
+  mutating func nextRecord() throws -> Bytes? {
+    guard let reference = try nextReference() else { return nil }
+    return try throwingStoreErrors { try tree.value(of: reference) }
+  }
+
+  /// The reference to the next record, of a tree that holds records; nil at the end.
+  mutating func nextReference() throws -> RecordReference? {
+    try throwingStoreErrors { try step() }
+    guard cursor.hasEntry else { return nil }
+    guard let reference = cursor.currentPayload?.record else { throw StoreError(.damaged, "A record leads nowhere.") }
+    return reference
   }
 
   mutating func nextEntry() throws -> Entry? {
-    try throwingStoreErrors {
-      if isPlaced { try cursor.next() } else { try cursor.seekToStart() }
-      isPlaced = true
-      return cursor.current
-    }
+    try throwingStoreErrors { try step() }
+    return cursor.current
+  }
+
+  /// The key of the entry or the record that came last.
+  func key() throws -> [UInt8] {
+    var key: [UInt8] = []
+    key.reserveCapacity(32)
+    try throwingStoreErrors { try cursor.copyKey(into: &key) }
+    return key
+  }
+
+  private mutating func step() throws(StorageError) {
+    if isPlaced { try cursor.next() } else { try cursor.seekToStart() }
+    isPlaced = true
   }
 }

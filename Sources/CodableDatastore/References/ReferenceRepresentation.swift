@@ -163,8 +163,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
 extension ReferenceRepresentation: IndexValues {
   var keyPaths: [AnyKeyPath] { [keyPath] }
 
-  func forEachValue(of instance: Instance, _ body: (Value) throws -> Void) rethrows {
-    for value in values(instance) { try body(value) }
+  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]] {
+    try Self.keys(of: values(instance), by: coder)
   }
 }
 

@@ -55,11 +55,11 @@ extension DatastoreCore {
     rehearsal.droppedIndexes = plan.dropped.map { IndexName($0) }
     var walk = TreeWalk(tree)
     var position = 0
-    while let (key, record) = try walk.next() {
+    while let record = try walk.nextRecord() {
       try Task.checkCancellation()
       await progressHandler?(.working(current: position, total: rehearsal.total))
       position += 1
-      await rehearse(key.array, record, stored, into: &rehearsal)
+      await rehearse(try walk.key(), record, stored, into: &rehearsal)
     }
     await progressHandler?(.complete(total: rehearsal.total))
     return rehearsal

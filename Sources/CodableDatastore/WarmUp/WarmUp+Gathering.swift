@@ -15,7 +15,6 @@ struct Gathered: Sendable {
 
 private struct StoredInstance: Sendable {
   var key: [UInt8]
-  var record: Bytes
   var reference: RecordReference
 }
 
@@ -25,14 +24,21 @@ private struct GatheredPart: Sendable {
   var entries: [EntryRun]
   /// Records to rewrite, with their keys and their references before that.
   var records: [(key: [UInt8], record: [UInt8], old: RecordReference)] = []
-  /// The errors of records that failed, by the record's place in `instances`.
-  var failures: [Int: any Error] = [:]
+  /// The records that failed, by their places in `instances`.
+  var failures: [Int: (error: any Error, record: Bytes)] = [:]
+  /// The error of a record that could not be read.
+  var damage: (any Error)?
 }
 
 /// How many parts are decoded at once.
 private let processors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16)
-/// How many records are looked at together: few enough that a cancellation is heard at once.
-private let batch = 128 * processors
+/// How many records are decoded together: few enough that a cancellation is heard at once, and enough that threads seldom wait for each
+/// other.
+private let batch = 512 * processors
+/// How many of them one task decodes: few enough that no processor waits long for another.
+private let partLength = 64
+/// How many bytes of records are decoded together at most, if they are large.
+private let batchBytes = 4 << 20
 
 extension WarmUp {
   /// Reads all records and computes the entries and records to write. Several are decoded at once, and reported in their order.
@@ -44,28 +50,15 @@ extension WarmUp {
     if plan.rekeys { try makeEmptyRecords() }
     await report.plan(steps(of: plan, count: Int(clamping: try tree.entryCount)))
     var walk = TreeWalk(tree)
-    while true {
+    var parts: [GatheredPart] = []
+    var instances = try nextInstances(&walk, &report)
+    while !instances.isEmpty || !parts.isEmpty {
       try requireGoingOn()
-      report.enter(WorkStep.read)
-      let instances = try nextInstances(&walk, of: tree)
-      if instances.isEmpty { break }
-      report.advance(by: instances.count)
-      report.enter(WorkStep.migrate)
-      for part in try await evaluate(instances, plan) {
-        for place in part.instances.indices {
-          try await report.willWork()
-          guard let error = part.failures[place] else { continue }
-          let instance = part.instances[place]
-          // If all identifiers change, a record that does not decode has no new identifier, so it cannot be kept.
-          if !plan.rekeys, plan.leavingOut.contains(instance.key) || known.contains(instance.key),
-            !(error is CancellationError)
-          {
-            gathered.leftOut.append((instance.key, DecodingPath.sentence(for: error)))
-          } else {
-            try await report.failed(error, key: instance.key, record: instance.record)
-          }
-        }
-        try addPart(part, plan, into: &gathered)
+      // While records are decoded, this task adds those before them, and reads the next.
+      let decoding = instances
+      parts = try await evaluate(decoding, of: tree, plan) {
+        for part in parts { try await add(part, plan, known, into: &gathered, &report) }
+        instances = try nextInstances(&walk, &report)
       }
     }
     try await report.finishReading()
@@ -78,75 +71,130 @@ extension WarmUp {
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
   }
 
-  private func nextInstances(_ walk: inout TreeWalk, of tree: Tree) throws -> [StoredInstance] {
-    var instances: [StoredInstance] = []
+  private func nextInstances(
+    _ walk: inout TreeWalk, _ report: inout WarmUpReport<Format>
+  ) throws -> [StoredInstance] {
+    report.enter(WorkStep.read)
+    var (instances, bytes) = ([StoredInstance](), 0)
     instances.reserveCapacity(batch)
-    while instances.count < batch, let entry = try walk.nextEntry() {
-      guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
-      let record = try throwingStoreErrors { try tree.value(of: reference) }
-      instances.append(StoredInstance(key: entry.key.array, record: record, reference: reference))
+    while instances.count < batch, bytes < batchBytes, let reference = try walk.nextReference() {
+      instances.append(StoredInstance(key: try walk.key(), reference: reference))
+      bytes += Int(reference.length)
     }
+    report.advance(by: instances.count)
+    report.enter(WorkStep.migrate)
     return instances
   }
 
-  /// Decodes records, on all processors if there are many.
-  private func evaluate(_ instances: [StoredInstance], _ plan: WarmUpPlan) async throws -> [GatheredPart] {
-    let length = max((instances.count + processors - 1) / processors, 16)
+  /// Reads and decodes records on all processors, and does something else meanwhile.
+  private func evaluate(
+    _ instances: [StoredInstance], of tree: Tree, _ plan: WarmUpPlan, meanwhile: () async throws -> Void
+  ) async throws -> [GatheredPart] {
     let wanted = wantedIndexes(plan)
-    if instances.count <= length { return [await evaluate(instances[...], wanted, plan)] }
-    return await withTaskGroup(of: GatheredPart.self) { group in
-      for start in stride(from: 0, to: instances.count, by: length) {
-        let part = instances[start..<min(start + length, instances.count)]
-        group.addTask { await evaluate(part, wanted, plan) }
+    return try await withThrowingTaskGroup(of: GatheredPart.self) { group in
+      for start in stride(from: 0, to: instances.count, by: partLength) {
+        let part = instances[start..<min(start + partLength, instances.count)]
+        group.addTask { await evaluate(part, of: tree, wanted, plan) }
       }
+      try await meanwhile()
       var parts: [GatheredPart] = []
-      for await part in group { parts.append(part) }
+      for try await part in group { parts.append(part) }
       return parts.sorted { $0.instances.startIndex < $1.instances.startIndex }
     }
   }
 
   private func evaluate(
-    _ instances: ArraySlice<StoredInstance>, _ wanted: [Int], _ plan: WarmUpPlan
+    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [Int], _ plan: WarmUpPlan
   ) async -> GatheredPart {
-    var part = GatheredPart(
-      instances: instances, entries: Array(repeating: EntryRun(), count: wanted.count))
-    for place in instances.indices {
-      do {
-        try await evaluate(instances[place], wanted, plan, into: &part)
-      } catch {
-        part.failures[place] = error
+    var part = GatheredPart(instances: instances, entries: Array(repeating: EntryRun(), count: wanted.count))
+    do {
+      var place = instances.startIndex
+      // The caller learns from the task itself that it was cancelled.
+      while !Task.isCancelled, let record = try addAtOnce(instances, of: tree, wanted, plan, from: &place, into: &part) {
+        do {
+          try await add(record, instances[place], wanted, plan, into: &part)
+        } catch {
+          part.failures[place] = (error, record)
+        }
+        place += 1
       }
+    } catch {
+      part.damage = error
     }
     return part
   }
 
-  /// Takes one record in: all of it, or nothing.
-  private func evaluate(
-    _ stored: StoredInstance, _ wanted: [Int], _ plan: WarmUpPlan, into part: inout GatheredPart
+  /// Adds records as long as each is decoded without suspending. Returns the first that is not; nil at the end.
+  private func addAtOnce(
+    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [Int], _ plan: WarmUpPlan, from place: inout Int,
+    into part: inout GatheredPart
+  ) throws -> Bytes? {
+    let isPlain = !plan.rekeys && plan.rewritesOlderThan == nil
+    var instance: Format.Instance?
+    while place < instances.endIndex {
+      let stored = instances[place]
+      let record = try throwingStoreErrors { try tree.value(of: stored.reference) }
+      guard isPlain, core.coder.decodeNow(record, into: &instance), let instance else { return record }
+      do {
+        try addEntries(of: instance, stored, wanted, into: &part)
+      } catch {
+        part.failures[place] = (error, record)
+      }
+      place += 1
+    }
+    return nil
+  }
+
+  /// Adds one record: all of it, or nothing.
+  private func add(
+    _ record: Bytes, _ stored: StoredInstance, _ wanted: [Int], _ plan: WarmUpPlan, into part: inout GatheredPart
   ) async throws {
     let identifier: Format.Identifier
     let instance: Format.Instance
     do {
-      (identifier, instance) = try await core.coder.decode(stored.record)
+      (identifier, instance) = try await core.coder.decode(record)
     } catch let error as DecodingError {
-      throw core.unreadable(error, key: stored.key, record: stored.record)
+      throw core.unreadable(error, key: stored.key, record: record)
     }
-    let key = plan.rekeys ? try core.key(of: identifier) : stored.key
-    let values = try wanted.map { place in
-      let index = core.indexes[place]
-      let values = try core.ordering(index: index.name) { try index.values(instance) }
-      for value in values { try core.requireLength(value.count + key.count + 2, index: index.name) }
-      return values
+    var new = stored
+    if plan.rekeys { new.key = try core.key(of: identifier) }
+    let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: record), than: $0) } ?? false
+    guard plan.rekeys || isRewritten else { return try addEntries(of: instance, new, wanted, into: &part) }
+    let content = isRewritten ? try await core.coder.record(of: instance)?.bytes : record.array
+    guard let content else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
+    try addEntries(of: instance, new, wanted, into: &part)
+    part.records.append((new.key, content, stored.reference))
+  }
+
+  private func addEntries(
+    of instance: Format.Instance, _ stored: StoredInstance, _ wanted: [Int], into part: inout GatheredPart
+  ) throws {
+    let keys = try wanted.map { try core.keys(of: instance, in: core.indexes[$0], identifier: stored.key) }
+    for (place, keys) in keys.enumerated() {
+      for key in keys { part.entries[place].append(value: key, identifier: stored.key, reference: stored.reference) }
     }
-    let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: stored.record), than: $0) } ?? false
-    if plan.rekeys || isRewritten {
-      let record = isRewritten ? try await core.coder.record(of: instance)?.bytes : stored.record.array
-      guard let record else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
-      part.records.append((key, record, stored.reference))
+  }
+
+  /// Reports the records of a part, and adds what was made of them.
+  private func add(
+    _ part: GatheredPart, _ plan: WarmUpPlan, _ known: Set<[UInt8]>, into gathered: inout Gathered,
+    _ report: inout WarmUpReport<Format>
+  ) async throws {
+    if let damage = part.damage { throw damage }
+    for place in part.instances.indices {
+      try await report.willWork()
+      guard let (error, record) = part.failures[place] else { continue }
+      let key = part.instances[place].key
+      // If all identifiers change, a record that does not decode has no new identifier, so it cannot be kept.
+      if !plan.rekeys, plan.leavingOut.contains(key) || known.contains(key),
+        !(error is CancellationError)
+      {
+        gathered.leftOut.append((key, DecodingPath.sentence(for: error)))
+      } else {
+        try await report.failed(error, key: key, record: record)
+      }
     }
-    for (place, values) in values.enumerated() {
-      for value in values { part.entries[place].append(value: value, identifier: key, reference: stored.reference) }
-    }
+    try addPart(part, plan, into: &gathered)
   }
 
   /// Rewrites the records of a part that need it, and adds the part's entries.
@@ -195,7 +243,7 @@ extension WarmUp {
     if !plan.rebuilt.isEmpty || plan.rekeys { return true }
     let limit = plan.rewritesOlderThan
     var walk = TreeWalk(tree)
-    while let (_, record) = try walk.next() {
+    while let record = try walk.nextRecord() {
       guard let tag = core.coder.tag(of: record) else { continue }
       if let limit, isOlder(tag, than: limit) { return true }
       if !plan.evaluated.isEmpty, tag != core.coder.tag { return true }
