@@ -12,7 +12,7 @@ final class IndexPlan<Instance: Sendable>: Sendable {
   let values: @Sendable (Instance) throws -> [[UInt8]]
   /// The `KeyCoder` of the values.
   let coder: any Sendable
-  /// Nil for an index of one tier.
+  /// Nil for an index of one tier that is not descending.
   let tiers: TierOrder?
 
   let name: String

@@ -7,10 +7,15 @@ struct TierOrder: Sendable {
   /// Compares stored values with some first tiers.
   let comparison: @Sendable ([KeyValue]) throws -> KeyComparison
 
-  /// Nil for values of one tier.
+  /// Nil for values of one tier that is not descending.
   init?<Value: Indexable>(_ coder: KeyCoder<Value>) {
-    guard let type = Value.self as? any TieredValue.Type else { return nil }
-    encodings = type.encodings
+    if let type = Value.self as? any TieredValue.Type {
+      encodings = type.encodings
+    } else if let type = Value.self as? any DescendingValue.Type {
+      encodings = [type.encoding]
+    } else {
+      return nil
+    }
     comparison = { tiers in
       let place = try tierComparison(Value.self, to: tiers[...])
       return KeyComparison { stored in

@@ -91,7 +91,7 @@ struct TypedEntries: QueryEntries {
 
   /// How many entries lie before a bound.
   ///
-  /// - Parameter tiers: the order of the first tiers, of an index that has several.
+  /// - Parameter tiers: the order of the first tiers, of an index that has several or a descending one.
   func rank(of bound: KeyBound, encoding: KeyEncoding, tiers: TierOrder? = nil) throws(ModelError) -> Int {
     switch bound {
     case .start: 0
@@ -108,7 +108,8 @@ struct TypedEntries: QueryEntries {
       let bytes = after ? try encoding.bound(after: value) : try encoding.bound(before: value)
       return try place { .bytes(bytes) }
     }
-    if let tiers, case .compound(let keys) = value {
+    if let tiers {
+      let keys = if case .compound(let keys) = value { keys } else { [value] }
       return try place { EntryOrder.bound(of: try tiers.comparison(keys), after: after) }
     }
     let bytes = try encoding.encode(value)

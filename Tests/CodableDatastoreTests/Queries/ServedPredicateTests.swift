@@ -301,4 +301,45 @@ struct ServedPredicateTests {
     #expect(try await query.count == expected.count)
     #expect(try await offers.load(where: #Predicate { $0.town == "t1" }).max(of: \.size) == .large)
   }
+
+  @Test("an index of one descending tier that only the app orders has the order of its type, backwards")
+  func descendingAppOrder() async throws {
+    struct DescendingFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Offer
+      static let defaultKey: DatastoreKey = "Descending"
+      static let currentVersion = Version.one
+      let size = Index(\.size.descending)
+    }
+    let offers = persistence.datastore(DescendingFormat.self)
+    try await offers.persist(contentsOf: all)
+    let ascending = all.sorted { $0.size != $1.size ? $0.size < $1.size : $0.id < $1.id }
+    let descending = all.sorted { $0.size != $1.size ? $0.size > $1.size : $0.id < $1.id }
+    #expect(try await offers.load(...).sorted(by: \.size).all() == ascending)
+    #expect(try await offers.load(...).sorted(by: \.size, .descending).all() == descending)
+    #expect(try await offers.load(...).max(of: \.size) == .large)
+    #expect(try await offers.load(...).min(of: \.size) == .small)
+    let (medium, small) = (Size.medium, Size.small)
+    for (predicate, condition) in [
+      (#Predicate<Offer> { $0.size == medium }, { (offer: Offer) in offer.size == medium }),
+      (#Predicate<Offer> { $0.size > small }, { $0.size > small }),
+      (#Predicate<Offer> { $0.size <= medium }, { $0.size <= medium }),
+      (#Predicate<Offer> { $0.size != medium }, { $0.size != medium }),
+    ] {
+      let query = offers.load(where: predicate)
+      let plan = try await query.explain()
+      #expect(plan.hasPrefix("INDEX size "), "\(plan)")
+      #expect(try await query.all() == all.filter(condition))
+      #expect(try await query.count == all.filter(condition).count)
+    }
+    let counts = try await offers.load(...).grouped(by: \.size, { $0.count })
+    #expect(counts.map(\.key) == [.small, .medium, .large])
+    #expect(counts.map(\.figures) == [.small, .medium, .large].map { size in all.count { $0.size == size } })
+    var (pages, query) = ([Offer](), offers.load(...).sorted(by: \.size).limit(7))
+    while let last = try await query.all().last {
+      pages += try await query.all()
+      query = query.after(try query.cursor(after: last))
+    }
+    #expect(pages == ascending)
+  }
 }
