@@ -233,6 +233,17 @@ struct ReferenceTests {
     #expect(try await a.count == 0)
   }
 
+  @Test("a delete along a reference within one datastore takes the whole tree below")
+  func tree() async throws {
+    let authors = Shelves().authors
+    for id in 1...40 { try await authors.persist(Writer(id: id, name: "n\(id)", mentor: id == 1 ? nil : id / 2)) }
+    var below: Set = [3]
+    for id in 4...40 where below.contains(id / 2) { below.insert(id) }
+    try await authors.delete(3, references: .delete(authors, \.mentor))
+    let left = try await authors.load(...).collectInstances(upTo: .infinity).map(\.id)
+    #expect(left == (1...40).filter { !below.contains($0) })
+  }
+
   @Test("a reference that leads elsewhere is refused")
   func elsewhere() async throws {
     let (library, other) = (Shelves(), Shelves())
@@ -277,6 +288,10 @@ struct ReferenceTests {
       ["Dick", "Lem", "Dick"], by: { [.matching(\.name, $0)] }, orCreate: { Writer(id: $0.count, name: $0) })
     #expect(all.map(\.instance.name) == ["Dick", "Lem", "Dick"])
     #expect(all.map(\.isCreated) == [true, false, false])
+    await #expect(throws: DatastoreInterfaceError.instanceAlreadyExists) {
+      try await authors.resolve(.matching(\.name, "Eco"), orCreate: { Writer(id: 7, name: "Eco") })
+    }
+    #expect(try await authors.load(7)?.name == "Lem")
   }
 }
 

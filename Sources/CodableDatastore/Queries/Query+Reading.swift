@@ -110,8 +110,10 @@ extension Query where AccessMode == ReadWrite {
 
   /// Changes the instances of the answer, in one transaction. If the closure throws, nothing is changed.
   ///
-  /// - Parameter change: Changes an instance. Its identifier stays.
+  /// - Parameter change: Changes an instance. Its identifier must stay.
   /// - Returns: The number of instances that `change` was called for; one that is equal afterwards counts, but is not written.
+  /// - Throws: As reading the query; the error of the closure; ``InvalidKeyError`` if it changes an identifier, or for a value that has no
+  ///   place in an index. Then nothing is changed.
   @discardableResult
   public func update(_ change: (inout Format.Instance) async throws -> Void) async throws -> Int {
     try await write(named: "update \(core.key)", runsOwnCode: true) { found, scope in
@@ -120,6 +122,11 @@ extension Query where AccessMode == ReadWrite {
       }
       var instance = found.instance
       try await change(&instance)
+      if let own = core.ownIdentifier, instance[keyPath: own] != found.instance[keyPath: own] {
+        throw InvalidKeyError(
+          datastore: core.key, index: nil,
+          reason: "an update must not change the identifier \(identifier) to \(instance[keyPath: own])")
+      }
       let prepared = try await core.prepare(instance, identifier: identifier)
       try await scope.turns.acquire()
       defer { scope.turns.pass() }

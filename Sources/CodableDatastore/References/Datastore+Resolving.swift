@@ -78,7 +78,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// - Parameters:
   ///   - matches: The ways to find it; tried in their order.
   ///   - create: Makes one.
-  /// - Throws: The errors of the closure, and those of ``persist(_:)``; then nothing is stored.
+  /// - Throws: The errors of the closure, and those of ``persist(_:)``; ``DatastoreInterfaceError/instanceAlreadyExists`` if no match
+  ///   finds the instance whose identifier the new one has. Then nothing is stored.
   public nonisolated func resolve(
     _ matches: InstanceMatch<Format>..., orCreate create: @Sendable () async throws -> InstanceType
   ) async throws -> Resolved<InstanceType> {
@@ -88,14 +89,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   nonisolated func resolve(
     _ matches: [InstanceMatch<Format>], orCreate create: @Sendable () async throws -> InstanceType
   ) async throws -> Resolved<InstanceType> {
-    try await Transactions.run(
-      isolation: nil, store: core.store, actionName: "resolve \(core.key)", options: []
-    ) { _, _ in
-      if let found = try await resolve(matches) { return found }
-      let instance = try await create()
-      try await persist(instance)
-      return Resolved(instance: instance, isCreated: true)
-    }
+    try await resolve([matches], by: \.self) { _ in try await create() }[0]
   }
 
   /// Finds the instance of each item, in the order of the items, or creates and stores it if there is none; in one transaction. An instance
@@ -105,7 +99,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - items: The items.
   ///   - matches: The ways to find an item's instance; tried in their order.
   ///   - create: Makes the instance of an item.
-  /// - Throws: The errors of the closures, and those of ``persist(_:)``; then nothing is stored.
+  /// - Throws: The errors of the closures, and those of ``persist(_:)``; ``DatastoreInterfaceError/instanceAlreadyExists`` if no match
+  ///   finds an instance whose identifier a new one has. Then nothing is stored.
   public nonisolated func resolve<Item: Sendable>(
     _ items: [Item], by matches: @Sendable (Item) -> [InstanceMatch<Format>],
     orCreate create: @Sendable (Item) async throws -> InstanceType
@@ -119,7 +114,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
           resolved.append(found)
         } else {
           let instance = try await create(item)
-          try await persist(instance)
+          if try await persist(instance) != nil { throw DatastoreInterfaceError.instanceAlreadyExists }
           resolved.append(Resolved(instance: instance, isCreated: true))
         }
       }

@@ -41,19 +41,24 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
     }
   }
 
-  /// Deletes the referring instances too, and applies `rules` to the instances that refer to those. Each instance is
-  /// deleted once, even if references form a cycle.
+  /// Deletes the referring instances too, and applies `rules` to the instances that refer to those. A reference within one datastore is
+  /// followed further: the whole tree below an instance is deleted. Each instance is deleted once, even if references form a cycle.
   public static func delete<Format: DatastoreFormat, Value: Indexable>(
     _ datastore: Datastore<Format, ReadWrite>,
     _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>,
     references rules: ReferenceRule<Format>...
   ) -> Self {
     let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
-    return Self { identifier, target, cascade in
-      for referring in try await datastore.core.referring(to: identifier, through: path, of: target, besides: cascade) {
-        try await datastore.core.delete(referring, references: rules, cascade: &cascade)
+    @Sendable func rule() -> Self {
+      Self { identifier, target, cascade in
+        let core = datastore.core
+        let further = target.key == core.key ? rule() as? ReferenceRule<Format> : nil
+        for referring in try await core.referring(to: identifier, through: path, of: target, besides: cascade) {
+          try await core.delete(referring, references: rules + (further.map { [$0] } ?? []), cascade: &cascade)
+        }
       }
     }
+    return rule()
   }
 }
 
