@@ -66,6 +66,10 @@ struct HistoryTests {
     }
     #expect(error?.broughtBy == built.id)
     #expect(error?.index == "title")
+    let ofQuery = await #expect(throws: IndexNotYetBuiltError.self) {
+      try await view.load(where: #Predicate { $0.title == "Book 002" }).all()
+    }
+    #expect(ofQuery == error)
   }
 
   @Test("an instance's states, and a property's values, newest first")

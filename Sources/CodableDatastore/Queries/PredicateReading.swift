@@ -22,7 +22,7 @@ struct PredicateReading {
   var unwrapped = UnwrappedVariables()
 
   func condition(of expression: Any) -> QueryCondition {
-    if PredicateConstant.value(of: expression) as? Bool == true { return .all([]) }
+    if let constant = PredicateConstant.value(of: expression) as? Bool { return constant ? .always : .never }
     return (expression as? any ConditionNode)?.condition(self) ?? .test(text: "predicate")
   }
 
@@ -50,7 +50,7 @@ struct PredicateReading {
     }
     return term(left, text: text) { keys in
       // NaN is neither equal to anything nor less or greater.
-      if Self.isNaN(constant), keys.encoding == .double || keys.encoding == .float { return [] }
+      if Self.isNaN(constant), keys.encoding.content == .double || keys.encoding.content == .float { return [] }
       return try keys.key(constant).map { [interval($0)] }
     }
   }
@@ -99,18 +99,27 @@ struct PredicateReading {
 
 extension PredicateExpressions.Conjunction: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    .all([reading.condition(of: lhs), reading.condition(of: rhs)])
+    .both(reading.condition(of: lhs), reading.condition(of: rhs))
   }
 }
 
 extension PredicateExpressions.Disjunction: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    .any([reading.condition(of: lhs), reading.condition(of: rhs)])
+    .either(reading.condition(of: lhs), reading.condition(of: rhs))
   }
 }
 
 extension PredicateExpressions.Negation: ConditionNode {
-  func condition(_ reading: PredicateReading) -> QueryCondition? { .not(reading.condition(of: wrapped)) }
+  func condition(_ reading: PredicateReading) -> QueryCondition? { .opposite(of: reading.condition(of: wrapped)) }
+}
+
+/// `isStrict ? a : b`.
+extension PredicateExpressions.Conditional: ConditionNode {
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    let test = reading.condition(of: test)
+    let (met, unmet) = (reading.condition(of: trueBranch), reading.condition(of: falseBranch))
+    return .either(.both(test, met), .both(.opposite(of: test), unmet))
+  }
 }
 
 extension PredicateExpressions.Equal: ConditionNode {
@@ -119,7 +128,7 @@ extension PredicateExpressions.Equal: ConditionNode {
 
 extension PredicateExpressions.NotEqual: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    reading.equality(lhs, rhs).map { .not($0) }
+    reading.equality(lhs, rhs).map { .opposite(of: $0) }
   }
 }
 
@@ -186,8 +195,14 @@ extension PredicateExpressions.SequenceStartsWith: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
     let constant = PredicateConstant.value(of: prefix)
     guard let place = reading.property(base), let text = constant as? String ?? (constant as? FoldedText)?.text,
-      !text.isEmpty, let (number, _) = reading.properties.property(at: place)
+      let (number, _) = reading.properties.property(at: place)
     else { return nil }
+    guard !text.isEmpty else {
+      // Every text begins with it.
+      return reading.term(base, text: " starts with \"\"") { keys in
+        [KeyInterval(lower: keys.encoding.isOptional ? .excluding(.null) : .open)]
+      }
+    }
     return .term(
       IndexableTerm(.property(number), .begins(text)),
       text: "\(reading.properties.name(of: place)) starts with \"\(text)\"")

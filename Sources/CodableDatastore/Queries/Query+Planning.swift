@@ -16,7 +16,7 @@ extension Query {
     try check()
     var (plan, records, trees) = try prepared(state)
     // Checked even if there is no datastore yet; otherwise an app would fail only once it has instances.
-    if records != nil || range == nil { try requireServed(plan) }
+    if records != nil || range == nil { try requireServed(plan, trees) }
     guard let records else { return nil }
     if sortsItself, plan.order == .sort {
       plan.order = plan.way == .scan ? .along(index: "", isDescending: false) : .identifiers
@@ -56,13 +56,19 @@ extension Query {
     if range != nil, sorts.isEmpty { throw InvalidQueryError(reason: "A cursor in a range needs a sort of the range.") }
   }
 
-  private func requireServed(_ plan: QueryPlan) throws {
+  private func requireServed(_ plan: QueryPlan, _ trees: [String: TypedEntries]) throws {
     if plan.order == .sort, let sort = sorts.first(where: { !$0.order.isBytes }) {
       throw InvalidQueryError(
-        reason: "Only the app can order \(sort.name): give it an index, or let its type be an OrderedKey.")
+        reason: "Only the app can order \(sort.name): give it an index of its own, or let its type be an OrderedKey.")
     }
     guard !mayScan, !plan.isServed else { return }
     let properties = predicates.flatMap { PredicateProperties.names(in: $0, Format.Instance.self) } + sorts.map(\.name)
+    // A state of the past may lack an index that serves the query today.
+    let lacking = core.indexes.first { index in
+      let paths = [index.descriptor.keyPathName] + index.descriptor.tiers.map(\.keyPathName)
+      return trees[index.name] == nil && properties.contains { paths.contains(".\($0)") }
+    }
+    if core.view != nil, let lacking { throw core.missing(lacking) }
     var seen: Set<String> = []
     throw UnindexedQueryError(
       datastore: DatastoreKey(core.key), condition: plan.condition.isEmpty ? "sorted by \(plan.sort)" : plan.condition,

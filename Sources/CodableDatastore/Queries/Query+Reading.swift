@@ -9,7 +9,8 @@ extension Query {
   ///   cannot be read; the error of a decoder.
   public var count: Int {
     get async throws {
-      try await whole {
+      try check()
+      return try await whole {
         var run = try await everything.run()
         return try await run?.count() ?? 0
       }

@@ -148,7 +148,7 @@ extension Document {
 }
 
 extension KeyEncoding {
-  fileprivate var isOptional: Bool {
+  package var isOptional: Bool {
     switch self {
     case .optional: true
     case .descending(let inner): inner.isOptional
@@ -157,7 +157,7 @@ extension KeyEncoding {
   }
 
   /// The encoding of the values that are not null.
-  fileprivate var content: KeyEncoding {
+  package var content: KeyEncoding {
     switch self {
     case .optional(let inner): inner.content
     default: self

@@ -10,11 +10,35 @@ package indirect enum QueryCondition: Sendable {
   /// A condition that only the record can decide.
   case test(text: String)
 
+  /// Every record meets it.
+  package static let always = QueryCondition.all([])
+  /// No record meets it.
+  package static let never = QueryCondition.any([])
+
+  private var isAlways: Bool { if case .all(let parts) = self { parts.isEmpty } else { false } }
+  private var isNever: Bool { if case .any(let parts) = self { parts.isEmpty } else { false } }
+
+  /// Both conditions; one of them if the other is constant.
+  package static func both(_ first: Self, _ second: Self) -> Self {
+    if first.isNever || second.isNever { return .never }
+    return first.isAlways ? second : second.isAlways ? first : .all([first, second])
+  }
+
+  /// At least one of the conditions; one of them if the other is constant.
+  package static func either(_ first: Self, _ second: Self) -> Self {
+    if first.isAlways || second.isAlways { return .always }
+    return first.isNever ? second : second.isNever ? first : .any([first, second])
+  }
+
+  package static func opposite(of condition: Self) -> Self {
+    condition.isAlways ? .never : condition.isNever ? .always : .not(condition)
+  }
+
   /// The condition as a user reads it.
   package var text: String {
     switch self {
     case .all(let parts): parts.map { $0.isAlternative ? "(\($0.text))" : $0.text }.joined(separator: " and ")
-    case .any(let parts): parts.map(\.text).joined(separator: " or ")
+    case .any(let parts): isNever ? "false" : parts.map(\.text).joined(separator: " or ")
     case .not(let inner): "not (\(inner.text))"
     case .term(_, let text), .test(let text): text
     }

@@ -342,4 +342,33 @@ struct ServedPredicateTests {
     }
     #expect(pages == ascending)
   }
+
+  @Test("a captured Boolean, an empty beginning and NaN leave of a condition what an index serves")
+  func foldedConstants() async throws {
+    let offers = try await offers()
+    func expect(_ plan: String, _ predicate: Predicate<Offer>, _ condition: (Offer) -> Bool) async throws {
+      let query = offers.load(where: predicate)
+      let explained = try await query.explain()
+      #expect(explained.hasPrefix(plan), "\(explained)")
+      #expect(try await query.all() == all.filter(condition))
+      #expect(try await query.count == all.filter(condition).count)
+    }
+    for (yes, no) in [(true, false)] {
+      try await expect("INDEX town ", #Predicate { no || $0.town == "t1" }) { $0.town == "t1" }
+      try await expect("SCAN", #Predicate { yes || $0.town == "t1" }) { _ in true }
+      try await expect("INDEX town ", #Predicate { yes && $0.town == "t1" }) { $0.town == "t1" }
+      try await expect("INDEX identifier nothing 0 entries", #Predicate { no && $0.town == "t1" }) { _ in false }
+      try await expect("INDEX town ", #Predicate { !yes || !($0.town == "t1") }) { $0.town != "t1" }
+      try await expect("INDEX town ", #Predicate { yes ? $0.town == "t1" : $0.note == "n" }) { $0.town == "t1" }
+    }
+    try await expect("INDEX identifier nothing 0 entries", #Predicate { _ in false }) { _ in false }
+    try await expect("INDEX town ", #Predicate { $0.town.starts(with: "") }) { _ in true }
+    let (nan, none) = (Double.nan, "")
+    try await expect("INDEX rating ", #Predicate { $0.rating != nan }) { _ in true }
+    try await expect("INDEX rating ", #Predicate { $0.rating == nan }) { _ in false }
+    try await expect("INDEX town ", #Predicate { $0.town.starts(with: none) }) { _ in true }
+    let nothing = offers.load(where: #Predicate { _ in false })
+    #expect(try await nothing.sorted(by: \.price).limit(3).all().isEmpty)
+    #expect(try await nothing.sum(of: \.price) == 0)
+  }
 }
