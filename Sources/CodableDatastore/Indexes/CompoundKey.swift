@@ -118,6 +118,18 @@ extension OneToManyIndexRepresentation {
     self.init(source: IndexValueSource(first).followed(by: IndexValueSource(second)))
   }
 
+  /// An index of two tiers: by a Boolean, then by a property.
+  public init<B: Indexable>(_ first: KeyPath<Instance, Bool>, _ second: KeyPath<Instance, B>)
+  where Value == CompoundKey<IndexedBool, B> {
+    self.init(source: IndexValueSource(ofBoolean: first).followed(by: IndexValueSource(second)))
+  }
+
+  /// An index of two tiers: by a property, then by a Boolean.
+  public init<A: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, Bool>)
+  where Value == CompoundKey<A, IndexedBool> {
+    self.init(source: IndexValueSource(first).followed(by: IndexValueSource(ofBoolean: second)))
+  }
+
   /// An index of three tiers.
   public init<A: Indexable, B: Indexable, C: Indexable>(
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>

@@ -33,7 +33,7 @@ public struct IndexedBool: Indexable, DiscreteIndexable, ExpressibleByBooleanLit
 extension OneToManyIndexRepresentation where Value == IndexedBool {
   /// An index on a Boolean property.
   public init(_ keypath: KeyPath<Instance, Bool>) {
-    self.init(source: IndexValueSource(keyPaths: [keypath]) { IndexedBool($0[keyPath: keypath]) })
+    self.init(source: IndexValueSource(ofBoolean: keypath))
   }
 }
 
@@ -41,5 +41,11 @@ extension OneToManyIndexRepresentation where Value == IndexedBool? {
   /// An index on a Boolean property that may be nil.
   public init(_ keypath: KeyPath<Instance, Bool?>) {
     self.init(source: IndexValueSource(keyPaths: [keypath]) { $0[keyPath: keypath].map { IndexedBool($0) } })
+  }
+}
+
+extension IndexValueSource where Value == IndexedBool {
+  init(ofBoolean keypath: KeyPath<Instance, Bool>) {
+    self.init(keyPaths: [keypath]) { IndexedBool($0[keyPath: keypath]) }
   }
 }

@@ -31,6 +31,22 @@ enum PropertyPlace {
     case .chain(let chain): chain
     }
   }
+
+  /// The declaration of an index on the property, which has a name; nil if values of its type have no order.
+  func declaration(as name: String) -> String? {
+    func hasKeys<List: Sequence>(_ list: List.Type) -> Bool { List.Element.self is any Indexable.Type }
+    var kind = "Index"
+    if case .path(let path) = self {
+      let type = type(of: path).valueType
+      let isOrdered = type is any Indexable.Type || type == Bool.self || type == Bool?.self
+      if !isOrdered {
+        guard let list = type as? any Sequence.Type, hasKeys(list) else { return nil }
+        kind = "ManyToManyIndex"
+      }
+    }
+    let label = name.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last ?? "index"
+    return "let \(label) = \(kind)(\\\(name))"
+  }
 }
 
 /// The properties that the indexes of a format are over, by number.

@@ -2,12 +2,6 @@ import StrataFoundation
 
 /// The properties that a predicate names, for a message.
 enum PredicateProperties {
-  static func names<Instance>(in predicate: Predicate<Instance>, _ type: Instance.Type) -> [String] {
-    places(in: predicate.expression).compactMap {
-      $0.name(from: type).map { String($0.dropFirst()) }
-    }
-  }
-
   /// Nodes hold their parts as stored properties.
   static func places(in node: Any, _ unwrapped: UnwrappedVariables = UnwrappedVariables()) -> [PropertyPlace] {
     if let place = (node as? any PropertyNode)?.place(unwrapped) { return [place] }

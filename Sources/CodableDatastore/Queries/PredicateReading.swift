@@ -110,7 +110,11 @@ extension PredicateExpressions.Disjunction: ConditionNode {
 }
 
 extension PredicateExpressions.Negation: ConditionNode {
-  func condition(_ reading: PredicateReading) -> QueryCondition? { .opposite(of: reading.condition(of: wrapped)) }
+  func condition(_ reading: PredicateReading) -> QueryCondition? {
+    // One value of a Boolean can be a tier before others, which a complement cannot.
+    guard reading.property(wrapped) != nil else { return .opposite(of: reading.condition(of: wrapped)) }
+    return reading.term(wrapped, text: " == false") { keys in try keys.key(false).map { [PredicateReading.one($0)] } }
+  }
 }
 
 /// `isStrict ? a : b`.

@@ -62,17 +62,27 @@ extension Query {
         reason: "Only the app can order \(sort.name): give it an index of its own, or let its type be an OrderedKey.")
     }
     guard !mayScan, !plan.isServed else { return }
-    let properties = predicates.flatMap { PredicateProperties.names(in: $0, Format.Instance.self) } + sorts.map(\.name)
-    // A state of the past may lack an index that serves the query today.
-    let lacking = core.indexes.first { index in
-      let paths = [index.descriptor.keyPathName] + index.descriptor.tiers.map(\.keyPathName)
-      return trees[index.name] == nil && properties.contains { paths.contains(".\($0)") }
+    let places =
+      predicates.flatMap { PredicateProperties.places(in: $0.expression) } + sorts.map { PropertyPlace.path($0.path) }
+    var names: [String] = []
+    for name in places.compactMap({ $0.name(from: Format.Instance.self) }) where !names.contains(name) {
+      names.append(name)
     }
+    // A state of the past may lack an index that serves the query today.
+    let lacking = core.indexes.first { trees[$0.name] == nil && !$0.descriptor.firstNames.isDisjoint(with: names) }
     if core.view != nil, let lacking { throw core.missing(lacking) }
-    var seen: Set<String> = []
+    let declared = core.indexes.reduce(into: Set<String>()) { $0.formUnion($1.descriptor.firstNames) }
+    var advice: [String] = []
+    for place in places {
+      guard let name = place.name(from: Format.Instance.self), !declared.contains(name),
+        let declaration = place.declaration(as: name), !advice.contains(declaration)
+      else { continue }
+      advice.append(declaration)
+    }
     throw UnindexedQueryError(
       datastore: DatastoreKey(core.key), condition: plan.condition.isEmpty ? "sorted by \(plan.sort)" : plan.condition,
-      properties: properties.filter { seen.insert($0).inserted })
+      properties: names.map { String($0.dropFirst()) }, advice: advice,
+      hasUnknownProperty: places.contains { $0.name(from: Format.Instance.self) == nil })
   }
 
   /// The plan for a state, and the trees that it uses; the tree of records is nil if there is none yet.
@@ -139,4 +149,9 @@ extension Query {
     }
     return TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
   }
+}
+
+extension IndexDescriptor {
+  /// The names of the properties whose conditions alone it serves.
+  fileprivate var firstNames: Set<String> { Set([keyPathName, tiers.first?.keyPathName].compactMap(\.self)) }
 }

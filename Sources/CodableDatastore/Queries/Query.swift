@@ -222,11 +222,18 @@ public struct UnindexedQueryError: LocalizedError, Hashable, Sendable {
   /// The properties that the query compares or sorts by.
   public var properties: [String]
 
+  /// The declarations that would serve the query.
+  var advice: [String]
+  /// Whether it uses a property that is computed, or that generic code names by a protocol.
+  var hasUnknownProperty: Bool
+
   /// One sentence for a person, with the declaration that would serve the query.
   public var errorDescription: String? {
-    let declarations = properties.map { "let \($0.split(separator: ".").last ?? "index") = Index(\\.\($0))" }
-    let help = declarations.isEmpty ? "" : "; declare \(declarations.joined(separator: " or ")) in its format"
-    return "No index of \(datastore) serves “\(condition)”\(help), or allow reading everything by scanning()."
+    let scan = "scanning() allows reading everything."
+    let refusal = "No index of \(datastore) can serve “\(condition)”"
+    if !advice.isEmpty { return "\(refusal): declare \(advice.joined(separator: " or ")) in its format; \(scan)" }
+    guard hasUnknownProperty else { return "\(refusal); \(scan)" }
+    return "\(refusal): an index serves a stored property that is named by its own type, not by a protocol; \(scan)"
   }
 }
 

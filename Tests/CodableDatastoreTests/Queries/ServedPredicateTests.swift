@@ -371,4 +371,58 @@ struct ServedPredicateTests {
     #expect(try await nothing.sorted(by: \.price).limit(3).all().isEmpty)
     #expect(try await nothing.sum(of: \.price) == 0)
   }
+
+  @Test("a Boolean is a tier of an index like any other property")
+  func booleanTiers() async throws {
+    struct OpenFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Offer
+      static let defaultKey: DatastoreKey = "Open"
+      static let currentVersion = Version.one
+      let openAndPrice = Index(\.isOpen, \.price)
+      let townAndOpen = Index(\.town, \.isOpen)
+    }
+    let offers = persistence.datastore(OpenFormat.self)
+    try await offers.persist(contentsOf: all)
+    func expect(_ plan: String, _ predicate: Predicate<Offer>, _ condition: (Offer) -> Bool) async throws {
+      let query = offers.load(where: predicate)
+      let explained = try await query.explain()
+      #expect(explained.hasPrefix(plan) && explained.contains(" \(all.filter(condition).count) entr"), "\(explained)")
+      #expect(try await query.all() == all.filter(condition))
+    }
+    try await expect("INDEX openAndPrice ", #Predicate { $0.isOpen && $0.price < 5 }) { $0.isOpen && $0.price < 5 }
+    try await expect("INDEX openAndPrice ", #Predicate { !$0.isOpen && $0.price < 5 }) { !$0.isOpen && $0.price < 5 }
+    try await expect("INDEX townAndOpen ", #Predicate { $0.town == "t2" && $0.isOpen }) { $0.town == "t2" && $0.isOpen }
+  }
+
+  @Test("a query that no index serves names the declarations that would serve it, and no other")
+  func advice() async throws {
+    struct Post: Codable, Identifiable, Sendable {
+      var id: Int
+      var title: String
+      var tags: [String]
+      var counts: [String: Int]
+      var home: URL?
+      var length: Int { title.count }
+    }
+    struct PostFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Post
+      static let defaultKey: DatastoreKey = "Posts"
+      static let currentVersion = Version.one
+      let title = Index(\.title)
+    }
+    let posts = persistence.datastore(PostFormat.self)
+    func expect(_ text: String, _ query: Selection<PostFormat, ReadWrite>) async {
+      let error = await #expect(throws: UnindexedQueryError.self) { try await query.count }
+      let end = "; scanning() allows reading everything."
+      #expect(error?.errorDescription == "No index of Posts can serve \(text)\(end)")
+    }
+    let none = URL?.none
+    await expect(
+      "“tags contains \"a\"”: declare let tags = ManyToManyIndex(\\.tags) in its format",
+      posts.load(where: #Predicate { $0.tags.contains("a") }))
+    await expect("“predicate”", posts.load(where: #Predicate { $0.title.contains("x") }))
+    await expect("“home == nil”", posts.load(where: #Predicate { $0.home == none }))
+  }
 }
