@@ -108,7 +108,11 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
 
   /// The keys of an instance by index.
   func values(of instance: Instance, identifier: [UInt8]) throws -> [[[UInt8]]] {
-    try indexes.map { try keys(of: instance, in: $0, identifier: identifier) }
+    // A loop: `map` of a generic class's array would look up the types of its closure for each instance.
+    var values: [[[UInt8]]] = []
+    values.reserveCapacity(indexes.count)
+    for index in indexes { values.append(try keys(of: instance, in: index, identifier: identifier)) }
+    return values
   }
 
   /// The keys of an instance in an index. Throws ``InvalidKeyError`` if an entry would be too long.

@@ -131,7 +131,6 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
       range?.scope?.work?.uses.add(1, ordering: .relaxed)
       do {
         if let served { return try await served.next()?.instance }
-        if run?.isToPause == true { await query.core.store.connection.slices.yieldTask() }
         var instance: Format.Instance?
         if try run?.takeNext(&instance) == true { return instance }
         return try await run?.next()?.instance

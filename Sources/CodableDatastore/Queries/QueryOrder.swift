@@ -34,6 +34,13 @@ struct QueryPlace: Codable, Hashable, Sendable {
 struct QueryOrder<Instance: Sendable>: Sendable {
   let sorts: [QuerySortKey<Instance>]
   let identifiers: KeyOrder
+  /// Whether each sort is descending.
+  private let directions: [Bool]
+
+  init(sorts: [QuerySortKey<Instance>], identifiers: KeyOrder) {
+    (self.sorts, self.identifiers) = (sorts, identifiers)
+    directions = sorts.map(\.isDescending)
+  }
 
   func isBefore(_ left: QueryPlace, _ right: QueryPlace) throws -> Bool {
     for (sort, (one, other)) in zip(sorts, zip(left.sortKeys, right.sortKeys)) where one != other {
@@ -48,8 +55,8 @@ struct QueryOrder<Instance: Sendable>: Sendable {
   /// Bytes whose order is that of the sorts, if each sort is in byte order.
   func sortBytes(of keys: [[UInt8]]) -> [UInt8] {
     var bytes: [UInt8] = []
-    for (sort, key) in zip(sorts, keys) {
-      guard sort.isDescending else {
+    for (isDescending, key) in zip(directions, keys) {
+      guard isDescending else {
         bytes += key
         continue
       }

@@ -15,9 +15,15 @@ struct Rows<Instance: Sendable, Row>: Sendable {
     row = { values in try values.value(of: column, at: 0) }
   }
 
-  init<Value>(list columns: [Column<Instance, Value>]) where Row == [Value] {
+  /// The keys of the properties that a query is sorted by.
+  init(keys columns: [Column<Instance, [UInt8]>]) where Row == [[UInt8]] {
     properties = columns.map(\.property)
-    row = { values in try columns.indices.map { try values.value(of: columns[$0], at: $0) } }
+    row = { values in
+      var keys: [[UInt8]] = []
+      keys.reserveCapacity(columns.count)
+      for place in columns.indices { keys.append(try values.value(of: columns[place], at: place)) }
+      return keys
+    }
   }
 
   fileprivate init(

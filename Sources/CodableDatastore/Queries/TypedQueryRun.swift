@@ -41,6 +41,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private var isOpened = false
   /// Whether each entry leads to the next instance of the answer: there is no condition, and nothing is sorted or skipped.
   private var isPlain = false
+  /// Whether `takeNext` found that others should run.
+  private var isToPause = false
   /// A record that `takeNext` left to `next`.
   private var held: (candidate: QueryCandidate, record: Bytes)?
   private var bytes: StoredReading<Instance>
@@ -76,15 +78,16 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     }
   }
 
-  /// Whether other tasks should run before `takeNext`.
-  var isToPause: Bool { isPlain && slices.isUsedUp() }
-
   /// Takes the next instance if that needs no suspension, or nil at the end. Returns false if only `next` can tell.
   ///
   /// An asynchronous call, and each function that returns a value whose type depends on the instance's, has to look up types. For a small
   /// instance that takes half as long as its decoding.
   mutating func takeNext(_ instance: inout Instance?) throws -> Bool {
     guard isPlain, held == nil, remaining > 0 else { return false }
+    if slices.isUsedUp() {
+      isToPause = true
+      return false
+    }
     guard let candidate = try nextCandidate() else { return true }
     let record = try record(of: candidate)
     guard core.coder.decodeNow(record, into: &instance) else {
@@ -171,6 +174,10 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   @inline(__always)
   mutating func isTimeToYield() -> Bool {
     readCount += 1
+    if isToPause {
+      isToPause = false
+      return true
+    }
     return (!bytes.isUsed || readCount & 15 == 0) && slices.isUsedUp()
   }
 
@@ -273,7 +280,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
         behind: QueryPosition(query: "", sortKey: order.sortBytes(of: cursor.sortKeys), identifier: cursor.identifier))
     }
     var kept = SortedKeys(limit: remaining, offset: offset, after: behind)
-    var reading = RowReading(Rows(list: order.sorts.map(\.column)))
+    var reading = RowReading(Rows(keys: order.sorts.map(\.column)))
     do {
       while let candidate = try nextCandidate() {
         try Task.checkCancellation()
