@@ -64,6 +64,48 @@ struct ChangedTypeTests {
       && error.errorDescription?.contains("declare a new version") == true
   }
 
+  @Test("a missing migration stops what needs the instance, and the new index, and nothing else")
+  func missingMigration() async throws {
+    enum Three: Int, CaseIterable { case first = 1, second = 2, third = 3 }
+    struct Note: Codable, Hashable, Identifiable, Sendable { var id: Int; var title: String }
+    struct NoteFormat: DatastoreFormat {
+      typealias Version = Three
+      typealias Instance = Note
+      static let defaultKey: DatastoreKey = "Notes"
+      static let currentVersion = Three.third
+      let title = Index(\.title)
+    }
+    struct PlainFormat: DatastoreFormat {
+      typealias Version = Three
+      typealias Instance = Note
+      static let defaultKey: DatastoreKey = "Notes"
+      static let currentVersion = Three.second
+    }
+    let decode: @Sendable (JSONDecoder, Data) throws -> Note = { try $0.decode(Note.self, from: $1) }
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place.url)
+      for (id, version) in [(1, Three.first), (2, .second)] {
+        try await PlainFormat.Datastore.JSONStore(
+          persistence: persistence, version: version, migrations: [.first: decode, .second: decode]
+        ).persist(Note(id: id, title: "T\(id)"))
+      }
+      try await persistence.close()
+    }
+    let notes = NoteFormat.Datastore.JSONStore(
+      persistence: try DiskPersistence(readWriteURL: place.url), migrations: [.first: decode, .third: decode])
+    #expect(try await notes.count == 2)
+    #expect(try await notes.load(1)?.title == "T1")
+    try await notes.persist(Note(id: 3, title: "T3"))
+    #expect(try await notes.load(3)?.title == "T3")
+    let reported = Mutex<[String]>([])
+    let left = notes.load(...).skippingUnreadable { error in reported.withLock { $0.append(error.identifier) } }
+    #expect(try await left.all().map(\.id) == [1, 3])
+    #expect(reported.withLock { $0 } == ["2"])
+    await #expect(throws: DatastoreError.self) { try await notes.load(2) }
+    await #expect(throws: DatastoreError.self) { try await notes.warm() }
+    await #expect(throws: (any Error).self) { try await notes.load("T1", from: \.title).all() }
+  }
+
   @Test("a selection can leave them out, and reports each of them")
   func leftOut() async throws {
     try await fill()

@@ -271,6 +271,10 @@ struct WaitingTests {
       #expect(try await shelves.load(1)?.name == "Shelf 1")
       #expect(try await shelves.count == 3)
       #expect(try await shelves.load(1...).map(\.id).all() == [1, 2])
+      for try await live in shelves.load(...).live() {
+        #expect(live.map(\.id) == [0, 1, 2])
+        break
+      }
       #expect(try await shelves.load(where: #Predicate { $0.name == "Shelf 2" }).scanning().count == 1)
       #expect(try await volumes.load(3)?.shelf == "Shelf 0")
       _ = try await shelves.observe()

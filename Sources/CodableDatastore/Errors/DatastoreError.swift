@@ -15,7 +15,7 @@ public enum DatastoreError: LocalizedError {
     case .missingIndex:
       "The index is not declared by this datastore's format."
     case .missingDecoder(let version):
-      "There is no decoder for instances of version \(version)."
+      "There is no decoder for instances of version \(version): add a migration of that version to the datastore's declaration."
     case .incompatibleVersion(let version?):
       "The datastore was written by version \(version), which is newer than this program or unknown to it."
     case .incompatibleVersion(nil):

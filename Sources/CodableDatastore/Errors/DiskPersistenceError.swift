@@ -16,7 +16,7 @@ public enum DiskPersistenceError: LocalizedError, Equatable {
   case invalidPageFormat
   /// An entry of the store is damaged.
   case invalidEntryFormat
-  /// The store was opened for reading only.
+  /// The store was opened for reading only, or the transaction only reads.
   case cannotWrite
   /// The datastore belongs to another persistence.
   case wrongPersistence
@@ -30,7 +30,7 @@ public enum DiskPersistenceError: LocalizedError, Equatable {
     case .invalidIndexManifestFormat: "An index of the store is damaged."
     case .invalidPageFormat: "A page of the store is damaged."
     case .invalidEntryFormat: "An entry of the store is damaged."
-    case .cannotWrite: "The store was opened for reading only."
+    case .cannotWrite: "The store was opened, or the transaction was begun, for reading only."
     case .wrongPersistence: "The datastore belongs to another persistence."
     }
   }

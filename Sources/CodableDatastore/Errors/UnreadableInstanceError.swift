@@ -15,8 +15,8 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
   public var version: String
   /// The place in the instance at which decoding failed, `.address.city`; empty if the decoder does not report it.
   public var codingPath: String
-  /// The decoder's error.
-  public var underlying: DecodingError
+  /// The decoder's error, or ``DatastoreError/missingDecoder(version:)``.
+  public var underlying: any Error
   /// Whether the version is the one that the program writes.
   let isCurrent: Bool
   let key: [UInt8]
@@ -25,7 +25,9 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
   public var errorDescription: String? {
     let place = codingPath.isEmpty ? "" : " at \(codingPath)"
     let advice =
-      isCurrent
+      underlying is DatastoreError
+      ? "Add a migration that decodes version \(version)."
+      : isCurrent
       ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
       : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
     return "The instance \(identifier) of \(datastore), written by version \(version), cannot be decoded\(place): "
@@ -33,19 +35,28 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
   }
 }
 
+extension UnreadableInstanceError {
+  /// The error of a warm-up that a program asks for.
+  var thrown: any Error { underlying as? DatastoreError ?? self }
+}
+
 extension DatastoreCore {
   /// The instance of a record, converted if it is of an older version.
   ///
-  /// - Throws: ``UnreadableInstanceError`` if it does not decode; any other error of a migration.
-  func instance(of record: Bytes, key: [UInt8]) async throws -> Instance {
+  /// - Parameter wrapsMissing: Whether a missing migration makes the instance unreadable, too.
+  /// - Throws: ``UnreadableInstanceError`` if it does not decode; ``DatastoreError/missingDecoder(version:)``; any other error of a
+  ///   migration.
+  func instance(of record: Bytes, key: [UInt8], wrapsMissing: Bool = false) async throws -> Instance {
     do {
       return try await coder.decode(record).instance
     } catch let error as DecodingError {
       throw unreadable(error, key: key, record: record)
+    } catch DatastoreError.missingDecoder(let version) where wrapsMissing {
+      throw unreadable(DatastoreError.missingDecoder(version: version), key: key, record: record)
     }
   }
 
-  func unreadable(_ error: DecodingError, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
+  func unreadable(_ error: any Error, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
     let version = coder.tag(of: record) ?? ""
     return UnreadableInstanceError(
       datastore: DatastoreKey(self.key), identifier: shown(key), version: version,

@@ -60,9 +60,18 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
         core.store.connection.publication.add(buffer, for: core.key)
       }
       // The newest commit, also within a transaction, whose own writes may be taken back yet.
-      if Transactions.scope(for: core.store) == nil { _ = try await core.ready() }
+      let isAlone = Transactions.scope(for: core.store) == nil
+      if isAlone { _ = try await core.ready(takesAsItIs: true) }
       try core.requireSoundDeclaration()
-      let answer = try await live.ask(core.currentView())
+      let answer: LiveAnswer<Format>
+      do {
+        answer = try await live.ask(core.currentView())
+      } catch {
+        // Another transaction may keep an index from being built that the query needs.
+        guard isAlone, core.view == nil, try !core.fits(ReadState(core.currentView())) else { throw error }
+        _ = try await core.ready()
+        answer = try await live.ask(core.currentView())
+      }
       (self.buffer, self.answer) = (buffer, answer)
       return answer.instances
     }
@@ -136,7 +145,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   private func member(_ key: [UInt8], _ record: Bytes?, _ tests: [PredicateTest<Instance>]) async throws -> Instance? {
     guard let record else { return nil }
     do {
-      let instance = try await query.core.instance(of: record, key: key)
+      let instance = try await query.core.instance(of: record, key: key, wrapsMissing: query.unreadable != nil)
       for test in tests where try !test.holds(instance) { return nil }
       return isIncluded?(instance) == false ? nil : instance
     } catch let error as UnreadableInstanceError {

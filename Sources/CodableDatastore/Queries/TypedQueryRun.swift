@@ -208,7 +208,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private func instance(of record: Bytes, key: @autoclosure () -> [UInt8]) async throws -> Instance {
     var decoded: Instance?
     if core.coder.decodeNow(record, into: &decoded), let decoded { return decoded }
-    return try await core.instance(of: record, key: key())
+    return try await core.instance(of: record, key: key(), wrapsMissing: unreadable != nil)
   }
 
   /// The row of a record: of its text, or else of its instance.

@@ -207,7 +207,12 @@ extension DatastoreCore {
   ) async throws {
     listeners.add(listener)
     defer { listeners.remove(listener) }
-    let state = try await ready(leavingOut: leavingOut, mending: mending)
+    let state: ReadState
+    do {
+      state = try await ready(leavingOut: leavingOut, mending: mending)
+    } catch let error as UnreadableInstanceError {
+      throw error.thrown
+    }
     let records = try state.tree(recordsTree)
     if let records { try requireDecoder(of: records) }
     await listener.hear(.evaluating)

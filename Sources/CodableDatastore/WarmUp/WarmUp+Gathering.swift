@@ -155,6 +155,8 @@ extension WarmUp {
       (identifier, instance) = try await core.coder.decode(record)
     } catch let error as DecodingError {
       throw core.unreadable(error, key: stored.key, record: record)
+    } catch DatastoreError.missingDecoder(let version) {
+      throw core.unreadable(DatastoreError.missingDecoder(version: version), key: stored.key, record: record)
     }
     var new = stored
     if plan.rekeys { new.key = try core.key(of: identifier) }

@@ -148,12 +148,13 @@ enum DecodingPath {
 
   static func reason(of error: any Error) -> String {
     if let error = decoding(error) { return context(of: error).debugDescription }
+    let error = (error as? UnreadableInstanceError)?.underlying ?? error
     if let error = error as? any LocalizedError, let description = error.errorDescription { return description }
     return "\(error)"
   }
 
   private static func decoding(_ error: any Error) -> DecodingError? {
-    (error as? UnreadableInstanceError)?.underlying ?? error as? DecodingError
+    ((error as? UnreadableInstanceError)?.underlying ?? error) as? DecodingError
   }
 
   private static func context(of error: DecodingError) -> DecodingError.Context {
