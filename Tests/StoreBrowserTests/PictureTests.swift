@@ -89,7 +89,7 @@ import Testing
     let driver = try Self.driver()
     driver.press("5 ,")
     let pane = try #require(driver.browser.panes[.index] as? IndexPane)
-    #expect(pane.histogram.reply?.request.commit == driver.browser.session.shown)
+    #expect(pane.histogram.reading.answered?.commit == driver.browser.session.shown)
     #expect(pane.histogram.histogram?.count == 6)
   }
 

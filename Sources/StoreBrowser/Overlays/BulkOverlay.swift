@@ -3,29 +3,19 @@ import StrataModel
 import StrataTerminal
 
 /// The preview of a change of many records: failures first, counts, and the changes. Enter stages it.
-struct BulkOverlay: ListPane {
+struct BulkOverlay: ListPane, ReplyPane {
   static let entry = PaneEntry(.bulk, name: "Preview", work: [.bulk], footer: [.open, .down, .escape])
 
-  let request: BulkRequest
-  private(set) var answer: BulkAnswer?
-  private(set) var problem: String?
-  private var isAsked = false
+  static let question = WorkSlot.bulk
+
+  let asked: BulkRequest
+  var reading = Reading<BulkRequest>()
   var list = ListWindow()
 
-  init(request: BulkRequest) { self.request = request }
+  init(request: BulkRequest) { asked = request }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    guard !isAsked else { return }
-    isAsked = true
-    session.start(.bulk, request, label: title)
-  }
-
-  mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let answer = reply as? BulkAnswer { self.answer = answer }
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
+    if request == nil { ask(asked, label: title, in: &session) }
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
@@ -34,7 +24,7 @@ struct BulkOverlay: ListPane {
       session.cancel(.bulk)
       session.intend(.dismiss)
     case .open:
-      guard let answer, !answer.edits.isEmpty else { return true }
+      guard let answer = reply, !answer.edits.isEmpty else { return true }
       session.intend(.dismiss)
       session.intend(.stage(StagedStep(title: "\(title) in \(answer.edits.count) records", edits: answer.edits)))
       session.intend(Intent { $0.table.clearMarks() })
@@ -47,10 +37,10 @@ struct BulkOverlay: ListPane {
 
   func footer(_ session: Session) -> [Command] { canStage ? Self.entry.footer : [.escape] }
   func short(_ command: Command) -> String? { command == .open ? "stage" : canStage ? "leave it" : "close" }
-  private var canStage: Bool { answer.map { !$0.edits.isEmpty } ?? false }
+  private var canStage: Bool { reply.map { !$0.edits.isEmpty } ?? false }
 
   var title: String {
-    switch request.change {
+    switch asked.change {
     case .set(let text): "set \(text)"
     case .paste(let cells): cells.title
     case .delete: "delete"
@@ -72,16 +62,10 @@ struct BulkOverlay: ListPane {
 
   private func lines(_ session: Session) -> [[Span]] {
     let theme = session.theme
-    var lines: [[Span]] = []
-    if let problem {
-      lines = [[Span("\(theme.problemSign) \(problem)", theme.style(.problem))]]
-    } else if let answer {
-      lines = Self.lines(answer, theme: theme)
-    } else {
-      let progress = session.running[.bulk]?.progress
-      lines = [[Span("reading \(progress.map { NumberFormat.count($0.done) } ?? "")… Esc cancels", theme.style(.dim))]]
-    }
-    return lines
+    if let problem = reading.problem { return [[Span("\(theme.problemSign) \(problem)", theme.style(.problem))]] }
+    if let reply { return Self.lines(reply, theme: theme) }
+    let done = session.running[.bulk]?.progress.map { NumberFormat.count($0.done) } ?? ""
+    return [[Span("reading \(done)… Esc cancels", theme.style(.dim))]]
   }
 
   /// The failures, and the deletions, that are listed.

@@ -84,11 +84,7 @@ struct ImportOverlay: ListPane {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let reply = reply as? SurveyReply, reply.request.file == file, reply.request.encoding == encoding,
-      reply.request.datastore == datastore
-    {
-      propose(from: reply.survey, session)
-    }
+    if let survey = reply as? FileSurvey { propose(from: survey, session) }
     if let reply = reply as? ImportReply, reply.request.plan.isDryRun { preview = reply }
   }
 

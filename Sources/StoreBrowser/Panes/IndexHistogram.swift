@@ -3,9 +3,7 @@ import StrataTerminal
 
 /// The histogram above the keys of an index: the distribution of its entries, with the range as a brush on it.
 struct IndexHistogram: Sendable, Equatable {
-  private(set) var reply: HistogramReply?
-  private var pending: HistogramRequest?
-  private var failedRequest: HistogramRequest?
+  private(set) var reading = Reading<HistogramRequest>()
   private var choice = Histogram.Choice.automatic
   private var hasLogLengths = false
   /// Whether bars show their share of all entries, not of the largest bar.
@@ -13,7 +11,7 @@ struct IndexHistogram: Sendable, Equatable {
   /// The bin that the user stepped to; nil if the selected key decides.
   private(set) var bin: Int?
 
-  var histogram: Histogram? { reply?.histogram }
+  var histogram: Histogram? { reading.reply }
 
   /// The rows of bars that fit into a pane; 0 for none. Beside the table it is only a histogram, and the keys appear with the focus.
   static func bars(_ frame: PaneFrame) -> Int {
@@ -25,34 +23,22 @@ struct IndexHistogram: Sendable, Equatable {
 
   mutating func demand(_ datastore: String, _ index: String?, frame: PaneFrame, in session: inout Session) {
     guard Self.bars(frame) > 0 else { return }
-    if reply?.request.datastore != datastore || reply?.request.index != index { reset() }
+    if reading.answered?.datastore != datastore || reading.answered?.index != index { reset() }
     let columns = Self.picture(in: frame.inside).columns - Self.margin(histogram) - 1
     let request = HistogramRequest(
       datastore: datastore, index: index, commit: session.shown, choice: choice,
       bins: max(4, BarLayout.capacity(columns: columns, form: session.barForm)))
-    guard request != reply?.request, request != pending, request != failedRequest else { return }
-    pending = request
-    session.start(.histogram, request)
+    reading.ask(request, as: .histogram, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable) {
-    guard let found = reply as? HistogramReply, found.request == pending else { return }
-    pending = nil
-    if found.histogram.bins.count != histogram?.bins.count { bin = nil }
-    self.reply = found
+    let bins = histogram?.bins.count
+    reading.take(reply)
+    if histogram?.bins.count != bins { bin = nil }
   }
 
-  /// A failed request is not sent again before something changes.
-  mutating func failed() {
-    failedRequest = pending
-    pending = nil
-    reset()
-  }
-
-  private mutating func reset() {
-    reply = nil
-    bin = nil
-  }
+  /// Shows nothing until another question is asked or answered.
+  mutating func reset() { (reading.reply, bin) = (nil, nil) }
 
   // MARK: Keys
 
@@ -122,7 +108,7 @@ struct IndexHistogram: Sendable, Equatable {
     session: Session
   ) {
     let theme = session.theme
-    guard let histogram, histogram.count > 0, rect.rows > 1, reply?.request.commit == session.shown else { return }
+    guard let histogram, histogram.count > 0, rect.rows > 1, reading.answered?.commit == session.shown else { return }
     if session.readsAsLines {
       let rows =
         histogram.asides.map { ChartTable.Row(label: $0.label, count: $0.count) }

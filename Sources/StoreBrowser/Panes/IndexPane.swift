@@ -169,7 +169,7 @@ struct IndexPane: PermanentPane, Equatable {
       problem = error.description
       pending = nil
     } else if slot == .histogram {
-      histogram.failed()
+      histogram.reset()
     } else {
       session.complain(error)
     }

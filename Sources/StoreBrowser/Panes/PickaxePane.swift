@@ -3,46 +3,34 @@ import StrataDocuments
 import StrataTerminal
 
 /// The commits in which a text came or went.
-struct PickaxePane: ListPane, PermanentPane {
+struct PickaxePane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
     .pickaxe, name: "Pickaxe", work: [.pickaxe], footer: [.down, .open, .travel, .history, .help, .close]
   ) { PickaxePane() }
 
-  private(set) var request: PickaxeRequest?
+  static let question = WorkSlot.pickaxe
+
+  var reading = Reading<PickaxeRequest>()
   private(set) var hits: [PickaxeHit] = []
-  private var read = 0
-  private var isDone = false
-  private var problem: String?
   var list = ListWindow()
 
   static let limit = 10_000
 
   mutating func show(_ request: PickaxeRequest, in session: inout Session) {
     self = PickaxePane()
-    self.request = request
-    session.start(.pickaxe, request, label: "search “\(request.text)” in the history")
+    ask(request, label: "search “\(request.text)” in the history", in: &session)
   }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    guard slot == .pickaxe else { return }
-    read = progress.done
+    reading.done = progress.done
     if case .hits(let found) = progress.found { hits += found }
-    if hits.count >= Self.limit {
-      session.cancel(.pickaxe)
-      isDone = true
-    }
+    guard hits.count >= Self.limit else { return }
+    session.cancel(.pickaxe)
+    reading.isStopped = true
   }
 
-  mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let commits = reply as? Int else { return }
-    (read, isDone) = (commits, true)
-  }
-
-  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
-  }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isDone = true }
+  /// The hits that were found stay.
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { reading.isStopped = true }
 
   func lineCount(_ session: Session) -> Int { hits.count }
   var rowColumns: [String] { ["commit", "action", "datastore", "identifier", "field", "old", "new"] }
@@ -77,13 +65,14 @@ struct PickaxePane: ListPane, PermanentPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
+    let (isDone, read) = (reply != nil || reading.isStopped, reply ?? reading.done)
     let state = isDone ? "" : " so far"
     let empty = isDone ? "no value with this text came or went" : "searching…"
     guard
       grid.begin(
         frame, title: "History with “\(request?.text ?? "")”",
         footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(read)) commits\(state)",
-        problem: problem, note: hits.isEmpty ? empty : nil, theme: theme)
+        problem: reading.problem, note: hits.isEmpty ? empty : nil, theme: theme)
     else { return }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let hit = hits[line]

@@ -11,14 +11,34 @@ protocol ReplyPane: Pane {
 
 /// A question with its reply, as far as it has come.
 struct Reading<Asked: Question>: Sendable {
+  /// The question that was asked last.
   var request: Asked?
+  /// The last reply. It is of an earlier question while the present one is read.
   var reply: Asked.Reply?
+  /// The question of the reply.
+  private(set) var answered: Asked?
   var done = 0
   var problem: String?
   /// Whether the user has ended the work; a reply may be there in part.
   var isStopped = false
 
   var note: String { done > 0 ? "\(NumberFormat.count(done)) records read" : "reading…" }
+
+  init(request: Asked? = nil) { self.request = request }
+
+  /// Takes a reply to the question that was asked last: a slot reports no earlier one. Leaves replies to other questions.
+  mutating func take(_ reply: any Sendable) {
+    if let reply = reply as? Asked.Reply { (self.reply, answered) = (reply, request) }
+  }
+}
+
+extension Reading where Asked: Equatable {
+  /// Asks a question, unless it is the one that was asked last, whether it is read, answered or has failed.
+  mutating func ask(_ request: Asked, as slot: WorkSlot, label: String = "", in session: inout Session) {
+    guard request != self.request else { return }
+    self.request = request
+    session.start(slot, request, label: label)
+  }
 }
 
 extension Reading: Equatable where Asked: Equatable, Asked.Reply: Equatable {}
@@ -32,9 +52,7 @@ extension ReplyPane {
     session.start(Self.question, request, label: label)
   }
 
-  mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let reply = reply as? Asked.Reply { reading.reply = reply }
-  }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) { reading.take(reply) }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == Self.question else { return }

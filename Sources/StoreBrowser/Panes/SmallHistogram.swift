@@ -6,8 +6,7 @@ struct SmallHistogram: Sendable, Equatable {
   /// Three of bars, one of the axis.
   static let rows = 4
 
-  private(set) var reply: HistogramReply?
-  private var asked: HistogramRequest?
+  private var reading = Reading<HistogramRequest>()
 
   /// Asks for the histogram of the rows that the table shows.
   mutating func demand(columns: Int, in session: inout Session) {
@@ -15,21 +14,17 @@ struct SmallHistogram: Sendable, Equatable {
     let request = HistogramRequest(
       datastore: source.datastore, index: source.index, commit: session.shown, choice: .automatic,
       bins: BarLayout.capacity(columns: columns, form: session.barForm))
-    guard request != asked else { return }
-    asked = request
-    session.start(.smallHistogram, request)
+    reading.ask(request, as: .smallHistogram, in: &session)
   }
 
-  mutating func answered(_ reply: any Sendable) {
-    if let reply = reply as? HistogramReply, reply.request == asked { self.reply = reply }
-  }
+  mutating func answered(_ reply: any Sendable) { reading.take(reply) }
 
   /// The histogram, where it is of what is shown now.
   func current(_ session: Session) -> Histogram? {
-    guard let reply, let source = session.selections.source, reply.request.commit == session.shown,
-      reply.request.datastore == source.datastore, reply.request.index == source.index, reply.histogram.bins.count > 1
+    guard let histogram = reading.reply, let of = reading.answered, let source = session.selections.source,
+      of.commit == session.shown, of.datastore == source.datastore, of.index == source.index, histogram.bins.count > 1
     else { return nil }
-    return reply.histogram
+    return histogram
   }
 
   func draw(in rect: Rect, on grid: inout CellGrid, session: Session) {

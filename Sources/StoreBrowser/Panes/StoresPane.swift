@@ -14,13 +14,12 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   var index: String?
   var filter: String?
   /// The newest commits, if there is room below the rest.
-  private var newest: NewestReply?
-  private var asked: NewestRequest?
+  private var newest = Reading<NewestRequest>()
   private var room = 0
   /// Whether the histogram or the history is already on the screen, larger: then it is not shown here, too.
   private var hasIndexBeside = false
   private var hasHistoryBeside = false
-  private var histogram = SmallHistogram()
+  private(set) var histogram = SmallHistogram()
 
   enum Line: Sendable, Hashable {
     /// With what may stand at its right end, the longest first.
@@ -54,8 +53,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       lines += [.blank, .heading(name.uppercased(), trailing: [NumberFormat.count(histogram.count)])]
       lines += (0..<SmallHistogram.rows).map { .picture($0) }
     }
-    guard let newest, hasRoomForCommits(below: lines) else { return lines }
-    let commits = newest.commits.prefix(room - lines.count - 2).indices
+    guard let newest = newest.reply, hasRoomForCommits(below: lines) else { return lines }
+    let commits = newest.prefix(room - lines.count - 2).indices
     return commits.isEmpty
       ? lines : lines + [.blank, .heading("COMMITS", trailing: historySize(session))] + commits.map { .commit($0) }
   }
@@ -94,8 +93,6 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     return lines
   }
 
-  func smallHistogram(_ session: Session) -> Histogram? { histogram.current(session) }
-
   private func hasPicture(_ standing: [Line]) -> Bool {
     !hasIndexBeside && room >= standing.count + SmallHistogram.rows + 2
   }
@@ -104,14 +101,11 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   private mutating func demandNewest(below lines: [Line], in session: inout Session) {
     guard session.outline != nil, hasRoomForCommits(below: lines) else { return }
-    let request = NewestRequest(head: session.head)
-    guard request != asked else { return }
-    asked = request
-    session.start(.newest, request)
+    newest.ask(NewestRequest(head: session.head), as: .newest, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let reply = reply as? NewestReply, reply.request == asked { newest = reply }
+    newest.take(reply)
     histogram.answered(reply)
   }
 
@@ -168,8 +162,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       return
     case .pin(let pin): session.intend(.travel(pin.commit))
     case .commit(let position):
-      guard let newest, newest.commits.indices.contains(position) else { return }
-      session.intend(.travel(newest.commits[position].number))
+      guard let newest = newest.reply, newest.indices.contains(position) else { return }
+      session.intend(.travel(newest[position].number))
     case .heading, .blank, .picture: return
     }
     session.intend(.focus(.table))
@@ -274,8 +268,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
         role: letter.reason == nil ? .text : .warning)
     case .pin(let pin): write(theme.pinned, pin.name, pin.commit.description)
     case .commit(let position):
-      guard let newest, newest.commits.indices.contains(position) else { break }
-      let commit = newest.commits[position]
+      guard let newest = newest.reply, newest.indices.contains(position) else { break }
+      let commit = newest[position]
       let action = commit.action.isEmpty ? commit.program : commit.action
       write(
         commit.number == session.shown ? theme.chosen : " ", "\(commit.number) \(action)",
@@ -330,15 +324,9 @@ struct NewestRequest: Question, Hashable {
   /// As many as fit into any sidebar.
   private static let limit = 40
 
-  func reply(in context: WorkContext) throws(ModelError) -> NewestReply {
-    guard head.rawValue > 0 else { return NewestReply(request: self, commits: []) }
-    return NewestReply(request: self, commits: try context.store.commits(from: head, limit: Self.limit, folded: true))
+  func reply(in context: WorkContext) throws(ModelError) -> [CommitDetails] {
+    head.rawValue > 0 ? try context.store.commits(from: head, limit: Self.limit, folded: true) : []
   }
-}
-
-struct NewestReply: Sendable, Equatable {
-  var request: NewestRequest
-  var commits: [CommitDetails]
 }
 
 extension WorkSlot {

@@ -13,7 +13,7 @@ package struct BlameRequest: Question, Hashable {
       try context.goOn()
       context.report(Progress(done: read, total: nil))
     }
-    var answer = BlameAnswer(request: self, commits: [:], lives: [:], isComplete: life.isComplete)
+    var answer = BlameAnswer(commits: [:], lives: [:], isComplete: life.isComplete)
     for part in life.parts {
       let path = part.path.description
       answer.commits[path] = part.commit
@@ -26,7 +26,6 @@ package struct BlameRequest: Question, Hashable {
 }
 
 package struct BlameAnswer: Sendable, Equatable {
-  package var request: BlameRequest
   /// By the path of the field: the commit that set its value; for a list or object, the newest commit of its parts.
   package var commits: [String: CommitDetails]
   /// By the path of the field: its values, oldest first, with their commits.
@@ -48,7 +47,6 @@ struct LifePoint: Sendable, Hashable {
 extension WorkContext {
   /// The number of states of a record that blame reads.
   static var blameDepth: Int { 5000 }
-
 }
 
 extension Document {

@@ -9,7 +9,8 @@ package struct CommitStripRequest: Question, Hashable {
   /// The most commits that are looked at, from the newest on.
   static let limit = 20_000
 
-  package func reply(in context: WorkContext) throws(ModelError) -> CommitStripReply {
+  /// Returns nil if there are no commits.
+  package func reply(in context: WorkContext) throws(ModelError) -> CommitStrip? {
     var commits: [CommitDetails] = []
     var open = [newest]
     while !open.isEmpty, commits.count < Self.limit {
@@ -20,12 +21,6 @@ package struct CommitStripRequest: Question, Hashable {
         ?? page.commits
       open = page.next
     }
-    return CommitStripReply(request: self, strip: CommitStrip(commits, parts: parts))
+    return CommitStrip(commits, parts: parts)
   }
-}
-
-package struct CommitStripReply: Sendable, Equatable {
-  package var request: CommitStripRequest
-  /// Nil where there are no commits.
-  package var strip: CommitStrip?
 }

@@ -9,14 +9,8 @@ package struct HistogramRequest: Question, Hashable {
   package var choice: Histogram.Choice
   package var bins: Int
 
-  package func reply(in context: WorkContext) throws(ModelError) -> HistogramReply {
+  package func reply(in context: WorkContext) throws(ModelError) -> Histogram {
     let index = try context.datastore(datastore, at: commit).index(index)
-    return HistogramReply(
-      request: self, histogram: try Histogram(of: index, choice: choice, bins: bins, goOn: context.goOn))
+    return try Histogram(of: index, choice: choice, bins: bins, goOn: context.goOn)
   }
-}
-
-package struct HistogramReply: Sendable, Equatable {
-  package var request: HistogramRequest
-  package var histogram: Histogram
 }

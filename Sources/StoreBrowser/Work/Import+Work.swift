@@ -6,20 +6,15 @@ struct SurveyRequest: Question, Hashable {
   var datastore: String
   var encoding: TextEncoding?
 
-  func reply(in context: WorkContext) throws(ModelError) -> SurveyReply {
+  func reply(in context: WorkContext) throws(ModelError) -> FileSurvey {
     let path = context.files.expanding(file)
-    let store = context.store as? EngineStore
-    let survey = try FileSurvey(path: path, datastore: datastore, in: store, encoding: encoding) { count in
+    return try FileSurvey(
+      path: path, datastore: datastore, in: context.store as? EngineStore, encoding: encoding
+    ) { count in
       context.report(Progress(done: count, total: nil))
       return !context.cancellation.isCancelled
     }
-    return SurveyReply(request: self, survey: survey)
   }
-}
-
-struct SurveyReply: Sendable {
-  var request: SurveyRequest
-  var survey: FileSurvey
 }
 
 /// Imports a file, or with a dry plan only counts the changes.

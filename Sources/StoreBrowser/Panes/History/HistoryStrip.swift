@@ -7,25 +7,18 @@ struct HistoryStrip: Sendable, Equatable {
   /// Two of bars, one of marks and dates.
   static let rows = 3
 
-  private var pending: CommitStripRequest?
-  private(set) var reply: CommitStripReply?
+  private var reading = Reading<CommitStripRequest>()
 
   mutating func demand(_ scope: HistoryScope, columns: Int, in session: inout Session) {
     let request = CommitStripRequest(scope: scope, newest: session.head, parts: max(8, columns - 2))
-    guard request != reply?.request, request != pending else { return }
-    pending = request
-    session.start(.strip, request)
+    reading.ask(request, as: .strip, in: &session)
   }
 
-  mutating func answered(_ reply: any Sendable) {
-    guard let found = reply as? CommitStripReply, found.request == pending else { return }
-    pending = nil
-    self.reply = found
-  }
+  mutating func answered(_ reply: any Sendable) { reading.take(reply) }
 
   func draw(in rect: Rect, selected: CommitNumber?, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
-    guard let strip = reply?.strip, rect.columns > 8 else { return }
+    guard case let strip?? = reading.reply, rect.columns > 8 else { return }
     if session.readsAsLines {
       let rows = strip.parts.map { part in
         let commits = part.commits.map { "\($0.lowerBound)–\($0.upperBound)" } ?? ""

@@ -43,7 +43,7 @@ extension RecordPane {
     if form != .tree { further.append(form.rawValue) }
     if showsBlame {
       // The older commit from which blame starts, after b was pressed again.
-      let from = blame.map { $0.request.from == session.shown ? "" : " from \($0.request.from)" }
+      let from = blaming.answered.map { $0.from == session.shown ? "" : " from \($0.from)" }
       further.append("blame\(from ?? "…")")
     }
     if let record = answer?.record {

@@ -53,11 +53,10 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   /// The inputs from which `document` was made, so that it is not made or compared again with every key.
   private(set) var arranged: Arranged?
   var searchText: SearchText?
-  private(set) var blame: BlameAnswer?
+  private(set) var blaming = Reading<BlameRequest>()
   var showsBlame = false
   /// The commit from which blame is requested; nil stands for the shown commit.
   private var blameFrom: CommitNumber?
-  private var pendingBlame: BlameRequest?
   /// The targets of the references in `document`.
   var targets: [DocumentPath: ReferenceTarget] = [:]
   /// The joined and computed fields of the record, beside `document`.
@@ -77,6 +76,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   }
 
   var stored: RecordContent? { answer?.record?.stored }
+  var blame: BlameAnswer? { blaming.reply }
 
   var selectedLine: TreeLine? { form == .tree ? list.selected(of: tree.lines) : nil }
 
@@ -94,8 +94,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     guard place != self.place else { return }
     if wantedPlace == nil, let line = selectedLine { wantedPath = line.path }
     self.place = place
-    blame = nil
-    pendingBlame = nil
+    blaming = Reading()
     blameFrom = nil
     (targets, derived) = ([:], [])
     askedTargets = nil
@@ -156,9 +155,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
 
   private mutating func demandBlame(_ place: RecordPlace, in session: inout Session) {
     let request = BlameRequest(place: place, from: blameFrom ?? session.shown)
-    guard blame?.request != request, pendingBlame != request else { return }
-    pendingBlame = request
-    session.start(showsBlame ? .blame : .life, request, label: showsBlame ? "blame" : "")
+    blaming.ask(request, as: showsBlame ? .blame : .life, label: showsBlame ? "blame" : "", in: &session)
   }
 
   var count: Int {
@@ -242,10 +239,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     case let reply as ReferencesReply where reply.place == place && reply.commit == session.shown:
       targets = reply.targets
       showDerived(reply.derived)
-    case let answer as BlameAnswer where answer.request == pendingBlame:
-      pendingBlame = nil
-      blame = answer
-    default: break
+    default: blaming.take(reply)
     }
   }
 
@@ -349,7 +343,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
       let parent = commit.parents.first
     else {
       showsBlame = false
-      blame = nil
+      blaming = Reading()
       return
     }
     blameFrom = parent

@@ -32,7 +32,7 @@ struct MergePane: ListPane, PermanentPane {
   ) { MergePane() }
 
   var list = ListWindow()
-  private(set) var reply: MergePlanReply?
+  private var reading = Reading<MergePlanRequest>()
   private(set) var problem: String?
   private(set) var isCommitting = false
   /// The user's decisions, kept as a draft.
@@ -42,7 +42,8 @@ struct MergePane: ListPane, PermanentPane {
   var collisions: [String]?
   private var checked: [RecordPlace: [DocumentPath: MergeDecision]]?
   var theirs: CommitNumber?
-  private var asked: MergePlanRequest?
+
+  var reply: MergePlanReply? { reading.reply }
 
   enum Line: Sendable, Hashable {
     case conflict(Int)
@@ -63,9 +64,7 @@ struct MergePane: ListPane, PermanentPane {
     guard frame != .hidden, let theirs, !isCommitting else { return }
     checkDecisions(of: theirs, in: &session)
     let request = MergePlanRequest(theirs: theirs, head: session.head, naming: session.naming)
-    guard request != asked else { return }
-    asked = request
-    session.start(.mergePlan, request, label: "merge \(theirs)")
+    reading.ask(request, as: .mergePlan, label: "merge \(theirs)", in: &session)
   }
 
   /// Once no conflict is open, checks whether the decided records can be in one store.
@@ -87,7 +86,7 @@ struct MergePane: ListPane, PermanentPane {
     case let found as MergeCheckReply where found.decisions == checked:
       collisions = found.collisions
       self.reply.map { rebuild($0) }
-    case let reply as MergePlanReply where reply.request == asked: show(reply, in: &session)
+    case let reply as MergePlanReply: show(reply, in: &session)
     case let reply as MergeCommitReply:
       isCommitting = false
       session.remembered.merge = nil
@@ -102,7 +101,7 @@ struct MergePane: ListPane, PermanentPane {
 
   private mutating func show(_ reply: MergePlanReply, in session: inout Session) {
     let isFirst = self.reply == nil
-    self.reply = reply
+    reading.take(reply)
     problem = nil
     if isFirst { restoreDraft(in: session) }
     // Decisions about records that are no longer in conflict are dropped.
@@ -117,7 +116,7 @@ struct MergePane: ListPane, PermanentPane {
     switch slot {
     case .mergePlan: problem = error.description
     case .mergeCheck: collisions = []
-    default: asked = nil
+    default: reading.request = nil
     }
     session.complain(error)
   }

@@ -19,8 +19,7 @@ struct MergePlanRequest: Question, Hashable {
   private func reply(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergePlanReply {
     let plan = try exchange.planMerge(of: theirs)
     var reply = MergePlanReply(
-      request: self, plan: plan, ours: try context.store.commit(plan.changes.first),
-      theirs: try context.store.commit(theirs))
+      plan: plan, ours: try context.store.commit(plan.changes.first), theirs: try context.store.commit(theirs))
     reply.base = try plan.bases.first.flatMap { try exchange.commit($0) }
     guard !plan.conflicts.isEmpty else {
       try describeClean(of: plan, in: context, &reply)
@@ -143,7 +142,6 @@ struct MergePlanRequest: Question, Hashable {
 }
 
 struct MergePlanReply: Sendable {
-  var request: MergePlanRequest
   var plan: MergePlan
   var base: CommitDetails?
   var ours: CommitDetails

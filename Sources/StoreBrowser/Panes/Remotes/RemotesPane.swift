@@ -44,11 +44,8 @@ struct RemotesPane: ListPane, PermanentPane {
   ) { RemotesPane() }
 
   var list = ListWindow()
-  private(set) var rows: [RemoteRow] = []
+  private var reading = Reading<RemotesRequest>()
   private var problem: String?
-  private var isServed = false
-  private var asked: RemotesRequest?
-  private(set) var answered: RemotesRequest?
   /// Grows after a change that the head does not show.
   private var revision = 0
   private var wasHidden = true
@@ -56,6 +53,8 @@ struct RemotesPane: ListPane, PermanentPane {
   private var problems: [String: String] = [:]
   private var transferring: TransferRequest?
 
+  var rows: [RemoteRow] { reading.reply?.rows ?? [] }
+  private var isServed: Bool { reading.reply?.isServed == true }
   var selected: RemoteRow? { list.selected(of: rows) }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
@@ -66,20 +65,15 @@ struct RemotesPane: ListPane, PermanentPane {
     // Another program may have fetched since the pane was last visible.
     if wasHidden { revision += 1 }
     wasHidden = false
-    let request = RemotesRequest(head: session.head, revision: revision)
-    guard request != asked else { return }
-    asked = request
-    session.start(.remotes, request)
+    reading.ask(RemotesRequest(head: session.head, revision: revision), as: .remotes, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
-    case let reply as RemotesReply where reply.request == asked:
-      answered = reply.request
+    case let reply as RemotesReply:
       problem = nil
-      isServed = reply.isServed
       let name = selected?.name
-      rows = reply.rows
+      reading.take(reply)
       if let kept = rows.firstIndex(where: { $0.name == name }) { list.selection = kept }
     case let reply as TransferReply:
       transferring = nil
@@ -108,7 +102,7 @@ struct RemotesPane: ListPane, PermanentPane {
       revision += 1
       session.intend(.look)
       session.complain(error)
-    } else if rows.isEmpty, answered == nil {
+    } else if reading.reply == nil {
       problem = error.description
     } else {
       session.complain(error)
@@ -224,7 +218,7 @@ struct RemotesPane: ListPane, PermanentPane {
       ? RemotesFile.refusalOfServer
       : "No other copy of this store is known. i adds one: a name and a path, host:path, ssh://host/path, postgres://host/database, "
         + "or folder:PATH for a folder that something else carries. Both copies may be edited; X makes them equal again, field by field."
-    let note = answered == nil ? "reading…" : rows.isEmpty ? empty : nil
+    let note = reading.reply == nil ? "reading…" : rows.isEmpty ? empty : nil
     guard
       grid.begin(frame, digit: 7, title: "Remotes", footer: footerText, problem: problem, note: note, theme: theme)
     else {

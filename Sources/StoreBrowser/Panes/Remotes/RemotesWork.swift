@@ -11,8 +11,7 @@ struct RemotesRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> RemotesReply {
     let exchange = try context.exchange()
-    return RemotesReply(
-      request: self, rows: try onExchange { try rows(exchange, context) }, isServed: !exchange.keepsRemotes)
+    return RemotesReply(rows: try onExchange { try rows(exchange, context) }, isServed: !exchange.keepsRemotes)
   }
 
   private func rows(_ exchange: StoreExchange, _ context: WorkContext) throws -> [RemoteRow] {
@@ -26,7 +25,6 @@ struct RemotesRequest: Question, Hashable {
 }
 
 struct RemotesReply: Sendable {
-  var request: RemotesRequest
   var rows: [RemoteRow]
   /// Whether the store is on a server, and keeps no remotes.
   var isServed = false
