@@ -1,6 +1,4 @@
 import StrataModel
-import StrataDocuments
-import StrataTerminal
 
 /// The handlers of the reports of work.
 extension Browser {

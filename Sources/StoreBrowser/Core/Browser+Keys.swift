@@ -1,4 +1,3 @@
-import StrataModel
 import StrataTerminal
 
 /// Keys, pastes, the mouse: what they mean where.

@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataModel
-import StrataTerminal
 
 /// The ways to leave a store in memory. The user always chooses one.
 enum Leaving: Sendable, Hashable {

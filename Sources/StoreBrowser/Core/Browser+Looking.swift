@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataModel
-import StrataTerminal
 
 /// Commands that look: filters, histories, time travel, differences.
 extension Browser {

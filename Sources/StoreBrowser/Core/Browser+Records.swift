@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataModel
-import StrataTerminal
 
 /// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Every command ends in a staged step.
 extension Browser {

@@ -1,6 +1,5 @@
 import StrataModel
 import StrataDocuments
-import StrataTerminal
 
 /// The targets of fields, and the labels of records.
 extension Browser {

@@ -1,5 +1,4 @@
 import StrataModel
-import StrataTerminal
 
 /// The state after a commit.
 extension Browser {

@@ -1,6 +1,5 @@
 import StrataModel
 import StrataDocuments
-import StrataTerminal
 
 /// A request of a pane to the rest of the browser, which is fulfilled after the message that caused it.
 struct Intent: Sendable {

@@ -1,5 +1,3 @@
-import StrataModel
-
 /// The state that the browser keeps for a store between two starts: columns, views, bookmarks, last place.
 package struct Remembered: Sendable, Hashable, Codable {
   package var columns: [String: ColumnChoice] = [:]

@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 import StrataExpressions
 
 /// The rows of a table, and their order.

@@ -1,5 +1,3 @@
-import StrataModel
-
 /// The changes of the table's view, for taking the last one back: its filter, order and range, and how its columns are arranged.
 struct ViewChanges: Sendable {
   struct State: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import StrataExpressions
 import StrataDocuments
-import StrataModel
 
 /// Times as text, in one zone.
 package struct TimeText: Sendable {

@@ -1,4 +1,3 @@
-import StrataModel
 import StrataDocuments
 
 /// How the values of a column are written, if the user chose a format; remembered per datastore and field.

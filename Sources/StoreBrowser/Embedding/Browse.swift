@@ -1,7 +1,6 @@
 import StrataCurses
 public import StrataModel
 import StrataFoundation
-import StrataTerminal
 
 /// Shows a store of this app in the terminal until the user leaves.
 ///

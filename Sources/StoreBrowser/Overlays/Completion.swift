@@ -1,7 +1,5 @@
 import StrataModel
 import StrataDocuments
-import StrataExpressions
-import StrataTerminal
 
 /// A completion of the word at the cursor of a prompt.
 struct Completion: Sendable, Hashable {

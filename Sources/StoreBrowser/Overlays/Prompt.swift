@@ -1,4 +1,3 @@
-import StrataModel
 import StrataTerminal
 
 /// An input line at the foot of the screen: a command, a search, a filter, a name.

@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataExpressions
-import StrataModel
 import StrataTerminal
 
 /// Lines to read: a long value, a log, the scalars of a cell.

@@ -1,6 +1,5 @@
 import StrataModel
 import StrataDocuments
-import StrataExpressions
 import StrataTerminal
 
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.

@@ -1,4 +1,3 @@
-import StrataDocuments
 import StrataModel
 import StrataTerminal
 

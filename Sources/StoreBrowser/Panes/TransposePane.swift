@@ -1,6 +1,5 @@
 import StrataModel
 import StrataDocuments
-import StrataExpressions
 import StrataTerminal
 
 /// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.

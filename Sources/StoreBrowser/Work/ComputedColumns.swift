@@ -1,4 +1,3 @@
-import StrataModel
 import StrataDocuments
 import StrataExpressions
 

@@ -1,5 +1,4 @@
 import StrataModel
-import StrataDocuments
 
 /// Finds records by the beginning of their identifier or of an indexed text, and commits by name: searches in trees, no scan of records.
 struct FindRequest: Question, Hashable {

@@ -1,5 +1,4 @@
 package import StrataModel
-import StrataDocuments
 
 /// Finds the records that refer to a record.
 package struct ReferrersRequest: Question, Hashable {

@@ -1,5 +1,4 @@
 import StrataExpressions
-import StrataDocuments
 import StrataModel
 
 /// A filter as it was typed, ready to test records: `EXPR`, or `!EXPR` for the others.

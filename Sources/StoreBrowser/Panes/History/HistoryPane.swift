@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataModel
-import StrataTerminal
 
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
 struct HistoryPane: ListPane, PermanentPane, Equatable {

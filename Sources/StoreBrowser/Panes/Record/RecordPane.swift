@@ -1,7 +1,6 @@
 import StrataDocuments
 import StrataModel
 import StrataExpressions
-import StrataTerminal
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
 struct RecordPane: ListPane, PermanentPane, Equatable {

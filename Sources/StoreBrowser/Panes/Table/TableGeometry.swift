@@ -1,5 +1,3 @@
-import StrataTerminal
-
 /// The positions of a table's columns.
 enum TableGeometry {
   /// Cells for the cursor, mark and change signs before the first column.

@@ -1,6 +1,5 @@
 import StrataDocuments
 import StrataModel
-import StrataExpressions
 import StrataTerminal
 
 extension TablePane {

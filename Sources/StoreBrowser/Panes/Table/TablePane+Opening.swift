@@ -1,6 +1,4 @@
-import StrataDocuments
 import StrataModel
-import StrataTerminal
 
 /// Which rows are there, and reading those around the screen.
 extension TablePane {

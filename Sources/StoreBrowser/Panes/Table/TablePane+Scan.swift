@@ -1,7 +1,5 @@
-import StrataDocuments
 import StrataModel
 import StrataExpressions
-import StrataTerminal
 
 /// Filters and sorts: the list of their rows, and how it is filled.
 extension TablePane {

@@ -1,6 +1,4 @@
 import StrataDocuments
-import StrataModel
-import StrataTerminal
 
 /// The search for a text in the rows, also while the user types it.
 extension TablePane {

@@ -1,7 +1,5 @@
 import StrataDocuments
 import StrataModel
-import StrataExpressions
-import StrataTerminal
 
 /// Pane 2: the records of a datastore, in the order of an index, a window at a time.
 ///
