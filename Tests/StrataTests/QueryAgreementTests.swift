@@ -335,7 +335,7 @@ struct QueryAgreementTests {
       var ranks = found.ranks
       if isSorted {
         source.sort = [SortOrder(path: ".size", isDescending: true), SortOrder(path: ".name", isDescending: false)]
-        let sort = SortRequest(source: source, commit: number, bounds: 0..<shops.count, ranks: ranks)
+        let sort = SortRequest(source: source, commit: number, ranks: ranks)
         ranks = try sort.reply(in: context).ranks
       }
       #expect(ranks.map { shops[$0].id } == ordered.map(\.id), comment)

@@ -82,43 +82,30 @@ package struct FilterRequest: Question, Hashable {
 package struct SortRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
-  package var bounds: Range<Int>
   /// The rows to sort; nil is the whole range.
   package var ranks: [Int]?
 
   package func reply(in context: WorkContext) throws(ModelError) -> SortAnswer {
     let query = RecordQuery(sort: try source.sort.paths)
-    let selection = source.derivesColumns ? .all : DocumentSelection(query.sort.map(\.path))
-    let fields = DerivedFields(source, at: commit, in: context)
-    let datastore = try context.datastore(source.datastore, at: commit)
-    let index = try datastore.index(source.index)
-    let ranks = ranks ?? Array(bounds)
-    var sorter = SortedKeys()
-    for start in stride(from: 0, to: ranks.count, by: WorkContext.chunk) {
-      try context.goOn()
-      let chunk = Array(ranks[start..<min(ranks.count, start + WorkContext.chunk)])
-      let read = try context.entries(at: chunk, of: index).map { rank, entry throws(ModelError) in
-        (rank, stored: try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) })
+    let rows = try RowReader(
+      source, ranks: ranks.map { RowRanks(list: $0) }, at: commit, repeats: true, in: context)
+    var (sorter, position) = (SortedKeys(), 0)
+    try rows.forEach(selecting: query.sort.map(\.path)) { rank, document throws(ModelError) in
+      // Rows that are equal in it stay in the order in which they stand.
+      let tail = [position, rank].flatMap { number in
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
       }
-      try fields.prepare(read.map(\.stored))
-      for (offset, (rank, stored)) in read.enumerated() {
-        let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
-        // Rows that are equal in it stay in the order in which they stand.
-        let tail = [start + offset, rank].flatMap { number in
-          (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
-        }
-        try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: tail))
-      }
-      context.report(Progress(done: start + chunk.count, total: ranks.count))
+      try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: tail))
+      position += 1
     }
     var sorted: [Int] = []
-    sorted.reserveCapacity(ranks.count)
+    sorted.reserveCapacity(rows.total)
     var walk = try sorter.walk()
     while let tail = try walk.next() {
       if sorted.count.isMultiple(of: 4096) { try context.goOn() }
       sorted.append(tail[8...].reduce(0) { $0 << 8 | Int($1) })
     }
-    return SortAnswer(source: source, commit: commit, ranks: sorted, rowsRead: ranks.count)
+    return SortAnswer(source: source, commit: commit, ranks: sorted, rowsRead: rows.total)
   }
 }
 
@@ -293,9 +280,6 @@ extension WorkContext {
     }
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
   }
-
-  // MARK: Sort
-
 }
 
 /// Counts the rows with a text, and tells where they are.

@@ -75,7 +75,7 @@ extension TablePane {
     if source.filter != nil {
       session.start(.filter, FilterRequest(source: source, commit: commit, bounds: bounds), label: "filter")
     } else {
-      session.start(.sort, SortRequest(source: source, commit: commit, bounds: bounds, ranks: nil), label: "sort")
+      session.start(.sort, SortRequest(source: source, commit: commit, ranks: nil), label: "sort")
     }
   }
 
@@ -93,7 +93,7 @@ extension TablePane {
     guard let source, source.needsScan, renewal == nil, session.asOf == nil, let ranksAreFor,
       ranksAreFor.source == source, ranksAreFor.commit < answer.request.commit
     else { return false }
-    renewal = Renewal(commit: answer.request.commit, bounds: answer.bounds)
+    renewal = Renewal(commit: answer.request.commit)
     startScan(source, answer.request.commit, answer.bounds, plan: scan?.plan ?? "", in: &session)
     return true
   }
@@ -133,8 +133,7 @@ extension TablePane {
     guard let source, !source.sort.isEmpty, answer.source == source else {
       return filled(renewal?.ranks ?? ranks ?? [], in: &session)
     }
-    let request = SortRequest(
-      source: source, commit: answer.commit, bounds: renewal?.bounds ?? bounds, ranks: renewal?.ranks ?? ranks)
+    let request = SortRequest(source: source, commit: answer.commit, ranks: renewal?.ranks ?? ranks)
     session.start(.sort, request, label: "sort")
   }
 

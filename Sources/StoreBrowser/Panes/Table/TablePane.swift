@@ -107,7 +107,6 @@ struct TablePane: ListPane, PermanentPane, Equatable {
 
   struct Renewal: Sendable, Equatable {
     let commit: CommitNumber
-    let bounds: Range<Int>
     var ranks: [Int] = []
     var isWhole = false
   }
