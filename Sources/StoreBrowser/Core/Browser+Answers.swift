@@ -119,7 +119,7 @@ extension Browser {
   /// Handles the return of the server: requests again the data that could not be read meanwhile.
   private mutating func comeBack() {
     session.awaySince = nil
-    table.clearFailure()
+    table.problem = nil
     _ = renewReview()
     session.readOutline()
     session.say("the server is back")

@@ -50,10 +50,6 @@ extension Browser {
     return isDone ?? false
   }
 
-  mutating func run(_ command: Command, on id: PaneID, _ argument: String?) {
-    deliver(command, argument: argument, to: id)
-  }
-
   private func needsPrompt(_ command: Command) -> Bool {
     switch command {
     case .setBookmark, .goToBookmark: false
@@ -357,11 +353,11 @@ extension Browser {
 
   mutating func retryMigration() {
     open(.migration)
-    run(.retry, on: .migration, nil)
+    deliver(.retry, argument: nil, to: .migration)
   }
 
   mutating func blameRecord() {
     focusPane(.record)
-    run(.blame, on: .record, nil)
+    deliver(.blame, argument: nil, to: .record)
   }
 }

@@ -170,5 +170,5 @@ struct LeaveReply: Sendable {
 }
 
 extension WorkSlot {
-  static let leave = WorkSlot("leave", isLong: true, isKept: true, isInCockpit: true)
+  static let leave = WorkSlot(name: "leave", isLong: true, isKept: true, isInCockpit: true)
 }

@@ -52,7 +52,7 @@ extension Browser {
     session.shown = target ?? session.head
     session.unseen = 0
     table.changed = [:]
-    table.clearFailure()
+    table.problem = nil
     table.forgetScan()
     session.readOutline()
     if let datastore = session.datastore, before != session.shown {
@@ -72,12 +72,9 @@ extension Browser {
     guard let count = Int(text.isEmpty ? "1" : text), count > 0, count <= 1_000_000 else {
       return session.warn("how many commits is a number from 1 to a million, not “\(text)”")
     }
-    stepCommit(sign * count)
-  }
-
-  private mutating func stepCommit(_ lines: Int) {
-    if lines > 0, session.asOf == nil { return session.warn("this is the newest commit") }
-    session.start(.resolve, StepRequest(commit: session.shown, lines: lines, head: session.head)) { $0.travel(to: $1) }
+    if sign > 0, session.asOf == nil { return session.warn("this is the newest commit") }
+    let request = StepRequest(commit: session.shown, lines: sign * count, head: session.head)
+    session.start(.resolve, request) { $0.travel(to: $1) }
   }
 
   mutating func differ(_ argument: String?) {
@@ -211,7 +208,7 @@ extension Browser {
     guard session.outline?.datastore(key) != nil else { return }
     if session.datastore != nil { recordJump() }
     session.datastore = key
-    table.clearFailure()
+    table.problem = nil
     table.show(RowSource(datastore: key, index: index), anchor: .position(0))
     table.list = ListWindow()
     proveIndexes()

@@ -18,8 +18,8 @@ struct TypingPause: Question {
 }
 
 extension WorkSlot {
-  static let typing = WorkSlot("typing", isSlow: true)
-  static let typedPlan = WorkSlot("typed-plan")
+  static let typing = WorkSlot(name: "typing", isSlow: true)
+  static let typedPlan = WorkSlot(name: "typed-plan")
 }
 
 /// The state of a filter that is being typed: its plan, and the number of its records.
@@ -135,7 +135,7 @@ extension Browser {
     preview = nil
     session.cancel(.typing)
     jump.map { jumps.leave($0) }
-    if let filter { remember(filter: filter) }
+    if let filter { remember(filter, in: \.knownFilters) }
     if filter == nil { unfilter() } else if table.source?.filter != filter { table.setFilter(filter) }
     if focus == .index || focus == .frequency { focusPane(.table) }
   }

@@ -102,7 +102,7 @@ extension Browser {
       }
       overlays.removeLast()
       if command.isSearch {
-        remember(search: text)
+        remember(text, in: \.searches)
         session.cancel(.typing)
         table.endSearch(isTaken: true)
       } else if command != .filter, !text.trimmed.isEmpty {
@@ -134,7 +134,7 @@ extension Browser {
       return
     }
     overlays.removeLast()
-    remember(command: text)
+    remember(text, in: \.commands)
     run(command, argument: value)
   }
 
@@ -185,9 +185,6 @@ extension Browser {
     return .invalid(text: text, column: text.count, reason: "the ending says the format: \(known)")
   }
 
-  private mutating func remember(search: String) { remember(search, in: \.searches) }
-  private mutating func remember(command: String) { remember(command, in: \.commands) }
-
   private mutating func remember(argument: String, of command: Command) {
     var known = session.remembered.arguments ?? [:]
     known[command.rawValue] = (known[command.rawValue] ?? []).filter { $0 != argument }.suffix(99) + [argument]
@@ -195,12 +192,8 @@ extension Browser {
     session.remember()
   }
 
-  mutating func remember(filter: String) {
-    remember(filter, in: \.knownFilters)
-  }
-
   /// Keeps the last hundred inputs of a kind, each once.
-  private mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
+  mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
     session.remembered[keyPath: list].removeAll { $0 == text }
     session.remembered[keyPath: list].append(text)
     if session.remembered[keyPath: list].count > 100 { session.remembered[keyPath: list].removeFirst() }

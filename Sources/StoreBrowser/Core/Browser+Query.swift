@@ -31,7 +31,7 @@ struct QueryRequest: Question {
 }
 
 extension WorkSlot {
-  static let query = WorkSlot("query")
+  static let query = WorkSlot(name: "query")
 }
 
 /// The view as text in the user's editor.
@@ -111,7 +111,7 @@ extension Browser {
       source.sort = order.index == nil ? query.sort : []
     }
     (source.filter, source.limit) = (query[.filter], query.limit)
-    if let filter = source.filter { remember(filter: filter) }
+    if let filter = source.filter { remember(filter, in: \.knownFilters) }
     arrange(query.select, in: source.datastore)
     recordJump()
     table.show(source, anchor: table.keepingIdentifier())

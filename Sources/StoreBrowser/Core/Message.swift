@@ -106,67 +106,55 @@ package struct WorkID: Hashable, Sendable {
 package struct WorkSlot: Hashable, Sendable {
   package let name: String
   /// Whether the user waits for it, so that it is shown and can be cancelled.
-  let isLong: Bool
+  var isLong = false
   /// Whether it saves something that the user did, so that it is finished even when no one waits for its reply.
-  let isKept: Bool
+  var isKept = false
   /// Whether it is shown in the cockpit (pane 6), and cancelling it asks first.
-  let isInCockpit: Bool
+  var isInCockpit = false
   /// Whether it may take a while although the user does not wait for it, so that quick questions do not queue behind it.
-  let isSlow: Bool
+  var isSlow = false
   /// Whether the screen is complete without it, so that no picture waits for it.
-  let isPrefetch: Bool
-
-  init(
-    _ name: String, isLong: Bool = false, isKept: Bool = false, isInCockpit: Bool = false, isSlow: Bool = false,
-    isPrefetch: Bool = false
-  ) {
-    self.name = name
-    self.isLong = isLong
-    self.isKept = isKept
-    self.isInCockpit = isInCockpit
-    self.isSlow = isSlow
-    self.isPrefetch = isPrefetch
-  }
+  var isPrefetch = false
 
   package static func == (left: WorkSlot, right: WorkSlot) -> Bool { left.name == right.name }
   package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 extension WorkSlot {
-  package static let outline = WorkSlot("outline")
-  package static let table = WorkSlot("table")
-  package static let resolve = WorkSlot("resolve")
-  package static let staging = WorkSlot("staging", isKept: true)
-  package static let review = WorkSlot("review", isLong: true)
-  package static let commit = WorkSlot("commit", isLong: true, isKept: true)
-  static let settings = WorkSlot("settings", isKept: true)
-  static let refresh = WorkSlot("refresh")
-  static let rows = WorkSlot("rows")
+  package static let outline = WorkSlot(name: "outline")
+  package static let table = WorkSlot(name: "table")
+  package static let resolve = WorkSlot(name: "resolve")
+  package static let staging = WorkSlot(name: "staging", isKept: true)
+  package static let review = WorkSlot(name: "review", isLong: true)
+  package static let commit = WorkSlot(name: "commit", isLong: true, isKept: true)
+  static let settings = WorkSlot(name: "settings", isKept: true)
+  static let refresh = WorkSlot(name: "refresh")
+  static let rows = WorkSlot(name: "rows")
   /// Rows outside the screen, for the next keys.
-  static let rowsAhead = WorkSlot("rows-ahead", isPrefetch: true)
-  static let record = WorkSlot("record")
-  static let gather = WorkSlot("gather", isLong: true)
-  static let editedDocuments = WorkSlot("edited-documents")
-  static let search = WorkSlot("search", isLong: true)
-  static let filter = WorkSlot("filter", isLong: true)
-  static let sort = WorkSlot("sort", isLong: true)
-  static let history = WorkSlot("history")
-  static let changes = WorkSlot("changes")
-  static let fields = WorkSlot("fields")
-  static let blame = WorkSlot("blame", isLong: true)
+  static let rowsAhead = WorkSlot(name: "rows-ahead", isPrefetch: true)
+  static let record = WorkSlot(name: "record")
+  static let gather = WorkSlot(name: "gather", isLong: true)
+  static let editedDocuments = WorkSlot(name: "edited-documents")
+  static let search = WorkSlot(name: "search", isLong: true)
+  static let filter = WorkSlot(name: "filter", isLong: true)
+  static let sort = WorkSlot(name: "sort", isLong: true)
+  static let history = WorkSlot(name: "history")
+  static let changes = WorkSlot(name: "changes")
+  static let fields = WorkSlot(name: "fields")
+  static let blame = WorkSlot(name: "blame", isLong: true)
   /// The life of a record's fields, which no key requested.
-  static let life = WorkSlot("life")
-  static let references = WorkSlot("references")
-  static let identify = WorkSlot("identify")
-  static let keys = WorkSlot("keys")
-  static let range = WorkSlot("range")
-  static let distinct = WorkSlot("distinct", isSlow: true)
-  static let verify = WorkSlot("verify", isLong: true, isInCockpit: true)
-  static let referrers = WorkSlot("referrers", isLong: true)
-  static let bulk = WorkSlot("bulk", isLong: true)
-  static let export = WorkSlot("export", isLong: true, isInCockpit: true)
-  static let pin = WorkSlot("pin")
-  static let warmUp = WorkSlot("warm-up", isLong: true, isInCockpit: true)
-  static let estimate = WorkSlot("estimate", isLong: true)
-  static let rewrite = WorkSlot("rewrite", isLong: true, isInCockpit: true)
+  static let life = WorkSlot(name: "life")
+  static let references = WorkSlot(name: "references")
+  static let identify = WorkSlot(name: "identify")
+  static let keys = WorkSlot(name: "keys")
+  static let range = WorkSlot(name: "range")
+  static let distinct = WorkSlot(name: "distinct", isSlow: true)
+  static let verify = WorkSlot(name: "verify", isLong: true, isInCockpit: true)
+  static let referrers = WorkSlot(name: "referrers", isLong: true)
+  static let bulk = WorkSlot(name: "bulk", isLong: true)
+  static let export = WorkSlot(name: "export", isLong: true, isInCockpit: true)
+  static let pin = WorkSlot(name: "pin")
+  static let warmUp = WorkSlot(name: "warm-up", isLong: true, isInCockpit: true)
+  static let estimate = WorkSlot(name: "estimate", isLong: true)
+  static let rewrite = WorkSlot(name: "rewrite", isLong: true, isInCockpit: true)
 }

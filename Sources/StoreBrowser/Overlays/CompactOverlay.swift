@@ -137,7 +137,7 @@ extension Browser {
 
   fileprivate mutating func rewritten(_ reply: RewriteReply) {
     if case .compact = reply.rewrite {
-      history.renew()
+      history.reset()
       travel(to: nil)
     }
     session.say(reply.sentence)

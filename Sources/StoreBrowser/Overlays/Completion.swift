@@ -187,5 +187,5 @@ struct ValuesRequest: Question, Hashable {
 }
 
 extension WorkSlot {
-  static let values = WorkSlot("values")
+  static let values = WorkSlot(name: "values")
 }

@@ -274,5 +274,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let find = WorkSlot("find")
+  static let find = WorkSlot(name: "find")
 }

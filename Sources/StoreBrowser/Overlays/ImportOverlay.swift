@@ -108,10 +108,7 @@ struct ImportOverlay: ListPane {
 
   // MARK: Keys
 
-  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
-    guard naming?.apply(chord) == true else { return false }
-    return true
-  }
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool { naming?.apply(chord) ?? false }
 
   mutating func paste(_ text: String, in session: inout Session) -> Bool {
     naming?.insert(text.replacing("\n", with: " ")) != nil
@@ -178,7 +175,9 @@ struct ImportOverlay: ListPane {
       encoding = all[((all.firstIndex(of: encoding) ?? 0) + step + all.count) % all.count]
       // Read in another encoding, the file has other contents.
       (isAsked, problem, survey, preview, types, indexed) = (false, nil, nil, nil, [:], [])
-    case .identifier: stepIdentifier(step)
+    case .identifier:
+      guard let count = survey?.fields.count, count > 0 else { return }
+      identifier = (identifier + step + count) % count
     case .existing:
       let all = ImportPlan.Existing.allCases
       existing = all[((all.firstIndex(of: existing) ?? 0) + step + all.count) % all.count]
@@ -188,11 +187,6 @@ struct ImportOverlay: ListPane {
       types[position] = all[((all.firstIndex(of: types[position]) ?? 0) + step + all.count) % all.count]
     default: break
     }
-  }
-
-  private mutating func stepIdentifier(_ step: Int) {
-    guard let count = survey?.fields.count, count > 0 else { return }
-    identifier = (identifier + step + count) % count
   }
 
   func footer(_ session: Session) -> [Command] {

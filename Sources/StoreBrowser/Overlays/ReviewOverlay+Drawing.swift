@@ -234,14 +234,6 @@ extension ReviewOverlay {
     ]
   }
 
-  static func word(_ side: MergeSide) -> String {
-    switch side {
-    case .base: "base"
-    case .mine: "mine"
-    case .theirs: "theirs"
-    }
-  }
-
   /// The results of the checks before the commit, line by line.
   func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
     var notes: [(String, Line.Kind)] = []

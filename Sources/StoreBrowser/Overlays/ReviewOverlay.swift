@@ -324,7 +324,7 @@ extension ReviewOverlay {
     guard let (conflict, paths) = selectedConflict else { return }
     let place = conflict.place
     for path in paths { choices[place, default: [:]][path] = side }
-    session.say("\(paths.map(\.shortText).joined(separator: ", ")): \(Self.word(side))")
+    session.say("\(paths.map(\.shortText).joined(separator: ", ")): \(side)")
     let decided = choices[place] ?? [:]
     guard conflict.fields.allSatisfy({ decided[$0.path] != nil }),
       let descriptor = session.outline?.datastore(place.datastore)?.descriptor
@@ -350,7 +350,7 @@ extension Command {
 }
 
 extension WorkSlot {
-  static let stepBack = WorkSlot("step-back", isKept: true)
+  static let stepBack = WorkSlot(name: "step-back", isKept: true)
 }
 
 extension PaneID {

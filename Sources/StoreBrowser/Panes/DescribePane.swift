@@ -265,5 +265,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let describe = WorkSlot("describe", isLong: true)
+  static let describe = WorkSlot(name: "describe", isLong: true)
 }

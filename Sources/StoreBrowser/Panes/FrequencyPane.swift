@@ -112,5 +112,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let frequency = WorkSlot("frequency", isLong: true)
+  static let frequency = WorkSlot(name: "frequency", isLong: true)
 }

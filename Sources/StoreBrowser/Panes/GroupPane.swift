@@ -207,5 +207,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let group = WorkSlot("group", isLong: true)
+  static let group = WorkSlot(name: "group", isLong: true)
 }

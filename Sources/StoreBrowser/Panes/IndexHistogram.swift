@@ -273,7 +273,7 @@ struct IndexHistogram: Sendable, Equatable {
 }
 
 extension WorkSlot {
-  static let histogram = WorkSlot("histogram")
+  static let histogram = WorkSlot(name: "histogram")
 }
 
 extension Command {

@@ -220,7 +220,6 @@ struct IndexPane: PermanentPane, Equatable {
       session.intend(.focus(.table))
     case .copyKey: session.copy(swiftExpression(session), what: "Swift expression")
     case .copyValue: if let selected { session.copy(selected.key.description, what: "key") }
-    case .verify: return false
     default: return false
     }
     reveal(frame: frame)

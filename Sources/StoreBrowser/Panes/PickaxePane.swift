@@ -103,5 +103,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let pickaxe = WorkSlot("pickaxe", isLong: true)
+  static let pickaxe = WorkSlot(name: "pickaxe", isLong: true)
 }

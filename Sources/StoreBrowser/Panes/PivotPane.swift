@@ -174,5 +174,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let pivot = WorkSlot("pivot", isLong: true)
+  static let pivot = WorkSlot(name: "pivot", isLong: true)
 }

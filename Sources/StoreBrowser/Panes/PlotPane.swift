@@ -257,6 +257,6 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let plot = WorkSlot("plot", isLong: true)
-  static let plotPoint = WorkSlot("plot-point")
+  static let plot = WorkSlot(name: "plot", isLong: true)
+  static let plotPoint = WorkSlot(name: "plot-point")
 }

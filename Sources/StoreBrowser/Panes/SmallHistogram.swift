@@ -55,5 +55,5 @@ struct SmallHistogram: Sendable, Equatable {
 }
 
 extension WorkSlot {
-  static let smallHistogram = WorkSlot("small-histogram", isSlow: true)
+  static let smallHistogram = WorkSlot(name: "small-histogram", isSlow: true)
 }

@@ -329,5 +329,5 @@ struct NewestRequest: Question, Hashable {
 }
 
 extension WorkSlot {
-  static let newest = WorkSlot("newest", isSlow: true)
+  static let newest = WorkSlot(name: "newest", isSlow: true)
 }

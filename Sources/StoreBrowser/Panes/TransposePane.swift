@@ -219,5 +219,5 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let transpose = WorkSlot("transpose", isLong: true)
+  static let transpose = WorkSlot(name: "transpose", isLong: true)
 }

@@ -48,7 +48,7 @@ struct ImportReply: WordedReply {
 }
 
 extension WorkSlot {
-  static let survey = WorkSlot("survey", isLong: true)
-  static let importPreview = WorkSlot("import-preview", isLong: true)
-  static let importFile = WorkSlot("import", isLong: true, isInCockpit: true)
+  static let survey = WorkSlot(name: "survey", isLong: true)
+  static let importPreview = WorkSlot(name: "import-preview", isLong: true)
+  static let importFile = WorkSlot(name: "import", isLong: true, isInCockpit: true)
 }

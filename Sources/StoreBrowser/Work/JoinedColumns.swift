@@ -159,7 +159,7 @@ struct JoinRequest: Question {
 }
 
 extension WorkSlot {
-  static let join = WorkSlot("join")
+  static let join = WorkSlot(name: "join")
 }
 
 extension Browser {

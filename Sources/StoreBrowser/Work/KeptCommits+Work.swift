@@ -58,5 +58,5 @@ extension BrowserFiles {
 }
 
 extension WorkSlot {
-  static let keptCommits = WorkSlot("kept-commits", isKept: true)
+  static let keptCommits = WorkSlot(name: "kept-commits", isKept: true)
 }

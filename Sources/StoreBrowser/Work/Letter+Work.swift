@@ -47,5 +47,5 @@ extension WorkContext {
 }
 
 extension WorkSlot {
-  static let dropLetter = WorkSlot("drop-letter", isKept: true)
+  static let dropLetter = WorkSlot(name: "drop-letter", isKept: true)
 }

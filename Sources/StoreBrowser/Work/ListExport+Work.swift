@@ -29,5 +29,5 @@ struct ListExport: Question {
 }
 
 extension WorkSlot {
-  static let listExport = WorkSlot("list-export", isLong: true, isInCockpit: true)
+  static let listExport = WorkSlot(name: "list-export", isLong: true, isInCockpit: true)
 }

@@ -113,9 +113,9 @@ extension WorkContext {
 }
 
 extension WorkSlot {
-  static let proof = WorkSlot("proof", isSlow: true, isPrefetch: true)
-  static let order = WorkSlot("order", isLong: true)
-  static let explain = WorkSlot("explain")
+  static let proof = WorkSlot(name: "proof", isSlow: true, isPrefetch: true)
+  static let order = WorkSlot(name: "order", isLong: true)
+  static let explain = WorkSlot(name: "explain")
 }
 
 extension [SortOrder] {

@@ -64,7 +64,7 @@ struct TakenRequest: Question {
 }
 
 extension WorkSlot {
-  static let taken = WorkSlot("taken")
+  static let taken = WorkSlot(name: "taken")
 }
 
 /// Reads the records for a command: marked ones, or rows of the table.

@@ -106,5 +106,5 @@ extension Browser {
 }
 
 extension WorkSlot {
-  static let repeats = WorkSlot("repeats", isLong: true)
+  static let repeats = WorkSlot(name: "repeats", isLong: true)
 }

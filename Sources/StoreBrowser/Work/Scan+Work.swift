@@ -302,7 +302,7 @@ struct MatchesRequest: Question, Hashable {
 }
 
 extension WorkSlot {
-  static let matches = WorkSlot("matches", isSlow: true)
+  static let matches = WorkSlot(name: "matches", isSlow: true)
 }
 
 extension WorkContext {

@@ -52,5 +52,5 @@ package struct StepChangesReply: Sendable, Equatable {
 }
 
 extension WorkSlot {
-  static let stepChanges = WorkSlot("step-changes", isSlow: true)
+  static let stepChanges = WorkSlot(name: "step-changes", isSlow: true)
 }

@@ -331,5 +331,5 @@ struct MigrationPane: PermanentPane {
 }
 
 extension WorkSlot {
-  static let maintenance = WorkSlot("maintenance", isSlow: true)
+  static let maintenance = WorkSlot(name: "maintenance", isSlow: true)
 }

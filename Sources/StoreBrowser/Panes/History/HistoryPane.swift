@@ -71,10 +71,8 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     reset()
   }
 
-  /// Reads everything again, because the commits have changed.
-  mutating func renew() { reset() }
-
-  private mutating func reset() {
+  /// Forgets what was read, so that it is read again.
+  mutating func reset() {
     newest = nil
     starts = []
     pages = [:]
@@ -276,20 +274,16 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
       session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
     case .restoreRecord:
       guard let place = scope.place, let commit = selected?.commit.number else { return false }
-      restore(place, from: commit, path: nil, in: &session)
+      session.restore(place, nil, from: commit)
     case .restoreField:
       guard case .field(let place, let path) = scope, let commit = selected?.commit.number else { return false }
-      restore(place, from: commit, path: path, in: &session)
+      session.restore(place, try? DocumentPath(parsing: path), from: commit)
     case .copyKey, .copyValue:
       guard let row = selected else { return false }
       session.copy(command == .copyKey ? row.commit.number.description : row.commit.action, what: "commit")
     default: return false
     }
     return true
-  }
-
-  private func restore(_ place: RecordPlace, from commit: CommitNumber, path: String?, in session: inout Session) {
-    session.restore(place, path.flatMap { try? DocumentPath(parsing: $0) }, from: commit)
   }
 
   func lineCount(_ session: Session) -> Int { count }

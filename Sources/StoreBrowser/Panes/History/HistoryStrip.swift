@@ -79,5 +79,5 @@ struct HistoryStrip: Sendable, Equatable {
 }
 
 extension WorkSlot {
-  static let strip = WorkSlot("strip", isSlow: true)
+  static let strip = WorkSlot(name: "strip", isSlow: true)
 }

@@ -3,7 +3,7 @@ import StrataTerminal
 
 /// A number over time: each value as a horizontal line from its commit to the next value's commit, with the dates of the first and the
 /// last.
-struct LifeChart: Sendable, Hashable {
+struct LifeChart: Sendable {
   /// In nanoseconds since 1970, and in order.
   private(set) var points: [(date: Int64, value: Double)]
   /// The end of the last value's line.
@@ -23,18 +23,6 @@ struct LifeChart: Sendable, Hashable {
       let last = points.last?.date
     else { return nil }
     self.until = max(until ?? last, last)
-  }
-
-  static func == (left: Self, right: Self) -> Bool {
-    left.until == right.until && left.points.elementsEqual(right.points, by: ==)
-  }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(until)
-    for point in points {
-      hasher.combine(point.date)
-      hasher.combine(point.value)
-    }
   }
 
   /// Returns the dots of the line in a chart of `cells` cells.

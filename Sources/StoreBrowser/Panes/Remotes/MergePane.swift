@@ -372,7 +372,7 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let mergePlan = WorkSlot("merge-plan", isLong: true)
-  static let mergeCheck = WorkSlot("merge-check")
-  static let mergeCommit = WorkSlot("merge-commit", isLong: true, isKept: true)
+  static let mergePlan = WorkSlot(name: "merge-plan", isLong: true)
+  static let mergeCheck = WorkSlot(name: "merge-check")
+  static let mergeCommit = WorkSlot(name: "merge-commit", isLong: true, isKept: true)
 }

@@ -317,6 +317,6 @@ extension PaneID {
 }
 
 extension WorkSlot {
-  static let remotes = WorkSlot("remotes", isSlow: true)
-  static let transfer = WorkSlot("transfer", isLong: true, isInCockpit: true)
+  static let remotes = WorkSlot(name: "remotes", isSlow: true)
+  static let transfer = WorkSlot(name: "transfer", isLong: true, isInCockpit: true)
 }

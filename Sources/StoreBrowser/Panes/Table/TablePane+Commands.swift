@@ -44,8 +44,8 @@ extension TablePane {
     case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
     case .sortFurther: sortFurther(by: argument, in: &session)
     case .search, .searchColumn: search(command, argument, in: &session)
-    case .searchNext: search(again: false, in: &session)
-    case .searchPrevious: search(again: true, in: &session)
+    case .searchNext, .searchPrevious:
+      startSearch(isBackward: command == .searchPrevious, includesPosition: false, in: &session)
     case .filterLike: filterLike(in: &session)
     case .lowerBound, .upperBound: setBound(command == .lowerBound, in: &session)
     case .hideColumn, .unhideColumns, .narrowColumn, .widenColumn, .freezeColumn, .columnLeft, .columnRight:

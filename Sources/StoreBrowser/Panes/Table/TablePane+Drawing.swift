@@ -11,7 +11,7 @@ extension TablePane {
     guard
       grid.begin(
         frame, digit: 2, title: title(session), footer: footer(frame: frame, session),
-        problem: failure, note: source == nil || opened == nil ? empty : nil, theme: theme)
+        problem: problem, note: source == nil || opened == nil ? empty : nil, theme: theme)
     else { return }
     let inside = frame.inside
     let columns = visibleColumns(session)
@@ -41,7 +41,7 @@ extension TablePane {
 
   /// A step of the selection changes two rows and the footer; if it scrolls, the other rows are moved.
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool {
-    guard let former = former as? TablePane, opened != nil, failure == nil, rangeStart == nil else { return false }
+    guard let former = former as? TablePane, opened != nil, problem == nil, rangeStart == nil else { return false }
     var stepped = former
     (stepped.list, stepped.pendingRows, stepped.window) = (list, pendingRows, window)
     let (rows, count, scrolled) = (rowsRect(frame), count(session), list.top - former.list.top)

@@ -54,11 +54,7 @@ extension TablePane {
     startSearch(isBackward: false, includesPosition: true, in: &session)
   }
 
-  mutating func search(again isBackward: Bool, in session: inout Session) {
-    startSearch(isBackward: isBackward, includesPosition: false, in: &session)
-  }
-
-  private mutating func startSearch(isBackward: Bool, includesPosition: Bool, in session: inout Session) {
+  mutating func startSearch(isBackward: Bool, includesPosition: Bool, in session: inout Session) {
     guard let source, let searchText else { return }
     session.markedText = searchText
     var request = request(searchText, from: list.selection, in: source, session)

@@ -301,8 +301,4 @@ struct TablePane: ListPane, PermanentPane, Equatable {
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { count(session) }
-
-  var failure: String? { problem }
-
-  mutating func clearFailure() { problem = nil }
 }
