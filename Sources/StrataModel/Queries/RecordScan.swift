@@ -1,5 +1,4 @@
 import Dispatch
-import StrataDocuments
 import StrataEngine
 import StrataExpressions
 import StrataFoundation

@@ -1,5 +1,3 @@
-import StrataEngine
-
 extension EngineView {
   /// Returns the dangling references that descriptors declare: worth knowing, and not damage. Costs one merge per index.
   func danglingFindings(of wanted: String?) throws(ModelError) -> [Finding] {
