@@ -97,7 +97,8 @@ struct Session: Sendable {
   // MARK: Speaking to the outside
 
   mutating func emit(_ effect: Effect) { effects.append(effect) }
-  mutating func intend(_ intent: Intent) { intents.append(intent) }
+  /// Asks the rest of the browser for something, or for several things in this order.
+  mutating func intend(_ wanted: Intent...) { intents += wanted }
 
   /// Saves what is remembered beyond this run.
   mutating func remember() { start(.settings, SaveRememberedRequest(remembered: remembered)) }

@@ -172,7 +172,7 @@ struct ValuesRequest: Question, Hashable {
   }
 
   private func values(in datastore: any ReadableDatastore) throws(ModelError) -> [String] {
-    guard let path = try? DocumentPath(parsing: field.hasPrefix(".") ? field : ".\(field)") else { return [] }
+    guard let path = try? DocumentPath(parsing: field) else { return [] }
     var records = try datastore.records(at: 0..<200)
     var values: [String] = []
     let selection = DocumentSelection([path])

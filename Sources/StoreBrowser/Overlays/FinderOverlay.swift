@@ -101,8 +101,7 @@ struct FinderOverlay: SearchPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard command == .open else { return false }
     guard let selected else { return true }
-    session.intend(.dismiss)
-    session.intend(selected.choice)
+    session.intend(.dismiss, selected.choice)
     return true
   }
 

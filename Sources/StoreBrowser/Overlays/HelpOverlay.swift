@@ -70,8 +70,7 @@ struct HelpOverlay: SearchPane {
     if let reason = selected.refusal {
       session.warn("\(selected.entry.name): not here: \(reason)")
     } else {
-      session.intend(.dismiss)
-      session.intend(.run(selected.entry.command, argument: nil))
+      session.intend(.dismiss, .run(selected.entry.command, argument: nil))
     }
     return true
   }

@@ -294,8 +294,7 @@ extension ReviewOverlay {
     if let refusal {
       session.warn(refusal)
     } else if case .migration(let changes) = subject {
-      session.intend(.dismiss)
-      session.intend(Intent { $0.with(MigrationPane.self) { $0.start(mending: changes.changes, in: &$1) } })
+      session.intend(.dismiss, Intent { $0.with(MigrationPane.self) { $0.start(mending: changes.changes, in: &$1) } })
     } else {
       name = TextField(proposedName, isSelected: true)
       // A letter has the name of its commit.
@@ -334,9 +333,7 @@ extension ReviewOverlay {
       var step = StagedStep.leavingOut(place, of: session.staged)
       step.title = session.staged.count > 1 ? step.title : "what lies there is kept; nothing is staged any more"
       if let edit { step = StagedStep(title: "decided \(place.identifier)", edits: [edit]) }
-      session.intend(.dismiss)
-      session.intend(.stage(step))
-      session.intend(.reviewStaged)
+      session.intend(.dismiss, .stage(step), .reviewStaged)
     } catch { session.complain(error) }
   }
 }

@@ -103,8 +103,7 @@ struct ValueEditor: Pane {
   private mutating func stage(in session: inout Session) {
     guard let value = accept() else { return }
     session.drafts[fieldPlace] = nil
-    session.intend(.dismiss)
-    session.intend(.stageField(self, value))
+    session.intend(.dismiss, .stageField(self, value))
   }
 
   /// Keeps the typed text. A draft that was opened again and left unchanged is dropped.

@@ -39,8 +39,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     case .open:
       let path = request.path.hasPrefix(".") ? String(request.path.dropFirst()) : request.path
       let isList = selected.value.kind != .null && reply?.plan == "SCAN"
-      session.intend(.closeView(id))
-      session.intend(.filter(Self.filter(path, selected, mayBeList: isList, in: session)))
+      session.intend(.closeView(id), .filter(Self.filter(path, selected, mayBeList: isList, in: session)))
     case .copyValue: session.copy(selected.value.text, what: "value")
     default: return false
     }

@@ -93,8 +93,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
 
   /// Shows the records of a group: those of the table's rows that have its key.
   private func open(_ group: RecordGroup, of request: GroupRequest, in session: inout Session) {
-    session.intend(.closeView(id))
-    session.intend(.filter(request.filter(of: group)))
+    session.intend(.closeView(id), .filter(request.filter(of: group)))
   }
 
   // MARK: Drawing
@@ -168,7 +167,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
 extension Browser {
   /// The path of a field that is typed, or that of the index with this name if no record that was read has such a field.
   func fieldPath(_ text: String) throws(ModelError) -> DocumentPath {
-    let path = try WorkContext.path(text.hasPrefix(".") ? text : ".\(text)")
+    let path = try WorkContext.path(text)
     guard !table.columns.seen.contains(where: { WorkContext.isPath($0.path, in: path) }) else { return path }
     return session.current?.index(text)?.descriptor.documentPath ?? path
   }

@@ -96,15 +96,12 @@ extension ListPane {
   private mutating func find(_ command: Command, in session: inout Session) {
     guard let text = session.markedText else { return session.warn("nothing was searched for yet (/)") }
     let count = lineCount(session)
-    let step = command == .searchPrevious ? -1 : 1
-    for distance in 0..<count {
-      let line = list.selection + (command == .search ? distance : (distance + 1) * step)
-      let place = (line % count + count) % count
-      guard row(place).contains(where: { text.occurs(in: $0.searchText) }) else { continue }
-      if place != line { session.say(step > 0 ? "from the top again" : "from the end again") }
-      list.selection = place
-      return
+    var list = list
+    switch list.select(command, count: count, where: { row($0).contains { text.occurs(in: $0.searchText) } }) {
+    case true?: session.say(command == .searchPrevious ? "from the end again" : "from the top again")
+    case false?: break
+    case nil: session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count))")
     }
-    session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count))")
+    self.list = list
   }
 }

@@ -8,6 +8,20 @@ struct ListWindow: Sendable, Hashable {
 
   mutating func select(_ line: Int, count: Int) { selection = max(0, min(line, count - 1)) }
 
+  /// Selects the next line that passes a test, round to the selected one, in the direction of a command of searches; `search` itself may
+  /// stay where it is. Returns whether it went past an end of the list, or nil if no line passes.
+  mutating func select(_ command: Command, count: Int, where isFound: (Int) -> Bool) -> Bool? {
+    let step = command == .searchPrevious ? -1 : 1
+    for distance in 0..<count {
+      let line = selection + (command == .search ? distance : (distance + 1) * step)
+      let place = (line % count + count) % count
+      guard isFound(place) else { continue }
+      selection = place
+      return place != line
+    }
+    return nil
+  }
+
   /// Returns the selected one of the lines, or nil if there is none.
   func selected<Line>(of lines: [Line]) -> Line? { lines.indices.contains(selection) ? lines[selection] : nil }
 

@@ -86,8 +86,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     case .copyValue: session.copy(value(list.selection, column).map { ValueText(cell: $0).text } ?? "", what: "value")
     case .open:
       guard let group = cell(list.selection, column) else { return false }
-      session.intend(.closeView(id))
-      session.intend(.filter(request.filter(of: group)))
+      session.intend(.closeView(id), .filter(request.filter(of: group)))
     default: return false
     }
     return true

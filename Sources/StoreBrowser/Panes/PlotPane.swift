@@ -111,11 +111,9 @@ struct PlotPane: PermanentPane, ReplyPane {
     case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
-        session.intend(.closeView(id))
-        session.intend(.filter(Self.filter(reply, corner, cross)))
+        session.intend(.closeView(id), .filter(Self.filter(reply, corner, cross)))
       } else if let point, let source = subject?.source {
-        session.intend(.closeView(id))
-        session.intend(.select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
+        session.intend(.closeView(id), .select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
       }
     default: return false
     }

@@ -74,8 +74,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
       list = ListWindow()
       list.selection = lines.firstIndex { $0.path == path } ?? 0
     case .open:
-      session.intend(.closeView(id))
-      session.intend(.select(request.columns[column].place))
+      session.intend(.closeView(id), .select(request.columns[column].place))
       if request.isOfVersions { session.intend(.travel(request.columns[column].commit)) }
     case .copyValue: session.copy(selected?.values[column]?.text ?? "", what: "value")
     case .copyPath: session.copy(selected?.path ?? ".", what: "path")

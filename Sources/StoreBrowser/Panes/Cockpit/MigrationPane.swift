@@ -201,12 +201,10 @@ struct MigrationPane: PermanentPane {
         session.say("\(selected.place.identifier) is left out at the next run (a)")
       }
     case .open where rows(session).isEmpty:
-      session.intend(.closeView(id))
-      session.intend(.focus(.table))
+      session.intend(.closeView(id), .focus(.table))
     case .open, .edit:
       guard let selected = selected(session) else { return false }
-      session.intend(.select(selected.place))
-      session.intend(.focus(.record))
+      session.intend(.select(selected.place), .focus(.record))
     case .editExternally:
       guard let selected = selected(session) else { return false }
       session.start(

@@ -13,7 +13,9 @@ extension RecordPane {
     let isFound: Bool
     switch form {
     case .tree: isFound = searchTree(searchText, command)
-    case .json: isFound = searchLines(searchText, command)
+    case .json:
+      let lines = self.text
+      isFound = list.select(command, count: count) { searchText.occurs(in: lines[$0]) } != nil
     case .hex: isFound = searchBytes(Array(searchText.needle.utf8), command)
     }
     if !isFound { session.warn("no field with “\(searchText.typed)”") }
@@ -26,18 +28,6 @@ extension RecordPane {
     guard let path = search.hit(for: command) else { return false }
     reveal(path)
     return true
-  }
-
-  private mutating func searchLines(_ needle: SearchText, _ command: Command) -> Bool {
-    let step = command == .searchPrevious ? -1 : 1
-    for offset in 0..<count {
-      let line = list.selection + (command == .search ? offset : (offset + 1) * step)
-      let wrapped = (line % count + count) % count
-      guard needle.occurs(in: text[wrapped]) else { continue }
-      list.selection = wrapped
-      return true
-    }
-    return false
   }
 
   private mutating func searchBytes(_ needle: [UInt8], _ command: Command) -> Bool {

@@ -93,8 +93,7 @@ struct MergePane: ListPane, PermanentPane {
       session.remember()
       self = MergePane()
       session.say(reply.sentence)
-      session.intend(.closeView(id))
-      session.intend(.look)
+      session.intend(.closeView(id), .look)
     default: break
     }
   }
@@ -173,13 +172,13 @@ struct MergePane: ListPane, PermanentPane {
       for conflict in row.conflict.fields { decisions[row.place, default: [:]][conflict.path] = .side(side) }
     }
     keepDraft(in: &session)
-    step(1)
+    step()
   }
 
   mutating func settle(_ value: Document, from editor: ValueEditor, in session: inout Session) {
     decisions[editor.place, default: [:]][editor.path] = .value(value)
     keepDraft(in: &session)
-    step(1)
+    step()
   }
 
   private mutating func settleRest(_ argument: String, in session: inout Session) {
@@ -212,15 +211,10 @@ struct MergePane: ListPane, PermanentPane {
   }
 
   /// Selects the next or previous open conflict, if there is one.
-  private mutating func step(_ direction: Int) {
-    let count = lines.count
-    guard count > 0 else { return }
-    for offset in 1...count {
-      let line = ((list.selection + direction * offset) % count + count) % count
-      guard isOpen(lines[line]) else { continue }
-      list.selection = line
-      return
-    }
+  private mutating func step(_ command: Command = .searchNext) {
+    var list = list
+    _ = list.select(command, count: lines.count) { isOpen(lines[$0]) }
+    self.list = list
   }
 
   // MARK: Keys
@@ -277,15 +271,13 @@ struct MergePane: ListPane, PermanentPane {
     case .takeTheirs: decide(.theirs, in: &session)
     case .takeBase: decide(.base, in: &session)
     case .takeBack: unsettle(in: &session)
-    case .searchNext: step(1)
-    case .searchPrevious: step(-1)
+    case .searchNext, .searchPrevious: step(command)
     case .edit: edit(frame, in: &session)
     case .settleRest: settleRest(argument, in: &session)
     case .commitMerge: commit(argument, in: &session)
     case .open:
       guard case .clean(let position) = list.selected(of: lines), let reply else { return false }
-      session.intend(.select(reply.clean[position].place))
-      session.intend(.focus(.record))
+      session.intend(.select(reply.clean[position].place), .focus(.record))
     default: return false
     }
     return true
