@@ -131,7 +131,6 @@ extension Browser {
         header: [reason, "\(key) \(record.identifier); an empty file cancels"])
     case .restore(let commit): stageRestore(answer, from: commit, path: nil)
     case .restoreField(let path, let commit): stageRestore(answer, from: commit, path: path)
-    case .like: break
     }
   }
 

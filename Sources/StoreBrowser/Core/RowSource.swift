@@ -87,8 +87,8 @@ package struct Row: Sendable, Equatable {
   /// The entry's rank in the index that orders the table.
   package var rank: Int
   package var entry: IndexEntry
-  var version: String
-  var cells: [String: ValueText]
+  var version = ""
+  var cells: [String: ValueText] = [:]
   /// The record itself, if it is small: then the record pane can show it in the same picture.
   var record: Record?
   /// Why the record could not be read; nil if it could.

@@ -19,8 +19,7 @@ package struct BulkRequest: Question {
   }
 
   package func reply(in context: WorkContext) throws(ModelError) -> BulkAnswer {
-    var answer = BulkAnswer(
-      request: self, edits: [], unchanged: 0, failures: [], nulls: 0, samples: [])
+    var answer = BulkAnswer(request: self)
     let datastore = try context.datastore(source.datastore, at: commit)
     var assignment: Assignment?
     if case .set(let text) = change { assignment = try WorkContext.assignment(text) }
@@ -53,11 +52,11 @@ package struct BulkRequest: Question {
 
 package struct BulkAnswer: Sendable {
   package var request: BulkRequest
-  package var edits: [RecordEdit]
-  package var unchanged: Int
-  package var failures: [Failure]
-  package var nulls: Int
-  package var samples: [Sample]
+  package var edits: [RecordEdit] = []
+  package var unchanged = 0
+  package var failures: [Failure] = []
+  package var nulls = 0
+  package var samples: [Sample] = []
   /// Of the new values, where they are numbers.
   package var numbers = NumberSummary()
 

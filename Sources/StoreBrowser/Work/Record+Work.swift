@@ -8,7 +8,7 @@ package struct RecordRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> RecordAnswer {
     guard let datastore = try context.view(commit).datastore(place.datastore),
       let record = try datastore.record(place.identifier)
-    else { return RecordAnswer(request: self, record: nil, document: nil, problem: nil, entries: []) }
+    else { return RecordAnswer(request: self) }
     return RecordAnswer(self, record, of: datastore.descriptor)
   }
 }
@@ -21,7 +21,7 @@ package struct RecordAnswer: Sendable, Equatable {
   /// Why the content could not be read as a document.
   package var problem: String?
   /// The record's entries, by index, as far as a document path gives them.
-  package var entries: [Entry]
+  package var entries: [Entry] = []
 
   package struct Entry: Sendable, Hashable {
     package var index: String
@@ -32,7 +32,7 @@ package struct RecordAnswer: Sendable, Equatable {
 extension RecordAnswer {
   /// Makes the answer for a record that has been read.
   init(_ request: RecordRequest, _ record: Record, of descriptor: DatastoreDescriptor) {
-    self.init(request: request, record: record, document: nil, problem: nil, entries: [])
+    self.init(request: request, record: record)
     do throws(ModelError) {
       let document = try record.document()
       self.document = document
@@ -87,7 +87,7 @@ package struct GatherRequest: Question {
 
   package enum Purpose: Sendable, Hashable {
     case delete, duplicate, copy, editExternally, restore(from: CommitNumber), mark
-    case like(path: String), restoreField(path: DocumentPath, from: CommitNumber)
+    case restoreField(path: DocumentPath, from: CommitNumber)
     /// To be mended in the editor, with the reason why it needs mending.
     case mend(reason: String)
 
@@ -96,7 +96,7 @@ package struct GatherRequest: Question {
   }
 
   package func reply(in context: WorkContext) throws(ModelError) -> GatherAnswer {
-    var answer = GatherAnswer(request: self, records: [], present: [:])
+    var answer = GatherAnswer(request: self)
     let identifiers = try context.identifiers(which, of: source, at: listed ?? commit)
     switch purpose {
     case .restore(let commit), .restoreField(_, let commit):
@@ -117,9 +117,9 @@ package struct GatherRequest: Question {
 
 package struct GatherAnswer: Sendable {
   package var request: GatherRequest
-  package var records: [Record]
+  package var records: [Record] = []
   /// For restores: the present records, by identifier.
-  package var present: [StoredKey: Record]
+  package var present: [StoredKey: Record] = [:]
   /// The staged changes with the requested step, if there were many records and the request brought the staged changes.
   package var staged: StagedChanges?
 }

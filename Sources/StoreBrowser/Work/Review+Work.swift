@@ -33,9 +33,7 @@ package struct ReviewRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> ReviewAnswer {
     let editable = try context.editable()
     let head = try context.store.refresh().commit
-    var answer = ReviewAnswer(
-      request: self, changes: ChangeSet(), records: [], counts: [], preview: nil, rebased: nil, subjectCommit: nil,
-      head: head, isCut: false)
+    var answer = ReviewAnswer(request: self, head: head)
     let (first, second) = (pass(0, of: 2, context.goingOn), pass(1, of: 2, context.goingOn))
     var progress = second
     switch subject {
@@ -96,16 +94,16 @@ package struct ReviewRequest: Question, Hashable {
 package struct ReviewAnswer: Sendable {
   package var request: ReviewRequest
   /// The changes as they would be made now.
-  package var changes: ChangeSet
-  package var records: [ReviewRecord]
-  package var counts: [ChangeCount]
+  package var changes = ChangeSet()
+  package var records: [ReviewRecord] = []
+  package var counts: [ChangeCount] = []
   package var preview: ChangePreview?
   package var rebased: RebasedChanges?
   /// The commit that is undone or restored.
   package var subjectCommit: CommitDetails?
   package var head: CommitNumber
   /// Whether there are more records than are described.
-  package var isCut: Bool
+  package var isCut = false
   /// If a merge is undone: whether others have it already. Nil for any other commit, and for one that is not the newest.
   package var isMergeSent: Bool?
 }

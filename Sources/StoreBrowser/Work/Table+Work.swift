@@ -182,7 +182,7 @@ extension WorkContext {
   ) -> Row {
     do throws(ModelError) {
       guard let (record, document) = try read.get() else {
-        return Row(rank: rank, entry: entry, version: "", cells: [:], problem: "the index has no such record")
+        return Row(rank: rank, entry: entry, problem: "the index has no such record")
       }
       let cells = try fields.cells(of: document)
       let targets = try named.targets(in: document, labels)
@@ -192,7 +192,7 @@ extension WorkContext {
         cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }),
         record: record.content.count <= Row.keptContent ? record : nil, problem: nil, targets: targets)
     } catch {
-      return Row(rank: rank, entry: entry, version: "", cells: [:], problem: error.description)
+      return Row(rank: rank, entry: entry, problem: error.description)
     }
   }
 

@@ -10,9 +10,7 @@ package struct VerifyRequest: Question, Hashable {
 
   package func reply(in context: WorkContext) throws(ModelError) -> VerifyAnswer {
     let datastore = try context.datastore(datastore, at: commit)
-    var answer = VerifyAnswer(
-      request: self, entriesRead: 0, recordsRead: 0, orphans: [], missing: [], unreadable: [], comparedValues: true,
-      orphanCount: 0, missingCount: 0, unreadableCount: 0, staleIndexes: [], staleCount: 0)
+    var answer = VerifyAnswer(request: self)
     let indexes = datastore.indexes.filter { index == nil || $0.descriptor.name == index }
     answer.staleIndexes = indexes.filter(\.descriptor.isStale).map(\.descriptor.name)
     var total = try datastore.count
@@ -25,21 +23,21 @@ package struct VerifyRequest: Question, Hashable {
 
 package struct VerifyAnswer: WordedReply, Equatable {
   package var request: VerifyRequest
-  package var entriesRead: Int
-  package var recordsRead: Int
+  package var entriesRead = 0
+  package var recordsRead = 0
   /// Entries whose record is missing, or has another value.
-  package var orphans: [IndexEntry]
+  package var orphans: [IndexEntry] = []
   /// Records with a value that has no entry.
-  package var missing: [StoredKey]
-  package var unreadable: [StoredKey]
+  package var missing: [StoredKey] = []
+  package var unreadable: [StoredKey] = []
   /// Whether values could be compared: only if the index's document path is known.
-  package var comparedValues: Bool
-  package var orphanCount: Int
-  package var missingCount: Int
-  package var unreadableCount: Int
+  package var comparedValues = true
+  package var orphanCount = 0
+  package var missingCount = 0
+  package var unreadableCount = 0
   /// Indexes that the app will rebuild, and how many of their entries disagree with the records, which is not an error.
-  package var staleIndexes: [String]
-  package var staleCount: Int
+  package var staleIndexes: [String] = []
+  package var staleCount = 0
 
   var sentence: String {
     let read = "\(NumberFormat.count(entriesRead)) entries, \(NumberFormat.count(recordsRead)) records"

@@ -266,11 +266,11 @@ extension TablePane {
 
   /// The appearance of a row with its staged edit.
   private struct Look {
-    var sign: String
-    var signRole: Role
-    var isDeleted: Bool
+    var sign = ""
+    var signRole = Role.dim
+    var isDeleted = false
     var entry: IndexEntry?
-    var cells: [String: ValueText]
+    var cells: [String: ValueText] = [:]
     var identifier: StoredKey?
     var problem: String?
     /// The targets of references, as far as the references are the stored ones.
@@ -289,17 +289,12 @@ extension TablePane {
     if position >= storedCount {
       let edit = insertions(session)[position - storedCount]
       return Look(
-        sign: "+", signRole: .inserted, isDeleted: false, entry: nil,
-        cells: cells(of: edit.new, session),
-        identifier: edit.identifier, problem: nil)
+        sign: "+", signRole: .inserted, cells: cells(of: edit.new, session), identifier: edit.identifier)
     }
-    guard let row = row(at: position) else {
-      return Look(sign: "", signRole: .dim, isDeleted: false, entry: nil, cells: [:], identifier: nil, problem: nil)
-    }
+    guard let row = row(at: position) else { return Look() }
     let identifier = row.entry.identifier
     var look = Look(
-      sign: "", signRole: .dim, isDeleted: false, entry: row.entry, cells: row.cells, identifier: identifier,
-      problem: row.problem, targets: row.targets)
+      entry: row.entry, cells: row.cells, identifier: identifier, problem: row.problem, targets: row.targets)
     let isMarked = isMarked(identifier) || range?.contains(position) == true
     let staged = session.asOf == nil ? session.staged[source?.datastore ?? "", identifier] : nil
     if let edit = staged ?? row.written {
