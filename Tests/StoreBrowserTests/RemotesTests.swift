@@ -119,11 +119,11 @@ struct RemotesTests {
     #expect(reply.conflicts.map(\.place.identifier.description).sorted() == ["2661552", "611717"])
     let city = try #require(reply.conflicts.first { $0.place.identifier.description == "611717" })
     let field = try #require(city.fields.first { $0.path.description == ".population" })
-    #expect(field.base == 1_049_498 && field.ours == 5 && field.theirs == 7 && field.isConflict)
+    #expect(field.sides.base == 1_049_498 && field.sides.mine == 5 && field.sides.theirs == 7 && field.isConflict)
     // Edited last on the laptop.
     #expect(field.later == .theirs)
     let zone = try #require(city.fields.first { $0.path.description == ".timezone" })
-    #expect(zone.status == .merges("Asia/Yerevan") && zone.ours == zone.base)
+    #expect(zone.status == .merges("Asia/Yerevan") && zone.sides.mine == zone.sides.base)
     #expect(reply.clean.map(\.place.identifier.description) == ["615532"])
     let line = try #require(
       driver.lines.first { $0.contains(".population") || $0.contains("population") && $0.contains("1049498") })

@@ -38,7 +38,7 @@ extension MergePane {
         note: reply == nil ? "looking at what would change…" : nil, theme: theme), let reply
     else { return }
     let inside = frame.inside
-    let columns = MergeColumns(width: inside.columns - 2)
+    let columns = TextColumns.ofMerge(width: inside.columns - 2)
     grid.write(parents(reply, session), at: inside.at(1), width: inside.columns - 2)
     if !reply.conflicts.isEmpty {
       columns.write(
@@ -86,7 +86,7 @@ extension MergePane {
   }
 
   private func draw(
-    _ line: Line, _ reply: MergePlanReply, _ columns: MergeColumns, in rect: Rect, on grid: inout CellGrid,
+    _ line: Line, _ reply: MergePlanReply, _ columns: TextColumns, in rect: Rect, on grid: inout CellGrid,
     session: Session
   ) {
     let theme = session.theme
@@ -110,14 +110,14 @@ extension MergePane {
     case .field(let position, let index):
       let row = reply.conflicts[position]
       let field = row.fields[index]
-      let decided = decision(row, field)
+      let (sides, decided) = (field.sides, decision(row, field))
       func text(_ value: Document?, _ isSame: Bool) -> String {
         isSame ? "=" : value.map { ValueText(cell: $0).text } ?? "—"
       }
       columns.write(
         [
-          "  " + field.path.shortText, text(field.base, false), text(field.ours, field.ours == field.base),
-          text(field.theirs, field.theirs == field.base), result(field, decided),
+          "  " + field.path.shortText, text(sides.base, false), text(sides.mine, sides.mine == sides.base),
+          text(sides.theirs, sides.theirs == sides.base), result(field, decided),
         ], at: at, on: &grid,
         styles: field.isConflict ? styles(decided, theme) : Array(repeating: theme.style(.dim), count: 5))
       if field.isConflict, decided == nil {
@@ -153,19 +153,14 @@ extension MergePane {
   }
 
   private func result(_ field: MergeField, _ decision: MergeDecision?) -> String {
+    func text(_ value: Document?) -> String { value.map { ValueText(cell: $0).text } ?? "—" }
     switch field.status {
-    case .merges(let value): return value.map { ValueText(cell: $0).text } ?? "—"
-    case .follows:
-      guard let decision else { return "" }
-      let value = decision.value(
-        of: FieldConflict(path: field.path, base: field.base, mine: field.ours, theirs: field.theirs))
-      return value.map { ValueText(cell: $0).text } ?? "—"
+    case .merges(let value): return text(value)
+    case .follows: return decision.map { text($0.value(of: field.sides)) } ?? ""
     case .conflict: break
     }
     guard let decision else { return field.later == nil ? "?" : "?  \(later(field.later))" }
-    let value = decision.value(
-      of: FieldConflict(path: field.path, base: field.base, mine: field.ours, theirs: field.theirs))
-    let text = value.map { ValueText(cell: $0).text } ?? "—"
+    let text = text(decision.value(of: field.sides))
     switch decision {
     case .value: return "\(text)  by hand"
     case .side(let side):
@@ -204,21 +199,12 @@ extension MergePane {
   }
 }
 
-/// The columns of a merge: the name takes the width that the four values leave.
-private struct MergeColumns {
-  private let widths: [Int]
-
-  init(width: Int) {
+extension TextColumns {
+  /// The columns of a merge: the name takes the width that the four values leave.
+  fileprivate static func ofMerge(width: Int) -> Self {
     let value = max(8, min(24, width * 17 / 100))
     let result = max(12, min(34, width * 24 / 100))
-    widths = [max(8, width - 3 * (value + 1) - result - 1), value, value, value, result]
-  }
-
-  func write(_ texts: [String], at origin: Point, on grid: inout CellGrid, styles: [Style]) {
-    var x = origin.column
-    for (column, text) in texts.enumerated() {
-      grid.write(text, at: Point(column: x, row: origin.row), width: widths[column], style: styles[column])
-      x += widths[column] + 1
-    }
+    return TextColumns(
+      widths: [max(8, width - 3 * (value + 1) - result - 1), value, value, value, result], gap: 1)
   }
 }

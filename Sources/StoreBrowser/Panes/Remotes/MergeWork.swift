@@ -55,7 +55,7 @@ struct MergePlanRequest: Question, Hashable {
       row.later = settled.result == conflict.ours ? .mine : .theirs
     }
     row.fields = conflict.fields.map { field in
-      var shown = MergeField(path: field.path, base: field.base, ours: field.mine, theirs: field.theirs)
+      var shown = MergeField(field)
       if let after { shown.later = after[field.path] == field.mine ? .mine : .theirs }
       return shown
     }
@@ -64,10 +64,7 @@ struct MergePlanRequest: Question, Hashable {
     }
     guard let ours, let theirs, !conflict.isCollision else { return row }
     if conflict.fields.isEmpty {
-      row.fields = Document.difference(ours, theirs).map { change in
-        MergeField(
-          path: change.path, base: base?[change.path], ours: change.old, theirs: change.new, status: .follows)
-      }
+      row.fields = Document.difference(ours, theirs).map { MergeField($0.path, base, ours, theirs, .follows) }
       return row
     }
     row.fields += Self.mergedFields(
@@ -79,9 +76,8 @@ struct MergePlanRequest: Question, Hashable {
   /// All fields of two records that would have the same unique value.
   private static func fields(ours: Document?, theirs: Document?) -> [MergeField] {
     var seen: Set<DocumentPath> = []
-    return ((theirs?.fields ?? []) + (ours?.fields ?? [])).map(\.path).filter { seen.insert($0).inserted }.map { path in
-      MergeField(path: path, base: nil, ours: ours?[path], theirs: theirs?[path], status: .follows)
-    }
+    return ((theirs?.fields ?? []) + (ours?.fields ?? [])).map(\.path).filter { seen.insert($0).inserted }
+      .map { MergeField($0, nil, ours, theirs, .follows) }
   }
 
   /// The fields of a conflicting record that merge without a conflict.
@@ -93,9 +89,7 @@ struct MergePlanRequest: Question, Hashable {
     return (Document.difference(base, ours) + Document.difference(base, theirs)).compactMap { change in
       let isInConflict = conflicts.contains { change.path.components.starts(with: $0.components) }
       guard !isInConflict, seen.insert(change.path).inserted else { return nil }
-      return MergeField(
-        path: change.path, base: base[change.path], ours: ours[change.path], theirs: theirs[change.path],
-        status: .merges(merged[change.path]))
+      return MergeField(change.path, base, ours, theirs, .merges(merged[change.path]))
     }
   }
 
@@ -201,10 +195,7 @@ extension MergeRow {
 
 /// A field of a record in conflict, on each side.
 struct MergeField: Sendable, Hashable {
-  var path: DocumentPath
-  var base: Document?
-  var ours: Document?
-  var theirs: Document?
+  var sides: FieldConflict
   var status = Status.conflict
   /// The side that changed it later.
   var later: MergeSide?
@@ -218,6 +209,15 @@ struct MergeField: Sendable, Hashable {
     case follows
   }
 
+  init(_ conflict: FieldConflict) { sides = conflict }
+
+  /// A field of a record that is settled without its own decision.
+  init(_ path: DocumentPath, _ base: Document?, _ ours: Document?, _ theirs: Document?, _ status: Status) {
+    sides = FieldConflict(path: path, base: base?[path], mine: ours?[path], theirs: theirs?[path])
+    self.status = status
+  }
+
+  var path: DocumentPath { sides.path }
   var isConflict: Bool { status == .conflict }
 }
 

@@ -225,7 +225,11 @@ struct RemotesPane: ListPane, PermanentPane {
       if frame.isFocused, note == empty { grid.cursor = inside.origin }
       return
     }
-    let columns = RemoteColumns(rows, width: inside.columns - 2)
+    let name = min(20, max(4, rows.map { SafeText.width($0.name) }.max() ?? 4))
+    let last = inside.columns >= 92 ? 26 : 15
+    let columns = TextColumns(
+      widths: [name, max(8, inside.columns - name - 7 - 7 - last - 10), 7, 7, last], gap: 2, trailing: [2, 3],
+      cutInTheMiddle: [1])
     columns.write(
       ["name", "location", "ahead", "behind", "last exchange"], at: inside.at(2),
       on: &grid, styles: Array(repeating: theme.style(.header), count: 5))
@@ -281,24 +285,23 @@ struct RemotesPane: ListPane, PermanentPane {
   }
 }
 
-private struct RemoteColumns {
-  private let widths: [Int]
-
-  init(_ rows: [RemoteRow], width: Int) {
-    let name = min(20, max(4, rows.map { SafeText.width($0.name) }.max() ?? 4))
-    let state = width >= 90 ? 26 : 15
-    widths = [name, max(8, width - name - 7 - 7 - state - 8), 7, 7, state]
-  }
+/// Texts side by side, in columns of fixed widths.
+struct TextColumns {
+  let widths: [Int]
+  let gap: Int
+  /// The columns whose texts stand at their right ends, and those whose texts are cut in the middle.
+  var trailing: Set<Int> = []
+  var cutInTheMiddle: Set<Int> = []
 
   func write(_ texts: [String], at origin: Point, on grid: inout CellGrid, styles: [Style]) {
     var x = origin.column
-    for (place, text) in texts.enumerated() {
-      let width = widths[place]
+    for (column, text) in texts.enumerated() {
+      let width = widths[column]
       grid.write(
-        place == 1 ? SafeText.cutInTheMiddle(text, to: width) : text, at: Point(column: x, row: origin.row),
-        width: width,
-        style: styles[place], alignment: place == 2 || place == 3 ? .trailing : .leading)
-      x += width + 2
+        cutInTheMiddle.contains(column) ? SafeText.cutInTheMiddle(text, to: width) : text,
+        at: Point(column: x, row: origin.row), width: width, style: styles[column],
+        alignment: trailing.contains(column) ? .trailing : .leading)
+      x += width + gap
     }
   }
 }
