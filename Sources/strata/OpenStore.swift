@@ -35,13 +35,7 @@ func openStore(
   let store = try EngineStore.open(
     path: path, readOnly: readOnly, program: "strata", author: readOnly ? "" : currentUser())
   guard case .readWrite = store.access else { return store }
-  do {
-    return try typedStore(DiskPersistence(readWriteURL: URL(filePath: path)), store.head) ?? store
-  } catch let error as ModelError {
-    throw error
-  } catch {
-    throw .storage("\(error)", kind: .failed)
-  }
+  return try onFailures { try typedStore(DiskPersistence(readWriteURL: URL(filePath: path)), store.head) ?? store }
 }
 
 /// Whether a path is a file of documents that can be opened as a store in memory: by its name, and not a folder.
@@ -65,7 +59,7 @@ func typedStore(
   let ofEntities = try view.datastores.map(\.descriptor).filter(\.keepsEntities).map(\.key)
   let isAtlas = try isAtlas(view)
   guard isAtlas || !ofEntities.isEmpty else { return nil }
-  do {
+  return try onFailures {
     var datastores: [any BrowsableDatastore] = ofEntities.map { key in
       EntityStore(persistence, key: DatastoreKey(key)).datastore
     }
@@ -74,9 +68,5 @@ func typedStore(
     }
     let browsable = try persistence.browsable(with: datastores, releasesLock: true)
     return try browsable.warmUp?.plan().isEmpty == true ? browsable.store : nil
-  } catch let error as ModelError {
-    throw error
-  } catch {
-    throw .storage("\(error)", kind: .failed)
   }
 }

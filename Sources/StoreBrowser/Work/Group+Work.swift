@@ -30,7 +30,7 @@ struct GroupRequest: Question, Hashable {
     let datastore = try context.datastore(source.datastore, at: commit)
     let total = try datastore.count
     let query = RecordQuery(filter: try source.filter.map { text throws(ModelError) in try RowTest(text).filter })
-    do {
+    return try onFailures {
       if source.range != nil || ranks != nil
         || source.derives(keys + (field.map { [$0] } ?? []) + (query.filter?.paths ?? []))
       {
@@ -48,10 +48,6 @@ struct GroupRequest: Question, Hashable {
       }
       let plan = try grouping.explanation(of: query, in: datastore)
       return Reply(groups: groups, columns: grouping.columns, plan: plan)
-    } catch let error as ModelError {
-      throw error
-    } catch {
-      throw .storage("\(error)", kind: .failed)
     }
   }
 }

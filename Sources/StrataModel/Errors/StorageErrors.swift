@@ -44,6 +44,11 @@ package func onStorage<Value>(_ body: () throws -> Value) throws(ModelError) -> 
   do { return try body() } catch { throw modelError(for: error) }
 }
 
+/// Runs calls that throw errors of any kind, and converts those that are not the model's to failures of the storage.
+package func onFailures<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+  do { return try body() } catch { throw error as? ModelError ?? .storage("\(error)", kind: .failed) }
+}
+
 /// The error of the model for one of the engine, or for a key of the app's types that cannot be made.
 private func modelError(for error: any Error) -> ModelError {
   switch error {

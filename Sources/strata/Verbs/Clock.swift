@@ -1,6 +1,5 @@
 import StrataExpressions
 import StrataDocuments
-import StrataModel
 
 /// Dates of commits, in the two forms that verbs print.
 enum Clock {

@@ -1,7 +1,6 @@
 import StrataModel
 import StrataDocuments
 import StrataExpressions
-import StrataEngine
 import StoreBrowser
 
 // The letters that other programs have left for a store.
