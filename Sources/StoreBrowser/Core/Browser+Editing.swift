@@ -100,9 +100,8 @@ extension Browser {
   private mutating func editableRecord(_ command: Command) -> (
     place: RecordPlace, document: Document, path: DocumentPath
   )? {
-    if focus == .table, let text = table.selectedPath(session), let path = try? DocumentPath(parsing: text) {
-      record.select(path)
-    }
+    let field = focus == .table ? table.selectedField(session) : nil
+    if let field { record.select(field) }
     guard let place = record.place else { return nil }
     guard record.isCurrent(session), let document = record.document else {
       if let problem = record.answer?.problem {
@@ -112,9 +111,7 @@ extension Browser {
       }
       return nil
     }
-    if focus == .table, let text = table.selectedPath(session), let path = try? DocumentPath(parsing: text) {
-      return (place, document, path)
-    }
+    if let field { return (place, document, field) }
     guard let line = record.selectedLine else {
       session.warn("choose a field in the tree (t)")
       return nil

@@ -70,11 +70,11 @@ extension Browser {
     guard let editing else { return }
     self.editing = nil
     external = ExternalEdit(
-      subject: editing.subject, header: editing.header, text: Self.withoutComments(outcome.text ?? "").0)
+      subject: editing.subject, header: editing.header, text: Self.withoutComments(outcome.text ?? ""))
     guard let text = outcome.text else {
       return session.complain(outcome.problem ?? "the editor failed; nothing was changed")
     }
-    if editing.isTemplate, Self.withoutComments(text).0.trimmed == editing.text.trimmed {
+    if editing.isTemplate, Self.withoutComments(text).trimmed == editing.text.trimmed {
       return session.say("left as it was: no record is staged")
     }
     switch editing.subject {
@@ -95,7 +95,7 @@ extension Browser {
   private mutating func parse(
     _ text: String, _ editing: ExternalEdit, then done: (inout Browser, Document) -> Void
   ) {
-    let (body, _) = Self.withoutComments(text)
+    let body = Self.withoutComments(text)
     guard !body.trimmed.isEmpty else { return session.say("an empty file: nothing was changed") }
     do {
       done(&self, try JSONParser.parse(body))
@@ -105,7 +105,7 @@ extension Browser {
   }
 
   private mutating func parseLines(_ text: String, _ editing: ExternalEdit, _ edits: [RecordEdit]) {
-    let (body, _) = Self.withoutComments(text)
+    let body = Self.withoutComments(text)
     var documents: [Document] = []
     for (number, line) in body.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !String(line).trimmed.isEmpty {
@@ -134,15 +134,10 @@ extension Browser {
     session.warn(reason)
   }
 
-  /// The text without the comment lines at its head, and how many there were.
-  static func withoutComments(_ text: String) -> (String, Int) {
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    var count = 0
-    while let first = lines.first, first.hasPrefix("//") {
-      lines.removeFirst()
-      count += 1
-    }
-    return (lines.joined(separator: "\n"), count)
+  /// The text without the comment lines at its head.
+  static func withoutComments(_ text: String) -> String {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.drop { $0.hasPrefix("//") }.joined(separator: "\n")
   }
 
   /// Documents from an editor become edits: by the identifier in them, which must not be another record's.

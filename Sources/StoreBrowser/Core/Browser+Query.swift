@@ -90,7 +90,7 @@ extension Browser {
 
   /// Takes a text from the editor. A mistake opens it again at its place.
   mutating func queryEdited(_ text: String, _ editing: ExternalEdit) {
-    let (body, _) = Self.withoutComments(text)
+    let body = Self.withoutComments(text)
     guard !body.trimmed.isEmpty else { return session.say("an empty file: the view is as it was") }
     do throws(ViewQuery.Mistake) { ask(try ViewQuery(parsing: body), .apply) } catch {
       reopen(ExternalEdit(subject: editing.subject, header: editing.header, text: body), error)

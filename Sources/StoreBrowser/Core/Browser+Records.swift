@@ -68,15 +68,13 @@ extension Browser {
 
   mutating func copyFromRecord(_ command: Command) {
     guard let stored = record.document else { return }
-    if command == .copyValue, let path = table.selectedPath(session).flatMap({ try? DocumentPath(parsing: $0) }),
-      table.source?.joined.contains(where: { $0.path.contains(path) }) == true
-    {
+    let path = command == .copyValue ? table.selectedField(session) : nil
+    if let path, table.source?.joined.contains(where: { $0.path.contains(path) }) == true {
       return session.warn("this value is too long to copy here: copy it from its own record")
     }
     let document = table.source?.adding(to: stored) ?? stored
     switch command {
     case .copyValue:
-      let path = table.selectedPath(session).flatMap { try? DocumentPath(parsing: $0) }
       let value = path.flatMap { document[$0] } ?? document
       copied.value = value
       if case .string(let text) = value {

@@ -12,11 +12,7 @@ extension TablePane {
       // The ends of a range are known before the rows are read.
       if selectedIdentifier(session) == nil, marks.isEmpty, range == nil { return "no record is selected" }
     case .edit, .valueMenu:
-      if let path = selectedPath(session).flatMap({ try? DocumentPath(parsing: $0) }),
-        let derivation = source?.derivation(of: path)
-      {
-        return derivation
-      }
+      if let derivation = selectedField(session).flatMap({ source?.derivation(of: $0) }) { return derivation }
       if selectedIdentifier(session) == nil { return "no record is selected" }
     case .restoreRecord:
       if session.asOf == nil { return "travel to a commit first (T), or choose one in the history (H)" }

@@ -249,6 +249,11 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     selectedColumn(session).flatMap { path(of: $0, session) }
   }
 
+  /// The field that the selected column shows.
+  func selectedField(_ session: Session) -> DocumentPath? {
+    selectedPath(session).flatMap { try? DocumentPath(parsing: $0) }
+  }
+
   // MARK: Marks
 
   func isMarked(_ identifier: StoredKey) -> Bool { markSet.contains(identifier) }
