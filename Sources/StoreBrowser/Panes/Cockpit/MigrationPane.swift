@@ -239,7 +239,8 @@ struct MigrationPane: PermanentPane {
     let first = lines.count
     let selection = first + max(0, min(list.selection, rows.count - 1))
     let count = first + rows.count
-    let top = max(0, min(selection - inside.rows + 1, count - inside.rows))
+    // In a small window what runs shows how far it is, and what has ended shows its result.
+    let top = rows.isEmpty && run?.isRunning == true ? 0 : max(0, min(selection - inside.rows + 1, count - inside.rows))
     for row in 0..<inside.rows where top + row < count {
       let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
       guard top + row >= first else {
