@@ -19,6 +19,8 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var arguments: [String: [String]]?
   /// The builds that this browser ran or watched, the newest last; nil in files of before they were kept.
   package var builds: [PastBuild]?
+  /// The texts typed into fields and not staged, by place; nil in files of before they were kept.
+  package var drafts: [String: String]?
   /// The decisions about a merge that is not committed yet.
   package var merge: MergeDraft?
 

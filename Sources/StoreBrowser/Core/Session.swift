@@ -47,8 +47,15 @@ struct Session: Sendable {
   var taken: Set<RecordPlace> = [] { didSet { if taken != oldValue { sortInsertions() } } }
   var remembered = Remembered()
 
-  /// Texts typed into a field's editor and left there with Esc.
-  var drafts: [FieldPlace: String] = [:]
+  /// The texts typed into fields and not staged, by place; kept between two starts.
+  var drafts: [String: String] {
+    get { remembered.drafts ?? [:] }
+    set {
+      guard newValue != drafts else { return }
+      remembered.drafts = newValue
+      remember()
+    }
+  }
 
   var notice: Notice?
   /// The text that was searched for last, which panes mark wherever they show it. Esc ends that.
@@ -240,13 +247,6 @@ struct Selections: Sendable, Hashable {
 struct NamedRecord: Sendable, Hashable {
   var place: RecordPlace
   var label: String
-}
-
-struct FieldPlace: Sendable, Hashable {
-  var record: RecordPlace
-  var path: DocumentPath
-  /// Whether this is a new element, to be inserted at `path`.
-  var isNew: Bool
 }
 
 /// A sentence for the status line.

@@ -109,17 +109,19 @@ struct ValueEditor: Pane {
   /// Keeps the typed text. A draft that was opened again and left unchanged is dropped.
   private func leave(in session: inout Session) {
     session.intend(.dismiss)
-    if field.text == first {
-      guard isDraft else { return }
+    keep(in: &session)
+    if field.text != first {
+      session.say("kept as a draft: e opens it again, Esc there drops it")
+    } else if isDraft {
       session.drafts[fieldPlace] = nil
       session.say("the draft of \(path.shortText) is dropped")
-    } else {
-      session.drafts[fieldPlace] = field.text
-      session.say("kept as a draft: e opens it again, Esc there drops it")
     }
   }
 
-  var fieldPlace: FieldPlace { FieldPlace(record: place, path: path, isNew: isNew) }
+  /// Keeps the typed text as a draft, if there is any.
+  func keep(in session: inout Session) { if field.text != first { session.drafts[fieldPlace] = field.text } }
+
+  var fieldPlace: String { "\(place.datastore)/\(place.identifier)\(path)\(isNew ? " new" : "")" }
 
   /// Continues with an earlier draft for this field, if there is one.
   mutating func offerDraft(in session: Session) {
