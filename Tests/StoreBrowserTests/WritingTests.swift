@@ -45,12 +45,16 @@ struct WritingTests {
     #expect(!driver.shows("changed"), "what one commits oneself is no other program's change")
     #expect(try store.commit(CommitNumber(5)).action == "City 2661552: population")
     driver.press("u")
-    #expect(driver.shows("Undo: take back #5"))
+    #expect(driver.shows("Undo: take back #5") && driver.shows("undoable with ^r"))
     driver.press("Enter Enter")
     #expect(try population(store, "2661552") == 121_631)
     #expect(try store.commit(CommitNumber(6)).undoes == CommitNumber(5))
+    #expect(driver.status.contains("— ^r takes it back"), "\(driver.screen)")
     driver.press("^r Enter Enter")
     #expect(try population(store, "2661552") == 134_591)
+    #expect(driver.status.contains("— u takes it back"), "\(driver.screen)")
+    driver.press("4 j R")
+    #expect(driver.shows("take back the undo #6"), "\(driver.screen)")
   }
 
   @Test("three undos in a row go back three commits")

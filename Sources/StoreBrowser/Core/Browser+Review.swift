@@ -10,7 +10,7 @@ extension Browser {
       session.keepStaged()
     }
     table.clearMarks()
-    session.say("committed \(commit) “\(request.name)” — u takes it back")
+    session.say("committed \(commit) “\(request.name)” — \(request.subject.undoKey) takes it back")
     // This browser's own changes are not marked as another program's; changes that another program committed just before are.
     if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
     look()

@@ -53,7 +53,8 @@ extension ReviewOverlay {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
+    grid.border(
+      frame, digit: nil, title: title, footer: "one transaction, undoable with \(subject.undoKey)", theme: theme)
     let inside = frame.inside
     guard let answer else {
       drawWaiting(in: inside, on: &grid, session: session)

@@ -13,6 +13,9 @@ package enum ReviewSubject: Sendable, Hashable {
   case migration(ChangeSet)
   /// The changes of a letter in the inbox.
   case letter(LetterNotice)
+
+  /// The key that takes the commit back: for an undo, redo.
+  var undoKey: String { if case .undo(_, isRedo: false) = self { "^r" } else { "u" } }
 }
 
 extension ReviewSubject {

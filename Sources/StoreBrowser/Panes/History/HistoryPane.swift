@@ -270,8 +270,8 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     case .travel where argument == nil:
       session.intend(.travel(selected?.commit.number))
     case .revert:
-      guard let commit = selected?.commit.number else { return false }
-      session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
+      guard let commit = selected?.commit else { return false }
+      session.intend(.present(ReviewOverlay(subject: .undo(commit.number, isRedo: commit.undoes != nil))))
     case .restoreRecord:
       guard let place = scope.place, let commit = selected?.commit.number else { return false }
       session.restore(place, nil, from: commit)
