@@ -156,6 +156,8 @@ struct RemotesTests {
     #expect(try CopiedStore.value(copies.here, "615532", ".timezone") == "Asia/Yerevan")
     #expect(try CopiedStore.value(copies.here, "2661552", ".name") == "Bärn")
     #expect(try copies.here.verifyModel(at: copies.here.head.commit).isClean)
+    driver.press("7 Enter")
+    #expect(driver.status.contains("everything that was fetched is merged"), "\(driver.screen)")
     driver.press("2 u")
     #expect(driver.shows("taken back here, and everywhere at the next exchange"), "\(driver.screen)")
     driver.press("Enter Enter")

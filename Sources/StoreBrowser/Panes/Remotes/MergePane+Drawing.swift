@@ -80,7 +80,8 @@ extension MergePane {
     if reply.plan.isTwoWay {
       base = [Span("base pruned: every difference is a conflict   ", theme.style(.warning))]
     } else {
-      base = reply.base.map { commit("base", $0) } ?? [Span("no common commit   ", theme.style(.dim))]
+      let none = lines.isEmpty ? [] : [Span("no common commit   ", theme.style(.dim))]
+      base = reply.base.map { commit("base", $0) } ?? none
     }
     return base + commit("ours", reply.ours) + commit("theirs", reply.theirs)
   }

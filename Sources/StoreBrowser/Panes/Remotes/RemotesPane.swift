@@ -134,7 +134,7 @@ struct RemotesPane: ListPane, PermanentPane {
         }
         if standing.ahead == 0 { return "there is nothing to send: \(selected.name) has all commits" }
       }
-    case .merge:
+    case .merge, .open:
       guard let selected else { return nil }
       guard let standing = selected.firstHeadBehind else { return "nothing was fetched from \(selected.name) yet (gf)" }
       if standing.behind == 0 { return "everything that was fetched is merged" }
