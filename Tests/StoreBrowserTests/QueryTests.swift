@@ -115,6 +115,28 @@ struct QueryTests {
     #expect(driver.browser.session.remembered.views.last?.query?.contains("limit   2") == true)
   }
 
+  @Test("a view of a field that is gone says so; one with such a column shows the others; forgetting what is not there is said")
+  func gone() throws {
+    let driver = try driver("keys j")
+    let (before, columns) = (identifiers(driver), driver.browser.table.visibleColumns(driver.browser.session).count)
+    for (name, filter, query) in [
+      ("lost", "nmae = 1", nil), ("unsorted", "", "order nmae desc\n"), ("cut", "", "select name, nmae\n"),
+    ] {
+      driver.browser.session.remembered.views.append(
+        NamedView(name: name, datastore: "City", filter: filter, query: query))
+      driver.press("^p")
+      driver.type(name)
+      driver.press("Enter")
+      #expect(driver.status.contains("no field nmae; did you mean name?"), "\(driver.screen)")
+      #expect(identifiers(driver) == before, "\(driver.screen)")
+    }
+    #expect(driver.browser.table.visibleColumns(driver.browser.session).count < columns)
+    try driver.play(":forget-view lost")
+    #expect(driver.browser.session.remembered.views.map(\.name) == ["unsorted", "cut"])
+    try driver.play(":forget-view lost")
+    #expect(driver.status.contains("there is no view “lost”"), "\(driver.screen)")
+  }
+
   @Test("a limit of many rows, and all rows without one, are a run of the index: work on them gets no list")
   func runs() throws {
     let store = try Sample.large(2_000)

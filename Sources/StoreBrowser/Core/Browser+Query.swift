@@ -82,8 +82,10 @@ extension Browser {
     let editing = external
     external = nil
     if let unknown = reply.unknown {
-      guard let editing else { return session.warn(unknown.sentence) }
-      return reopen(editing, request.query.mistake(unknown))
+      if let editing { return reopen(editing, request.query.mistake(unknown)) }
+      session.warn(unknown.sentence)
+      // Without a column that is gone the view shows the others.
+      guard request.query.clause(of: unknown) == .select else { return }
     }
     apply(request.query, reply.order)
   }
@@ -142,9 +144,9 @@ extension Browser {
   }
 
   mutating func show(_ view: NamedView) {
-    recordJump()
-    guard let text = view.query, let query = try? ViewQuery(parsing: text) else { return table.setFilter(view.filter) }
-    ask(query, .apply)
+    do throws(ViewQuery.Mistake) { ask(try ViewQuery(parsing: view.query ?? "where \(view.filter)"), .apply) } catch {
+      session.warn("\(view.name): \(error.reason)")
+    }
   }
 }
 

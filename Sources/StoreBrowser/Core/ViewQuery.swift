@@ -99,9 +99,11 @@ struct ViewQuery: Sendable, Hashable {
 
   /// The mistake of a name that no record has, at the clause that has it.
   func mistake(_ unknown: UnknownName) -> Mistake {
-    let name = unknown.path.shortText
-    return mistake(
-      unknown.sentence, of: name, in: Clause.allCases.first { self[$0]?.contains(name) == true } ?? .filter)
+    mistake(unknown.sentence, of: unknown.path.shortText, in: clause(of: unknown))
+  }
+
+  func clause(of unknown: UnknownName) -> Clause {
+    Clause.allCases.first { self[$0]?.contains(unknown.path.shortText) == true } ?? .filter
   }
 
   /// The lines of all clauses but some.
