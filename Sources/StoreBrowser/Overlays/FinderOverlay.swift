@@ -35,6 +35,8 @@ struct FinderOverlay: SearchPane {
   var field = TextField()
   private var asked: FindRequest?
   private var found: FindRequest.Reply?
+  /// The first records of the datastore, which are also found by the letters of their labels.
+  private var first: [FindRequest.Record] = []
   var list = ListWindow()
 
   init(
@@ -77,6 +79,7 @@ struct FinderOverlay: SearchPane {
       datastore != nil || !field.text.trimmed.isEmpty
     else { return }
     found = reply
+    if reply.request.text.isEmpty { first = reply.records }
     let kept = selected?.words
     rank(session)
     // The selection stays on its item if the user has moved already.
@@ -89,8 +92,10 @@ struct FinderOverlay: SearchPane {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {}
 
   private mutating func rank(_ session: Session) {
-    let records = (found?.records ?? []).map { record in
+    let known = Set((found?.records ?? []).map(\.place))
+    let records = ((found?.records ?? []) + first.filter { !known.contains($0.place) }).map { record in
       var item = Item(record)
+      if !known.contains(record.place) { item.score = nil }
       if let choose, record.place.datastore == datastore { item.choice = choose(record.place) }
       return item
     }

@@ -27,7 +27,7 @@ struct FindRequest: Question, Hashable {
   }
 
   /// The records of one index that are shown, and the commits that are looked at.
-  private var recordLimit: Int { datastore == nil ? 8 : 100 }
+  private var recordLimit: Int { datastore == nil ? 8 : 500 }
   private static let commitLimit = 500
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
