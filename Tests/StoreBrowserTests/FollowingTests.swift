@@ -98,7 +98,7 @@ struct FollowingTests {
     driver.releaseAll { $0.slot != .filter }
     driver.press("Esc")
     driver.releaseAll { _ in true }
-    #expect(driver.browser.table.renewal == nil && driver.shows("0 rows"), "\(driver.screen)")
+    #expect(driver.browser.table.renewal == nil && driver.shows("row 0 of 0+ · read 0 of"), "\(driver.screen)")
     try Sample.change(store, "City", "2661552", ".population", to: 6_000_000)
     driver.tell(.storeStirred)
     driver.releaseAll { $0.slot != .filter }

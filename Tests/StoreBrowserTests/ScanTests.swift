@@ -159,6 +159,31 @@ struct ScanTests {
     #expect(along.browser.table.storedCount == 699)
   }
 
+  @Test("a filter or a sort that Esc stops says how much was read, and that there may be more")
+  func stopped() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 140, rows: 30), start: .init(datastore: "City"))
+    driver.isHolding = true
+    try driver.play(":filter timezone != \"X\"")
+    let id = try #require(driver.browser.session.running[.filter]?.id)
+    driver.tell(.work(id, .progress(Progress(done: 3, total: 10, found: .plan("SCAN", count: nil)))))
+    driver.tell(.work(id, .progress(Progress(done: 3, total: 10, found: .ranks([1, 2])))))
+    driver.press("Esc")
+    #expect(driver.shows("of 2+ · read 3 of 10, stopped") && !driver.shows("2 records"), "\(driver.screen)")
+    let sorted = Driver(try Sample.store(), size: Size(columns: 140, rows: 30), start: .init(datastore: "City"))
+    sorted.isHolding = true
+    try sorted.play(":sort timezone")
+    sorted.releaseAll { $0.slot != .sort && $0.slot != .filter }
+    #expect(sorted.browser.session.running[.sort] != nil)
+    sorted.press("Esc")
+    #expect(sorted.shows("stopped before the first row") && !sorted.shows("no records"), "\(sorted.screen)")
+    sorted.release()
+    sorted.press("S")
+    sorted.isHolding = true
+    sorted.type("x")
+    sorted.press("Enter Esc")
+    #expect(sorted.shows("stopped before a value was found") && sorted.shows("commits, stopped"), "\(sorted.screen)")
+  }
+
   @Test("& filters to the rows like this cell, and :view keeps the filter under a name")
   func like() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2661552"))
@@ -413,18 +438,5 @@ struct ScanTests {
     driver.type("= 100000 ..< 200000")
     driver.press("Enter 5 y k")
     #expect(driver.copied?.contains("load(100000..<200000, from:") == true)
-  }
-}
-
-extension Sample {
-  /// The cities of a store with their identifiers, by a loop over the records.
-  static func cityList(of store: any ReadableStore) throws -> [(String, Document)] {
-    guard let datastore = try store.head.datastore("City") else { return [] }
-    var records = try datastore.records()
-    var cities: [(String, Document)] = []
-    while try records.next() {
-      if let record = try records.record() { cities.append((record.identifier.description, try record.document())) }
-    }
-    return cities
   }
 }

@@ -65,13 +65,18 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let (isDone, read) = (reply != nil || reading.isStopped, reply ?? reading.done)
-    let state = isDone ? "" : " so far"
-    let empty = isDone ? "no value with this text came or went" : "searching…"
+    let (state, empty) =
+      if reading.isStopped {
+        (", stopped", "stopped before a value was found")
+      } else if reply != nil {
+        ("", "no value with this text came or went")
+      } else {
+        (" so far", "searching…")
+      }
     guard
       grid.begin(
         frame, title: "History with “\(request?.text ?? "")”",
-        footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(read)) commits\(state)",
+        footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(reply ?? reading.done)) commits\(state)",
         problem: reading.problem, note: hits.isEmpty ? empty : nil, theme: theme)
     else { return }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in

@@ -64,6 +64,7 @@ extension TablePane {
 
   private func emptyText(_ session: Session) -> String {
     if scan?.isRunning == true { return "searching…" }
+    if scan?.isCutShort == true { return "stopped before the first row; Esc again shows all" }
     if let unknown = unknownName(session) { return unknown }
     return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
   }
@@ -72,7 +73,9 @@ extension TablePane {
   func filterStatus(_ session: Session) -> String? {
     guard source?.filter != nil, let scan else { return nil }
     let dot = session.theme.dot
-    guard scan.isRunning else { return "\(scan.plan) \(dot) \(NumberFormat.counted(ranks?.count ?? 0, "record"))" }
+    guard scan.isRunning || scan.isCutShort else {
+      return "\(scan.plan) \(dot) \(NumberFormat.counted(ranks?.count ?? 0, "record"))"
+    }
     guard !scan.plan.isEmpty else { return "" }
     if let known = scan.known { return "\(scan.plan) \(dot) \(NumberFormat.counted(known, "record"))" }
     let share = scan.total.map { $0 > 0 ? scan.read * 100 / $0 : 100 }
@@ -144,11 +147,11 @@ extension TablePane {
   private func place(isShort: Bool, hasBar: Bool, _ session: Session) -> String {
     let count = count(session)
     var text: String
-    if let scan, scan.isRunning {
+    if let scan, scan.isRunning || scan.isCutShort {
       let total = scan.total.map { " of \(NumberFormat.count($0))" } ?? ""
       text =
         "row \(wanted == nil ? NumberFormat.count(min(count, list.selection + 1)) : "…") of \(NumberFormat.count(count))\(renewal == nil ? "+" : "") "
-        + "\(session.theme.dot) read \(NumberFormat.count(scan.read))\(total)"
+        + "\(session.theme.dot) read \(NumberFormat.count(scan.read))\(total)\(scan.isRunning ? "" : ", stopped")"
     } else if count == 0 {
       text = "0 rows"
     } else {

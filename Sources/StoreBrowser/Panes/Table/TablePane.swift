@@ -120,6 +120,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     var read: Int
     var total: Int?
     var isRunning: Bool
+    /// Whether it ended before everything was read.
+    var isCutShort: Bool { !isRunning && read != total }
   }
 
   // MARK: The cursor's row
@@ -140,7 +142,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The ranks of the rows of a filter or a limit, once all of them are found.
   var foundRanks: RowRanks? {
     if source?.limit != nil { return shownRanks }
-    guard source?.filter != nil, renewal == nil, let scan, !scan.isRunning, scan.read == scan.total else { return nil }
+    guard source?.filter != nil, renewal == nil, let scan, !scan.isRunning, !scan.isCutShort else { return nil }
     return ranks == nil ? nil : shownRanks
   }
 
