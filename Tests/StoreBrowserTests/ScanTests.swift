@@ -439,4 +439,42 @@ struct ScanTests {
     driver.press("Enter 5 y k")
     #expect(driver.copied?.contains("load(100000..<200000, from:") == true)
   }
+
+  @Test("what is copied is the value and not the line that shows it, also of a record that is not read yet")
+  func copiedValues() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".name", to: "Bern\nBärn")
+    try Sample.change(store, "City", "2661552", ".timezone", to: .null)
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "2661552"))
+    let cities = try Sample.cityList(of: store)
+    func names(_ identifier: String?) -> String? {
+      cities.first { $0.0 == identifier }?.1[member: "alternatenames"]?.compactJSON
+    }
+    for (path, text) in [(".name", "Bern\nBärn"), (".timezone", "null"), (".alternatenames", names("2661552"))] {
+      driver.press("h h h h h h h h")
+      while driver.browser.table.selectedPath(driver.browser.session) != path { driver.press("l") }
+      driver.press("y y")
+      #expect(driver.copied == text, "\(path)")
+    }
+    driver.isHolding = true
+    driver.press("k y y")
+    driver.release()
+    #expect(driver.selectedIdentifier != "2661552" && driver.copied == names(driver.selectedIdentifier))
+    try driver.play(":group countrycode population")
+    driver.press("l l y y")
+    #expect(driver.copied.flatMap { Int($0) } != nil, "\(driver.copied ?? "")")
+  }
+}
+
+extension Sample {
+  /// The cities of a store with their identifiers, by a loop over the records.
+  static func cityList(of store: any ReadableStore) throws -> [(String, Document)] {
+    guard let datastore = try store.head.datastore("City") else { return [] }
+    var records = try datastore.records()
+    var cities: [(String, Document)] = []
+    while try records.next() {
+      if let record = try records.record() { cities.append((record.identifier.description, try record.document())) }
+    }
+    return cities
+  }
 }

@@ -68,20 +68,17 @@ extension Browser {
 
   mutating func copyFromRecord(_ command: Command) {
     guard let stored = record.document else { return }
+    guard record.isCurrent(session) else { return record.wait(for: command, argument: nil) }
     let path = command == .copyValue ? table.selectedField(session) : nil
     if let path, table.source?.joined.contains(where: { $0.path.contains(path) }) == true {
-      return session.warn("this value is too long to copy here: copy it from its own record")
+      return session.warn("this value is not whole here: copy it from its own record")
     }
     let document = table.source?.adding(to: stored) ?? stored
     switch command {
     case .copyValue:
       let value = path.flatMap { document[$0] } ?? document
       copied.value = value
-      if case .string(let text) = value {
-        session.copy(text, what: "value")
-      } else {
-        session.copy(value.compactJSON, what: "value")
-      }
+      session.copy(value)
     default: session.copy(stored.compactJSON, what: "record")
     }
   }

@@ -10,6 +10,9 @@ struct ValueText: Sendable, Hashable {
   /// Whether the value is longer than its text.
   var isCut = false
 
+  /// Whether the text is the value: lists, objects and bytes are described, and line ends replaced.
+  var isWhole: Bool { !isCut && ![.list, .object, .data].contains(kind) && !text.contains("↵") }
+
   static let missing = ValueText(text: "", kind: .missing)
 
   var isTrailing: Bool { kind == .number }

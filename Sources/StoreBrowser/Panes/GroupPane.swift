@@ -68,7 +68,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       changed.field = next
       show(changed, fields: fields, in: &session)
     case .open: selected.map { open($0, of: request, in: &session) }
-    case .copyValue: selected.map { session.copy(Self.text($0.cells[column]), what: reply.columns[column]) }
+    case .copyValue: selected.map { session.copy($0.cells[column], what: reply.columns[column]) }
     default: return false
     }
     return true

@@ -354,8 +354,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
       if let document { session.copy(document.compactJSON, what: "record") }
       return
     }
-    let text = if case .string(let text) = value { text } else { value.compactJSON }
-    session.copy(text, what: "value")
+    session.copy(value)
   }
 
   func lineCount(_ session: Session) -> Int { count }

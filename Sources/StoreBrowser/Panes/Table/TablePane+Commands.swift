@@ -62,10 +62,13 @@ extension TablePane {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:
       guard let row = selectedRow else { return false }
-      let text = selectedColumn(session).map { row.text(of: $0) }
-      // A value that is cut in the table is complete in the record pane.
-      if let path = selectedPath(session), row.cells[path]?.isCut == true { return false }
-      session.copy(text ?? "", what: "value")
+      guard let path = selectedPath(session), let cell = row.cells[path] else {
+        session.copy(selectedColumn(session).map { row.text(of: $0) } ?? "", what: "value")
+        break
+      }
+      // A value that is cut or described in the table is complete in the record pane.
+      if !cell.isWhole { return false }
+      session.copy(cell.kind == .null ? "null" : cell.text, what: "value")
     case .copyPath: session.copy(selectedPath(session) ?? ".", what: "path")
     case .copyRecord: gather(.copy, in: &session)
     case .deleteRecord: gather(.delete, in: &session)
@@ -286,6 +289,11 @@ extension Session {
   }
 
   /// Puts text on the clipboard and shows a message.
+  /// Copies a text as it is, and any other value as JSON.
+  mutating func copy(_ value: Document, what: String = "value") {
+    if case .string(let text) = value { copy(text, what: what) } else { copy(value.compactJSON, what: what) }
+  }
+
   mutating func copy(_ text: String, what: String) {
     emit(.copy(text))
     let way =
