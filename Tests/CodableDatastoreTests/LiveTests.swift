@@ -106,6 +106,16 @@ struct LiveTests {
     #expect(try await !blobs.deleteIfPresent("large"))
   }
 
+  @Test("blobs are refused under the key of instances")
+  func blobsAmongInstances() async throws {
+    let books = PlainBookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    let blobs = BlobDatastore(persistence: persistence, key: PlainBookFormat.defaultKey)
+    let error = await #expect(throws: StoreError.self) { try await blobs.persist(Data([1]), to: "q") }
+    #expect(error?.kind == .refused)
+    #expect(try await books.load(...).all().map(\.id) == [1])
+  }
+
   @Test("blobs that come piece by piece, few and many, are kept once the last piece is there")
   func streamedBlobs() async throws {
     let blobs = BlobDatastore(persistence: persistence)

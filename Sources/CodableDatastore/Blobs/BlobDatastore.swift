@@ -93,7 +93,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 extension BlobDatastore where AccessMode == ReadWrite {
   /// Stores data under a name and replaces the previous blob of that name.
   ///
-  /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB.
+  /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; of kind `refused` if the key is one of instances.
   public func persist(_ data: Data, to name: String) async throws {
     try await write("persist \(key)", name) { transaction, key in
       _ = try transaction.put(key, Self.head + [UInt8](data), in: tree)
@@ -175,10 +175,19 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
+  private static var instanceType: String { "Data" }
+
   private func createTree(in transaction: any WriteTransaction) throws {
-    if try transaction.tree(tree) != nil { return }
+    if let tree = try transaction.tree(tree) {
+      let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+      guard stored.instanceType == Self.instanceType else {
+        throw StoreError(
+          .refused, "\(key) holds instances of \(stored.instanceType): blobs need a key of their own.")
+      }
+      return
+    }
     let descriptor = DatastoreDescriptor(
-      key: key, instanceType: "Data", identifierType: "String", identifierEncoding: .string, coding: .opaque)
+      key: key, instanceType: Self.instanceType, identifierType: "String", identifierEncoding: .string, coding: .opaque)
     let attributes = try descriptor.bytes
     try transaction.createTree(tree, kind: .records, attributes: attributes)
   }
