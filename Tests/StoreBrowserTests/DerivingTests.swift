@@ -193,6 +193,11 @@ struct DerivingTests {
       let path = try DocumentPath(parsing: line.path)
       #expect(line.differs == (first[path] != second[path]), "\(line.path)")
     }
+    let names = try #require(pane.lines.firstIndex { $0.path == ".alternatenames" })
+    #expect(Array(pane.row(names).dropFirst()) == [first, second].map { $0[member: "alternatenames"] ?? .null })
+    for _ in 0..<names { driver.press("j") }
+    driver.press("yy")
+    #expect(driver.copied == first[member: "alternatenames"]?.compactJSON)
     let differing = pane.lines.filter(\.differs).map(\.path)
     driver.press("gt")
     #expect(

@@ -69,18 +69,15 @@ extension Browser {
   mutating func copyFromRecord(_ command: Command) {
     guard let stored = record.document else { return }
     guard record.isCurrent(session) else { return record.wait(for: command, argument: nil) }
-    let path = command == .copyValue ? table.selectedField(session) : nil
+    guard command == .copyValue else { return session.copy(stored.compactJSON, what: "record") }
+    let path = table.selectedField(session)
     if let path, table.source?.joined.contains(where: { $0.path.contains(path) }) == true {
       return session.warn("this value is not whole here: copy it from its own record")
     }
     let document = table.source?.adding(to: stored) ?? stored
-    switch command {
-    case .copyValue:
-      let value = path.flatMap { document[$0] } ?? document
-      copied.value = value
-      session.copy(value)
-    default: session.copy(stored.compactJSON, what: "record")
-    }
+    let value = path.flatMap { document[$0] } ?? document
+    copied.value = value
+    session.copy(value)
   }
 
   /// Copies get the next free identifier if it is a number; otherwise the editor asks for one.

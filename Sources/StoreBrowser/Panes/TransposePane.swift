@@ -40,7 +40,11 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   var rowColumns: [String] { reply.map { ["field"] + $0.titles } ?? [] }
 
   func row(_ line: Int) -> [Document] {
-    [.string(lines[line].name)] + lines[line].values.map { $0.map { .string($0.text) } ?? .null }
+    [.string(lines[line].name)] + (reply?.titles.indices.map { value(lines[line].path, of: $0) ?? .null } ?? [])
+  }
+
+  private func value(_ path: String, of column: Int) -> Document? {
+    (try? DocumentPath(parsing: path)).flatMap { reply?.documents[column][$0] }
   }
 
   private var selected: TransposeRequest.Line? { list.selected(of: lines) }
@@ -76,7 +80,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     case .open:
       session.intend(.closeView(id), .select(request.columns[column].place))
       if request.isOfVersions { session.intend(.travel(request.columns[column].commit)) }
-    case .copyValue: session.copy(selected?.values[column]?.text ?? "", what: "value")
+    case .copyValue: selected.flatMap { value($0.path, of: column) }.map { session.copy($0) }
     case .copyPath: session.copy(selected?.path ?? ".", what: "path")
     default: return false
     }
@@ -155,6 +159,7 @@ struct TransposeRequest: Question, Hashable {
 
   struct Reply: Sendable, Equatable {
     var titles: [String]
+    var documents: [Document]
     var lines: [Line]
   }
 
@@ -181,7 +186,7 @@ struct TransposeRequest: Question, Hashable {
         path: text, values: values.map { $0[text] },
         differs: documents.contains { $0[path] != documents[0][path] })
     }
-    return Reply(titles: titles, lines: lines)
+    return Reply(titles: titles, documents: documents, lines: lines)
   }
 }
 

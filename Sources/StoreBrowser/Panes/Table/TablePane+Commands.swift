@@ -62,13 +62,11 @@ extension TablePane {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:
       guard let row = selectedRow else { return false }
-      guard let path = selectedPath(session), let cell = row.cells[path] else {
-        session.copy(selectedColumn(session).map { row.text(of: $0) } ?? "", what: "value")
-        break
-      }
-      // A value that is cut or described in the table is complete in the record pane.
-      if !cell.isWhole { return false }
-      session.copy(cell.kind == .null ? "null" : cell.text, what: "value")
+      let cell = selectedPath(session).flatMap { row.cells[$0] }
+      let column = selectedColumn(session)
+      // A value that is cut or described in the table is complete in the record pane; a key is one value of a list.
+      if cell?.isWhole == false, column?.source != .key { return false }
+      session.copy(cell?.kind == .null ? "null" : column.map { row.text(of: $0) } ?? "", what: "value")
     case .copyPath: session.copy(selectedPath(session) ?? ".", what: "path")
     case .copyRecord: gather(.copy, in: &session)
     case .deleteRecord: gather(.delete, in: &session)
