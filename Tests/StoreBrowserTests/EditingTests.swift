@@ -134,7 +134,7 @@ struct EditingTests {
     #expect(driver.shows("population : Int · index 1:n as declared"), "\(driver.screen)")
   }
 
-  @Test("Tab in the editor offers the values seen, and a reference's records, in a list with search by all that it shows")
+  @Test("Tab in the editor offers the values seen, and a reference's records, in a list searched by all it shows")
   func list() throws {
     let driver = try driver(try Sample.store(), ":reference countrycode Country")
     go(to: ".countrycode", driver)

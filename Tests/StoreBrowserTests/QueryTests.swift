@@ -115,7 +115,7 @@ struct QueryTests {
     #expect(driver.browser.session.remembered.views.last?.query?.contains("limit   2") == true)
   }
 
-  @Test("a view of a field that is gone says so; one with such a column shows the others; forgetting what is not there is said")
+  @Test("a view of a field that is gone says so, and with such a column shows the others; no view is forgotten unsaid")
   func gone() throws {
     let driver = try driver("keys j")
     let (before, columns) = (identifiers(driver), driver.browser.table.visibleColumns(driver.browser.session).count)
