@@ -68,7 +68,8 @@ package struct SettingsFile: Sendable {
     case ("follow", nil): settings.follows = try Self.flag(value)
     case ("read-only", nil): settings.readOnly.append(try Self.text(value))
     case ("columns", let datastore?):
-      settings.columns[datastore] = Self.list(value).map { $0.hasPrefix(".") ? $0 : ".\($0)" }
+      let names = value.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
+      settings.columns[datastore] = names.map { $0.hasPrefix(".") ? $0 : ".\($0)" }
     case ("bind", let command?): try bind(command, value)
     case ("alias", let key?): try alias(key, value)
     case ("columns", nil), ("bind", nil), ("alias", nil): throw Refusal(reason: "\(name) what?")
@@ -125,10 +126,6 @@ package struct SettingsFile: Sendable {
   private static func text(_ value: String) throws(Refusal) -> String {
     guard !value.isEmpty else { throw Refusal(reason: "the value is missing") }
     return value
-  }
-
-  private static func list(_ value: String) -> [String] {
-    value.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
   }
 
   /// Keys parted by spaces, with or without commas.

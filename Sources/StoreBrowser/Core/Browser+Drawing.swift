@@ -22,7 +22,8 @@ extension Browser {
     let layout = layout(of: size)
     guard !layout.isTooSmall else {
       var grid = CellGrid(size: size)
-      grid.write(tooSmallText(size), at: .zero, width: size.columns)
+      let wanted = "make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); Q quits"
+      grid.write("\(storeName): \(wanted)", at: .zero, width: size.columns)
       grid.cursor = .zero
       return grid
     }
@@ -41,10 +42,6 @@ extension Browser {
       overlay.draw(on: &grid, frame: frame, session: session)
     }
     return grid
-  }
-
-  private func tooSmallText(_ size: Size) -> String {
-    "\(storeName): make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); Q quits"
   }
 
   /// The area between title and foot.

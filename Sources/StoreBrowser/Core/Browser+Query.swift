@@ -134,11 +134,9 @@ extension Browser {
     guard let source = table.source else { return }
     let query = query ?? viewQuery(of: source)
     let text = query.text(without: ViewQuery.Clause.allCases.filter { $0 == .name || query[$0] == nil })
-    let filter = query[.filter].map { "where   \($0)\n" } ?? ""
     session.remembered.views.removeAll { $0.name == name && $0.datastore == source.datastore }
     session.remembered.views.append(
-      NamedView(
-        name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text == filter ? nil : text))
+      NamedView(name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text))
     session.remember()
     session.say("view \(name): \(query[.filter] ?? text.replacing("\n", with: " ").trimmed)")
   }

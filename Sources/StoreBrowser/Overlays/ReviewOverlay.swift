@@ -121,10 +121,6 @@ struct ReviewOverlay: ListPane {
     }
   }
 
-  private var document: [String] {
-    answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []
-  }
-
   /// Why the changes cannot be committed; nil if they can.
   var refusal: String? {
     guard let answer else { return problem?.description ?? "the review is still being made" }
@@ -194,14 +190,11 @@ extension ReviewOverlay {
     if name != nil { return [.open, .escape] }
     var commands: [Command] = [.open, .down]
     if subject.canLeaveOut { commands += [.leaveOut] }
-    if hasConflicts, letter == nil { commands += [.takeMine, .takeTheirs, .takeBase] }
-    if hasRefusals { commands.append(.markStale) }
+    if answer?.rebased?.conflicts.isEmpty == false, letter == nil { commands += [.takeMine, .takeTheirs, .takeBase] }
+    if answer?.preview?.refusals.contains(where: \.canBeMarkedStale) == true { commands.append(.markStale) }
     if answer?.isMergeSent == false { commands.append(.stepBack) }
     return commands + [.listChanges, .help, .escape]
   }
-
-  private var hasConflicts: Bool { !(answer?.rebased?.conflicts.isEmpty ?? true) }
-  private var hasRefusals: Bool { answer?.preview?.refusals.contains(where: \.canBeMarkedStale) ?? false }
 
   private var isOfMigration: Bool { if case .migration = subject { true } else { false } }
   var letter: LetterNotice? { if case .letter(let letter) = subject { letter } else { nil } }
@@ -283,7 +276,8 @@ extension ReviewOverlay {
         browser.endReview("the head is \(head) again; no history contains the merge \(merge)")
       }
     case .listChanges:
-      session.intend(.present(TextOverlay(title: "What is committed", lines: document)))
+      let lines = answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []
+      session.intend(.present(TextOverlay(title: "What is committed", lines: lines)))
     case .nextPane: return move(.down, argument: nil, frame: frame, in: &session)
     default: return false
     }

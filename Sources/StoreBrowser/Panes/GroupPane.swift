@@ -129,8 +129,6 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     }
   }
 
-  private static func text(_ value: Document) -> String { NumberFormat.exact(value) }
-
   /// The field of the figures, which the foot of the pane names once.
   private var figures: String? { request?.field.map { "figures of \($0.shortText)" } }
 
@@ -148,7 +146,9 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     window.reveal(rows: rows, count: reply.groups.count)
     let shown = reply.groups.dropFirst(window.top).prefix(rows)
     var widths = reply.columns.indices.map { column in
-      shown.reduce(SafeText.width(title(column, reply, theme))) { max($0, SafeText.width(Self.text($1.cells[column]))) }
+      shown.reduce(SafeText.width(title(column, reply, theme))) {
+        max($0, SafeText.width(NumberFormat.exact($1.cells[column])))
+      }
     }
     func total() -> Int { widths.reduce(0) { $0 + $1 + 2 } }
     if total() > width {

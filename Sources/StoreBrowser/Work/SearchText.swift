@@ -58,7 +58,8 @@ struct SearchText: Hashable, Sendable {
     var start = 0
     while start + wanted.count <= line.count {
       let place = start..<start + wanted.count
-      guard zip(line[place], wanted).allSatisfy(isSame), !isWhole || Self.isBounded(place, in: line) else {
+      let isSame = zip(line[place], wanted).allSatisfy { $0 == $1 || ignoresCase && $0.lowercased() == String($1) }
+      guard isSame, !isWhole || Self.isBounded(place, in: line) else {
         start += 1
         continue
       }
@@ -66,10 +67,6 @@ struct SearchText: Hashable, Sendable {
       start = place.upperBound
     }
     return places
-  }
-
-  private func isSame(_ shown: Character, _ wanted: Character) -> Bool {
-    shown == wanted || ignoresCase && shown.lowercased() == String(wanted)
   }
 
   /// Whether no word continues at either end of a place.

@@ -4,7 +4,8 @@ extension ModelError {
   /// Converts an error of the engine for users of the model.
   package init(_ error: StorageError) {
     switch error {
-    case .notFound(let path), .notAStore(let path): self = .noSuchStore(path: path, reason: error.reasonForPath)
+    case .notFound(let path): self = .noSuchStore(path: path, reason: "there is nothing at this path")
+    case .notAStore(let path): self = .noSuchStore(path: path, reason: "this is no Strata store")
     case .locked(let hold): self = .locked(WriterHold(hold))
     case .readOnly(let reason): self = .readOnly(reason: reason)
     case .noSuchCommit(let number): self = .noSuchCommit("#\(number)")
@@ -24,12 +25,6 @@ extension ModelError {
   /// A store on another computer that cannot be reached at present.
   package static func away(_ path: String) -> ModelError {
     .storage("\(path) cannot be reached at present", kind: .unreachable)
-  }
-}
-
-extension StorageError {
-  fileprivate var reasonForPath: String {
-    if case .notFound = self { "there is nothing at this path" } else { "this is no Strata store" }
   }
 }
 

@@ -19,7 +19,7 @@ extension VerbRun {
     }
     let keys = try fields("--distinct") + fields("--group-by")
     let query = RecordQuery(filter: try query(in: datastore, sorted: false).filter)
-    try complainOfUnknown(keys + figurePaths(), in: datastore)
+    try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0) }, in: datastore)
     let grouping = RecordGrouping(by: keys, figures: isDistinct ? [] : try figures())
     if arguments.has("--explain") { return try output.line(grouping.explanation(of: query, in: datastore)) }
     var groups = try grouping.groups(of: query, in: datastore)
@@ -68,10 +68,6 @@ extension VerbRun {
     let count: [RecordGrouping.Figure] = arguments.has("--count") ? [.count] : []
     return try count + fields("--sum").map { .sum($0) } + fields("--mean").map { .mean($0) }
       + fields("--least").map { .least($0) } + fields("--greatest").map { .greatest($0) }
-  }
-
-  private func figurePaths() throws -> [DocumentPath] {
-    try Self.figureOptions.flatMap { try fields($0) }
   }
 
   /// The options that compute a figure over the records of a group.

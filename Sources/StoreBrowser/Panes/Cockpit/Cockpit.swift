@@ -87,7 +87,7 @@ struct Cockpit {
     var top = rect.top
     if curveRows >= 1 {
       drawCurve(in: Rect(column: rect.left, row: top, columns: rect.columns, rows: curveRows), on: &grid)
-      top += hasCurve && curveRows >= 3 ? curveRows + 1 : 2
+      top += curveStep != nil && curveRows >= 3 ? curveRows + 1 : 2
     }
     for line in past where top < rect.bottom {
       grid.write(line, at: Point(column: rect.left, row: top), width: rect.columns)
@@ -101,8 +101,6 @@ struct Cockpit {
     if run.isRunning, let current = run.activity.currentStep, measured.contains(current) { return current }
     return measured.max { ($0.seconds ?? 0) < ($1.seconds ?? 0) }
   }
-
-  private var hasCurve: Bool { curveStep != nil }
 
   private func drawCurve(in rect: Rect, on grid: inout CellGrid) {
     guard let step = curveStep, let course = step.course, let greatest = course.max(), greatest > 0 else {

@@ -63,7 +63,7 @@ struct RecordTree: Sendable, Equatable {
       lines.append(
         TreeLine(
           path: path, name: name, depth: max(0, depth - 1), value: ValueText(literal: shown),
-          type: property == nil ? value.shortType : value[member: "type"]?.entityLabel ?? "", isBranch: isBranch,
+          type: property == nil ? value.shortType : value[member: "type"]?.searchText ?? "", isBranch: isBranch,
           isFolded: isFolded, valuePath: property.map { path.appending($0.kind) } ?? path))
     }
     guard isBranch, !isFolded else { return }
@@ -82,9 +82,6 @@ struct RecordTree: Sendable, Equatable {
 }
 
 extension Document {
-  /// The kind of an entity's property value, in a word.
-  fileprivate var entityLabel: String? { if case .string(let text) = self { text } else { nil } }
-
   /// The type in a word, as Swift calls it.
   var shortType: String {
     switch self {

@@ -220,7 +220,9 @@ struct RemotesPane: ListPane, PermanentPane {
         + "or folder:PATH for a folder that something else carries. Both copies may be edited; X makes them equal again, field by field."
     let note = reading.reply == nil ? "reading…" : rows.isEmpty ? empty : nil
     guard
-      grid.begin(frame, digit: 7, title: "Remotes", footer: footerText, problem: problem, note: note, theme: theme)
+      grid.begin(
+        frame, digit: 7, title: "Remotes", footer: rows.isEmpty ? "" : "\(list.selection + 1) of \(rows.count)",
+        problem: problem, note: note, theme: theme)
     else {
       if frame.isFocused, note == empty { grid.cursor = inside.origin }
       return
@@ -247,8 +249,6 @@ struct RemotesPane: ListPane, PermanentPane {
     }
     if footerRows(frame) > 0, let selected { drawDetail(selected, in: inside, on: &grid, session: session) }
   }
-
-  private var footerText: String { rows.isEmpty ? "" : "\(list.selection + 1) of \(rows.count)" }
 
   /// The state of a remote: the running transfer, or the time of the last one.
   private func state(_ row: RemoteRow, _ session: Session) -> String {

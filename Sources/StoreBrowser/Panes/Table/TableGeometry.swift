@@ -27,7 +27,8 @@ enum TableGeometry {
       guard columns.indices.contains(column) else { break }
       let room = width - x
       guard
-        room >= min(columns[column].isTrailing ? scaledNumber : 4, columns[column].width) || givesRoom(slots, columns)
+        room >= min(columns[column].isTrailing ? scaledNumber : 4, columns[column].width)
+          || giver(slots, columns) != nil
       else { break }
       guard room >= min(4, columns[column].width) else { break }
       slots.append(Slot(column: column, x: x, width: min(columns[column].width, room)))
@@ -46,8 +47,6 @@ enum TableGeometry {
     slots.indices.filter { !columns[slots[$0].column].isTrailing && slots[$0].width > keptText }
       .max { slots[$0].width < slots[$1].width }
   }
-
-  private static func givesRoom(_ slots: [Slot], _ columns: [TableColumn]) -> Bool { giver(slots, columns) != nil }
 
   private static func giveRoom(_ slots: inout [Slot], _ columns: [TableColumn]) {
     guard let last = slots.last, columns[last.column].isTrailing, let giver = giver(Array(slots.dropLast()), columns)

@@ -158,7 +158,8 @@ extension TablePane {
       text = "row \(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))"
       if !isShort {
         let percent = count > 1 ? list.selection * 100 / (count - 1) : 100
-        text += (hasBar ? " " + Self.scrollBar(list.selection, of: count, theme: session.theme) : "") + " \(percent)%"
+        let bar = Bars.progress(list.selection + 1, of: count, width: 12, isASCII: session.theme.isASCII, empty: " ")
+        text += (hasBar ? " ▕\(bar)▏" : "") + " \(percent)%"
       }
     }
     if pendingRows != nil, row(at: list.selection) == nil { text += " \(session.theme.dot) reading…" }
@@ -166,10 +167,6 @@ extension TablePane {
     if let range { text += " \(session.theme.dot) range of \(NumberFormat.count(range.count))" }
     if !changed.isEmpty { text += " \(session.theme.dot) \(changed.count) changed" }
     return text
-  }
-
-  private static func scrollBar(_ position: Int, of count: Int, theme: Theme) -> String {
-    "▕" + Bars.progress(position + 1, of: count, width: 12, isASCII: theme.isASCII, empty: " ") + "▏"
   }
 
   private func drawHeader(
