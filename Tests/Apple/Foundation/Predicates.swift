@@ -67,6 +67,15 @@ public enum PredicateExpressions {
     public func evaluate(_ bindings: PredicateBindings) throws -> RHS.Output { fatalError() }
   }
 
+  public struct Conditional<Test: PredicateExpression, If: PredicateExpression, Else: PredicateExpression>:
+    PredicateExpression
+  where Test.Output == Bool, If.Output == Else.Output {
+    public let test: Test
+    public let trueBranch: If
+    public let falseBranch: Else
+    public func evaluate(_ bindings: PredicateBindings) throws -> If.Output { fatalError() }
+  }
+
   public struct Conjunction<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
   where LHS.Output == Bool, RHS.Output == Bool {
     public let lhs: LHS
