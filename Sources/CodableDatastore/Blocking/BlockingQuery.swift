@@ -32,6 +32,11 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
     Self(query: query.sorted(by: property, order))
   }
 
+  /// Orders the instances by a Boolean, false first.
+  public func sorted(by property: KeyPath<Format.Instance, Bool>, _ order: RangeOrder = .ascending) -> Self {
+    Self(query: query.sorted(by: property, order))
+  }
+
   /// At most `count` instances, after leaving out the first `offset`.
   public func limit(_ count: Int, offset: Int = 0) -> Self { Self(query: query.limit(count, offset: offset)) }
 

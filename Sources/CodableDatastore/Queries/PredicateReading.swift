@@ -198,8 +198,15 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
 extension PredicateExpressions.SequenceStartsWith: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
     let constant = PredicateConstant.value(of: prefix)
-    guard let place = reading.property(base), let text = constant as? String ?? (constant as? FoldedText)?.text,
-      let (number, _) = reading.properties.property(at: place)
+    guard let text = constant as? String ?? (constant as? FoldedText)?.text else { return nil }
+    var base: Any = base
+    // `($0.note ?? "").starts(with: "n")`: nil begins with nothing.
+    if let coalesced = base as? any CoalescedNode,
+      let absent = PredicateConstant.value(of: coalesced.absent) as? String, !absent.starts(with: text)
+    {
+      base = coalesced.wrapped
+    }
+    guard let place = reading.property(base), let (number, _) = reading.properties.property(at: place)
     else { return nil }
     guard !text.isEmpty else {
       // Every text begins with it.

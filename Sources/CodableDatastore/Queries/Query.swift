@@ -50,11 +50,22 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
     by property: KeyPath<Format.Instance, Value>, _ order: RangeOrder = .ascending
   ) -> Self {
     let property = property as any KeyPath<Format.Instance, Value> & Sendable
+    return sorted(by: QuerySortKey(property, isDescending: order == .descending, in: core.key))
+  }
+
+  /// Sorts by a Boolean, false first.
+  public func sorted(by property: KeyPath<Format.Instance, Bool>, _ order: RangeOrder = .ascending) -> Self {
+    let property = property as any KeyPath<Format.Instance, Bool> & Sendable
+    return sorted(
+      by: QuerySortKey(property, isDescending: order == .descending, in: core.key) { IndexedBool($0) })
+  }
+
+  private func sorted(by sort: QuerySortKey<Format.Instance>) -> Self {
     // A second sort by the same property changes nothing: instances that are equal in it stay equal.
-    guard !sorts.contains(where: { ($0.path as AnyKeyPath) == (property as AnyKeyPath) }) else { return self }
+    guard !sorts.contains(where: { ($0.path as AnyKeyPath) == (sort.path as AnyKeyPath) }) else { return self }
     return changed {
       $0.leaveWholeRange()
-      $0.sorts.append(QuerySortKey(property, isDescending: order == .descending, in: core.key))
+      $0.sorts.append(sort)
     }
   }
 

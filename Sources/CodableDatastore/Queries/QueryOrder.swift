@@ -8,14 +8,22 @@ struct QuerySortKey<Instance: Sendable>: Sendable {
   let column: Column<Instance, [UInt8]>
 
   init<Value: Indexable>(_ path: any KeyPath<Instance, Value> & Sendable, isDescending: Bool, in datastore: String) {
-    let coder = KeyCoder<Value>.make()
+    self.init(path, isDescending: isDescending, in: datastore) { $0 }
+  }
+
+  /// - Parameter indexed: The value that an index has of the property.
+  init<Value: Sendable, Indexed: Indexable>(
+    _ path: any KeyPath<Instance, Value> & Sendable, isDescending: Bool, in datastore: String,
+    indexed: @escaping @Sendable (Value) -> Indexed
+  ) {
+    let coder = KeyCoder<Indexed>.make()
     self.path = path
     self.isDescending = isDescending
     order = coder.order
     name = KeyPathName.path(of: path, from: Instance.self).map { String($0.dropFirst()) } ?? "a computed property"
     column = Column(path).map { [name] value in
       do {
-        return try coder.key(of: value)
+        return try coder.key(of: indexed(value))
       } catch let error as NotOrdered {
         throw InvalidQueryError(
           reason: "The property \(name) of an instance of \(datastore) has no place in an order: \(error.description).")

@@ -393,6 +393,35 @@ struct ServedPredicateTests {
     try await expect("INDEX openAndPrice ", #Predicate { $0.isOpen && $0.price < 5 }) { $0.isOpen && $0.price < 5 }
     try await expect("INDEX openAndPrice ", #Predicate { !$0.isOpen && $0.price < 5 }) { !$0.isOpen && $0.price < 5 }
     try await expect("INDEX townAndOpen ", #Predicate { $0.town == "t2" && $0.isOpen }) { $0.town == "t2" && $0.isOpen }
+    let sorted = offers.load(where: #Predicate { $0.town == "t2" }).sorted(by: \.isOpen, .descending)
+    let here = all.filter { $0.town == "t2" }
+    #expect(try await sorted.all() == here.filter(\.isOpen) + here.filter { !$0.isOpen })
+    let along = offers.load(...).sorted(by: \.isOpen).sorted(by: \.price).limit(40)
+    #expect(try await along.explain().hasSuffix("SORT no"))
+    let closed = all.filter { !$0.isOpen }.sorted { $0.price < $1.price }
+    #expect(try await along.all() == Array(closed.prefix(40)))
+  }
+
+  @Test("a beginning of a text that may be nil is served with a text in its place")
+  func coalescedBeginning() async throws {
+    struct Note: Codable, Hashable, Identifiable, Sendable {
+      var id: Int
+      var text: String?
+    }
+    struct NoteFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Note
+      static let defaultKey: DatastoreKey = "Notes"
+      static let currentVersion = Version.one
+      let text = Index(\.text)
+    }
+    let notes = persistence.datastore(NoteFormat.self)
+    try await notes.persist(contentsOf: (0..<40).map { Note(id: $0, text: $0 % 4 == 0 ? nil : "n\($0 % 3)") })
+    let served = notes.load(where: #Predicate { ($0.text ?? "").starts(with: "n1") })
+    #expect(try await served.explain().hasPrefix("INDEX text "))
+    #expect(try await served.all().map(\.id) == (0..<40).filter { $0 % 4 != 0 && $0 % 3 == 1 })
+    let present = notes.load(where: #Predicate { ($0.text ?? "n1").starts(with: "n1") }).scanning()
+    #expect(try await present.all().map(\.id) == (0..<40).filter { $0 % 4 == 0 || $0 % 3 == 1 })
   }
 
   @Test("a query that no index serves names the declarations that would serve it, and no other")
