@@ -28,8 +28,8 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
       underlying is DatastoreError
       ? "Add a migration that decodes version \(version)."
       : isCurrent
-      ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
-      : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
+        ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
+        : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
     return "The instance \(identifier) of \(datastore), written by version \(version), cannot be decoded\(place): "
       + "\(DecodingPath.reason(of: underlying)) \(advice)"
   }

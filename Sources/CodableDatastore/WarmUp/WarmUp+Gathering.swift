@@ -110,7 +110,8 @@ extension WarmUp {
     do {
       var place = instances.startIndex
       // The caller learns from the task itself that it was cancelled.
-      while !Task.isCancelled, let record = try addAtOnce(instances, of: tree, wanted, plan, from: &place, into: &part) {
+      while !Task.isCancelled, let record = try addAtOnce(instances, of: tree, wanted, plan, from: &place, into: &part)
+      {
         do {
           try await add(record, instances[place], wanted, plan, into: &part)
         } catch {

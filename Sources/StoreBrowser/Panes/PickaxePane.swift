@@ -73,10 +73,11 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
       } else {
         (" so far", "searching…")
       }
+    let read = NumberFormat.count(reply ?? reading.done)
     guard
       grid.begin(
         frame, title: "History with “\(request?.text ?? "")”",
-        footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(reply ?? reading.done)) commits\(state)",
+        footer: "\(NumberFormat.count(hits.count)) hits in \(read) commits\(state)",
         problem: reading.problem, note: hits.isEmpty ? empty : nil, theme: theme)
     else { return }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in

@@ -149,7 +149,9 @@ package struct QueryPlanner {
       ranges.fixedTiers = 0
       return Choice(way: .index(ranges), isExact: true)
     case .any(let parts):
-      if parts.isEmpty { return Choice(way: .index(IndexRanges(index: "", ranges: [], shown: "nothing")), isExact: true) }
+      if parts.isEmpty {
+        return Choice(way: .index(IndexRanges(index: "", ranges: [], shown: "nothing")), isExact: true)
+      }
       var ways: [QueryPlan.Way] = []
       var isExact = true
       for part in parts {
