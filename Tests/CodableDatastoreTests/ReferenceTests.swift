@@ -242,6 +242,10 @@ struct ReferenceTests {
     try await authors.delete(3, references: .delete(authors, \.mentor))
     let left = try await authors.load(...).collectInstances(upTo: .infinity).map(\.id)
     #expect(left == (1...40).filter { !below.contains($0) })
+    // Each refers to the one before.
+    for id in 101...2_100 { try await authors.persist(Writer(id: id, name: "chain", mentor: id - 1)) }
+    try await authors.delete(101, references: .delete(authors, \.mentor))
+    #expect(try await authors.count == left.count)
   }
 
   @Test("a reference that leads elsewhere is refused")

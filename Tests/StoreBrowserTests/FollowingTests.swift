@@ -215,6 +215,22 @@ struct FollowingTests {
     #expect(driver.shows("#5 from outside"))
   }
 
+  @Test("a blame that is still read is not shown at the record that the cursor has gone to", arguments: [false, true])
+  func lateBlame(showsBlame: Bool) throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.press(showsBlame ? "Enter b 2 j" : "Enter 2 j")
+    driver.releaseAll { $0.slot == .record }
+    let blames: Set<WorkSlot> = [.life, .blame]
+    driver.releaseFirst { $0.slot == .life }
+    #expect(driver.browser.record.blame == nil)
+    driver.press("3")
+    driver.releaseAll { blames.contains($0.slot) }
+    let shown = try #require(driver.browser.record.place)
+    let request = try #require(driver.works.last { $0 is BlameRequest } as? BlameRequest)
+    #expect(request.place == shown && driver.browser.record.blame != nil)
+  }
+
   @Test("values are searched through the history")
   func pickaxe() throws {
     let store = try Sample.store()

@@ -100,7 +100,7 @@ extension ListPane {
     switch list.select(command, count: count, where: { row($0).contains { text.occurs(in: $0.searchText) } }) {
     case true?: session.say(command == .searchPrevious ? "from the end again" : "from the top again")
     case false?: break
-    case nil: session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count))")
+    case .none: session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count))")
     }
     self.list = list
   }

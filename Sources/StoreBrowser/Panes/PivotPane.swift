@@ -83,7 +83,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     switch command {
     case .left, .right: column = max(0, min(columns.count - 1, column + (command == .left ? -1 : 1)))
     case .pivot where argument == nil: figure = (figure + 1) % max(1, figures.count)
-    case .copyValue: value(list.selection, column).map { session.copy($0) }
+    case .copyValue: session.copy(value(list.selection, column))
     case .open:
       guard let group = cell(list.selection, column) else { return false }
       session.intend(.closeView(id), .filter(request.filter(of: group)))

@@ -26,9 +26,10 @@ struct Reading<Asked: Question>: Sendable {
 
   init(request: Asked? = nil) { self.request = request }
 
-  /// Takes a reply to the question that was asked last: a slot reports no earlier one. Leaves replies to other questions.
+  /// Takes a reply to the question that was asked last: a slot reports no earlier one. Leaves replies of other types, and any reply if
+  /// nothing is asked any more.
   mutating func take(_ reply: any Sendable) {
-    if let reply = reply as? Asked.Reply { (self.reply, answered) = (reply, request) }
+    if let request, let reply = reply as? Asked.Reply { (self.reply, answered) = (reply, request) }
   }
 }
 

@@ -80,7 +80,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     case .open:
       session.intend(.closeView(id), .select(request.columns[column].place))
       if request.isOfVersions { session.intend(.travel(request.columns[column].commit)) }
-    case .copyValue: selected.flatMap { value($0.path, of: column) }.map { session.copy($0) }
+    case .copyValue: session.copy(selected.flatMap { value($0.path, of: column) })
     case .copyPath: session.copy(selected?.path ?? ".", what: "path")
     default: return false
     }

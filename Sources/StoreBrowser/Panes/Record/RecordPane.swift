@@ -154,6 +154,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
 
   private mutating func demandBlame(_ place: RecordPlace, in session: inout Session) {
     let request = BlameRequest(place: place, from: blameFrom ?? session.shown)
+    // Of the two kinds of work only the one that was asked last may answer.
+    if request != blaming.request { session.cancel(showsBlame ? .life : .blame) }
     blaming.ask(request, as: showsBlame ? .blame : .life, label: showsBlame ? "blame" : "", in: &session)
   }
 

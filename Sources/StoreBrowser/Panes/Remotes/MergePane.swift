@@ -86,7 +86,7 @@ struct MergePane: ListPane, PermanentPane {
     case let found as MergeCheckReply where found.decisions == checked:
       collisions = found.collisions
       self.reply.map { rebuild($0) }
-    case let reply as MergePlanReply: show(reply, in: &session)
+    case let reply as MergePlanReply where reading.request != nil: show(reply, in: &session)
     case let reply as MergeCommitReply:
       isCommitting = false
       session.remembered.merge = nil

@@ -288,7 +288,8 @@ extension Session {
 
   /// Puts text on the clipboard and shows a message.
   /// Copies a text as it is, and any other value as JSON.
-  mutating func copy(_ value: Document, what: String = "value") {
+  mutating func copy(_ value: Document?, what: String = "value") {
+    guard let value else { return warn("there is no value here") }
     if case .string(let text) = value { copy(text, what: what) } else { copy(value.compactJSON, what: what) }
   }
 
