@@ -236,10 +236,7 @@ extension FileTransaction {
   package func insert(
     _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
-      throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
-    }
-    if case .record(.served) = payload { throw .wrongTree(name, reason: "a file cannot refer to a record of a server") }
+    try check(payload, in: name)
     return try change(key, in: name, .entries, probe) { treeIndex, probe throws(StorageError) in
       // The path is copied at once: looking first would cost every new payload a second descent. If the transaction had not changed the
       // tree before and the payload is equal, the needless copy is given up again.
@@ -254,6 +251,33 @@ extension FileTransaction {
       }
       if isSame, let before { state.pointee.trees[treeIndex].primary = before }
       return isNew
+    }
+  }
+
+  package func insert(ascending next: () -> NewEntry?, in name: TreeName) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      let treeIndex = try existing(name, kind: .entries, nil)
+      var failure: StorageError?
+      // The first entry that cannot be set ends the run.
+      func nextChecked() -> NewEntry? {
+        guard let entry = next() else { return nil }
+        do throws(StorageError) {
+          try check(key: entry.key)
+          try check(entry.payload, in: name)
+          return entry
+        } catch {
+          failure = error
+          return nil
+        }
+      }
+      var entry = nextChecked()
+      while entry != nil {
+        try atomically { () throws(StorageError) in
+          try state.pointee.trees[treeIndex].primary.setFirst(of: &entry, and: nextChecked, in: file)
+        }
+        if state.pointee.trees[treeIndex].primary.freshBytes > Self.mostAscendingBytes { try flushNodes(treeIndex) }
+      }
+      if let failure { throw failure }
     }
   }
 
@@ -276,7 +300,7 @@ extension FileTransaction {
     _ key: UnsafeRawBufferPointer, in name: TreeName, _ kind: TreeKind, _ probe: KeyProbe?,
     _ body: (_ treeIndex: Int, Probe) throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    if key.count > Limits.key { throw .keyTooLong(count: key.count, limit: Limits.key) }
+    try check(key: key)
     return try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: kind, probe)
       try boundMemory(of: treeIndex)
@@ -290,6 +314,19 @@ extension FileTransaction {
   ) throws(StorageError) -> R {
     guard let probe else { return try body(.bytes(key)) }
     return try probe.withProbe(body)
+  }
+
+  private func check(key: UnsafeRawBufferPointer) throws(StorageError) {
+    if key.count > Limits.key { throw .keyTooLong(count: key.count, limit: Limits.key) }
+  }
+
+  private func check(_ payload: Payload, in name: TreeName) throws(StorageError) {
+    switch payload {
+    case .bytes(let bytes) where bytes.count > Limits.payload:
+      throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
+    case .record(.served): throw .wrongTree(name, reason: "a file cannot refer to a record of a server")
+    default: return
+    }
   }
 
   private func check(valueLength: UInt64) throws(StorageError) {

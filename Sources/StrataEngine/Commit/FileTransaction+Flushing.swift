@@ -8,7 +8,7 @@ extension FileTransaction {
     try locked { () throws(StorageError) in try flushNodes(existing(name)) }
   }
 
-  private func flushNodes(_ treeIndex: Int) throws(StorageError) {
+  func flushNodes(_ treeIndex: Int) throws(StorageError) {
     try atomically { () throws(StorageError) in
       let identifier = state.pointee.trees[treeIndex].entry.identifier
       var written: UInt64 = 0
@@ -26,6 +26,10 @@ extension FileTransaction {
       if written > 0 { try draft.spill() }
     }
   }
+
+  /// So many bytes of new nodes are written at a time if entries come in the order of their keys: the nodes are full, and most change no
+  /// more.
+  static let mostAscendingBytes = 1 << 18
 
   /// How much memory the new nodes of a transaction may take, in bytes.
   private static let mostFreshBytes = 32 << 20

@@ -224,6 +224,9 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func insert(
     _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool
+  /// Sets entries in the order of their keys, in a tree of byte order: those behind all others of the tree take a third of the time of
+  /// `insert`, and memory does not grow with their number. `next` returns the entries, nil at the end, and must not use the transaction.
+  func insert(ascending next: () -> NewEntry?, in name: TreeName) throws(StorageError)
   /// Removes an entry. Returns whether it existed.
   @discardableResult
   func remove(_ key: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool
@@ -271,7 +274,22 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func cancel()
 }
 
+/// An entry to set; its key is memory that is valid until the next one is asked for.
+package struct NewEntry {
+  package var key: UnsafeRawBufferPointer
+  package var payload: Payload
+
+  package init(_ key: UnsafeRawBufferPointer, _ payload: Payload) {
+    self.key = key
+    self.payload = payload
+  }
+}
+
 extension WriteTransaction {
+  package func insert(ascending next: () -> NewEntry?, in name: TreeName) throws(StorageError) {
+    while let entry = next() { try insert(entry.key, entry.payload, in: name, probe: nil) }
+  }
+
   package func require(_ work: any ClaimedWork) throws(StorageError) {}
   package func commit(_ info: CommitInfo = CommitInfo()) throws(StorageError) -> PendingCommit? {
     try commit(info) { _ in }

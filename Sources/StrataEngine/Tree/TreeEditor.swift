@@ -1,13 +1,13 @@
 /// A tree being changed by a transaction: copies the path to each change once, and then changes it in place.
 struct TreeEditor: Sendable {
-  private(set) var root: TreeRoot
+  var root: TreeRoot
   let order: TreeOrder
   /// Whether all leaves have the form of references. If false, the payloads decide.
   let isReferences: Bool
   /// Bytes of stored nodes that the changes replaced.
-  private(set) var replacedNodeBytes: UInt64 = 0
+  var replacedNodeBytes: UInt64 = 0
   /// About how much memory the fresh nodes take, in bytes.
-  private(set) var freshBytes = 0
+  var freshBytes = 0
 
   var isChanged: Bool { root.fresh != nil || replacedNodeBytes > 0 }
 
@@ -24,24 +24,11 @@ struct TreeEditor: Sendable {
       root = TreeRoot(pointer: .fresh(count: 1), fresh: leaf)
       return true
     }
-    try makeRootFresh(in: file)
-    guard let top = root.fresh else { throw .damaged(what: "tree", offset: 0) }
     var change = Insertion(key: key, probe: probe)
-    let view = try top.view
-    let level = view.level
-    let split = try withUnsafeTemporaryAllocation(of: Step.self, capacity: Int(level)) { path throws(StorageError) in
-      try set(&change, below: top, view, path, file: file, payload: payload)
-    }
-    if change.isNew {
-      root.pointer.count += 1
-      freshBytes += key.count + FreshNode.bytesBesideKey
-    }
-    if let split {
-      guard level < UInt8.max, root.count > split.count else { throw .damaged(what: "tree", offset: 0) }
-      let newRoot = FreshNode(form: .inner, level: level + 1)
-      try newRoot.insertChild(top, count: root.count - split.count, key: [], at: 0)
-      try newRoot.insertChild(split.right, count: split.count, key: split.key, at: 1)
-      root.fresh = newRoot
+    try changeLeaf(in: file) { view throws(StorageError) in
+      try view.childIndex(probe)
+    } change: { editor, leaf, view throws(StorageError) in
+      (try editor.set(&change, inLeaf: leaf, view, payload: payload), change.isNew ? 1 : 0)
     }
     return change.isNew
   }
@@ -55,22 +42,6 @@ struct TreeEditor: Sendable {
         _ = try remove(at: .bytes(key), in: file)
       }
     }
-  }
-
-  /// Removes a key, and returns its payload. Returns nil if the key was not there.
-  mutating func remove(at probe: Probe, in file: DataFile) throws(StorageError) -> Payload? {
-    // Looked up first, so that removing a missing key copies nothing.
-    guard try TreeSearch(file: file).find(probe, in: root) != nil else { return nil }
-    try makeRootFresh(in: file)
-    guard let top = root.fresh else { return nil }
-    let removed = try remove(probe, from: top, file: file)
-    root.pointer.count -= 1
-    if root.pointer.count == 0 {
-      root = .empty
-      return removed
-    }
-    try lowerRoot()
-    return removed
   }
 
   /// Has fresh nodes written, and releases them: the largest subtrees of at most `limit` bytes each. The few nodes above them stay fresh,
@@ -117,7 +88,7 @@ struct TreeEditor: Sendable {
   }
 
   /// A node that was split: its right part, the first key there, and the number of entries there.
-  private struct Split {
+  struct Split {
     var key: [UInt8]
     var right: FreshNode
     var count: UInt64
@@ -131,31 +102,50 @@ struct TreeEditor: Sendable {
     let count: UInt64
   }
 
-  /// Goes down to the leaf, makes the change there, and goes up again as far as nodes above must change. `path` has room for as many steps
-  /// as the top's level.
+  /// Goes down to a leaf, below the cells that `cell` chooses, has it changed, and goes up again as far as nodes above must change.
   ///
-  /// A loop over unmanaged nodes: the tree holds them all the while. Counting references on every level, as a recursion would do for
-  /// `payload`, too, costs a twentieth of an insertion.
-  private mutating func set(
-    _ change: inout Insertion, below top: FreshNode, _ topView: NodeView, _ path: UnsafeMutableBufferPointer<Step>,
-    file: DataFile, payload: (Payload?) throws(StorageError) -> Payload
-  ) throws(StorageError) -> Split? {
-    var depth = 0
-    var node = Unmanaged.passUnretained(top)
-    var view = topView
-    while view.form == .inner {
-      guard depth < path.count else { throw view.damage }
-      let cell = try view.childIndex(change.probe)
-      path[depth] = Step(node: node, cell: cell, count: try view.childCount(cell))
-      depth += 1
-      node = try ownChild(cell, of: node, file: file)
-      view = try NodeView(node._withUnsafeGuaranteedRef { $0.bytes }, offset: 0)
+  /// A loop over unmanaged nodes: the tree holds them all the while. Counting references on every level, as a recursion would do, costs a
+  /// twentieth of an insertion.
+  ///
+  /// - Parameter change: Changes the leaf. Returns its right part if it was split, and how many entries the leaf has got.
+  @inline(__always)
+  mutating func changeLeaf(
+    in file: DataFile, below cell: (NodeView) throws(StorageError) -> Int,
+    change: (inout TreeEditor, FreshNode, NodeView) throws(StorageError) -> (split: Split?, added: UInt64)
+  ) throws(StorageError) {
+    try makeRootFresh(in: file)
+    guard let top = root.fresh else { throw .damaged(what: "tree", offset: 0) }
+    var view = try top.view
+    let level = view.level
+    let split = try withUnsafeTemporaryAllocation(of: Step.self, capacity: Int(level)) { path throws(StorageError) in
+      var depth = 0
+      var node = Unmanaged.passUnretained(top)
+      while view.form == .inner {
+        guard depth < path.count else { throw view.damage }
+        let cell = try cell(view)
+        path[depth] = Step(node: node, cell: cell, count: try view.childCount(cell))
+        depth += 1
+        node = try ownChild(cell, of: node, file: file)
+        view = try NodeView(node._withUnsafeGuaranteedRef { $0.bytes }, offset: 0)
+      }
+      let (split, added) = try change(&self, node.takeUnretainedValue(), view)
+      root.pointer.count += added
+      return try raise(split, added, along: UnsafeMutableBufferPointer(rebasing: path[..<depth]))
     }
-    var split = try set(&change, inLeaf: node.takeUnretainedValue(), view, payload: payload)
-    while depth > 0, change.isNew || split != nil {
+    if let split { try setTop(over: top, level, split) }
+  }
+
+  /// Counts entries that a leaf has got in the nodes above it, and inserts the right parts of nodes that were split. Returns that of the
+  /// root, if it was split.
+  private mutating func raise(
+    _ split: Split?, _ added: UInt64, along path: UnsafeMutableBufferPointer<Step>
+  ) throws(StorageError) -> Split? {
+    var split = split
+    var depth = path.count
+    while depth > 0, added > 0 || split != nil {
       depth -= 1
       let step = path[depth]
-      let count = change.isNew ? step.count + 1 : step.count
+      let count = step.count + added
       if let lower = split {
         split = try insert(lower, count, into: step.node.takeUnretainedValue(), after: step.cell)
       } else {
@@ -163,6 +153,14 @@ struct TreeEditor: Sendable {
       }
     }
     return split
+  }
+
+  private mutating func setTop(over left: FreshNode, _ level: UInt8, _ split: Split) throws(StorageError) {
+    guard level < UInt8.max, root.count > split.count else { throw .damaged(what: "tree", offset: 0) }
+    let top = FreshNode(form: .inner, level: level + 1)
+    try top.insertChild(left, count: root.count - split.count, key: [], at: 0)
+    try top.insertChild(split.right, count: split.count, key: split.key, at: 1)
+    root.fresh = top
   }
 
   /// Inserts the right part of a split child beside it; `count` entries lie in both.
@@ -192,6 +190,7 @@ struct TreeEditor: Sendable {
       try prepare(node, view.form, for: new)
       try insert(new, change.key, into: node, at: position.index)
       change.isNew = true
+      freshBytes += change.key.count + FreshNode.bytesBesideKey
     }
     return try split(node, insertedAt: position.index)
   }
@@ -206,12 +205,12 @@ struct TreeEditor: Sendable {
   }
 
   /// Gives a leaf a form that can hold the payload beside its present contents.
-  private func prepare(_ node: FreshNode, _ form: NodeForm, for payload: Payload) throws(StorageError) {
+  func prepare(_ node: FreshNode, _ form: NodeForm, for payload: Payload) throws(StorageError) {
     guard form != .mixed, form != self.form(for: payload) else { return }
     try node.makeMixed()
   }
 
-  private func insert(
+  func insert(
     _ payload: Payload, _ key: UnsafeRawBufferPointer, into node: FreshNode, at index: Int
   ) throws(StorageError) {
     let isMixed = NodeForm(rawValue: node.bytes[0]) == .mixed
@@ -236,7 +235,7 @@ struct TreeEditor: Sendable {
 
   /// Cuts a node that has grown too long in two. If the last change came at an end, the cut lies there, so that keys that come in order
   /// fill their nodes.
-  private mutating func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
+  mutating func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
     guard node.length > NodeView.targetSize else { return nil }
     let view = try node.view
     let isInner = view.form == .inner
@@ -278,73 +277,9 @@ struct TreeEditor: Sendable {
     return Array(key.prefix(view.prefixLength + shared + 1))
   }
 
-  // MARK: Removing
-
-  private mutating func remove(_ probe: Probe, from node: FreshNode, file: DataFile) throws(StorageError) -> Payload {
-    let view = try node.view
-    guard view.form == .inner else {
-      let position = try view.lowerBound(probe)
-      guard position.isEqual else { throw view.damage }
-      let payload = try view.payload(position.index)
-      try node.removeCell(at: position.index)
-      return payload
-    }
-    let index = try view.childIndex(probe)
-    let count = try view.childCount(index)
-    guard count > 0 else { throw view.damage }
-    let payload: Payload
-    let length: Int
-    do {
-      // Released before it is joined: a second reference would force a copy of it.
-      let child = try ownChild(index, of: .passUnretained(node), file: file).takeUnretainedValue()
-      payload = try remove(probe, from: child, file: file)
-      length = child.length
-    }
-    if count == 1 {
-      try node.removeCell(at: index)
-    } else {
-      node.setChildCount(at: index, count - 1)
-      if length < NodeView.targetSize / 4 { try join(index, of: node, file: file) }
-    }
-    return payload
-  }
-
-  /// Makes one node of a child that has become short and a neighbour, if both fit into one.
-  private mutating func join(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) {
-    let view = try node.view
-    guard view.count > 1 else { return }
-    let left = index > 0 ? index - 1 : index
-    let reader = try Node(node)
-    // Released right after this check: a second reference would force a copy of the child.
-    let leftLength = try reader.child(left, in: file).view.length
-    let rightView = try reader.child(left + 1, in: file)
-    guard leftLength + rightView.view.length <= NodeView.targetSize * 3 / 4 else { return }
-    let key = try view.key(left + 1)
-    let count = try view.childCount(left) + (try view.childCount(left + 1))
-    if node.children[left + 1] == nil { replacedNodeBytes += try file.liveBytes(of: view.pointer(left + 1)) }
-    let target = try ownChild(left, of: .passUnretained(node), file: file).takeUnretainedValue()
-    try target.append(rightView, firstKey: key)
-    target.base = .none
-    try node.removeCell(at: left + 1)
-    node.setChildCount(at: left, count)
-  }
-
-  /// Removes roots with a single child.
-  private mutating func lowerRoot() throws(StorageError) {
-    while let top = root.fresh, let view = try? top.view, view.form == .inner, view.count == 1 {
-      if let child = top.children[0] {
-        root.fresh = child
-      } else {
-        let count = root.count
-        root = TreeRoot(pointer: try view.pointer(0))
-        guard root.count == count else { throw view.damage }
-      }
-    }
-  }
-
   // MARK: Copying paths
 
-  private mutating func makeRootFresh(in file: DataFile) throws(StorageError) {
+  mutating func makeRootFresh(in file: DataFile) throws(StorageError) {
     if root.fresh == nil {
       root.fresh = try file.freshNode(at: root.pointer)
       freshBytes += FreshNode.usualCapacity
@@ -362,7 +297,7 @@ struct TreeEditor: Sendable {
 
   /// The child below a cell, to be changed. If it is a stored one, or something else holds it, too, a copy replaces it. The node holds it.
   @inline(__always)
-  private mutating func ownChild(
+  mutating func ownChild(
     _ index: Int, of node: Unmanaged<FreshNode>, file: DataFile
   ) throws(StorageError) -> Unmanaged<FreshNode> {
     if let child = node._withUnsafeGuaranteedRef({ $0.children.own(at: index) }) { return child }

@@ -3,7 +3,7 @@ package import StrataEngine
 /// Index entries in one run of bytes: a warm-up collects hundreds of thousands of them, and an array for each would cost more than
 /// all else.
 package struct EntryRun: Sendable {
-  private struct Place: Sendable {
+  fileprivate struct Place: Sendable {
     /// The key's first eight bytes, which are usually enough to compare two keys.
     var beginning: UInt64
     var start: UInt32
@@ -100,23 +100,46 @@ package struct EntryRun: Sendable {
     self = kept
   }
 
-  /// Calls `body` with the last entry of each key, unless it is a removal.
-  func forEachLast(_ body: (SortedEntry) throws -> Void) rethrows {
-    try bytes.withUnsafeBytes { bytes in
-      for (position, place) in places.enumerated() {
-        let entry = Self.entry(place, in: bytes)
-        let isLast =
-          position + 1 == places.count || compareKeys(entry.key, Self.key(of: places[position + 1], in: bytes)) != 0
-        if isLast, !entry.isRemoval { try body(entry) }
+  /// Walks sorted entries: returns the last entry of each key, unless it is a removal.
+  package struct Walk {
+    fileprivate let bytes: UnsafeRawBufferPointer
+    fileprivate let places: [Place]
+    private var position = 0
+
+    fileprivate init(_ places: [Place], in bytes: UnsafeRawBufferPointer) {
+      self.places = places
+      self.bytes = bytes
+    }
+
+    package mutating func next() -> SortedEntry? {
+      while position < places.count {
+        let place = places[position]
+        position += 1
+        let entry = EntryRun.entry(place, in: bytes)
+        if !entry.isRemoval, position == places.count || !isReplaced(place, by: places[position]) { return entry }
       }
+      return nil
+    }
+
+    private func isReplaced(_ place: Place, by later: Place) -> Bool {
+      place.beginning == later.beginning && place.count == later.count
+        && compareKeys(EntryRun.key(of: place, in: bytes), EntryRun.key(of: later, in: bytes)) == 0
     }
   }
 
-  private static func entry(_ place: Place, in bytes: UnsafeRawBufferPointer) -> SortedEntry {
+  /// Gives `body` a walk over the entries, which must be sorted.
+  func withWalk(_ body: (inout Walk) throws -> Void) rethrows {
+    try bytes.withUnsafeBytes { bytes in
+      var walk = Walk(places, in: bytes)
+      try body(&walk)
+    }
+  }
+
+  fileprivate static func entry(_ place: Place, in bytes: UnsafeRawBufferPointer) -> SortedEntry {
     SortedEntry(key: key(of: place, in: bytes), reference: place.reference)
   }
 
-  private static func key(of place: Place, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  fileprivate static func key(of place: Place, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[Int(place.start)..<Int(place.start) + Int(place.count)])
   }
 }

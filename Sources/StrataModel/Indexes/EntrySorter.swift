@@ -52,13 +52,20 @@ package struct EntrySorter: Sendable {
 
   /// Calls `body` with each entry in the order of the keys' bytes, once for each key: what was added last is what counts.
   package mutating func forEach(_ body: (SortedEntry) throws -> Void) throws {
+    try forEachPart { part in
+      while let entry = part.next() { try body(entry) }
+    }
+  }
+
+  /// The same, with walks over many entries at a time.
+  mutating func forEachPart(_ body: (inout EntryRun.Walk) throws -> Void) throws {
     run.sort()
     if run.count > 0 { try spilled?.write(&run) }
-    guard let spilled else { return try run.forEachLast(body) }
+    guard let spilled else { return try run.withWalk(body) }
     try workingAhead(by: 2) { queue in
       Self.merge(spilled, into: queue)
     } use: { queue in
-      while let part = queue.next() { try part.get().forEach(body) }
+      while let part = queue.next() { try part.get().withWalk(body) }
     }
   }
 

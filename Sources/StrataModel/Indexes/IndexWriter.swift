@@ -108,7 +108,7 @@ package struct IndexWriter {
   func insert(
     _ key: UnsafeRawBufferPointer, _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
-    let payload: Payload = isDirect ? .record(reference) : .none
+    let payload = payload(reference)
     if order.isBytes { return try transaction.insert(key, payload, in: tree, probe: nil) }
     let place = try order.place(of: Array(key))
     let isNew = try place.withProbe { try transaction.insert(key, payload, in: tree, probe: $0) }
@@ -118,6 +118,8 @@ package struct IndexWriter {
     }
     return isNew
   }
+
+  private func payload(_ reference: RecordReference) -> Payload { isDirect ? .record(reference) : .none }
 
   /// Marks the value of an entry that was inserted by its key, so that `duplicates` checks it.
   mutating func markTouched(_ key: [UInt8]) {
@@ -172,36 +174,37 @@ package struct IndexWriter {
     try fill(from: &sorter, in: transaction, meter)
   }
 
-  /// Writes entries in order into an index that is empty. Memory does not grow with their number.
+  /// Writes entries in order into an index that is empty, each counted by `meter`. Memory does not grow with their number.
   package mutating func fill(from sorter: inout EntrySorter, in transaction: any WriteTransaction) throws {
     try fill(from: &sorter, in: transaction, nil)
   }
 
-  /// The same, each entry counted by `meter`.
   mutating func fill(from sorter: inout EntrySorter, in transaction: any WriteTransaction, _ meter: WorkMeter?) throws {
-    var pending = 0
-    // A closure that could change the writer would copy it for each entry.
-    let writer = self
-    try sorter.forEach { entry in
-      _ = try writer.insert(entry.key, entry.reference, in: transaction)
-      try meter?.advance()
-      guard writer.order.isBytes else { return }
-      pending += entry.key.count + Self.entryBytes
-      if pending >= Self.settledBytes {
-        pending = 0
-        try transaction.flushNodes(writer.tree)
-      }
+    try sorter.forEachPart { part in
+      while case let count = try write(&part, in: transaction), count > 0 { try meter?.advance(by: count) }
     }
-    if sorter.count > Self.settledCount { try transaction.flushNodes(tree) }
     try touchDuplicates(in: transaction)
   }
 
-  /// About what an entry takes in a node beside its key.
-  private static let entryBytes = 24
-  /// So much is written into the frame at a time: nodes of it have less than a MiB.
-  private static let settledBytes = 1 << 18
-  /// Indexes of fewer entries are written with the commit.
-  private static let settledCount = 1 << 13
+  /// Writes some of the entries that are left of a walk. Returns how many; 0 at its end.
+  private func write(_ part: inout EntryRun.Walk, in transaction: any WriteTransaction) throws -> Int {
+    guard order.isBytes else {
+      guard let entry = part.next() else { return 0 }
+      _ = try insert(entry.key, entry.reference, in: transaction)
+      return 1
+    }
+    var count = 0
+    try transaction.insert(
+      ascending: {
+        guard count < Self.writtenAtOnce, let entry = part.next() else { return nil }
+        count += 1
+        return NewEntry(entry.key, payload(entry.reference))
+      }, in: tree)
+    return count
+  }
+
+  /// Few enough that a cancellation is heard at once.
+  private static let writtenAtOnce = 256
 
   /// Makes the index empty, as its descriptor says it.
   package func create(in transaction: any WriteTransaction) throws(StorageError) {
