@@ -17,7 +17,7 @@ package final class TimeSlices: Sendable {
   /// The longest slice of a task for which no other task waits. A task that comes while it lasts waits no longer than this.
   static let longest: UInt64 = 4_000_000
   /// The longest slice while tasks wait for their commits: each of them waits for a thread behind all tasks that read.
-  static let besideWriters: UInt64 = 500_000
+  static let besideWriters: UInt64 = 250_000
   /// If a yield took less time than this, no other task ran.
   static let briefest: UInt64 = 100_000
 
