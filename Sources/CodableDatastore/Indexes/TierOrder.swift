@@ -39,7 +39,10 @@ protocol TieredValue {
 protocol DescendingValue {
   static var valueTypeName: String { get }
   static var encoding: KeyEncoding { get }
-  static func comparison(to key: KeyValue) throws -> (Self) -> Int
+  /// - Parameter isTurned: whether another such type turns the order of this one around.
+  static func comparison(to key: KeyValue, isTurned: Bool) throws -> (Self) -> Int
+  /// The value whose order is turned around.
+  var tierKey: TierKey { get }
 }
 
 extension CompoundKey: TieredValue {
@@ -66,9 +69,11 @@ extension Descending: DescendingValue {
   static var valueTypeName: String { String(describing: Value.self) }
   static var encoding: KeyEncoding { .descending(tierEncoding(Value.self)) }
 
-  static func comparison(to key: KeyValue) throws -> (Self) -> Int {
-    let values = try tierComparison(Value.self, to: [key])
-    return { -values($0.value) }
+  var tierKey: TierKey { TierKey(value) }
+
+  static func comparison(to key: KeyValue, isTurned: Bool) throws -> (Self) -> Int {
+    let values = try tierComparison(Value.self, to: [key], isTurned: !isTurned)
+    return { values($0.value) }
   }
 }
 
@@ -85,11 +90,11 @@ private func tierEncoding<Value: Indexable>(_ type: Value.Type) -> KeyEncoding {
 
 /// Compares values with one key or, if they have several tiers, with some first tiers.
 private func tierComparison<Value: Indexable>(
-  _ type: Value.Type, to tiers: ArraySlice<KeyValue>
+  _ type: Value.Type, to tiers: ArraySlice<KeyValue>, isTurned: Bool = false
 ) throws -> (Value) -> Int {
   func tiered<Tiered: TieredValue>(_ type: Tiered.Type) throws -> Any { try Tiered.comparison(to: tiers) }
   func turned<Turned: DescendingValue>(_ type: Turned.Type, _ key: KeyValue) throws -> Any {
-    try Turned.comparison(to: key)
+    try Turned.comparison(to: key, isTurned: isTurned)
   }
   // The types are the same, and so are the functions' types.
   if let type = type as? any TieredValue.Type, let known = try tiered(type) as? (Value) -> Int { return known }
@@ -99,5 +104,13 @@ private func tierComparison<Value: Indexable>(
   guard let sought = coder.value(of: try coder.encoding.encode(key)) else {
     throw NotOrdered(description: "\(key) in a tier of the type \(Value.self)")
   }
-  return { $0 == sought ? 0 : $0 < sought ? -1 : 1 }
+  let bytes = ComparatorOrder<Value>()
+  let soughtBytes = try bytes.key(of: sought)
+  return { value in
+    if value == sought { return 0 }
+    if value < sought { return isTurned ? 1 : -1 }
+    if sought < value { return isTurned ? -1 : 1 }
+    // The bytes of whole values decide then, in which those of the tier come first; they are not turned around.
+    return (try? bytes.key(of: value).precedes(soughtBytes)) == true ? -1 : 1
+  }
 }

@@ -24,10 +24,10 @@ enum PropertyPlace {
   /// Through optionals, by name: `.place?.city`.
   case chain(String)
 
-  /// `.place?.city`; nil if the path leads through a computed property.
-  func name<Instance>(from type: Instance.Type) -> String? {
+  /// `.place?.city`, from wherever it begins; nil if the path leads through a computed property.
+  var name: String? {
     switch self {
-    case .path(let path): KeyPathName.path(of: path, from: type)
+    case .path(let path): KeyPathName.path(of: path, from: type(of: path).rootType)
     case .chain(let chain): chain
     }
   }

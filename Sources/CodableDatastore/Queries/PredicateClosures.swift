@@ -148,13 +148,3 @@ extension QueryCondition {
     }
   }
 }
-
-extension PropertyPlace {
-  /// As spelled from wherever it begins.
-  var name: String? {
-    switch self {
-    case .path(let path): KeyPathName.path(of: path, from: type(of: path).rootType)
-    case .chain(let chain): chain
-    }
-  }
-}

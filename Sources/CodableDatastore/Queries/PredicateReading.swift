@@ -19,6 +19,7 @@ private protocol RangeNode {
 /// Reads a predicate for the planner, by the properties that the indexes of a format are over.
 struct PredicateReading {
   let properties: IndexedProperties
+  var missing: MissingIndexes?
   var unwrapped = UnwrappedVariables()
 
   func condition(of expression: Any) -> QueryCondition {
@@ -31,8 +32,12 @@ struct PredicateReading {
   func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition {
     let place = property(node)
     let whole = "\(place.map { properties.name(of: $0) } ?? "predicate")\(text)"
-    guard let place, let (number, keys) = properties.property(at: place),
-      let intervals = try? unwrapped.intervals(of: node, keys, intervals(keys))
+    guard let place else { return .test(text: whole) }
+    guard let (number, keys) = properties.property(at: place) else {
+      missing?.note(place, for: whole)
+      return .test(text: whole)
+    }
+    guard let intervals = try? unwrapped.intervals(of: node, keys, intervals(keys))
     else { return .test(text: whole) }
     return .term(
       IndexableTerm(.property(number), .keys(intervals, keys.encoding, isExact: true)), text: whole)
@@ -87,6 +92,7 @@ struct PredicateReading {
   fileprivate func elementTerm(_ path: AnyKeyPath, _ constant: Any) -> QueryCondition {
     let text = "\(properties.name(of: path)) contains \(Self.shown(constant))"
     guard let (number, keys) = properties.elements(at: path), let key = try? keys.key(constant) else {
+      if properties.elements(at: path) == nil { missing?.note(.path(path), for: text) }
       return .test(text: text)
     }
     return .term(
@@ -206,17 +212,19 @@ extension PredicateExpressions.SequenceStartsWith: ConditionNode {
     {
       base = coalesced.wrapped
     }
-    guard let place = reading.property(base), let (number, _) = reading.properties.property(at: place)
-    else { return nil }
+    guard let place = reading.property(base) else { return nil }
+    let whole = "\(reading.properties.name(of: place)) starts with \"\(text)\""
+    guard let (number, _) = reading.properties.property(at: place) else {
+      reading.missing?.note(place, for: whole)
+      return .test(text: whole)
+    }
     guard !text.isEmpty else {
       // Every text begins with it.
       return reading.term(base, text: " starts with \"\"") { keys in
         [KeyInterval(lower: keys.encoding.isOptional ? .excluding(.null) : .open)]
       }
     }
-    return .term(
-      IndexableTerm(.property(number), .begins(text)),
-      text: "\(reading.properties.name(of: place)) starts with \"\(text)\"")
+    return .term(IndexableTerm(.property(number), .begins(text)), text: whole)
   }
 }
 

@@ -14,16 +14,18 @@ extension Query {
   /// - Parameter sortsItself: whether the caller sorts the instances if no index has the order, so that each is read once.
   func run(in state: ReadState, sortsItself: Bool = false) throws -> TypedQueryRun<Format>? {
     try check()
-    var (plan, records, trees) = try prepared(state)
+    let prepared = try prepared(state)
     // Checked even if there is no datastore yet; otherwise an app would fail only once it has instances.
-    if records != nil || range == nil { try requireServed(plan, trees) }
-    guard let records else { return nil }
+    if prepared.records != nil || range == nil { try requireServed(prepared) }
+    guard let records = prepared.records else { return nil }
+    var plan = prepared.plan
     if sortsItself, plan.order == .sort {
       plan.order = plan.way == .scan ? .along(index: "", isDescending: false) : .identifiers
     }
     return TypedQueryRun(
-      core, PlannedQuery(plan: plan, records: records, trees: trees), predicates: predicates, sorts: sorts,
-      page: .init(most: most ?? .max, offset: offset, after: cursor?.place), unreadable: unreadable)
+      core, PlannedQuery(plan: plan, records: records, trees: prepared.trees, ranks: prepared.ranks),
+      predicates: predicates, sorts: sorts, page: .init(most: most ?? .max, offset: offset, after: cursor?.place),
+      unreadable: unreadable)
   }
 
   /// All instances that meet the condition, whatever the sort and the limit.
@@ -56,37 +58,45 @@ extension Query {
     if range != nil, sorts.isEmpty { throw InvalidQueryError(reason: "A cursor in a range needs a sort of the range.") }
   }
 
-  private func requireServed(_ plan: QueryPlan, _ trees: [String: TypedEntries]) throws {
-    if plan.order == .sort, let sort = sorts.first(where: { !$0.order.isBytes }) {
-      throw InvalidQueryError(
-        reason: "Only the app can order \(sort.name): give it an index of its own, or let its type be an OrderedKey.")
-    }
-    guard !mayScan, !plan.isServed else { return }
+  private func requireServed(_ prepared: Prepared) throws {
+    let plan = prepared.plan
+    let unranked = zip(sorts, prepared.ranks).first { plan.order == .sort && !$0.order.isBytes && $1 == nil }?.0
+    guard unranked != nil || !mayScan && !plan.isServed else { return }
     let places =
       predicates.flatMap { PredicateProperties.places(in: $0.expression) } + sorts.map { PropertyPlace.path($0.path) }
     var names: [String] = []
-    for name in places.compactMap({ $0.name(from: Format.Instance.self) }) where !names.contains(name) {
+    for name in places.compactMap(\.name) where !names.contains(name) {
       names.append(name)
     }
     // A state of the past may lack an index that serves the query today.
-    let lacking = core.indexes.first { trees[$0.name] == nil && !$0.descriptor.firstNames.isDisjoint(with: names) }
+    let lacking = core.indexes.first {
+      prepared.trees[$0.name] == nil && !$0.descriptor.firstNames.isDisjoint(with: names)
+    }
     if core.view != nil, let lacking { throw core.missing(lacking) }
-    let declared = core.indexes.reduce(into: Set<String>()) { $0.formUnion($1.descriptor.firstNames) }
-    var advice: [String] = []
-    for place in places {
-      guard let name = place.name(from: Format.Instance.self), !declared.contains(name),
-        let declaration = place.declaration(as: name), !advice.contains(declaration)
-      else { continue }
-      advice.append(declaration)
+    if let unranked {
+      let advice =
+        PropertyPlace.path(unranked.path).declaration(as: ".\(unranked.name)") ?? "an index on it"
+      throw InvalidQueryError(
+        reason: "Only the app can order \(unranked.name): declare \(advice), or let its type be an OrderedKey.")
     }
     throw UnindexedQueryError(
       datastore: DatastoreKey(core.key), condition: plan.condition.isEmpty ? "sorted by \(plan.sort)" : plan.condition,
-      properties: names.map { String($0.dropFirst()) }, advice: advice,
-      hasUnknownProperty: places.contains { $0.name(from: Format.Instance.self) == nil })
+      properties: names.map { String($0.dropFirst()) }, advice: advice(prepared.condition, prepared.missing),
+      hasUnknownProperty: places.contains { $0.name == nil })
   }
 
-  /// The plan for a state, and the trees that it uses; the tree of records is nil if there is none yet.
-  func prepared(_ state: ReadState) throws -> (plan: QueryPlan, records: Tree?, trees: [String: TypedEntries]) {
+  /// The plan for a state, and the trees that it uses.
+  struct Prepared {
+    var plan: QueryPlan
+    /// Nil if there is no datastore yet.
+    var records: Tree?
+    var trees: [String: TypedEntries]
+    var ranks: [SortRank?]
+    var condition: QueryCondition
+    var missing: MissingIndexes
+  }
+
+  func prepared(_ state: ReadState) throws -> Prepared {
     let state = try state.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
     let records = try core.recent.tree(core.recordsTree, of: state)
     var properties = IndexedProperties(Format.Instance.self)
@@ -124,20 +134,28 @@ extension Query {
           takesComparators: true, count: try own?.count ?? 0,
           rank: { bound throws(ModelError) in try own?.rank(of: bound, encoding: encoding) ?? 0 }))
     }
-    let reading = PredicateReading(properties: properties)
+    let missing = MissingIndexes()
+    let reading = PredicateReading(properties: properties, missing: missing)
     let conditions = predicates.map { reading.condition(of: $0.expression) }
     let sort = sorts.map { sort in
       QuerySort(
         properties.property(at: sort.path).map { .property($0.number) } ?? .property(-1),
         isDescending: sort.isDescending)
     }
-    let planner = QueryPlanner(indexes: known, rows: try trees[""]?.count ?? 0, mayScan: false)
+    let rows = try trees[""]?.count ?? 0
+    let ranks = zip(sorts, sort).map { sort, wanted -> SortRank? in
+      if sort.order.isBytes { return nil }
+      return known.first { !$0.hasManyValues && $0.count == rows && $0.subjects.first == wanted.subject }.map(
+        SortRank.init)
+    }
+    let planner = QueryPlanner(indexes: known, rows: rows, mayScan: false)
     let plan = try planner.plan(
       conditions.isEmpty ? nil : .all(conditions), sort: sort, along: try entryRange?.lead(),
       need: takesAnyTie ? .end : most.map { .first($0.addingReportingOverflow(offset).partialValue) } ?? .all,
-      mustFollowIndex: sorts.contains { !$0.order.isBytes },
+      mustFollowIndex: zip(sorts, ranks).contains { !$0.order.isBytes && $1 == nil },
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
-    return (plan, records, trees)
+    return Prepared(
+      plan: plan, records: records, trees: trees, ranks: ranks, condition: .all(conditions), missing: missing)
   }
 
   /// The entries of an index; nil if the store has none that this declaration can read.

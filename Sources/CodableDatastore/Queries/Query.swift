@@ -45,7 +45,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   /// Sorts by a property. A further call sorts instances that are equal in the first property by another.
   ///
   /// Free if an index that serves the query has that order; otherwise keys are gathered and sorted. A type that only its
-  /// own `<` can order is sorted by an index alone: the first read throws ``InvalidQueryError`` if there is none.
+  /// own `<` can order needs an index with the property as its first or only tier, which tells the rank of each value: the first read
+  /// throws ``InvalidQueryError`` if there is none.
   public func sorted<Value: Indexable>(
     by property: KeyPath<Format.Instance, Value>, _ order: RangeOrder = .ascending
   ) -> Self {

@@ -1,3 +1,4 @@
+import StrataLocks
 import StrataModel
 
 struct QuerySortKey<Instance: Sendable>: Sendable {
@@ -38,16 +39,39 @@ struct QueryPlace: Codable, Hashable, Sendable {
   var identifier: [UInt8]
 }
 
+/// The order of a property that only the app orders, as bytes: a value has as its rank how many entries of an index come before it.
+final class SortRank: Sendable {
+  private let rank: @Sendable ([UInt8]) throws -> UInt64
+  private let known = Mutex(BoundedCache<[UInt8], UInt64>(half: 8_192))
+
+  /// - Parameter index: an index of which the property is the first tier, with one entry for each record.
+  init(_ index: QueryIndex) {
+    let encoding = index.encodings[0]
+    rank = { key in
+      var value = try KeyEncoding.comparator("").decode(key)
+      if index.isCompound { value = .compound([value]) }
+      // A value that no record has lies between its neighbours, at both of whose entries it is counted once.
+      let rank = UInt64(try index.rank(.before(value))) + UInt64(try index.rank(.after(value)))
+      return encoding.isDescending ? ~rank : rank
+    }
+  }
+
+  func bytes(of key: [UInt8]) throws -> [UInt8] {
+    let rank = try known.value(of: key) { try throwingStoreErrors { try self.rank(key) } }
+    return (0..<8).map { UInt8(truncatingIfNeeded: rank >> (56 - 8 * $0)) }
+  }
+}
+
 /// The order of a query's answer: by its sorts, then by identifier.
 struct QueryOrder<Instance: Sendable>: Sendable {
   let sorts: [QuerySortKey<Instance>]
   let identifiers: KeyOrder
-  /// Whether each sort is descending.
-  private let directions: [Bool]
+  /// Whether each sort is descending, and the ranks of its values if these are in no byte order.
+  private let directions: [(isDescending: Bool, rank: SortRank?)]
 
-  init(sorts: [QuerySortKey<Instance>], identifiers: KeyOrder) {
+  init(sorts: [QuerySortKey<Instance>], identifiers: KeyOrder, ranks: [SortRank?] = []) {
     (self.sorts, self.identifiers) = (sorts, identifiers)
-    directions = sorts.map(\.isDescending)
+    directions = sorts.enumerated().map { ($1.isDescending, $0 < ranks.count ? ranks[$0] : nil) }
   }
 
   func isBefore(_ left: QueryPlace, _ right: QueryPlace) throws -> Bool {
@@ -60,11 +84,12 @@ struct QueryOrder<Instance: Sendable>: Sendable {
     return try left.identifier.withUnsafeBytes { try comparison.place($0) } < 0
   }
 
-  /// Bytes whose order is that of the sorts, if each sort is in byte order.
-  func sortBytes(of keys: [[UInt8]]) -> [UInt8] {
+  /// Bytes whose order is that of the sorts, if each sort is in byte order or has ranks.
+  func sortBytes(of keys: [[UInt8]]) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    for (isDescending, key) in zip(directions, keys) {
-      guard isDescending else {
+    for (direction, key) in zip(directions, keys) {
+      let key = try direction.rank?.bytes(of: key) ?? key
+      guard direction.isDescending else {
         bytes += key
         continue
       }

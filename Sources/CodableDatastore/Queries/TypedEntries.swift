@@ -93,27 +93,10 @@ struct TypedEntries: QueryEntries {
   ///
   /// - Parameter tiers: the order of the first tiers, of an index that has several or a descending one.
   func rank(of bound: KeyBound, encoding: KeyEncoding, tiers: TierOrder? = nil) throws(ModelError) -> Int {
-    switch bound {
-    case .start: 0
-    case .end: try count
-    case .before(let value): try rank(of: value, encoding, tiers, after: false)
-    case .after(let value): try rank(of: value, encoding, tiers, after: true)
+    guard let (value, after) = bound.sought else { return bound == .start ? 0 : try count }
+    return try place {
+      try order?.place(of: bound, encoding, tiers) ?? identifiers.bound(of: encoding.encode(value), after: after)
     }
-  }
-
-  private func rank(
-    of value: KeyValue, _ encoding: KeyEncoding, _ tiers: TierOrder?, after: Bool
-  ) throws(ModelError) -> Int {
-    if encoding.isByteOrdered, order?.treeOrder == .bytes {
-      let bytes = after ? try encoding.bound(after: value) : try encoding.bound(before: value)
-      return try place { .bytes(bytes) }
-    }
-    if let tiers {
-      let keys = if case .compound(let keys) = value { keys } else { [value] }
-      return try place { EntryOrder.bound(of: try tiers.comparison(keys), after: after) }
-    }
-    let bytes = try encoding.encode(value)
-    return try place { try order?.bound(of: bytes, after: after) ?? identifiers.bound(of: bytes, after: after) }
   }
 
   private func place(_ place: () throws -> SoughtPlace) throws(ModelError) -> Int {
@@ -127,6 +110,29 @@ struct TypedEntries: QueryEntries {
   private func parts(of key: Bytes) -> (value: [UInt8], identifier: [UInt8]) {
     guard order != nil else { return ([], key.array) }
     return key.withUnsafeBytes { EntryKey.split($0) } ?? ([], [])
+  }
+}
+
+extension EntryOrder {
+  /// The place of a bound among the entries of an index; nil at their start and end.
+  func place(of bound: KeyBound, _ encoding: KeyEncoding, _ tiers: TierOrder?) throws -> SoughtPlace? {
+    guard let (value, after) = bound.sought else { return nil }
+    if encoding.isByteOrdered, treeOrder == .bytes {
+      return .bytes(after ? try encoding.bound(after: value) : try encoding.bound(before: value))
+    }
+    guard let tiers else { return try self.bound(of: encoding.encode(value), after: after) }
+    let keys = if case .compound(let keys) = value { keys } else { [value] }
+    return Self.bound(of: try tiers.comparison(keys), after: after)
+  }
+}
+
+extension KeyBound {
+  fileprivate var sought: (value: KeyValue, after: Bool)? {
+    switch self {
+    case .start, .end: nil
+    case .before(let value): (value, false)
+    case .after(let value): (value, true)
+    }
   }
 }
 

@@ -7,6 +7,8 @@ struct PlannedQuery: Sendable {
   var records: Tree
   /// By the index's name; those of the records with an empty one.
   var trees: [String: TypedEntries]
+  /// Of each sort, if an index ranks what only the app orders.
+  var ranks: [SortRank?] = []
 }
 
 /// A walk over the answer of a typed query, by its plan: the one way in which the library reads instances, for a query and for a
@@ -66,7 +68,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     slices = core.store.connection.slices
     records = RecordSeeker(planned.records, order: core.identifiers.order)
     tests = predicates.map { PredicateTest($0) }
-    order = QueryOrder(sorts: sorts, identifiers: core.identifiers.order)
+    order = QueryOrder(sorts: sorts, identifiers: core.identifiers.order, ranks: planned.ranks)
     (offset, remaining) = (page.offset, page.most)
     bytes = StoredReading(planned.plan.isTested ? predicates : [], expectsMany: expectsMany)
     let trees = planned.trees
@@ -277,7 +279,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     let behind = try throwingStoreErrors { () -> SortedKey? in
       guard let cursor = page.after else { return nil }
       return try tie.key(
-        behind: QueryPosition(query: "", sortKey: order.sortBytes(of: cursor.sortKeys), identifier: cursor.identifier))
+        behind: QueryPosition(
+          query: "", sortKey: try order.sortBytes(of: cursor.sortKeys), identifier: cursor.identifier))
     }
     var kept = SortedKeys(limit: remaining, offset: offset, after: behind)
     var reading = RowReading(Rows(keys: order.sorts.map(\.column)))
@@ -288,7 +291,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
         do {
           if isTimeToYield() { await slices.yieldTask() }
           guard let match = try await match(record, told: told(by: record), key: identifier) else { continue }
-          let key = order.sortBytes(of: try await row(of: match, key: identifier, &reading))
+          let key = try order.sortBytes(of: try await row(of: match, key: identifier, &reading))
           guard kept.accepts(key) else { continue }
           try throwingStoreErrors { try kept.add(SortedKey(key: key, identifier: try tie.bytes(of: candidate.key))) }
         } catch let error as UnreadableInstanceError {

@@ -63,6 +63,28 @@ extension Datastore {
     core.instances(range, order: order, from: index)
   }
 
+  /// The instances of one value of a descending index, in the order of their identifiers.
+  public nonisolated func load<
+    Value: DiscreteIndexable & Comparable, Index: RetrievableIndexRepresentation<InstanceType, Descending<Value>>
+  >(
+    _ value: Value, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> Selection<Format, AccessMode> {
+    core.instances(range: TierRange(IndexRange(only: value)), order: order, from: index)
+  }
+
+  /// The instances of a range of a descending index, in its order: the greatest value comes first. The range has plain values.
+  ///
+  /// ```swift
+  /// cities.load(100_000..., from: \.largest)
+  /// ```
+  public nonisolated func load<
+    Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Descending<Value>>
+  >(
+    _ range: some IndexRangeExpression<Value>, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> Selection<Format, AccessMode> {
+    core.instances(range: TierRange(range), order: range.order.combined(with: order), from: index)
+  }
+
   /// The instances of a range of an index, by value, then by identifier.
   @_disfavoredOverload
   public nonisolated func load<

@@ -114,6 +114,19 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The places before the first and after the last entry of the interval, which is one of the tier after some that are equal to `prefix`.
+  package func bounds(after prefix: [KeyValue], isCompound: Bool) -> (lower: KeyBound, upper: KeyBound) {
+    func whole(_ bound: KeyBound) -> KeyBound {
+      switch bound {
+      case .before(let value): .before(.compound(prefix + [value]))
+      case .after(let value): .after(.compound(prefix + [value]))
+      case .start: prefix.isEmpty ? .start : .before(.compound(prefix))
+      case .end: prefix.isEmpty ? .end : .after(.compound(prefix))
+      }
+    }
+    return isCompound ? (whole(start), whole(end)) : (start, end)
+  }
+
   /// Finds the operator outside quotes and brackets.
   private static func operatorPlace(in scalars: [Unicode.Scalar]) -> (place: Int, symbol: String)? {
     var isQuoted = false

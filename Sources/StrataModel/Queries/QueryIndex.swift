@@ -34,24 +34,9 @@ package struct QueryIndex: Sendable {
 
   /// The ranks of an interval of the tier that follows a prefix of equal ones.
   func ranks(of interval: KeyInterval, after prefix: [KeyValue]) throws(ModelError) -> Range<Int> {
-    let lower: KeyBound =
-      switch interval.lower {
-      case .open: prefix.isEmpty ? .start : .before(.compound(prefix))
-      case .including(let value): .before(whole(value, after: prefix))
-      case .excluding(let value): .after(whole(value, after: prefix))
-      }
-    let upper: KeyBound =
-      switch interval.upper {
-      case .open: prefix.isEmpty ? .end : .after(.compound(prefix))
-      case .including(let value): .after(whole(value, after: prefix))
-      case .excluding(let value): .before(whole(value, after: prefix))
-      }
-    let start = try rank(lower)
-    return start..<max(start, try rank(upper))
-  }
-
-  private func whole(_ value: KeyValue, after prefix: [KeyValue]) -> KeyValue {
-    isCompound ? .compound(prefix + [value]) : value
+    let ends = interval.bounds(after: prefix, isCompound: isCompound)
+    let start = try rank(ends.lower)
+    return start..<max(start, try rank(ends.upper))
   }
 }
 

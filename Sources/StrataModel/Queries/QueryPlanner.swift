@@ -357,7 +357,7 @@ extension QueryPlanner.Need {
 }
 
 extension KeyEncoding {
-  var isDescending: Bool { if case .descending = self { true } else { false } }
+  package var isDescending: Bool { if case .descending = self { true } else { false } }
 }
 
 extension KeyInterval {

@@ -406,35 +406,4 @@ struct ServedPredicateTests {
     let present = notes.load(where: #Predicate { ($0.text ?? "n1").starts(with: "n1") }).scanning()
     #expect(try await present.all().map(\.id) == (0..<40).filter { $0 % 4 == 0 || $0 % 3 == 1 })
   }
-
-  @Test("a query that no index serves names the declarations that would serve it, and no other")
-  func advice() async throws {
-    struct Post: Codable, Identifiable, Sendable {
-      var id: Int
-      var title: String
-      var tags: [String]
-      var counts: [String: Int]
-      var home: URL?
-      var length: Int { title.count }
-    }
-    struct PostFormat: DatastoreFormat {
-      enum Version: Int, CaseIterable { case one = 1 }
-      typealias Instance = Post
-      static let defaultKey: DatastoreKey = "Posts"
-      static let currentVersion = Version.one
-      let title = Index(\.title)
-    }
-    let posts = persistence.datastore(PostFormat.self)
-    func expect(_ text: String, _ query: Selection<PostFormat, ReadWrite>) async {
-      let error = await #expect(throws: UnindexedQueryError.self) { try await query.count }
-      let end = "; scanning() allows reading everything."
-      #expect(error?.errorDescription == "No index of Posts can serve \(text)\(end)")
-    }
-    let none = URL?.none
-    await expect(
-      "“tags contains \"a\"”: declare let tags = ManyToManyIndex(\\.tags) in its format",
-      posts.load(where: #Predicate { $0.tags.contains("a") }))
-    await expect("“predicate”", posts.load(where: #Predicate { $0.title.contains("x") }))
-    await expect("“home == nil”", posts.load(where: #Predicate { $0.home == none }))
-  }
 }

@@ -1,0 +1,63 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+@Suite("Queries that no index serves")
+struct IndexAdviceTests {
+  @Test("a query that no index serves names the declarations that would serve it, and no other")
+  func advice() async throws {
+    struct Post: Codable, Identifiable, Sendable {
+      var id: Int
+      var title: String
+      var tags: [String]
+      var counts: [String: Int]
+      var home: URL?
+      var body: String?
+      var isPinned: Bool
+      var stars: Int
+      var length: Int { title.count }
+    }
+    struct PostFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Post
+      static let defaultKey: DatastoreKey = "Posts"
+      static let currentVersion = Version.one
+      let title = Index(\.title)
+    }
+    let posts = MemoryPersistence().datastore(PostFormat.self)
+    func expect(_ text: String, _ query: Selection<PostFormat, ReadWrite>) async {
+      let error = await #expect(throws: UnindexedQueryError.self) { try await query.all() }
+      let end = "; scanning() allows reading everything."
+      #expect(error?.errorDescription == "No index of Posts can serve \(text)\(end)")
+    }
+    let none = URL?.none
+    await expect(
+      "“tags contains \"a\"”: declare let tags = ManyToManyIndex(\\.tags) in its format",
+      posts.load(where: #Predicate { $0.tags.contains("a") }))
+    await expect("“predicate”", posts.load(where: #Predicate { $0.title.contains("x") }))
+    await expect("“home == nil”", posts.load(where: #Predicate { $0.home == none }))
+    await expect("“predicate == 0”", posts.load(where: #Predicate { $0.id % 2 == 0 }))
+    let computed = "an index serves a stored property that is named by its own type, not by a protocol"
+    await expect("“predicate”: \(computed)", posts.load(where: #Predicate { $0.stars == $0.title.count }))
+    await expect("“a computed property”: \(computed)", posts.load(where: #Predicate { $0.tags.isEmpty }))
+    await expect(
+      "“stars == 3 and predicate”: declare let stars = Index(\\.stars) in its format",
+      posts.load(where: #Predicate { $0.stars == 3 && ($0.body ?? "").contains("x") }))
+    await expect(
+      "“stars > 3 or isPinned”: declare let stars = Index(\\.stars) and let isPinned = Index(\\.isPinned) in its format",
+      posts.load(where: #Predicate { $0.stars > 3 || $0.isPinned }))
+    await expect(
+      "“title == \"a\" or stars == 3”: declare let stars = Index(\\.stars) in its format",
+      posts.load(where: #Predicate { $0.title == "a" || $0.stars == 3 }))
+    await expect(
+      "“stars == 3 or predicate”", posts.load(where: #Predicate { $0.stars == 3 || $0.title.contains("x") }))
+    await expect(
+      "“body starts with \"x\"”: declare let body = Index(\\.body) in its format",
+      posts.load(where: #Predicate { ($0.body ?? "").starts(with: "x") }))
+    await expect(
+      "“sorted by stars descending, body”: declare let order = Index(\\.stars, \\.body.descending) in its format",
+      posts.load(...).sorted(by: \.stars, .descending).sorted(by: \.body))
+    await expect(
+      "“sorted by stars”: declare let stars = Index(\\.stars) in its format", posts.load(...).sorted(by: \.stars))
+  }
+}
