@@ -12,7 +12,7 @@ public struct Inbox: Sendable {
 
   let store: _StoreHandle
 
-  /// The outcome of each letter that this process applies, from now on.
+  /// The outcome of each letter that this process applies, from now on, until the persistence is closed.
   public var events: AsyncStream<Event> { store.inbox.events }
 
   /// Applies the letters that wait now: each exactly once, as one commit, those of one sender in order. A letter for a datastore that

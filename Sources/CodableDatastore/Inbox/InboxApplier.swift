@@ -14,19 +14,32 @@ final class InboxApplier: Sendable {
     var isRunning = false
     /// Whether something arrived during the run.
     var isAsked = false
+    var isClosed = false
   }
 
   private let state = Mutex(State())
 
   var events: AsyncStream<Inbox.Event> {
     AsyncStream { continuation in
-      let number = state.withLock { state in
+      let number = state.withLock { state -> Int? in
+        if state.isClosed { return nil }
         state.nextListener += 1
         state.listeners[state.nextListener] = continuation
         return state.nextListener
       }
+      guard let number else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.listeners[number] = nil } }
     }
+  }
+
+  /// Ends the streams of outcomes, and no longer notices arriving letters.
+  func close() {
+    let (listeners, watch) = state.withLock { state in
+      state.isClosed = true
+      return (state.listeners, state.watch.take())
+    }
+    for listener in listeners.values { listener.finish() }
+    withExtendedLifetime(watch) {}
   }
 
   func apply(to store: _StoreHandle) async throws -> [Inbox.Event] {

@@ -42,6 +42,8 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
         }
       } catch is ChangesMissed {
         return try await begin()
+      } catch let error as StoreError where error.kind == .closed {
+        return nil
       }
       self.answer = answer
       try Task.checkCancellation()
@@ -57,7 +59,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
         ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
       if self.buffer == nil, core.view == nil {
         try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
-        core.store.connection.publication.add(buffer, for: core.key)
+        try core.store.add(buffer, for: core.key)
       }
       // The newest commit, also within a transaction, whose own writes may be taken back yet.
       let isAlone = Transactions.scope(for: core.store) == nil

@@ -8,6 +8,7 @@ final class ChangeBuffer: Sendable {
   private let state = Mutex(State())
   private struct State {
     var waiting: CheckedContinuation<News?, Never>?
+    var isEnded = false
     /// Changes that come at once stay together: those of a commit are put here without being copied.
     private var batches: [Batch] = []
     /// The first batch that was not taken, and how many of its changes were.
@@ -112,6 +113,15 @@ final class ChangeBuffer: Sendable {
   /// Makes the observer's iteration throw the error because of which changes could not be read.
   func fail(_ error: any Error) { add { $0.append(error, limit: limit) } }
 
+  /// Makes the observer's iteration end after the changes that wait.
+  func end() {
+    let waiting = state.withLock { state in
+      state.isEnded = true
+      return state.waiting.take()
+    }
+    waiting?.resume(returning: nil)
+  }
+
   private func add(_ append: (inout State) -> Void) {
     let (waiting, first) = state.withLock { state in
       append(&state)
@@ -122,7 +132,7 @@ final class ChangeBuffer: Sendable {
     waiting?.resume(returning: first)
   }
 
-  /// The next change; nil once the reading task is cancelled.
+  /// The next change; nil once the reading task is cancelled, and when the persistence was closed.
   ///
   /// - Throws: The error because of which changes could not be read, instead of them; later ones come when it is called again.
   func next() async throws -> StoredChange? {
@@ -131,17 +141,14 @@ final class ChangeBuffer: Sendable {
       await withCheckedContinuation { continuation in
         let news: News?? = state.withLock { state in
           if let news = state.popFirst() { return news }
-          if Task.isCancelled { return .some(nil) }
+          if Task.isCancelled || state.isEnded { return .some(nil) }
           state.waiting = continuation
           return nil
         }
         if let news { continuation.resume(returning: news) }
       }
     } onCancel: {
-      let waiting = state.withLock { state in
-        defer { state.waiting = nil }
-        return state.waiting
-      }
+      let waiting = state.withLock { $0.waiting.take() }
       waiting?.resume(returning: nil)
     }
     return try news?.get()

@@ -53,19 +53,30 @@ final class ChangeReporter: Sendable {
     var watch: (any DiskWatch)?
   }
 
-  private struct WeakObserver { weak var buffer: ChangeBuffer? }
+  private struct WeakObserver {
+    weak var buffer: ChangeBuffer?
+    /// The persistence that it listens by.
+    let owner: ObjectIdentifier?
+  }
 
   func hasObservers(of datastore: String) -> Bool {
     guard isHeard.load(ordering: .acquiring) else { return false }
     return state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
   }
 
-  func add(_ buffer: ChangeBuffer, for datastore: String) {
+  func add(_ buffer: ChangeBuffer, for datastore: String, of owner: _StoreHandle? = nil) {
     isHeard.store(true, ordering: .releasing)
     state.withLock { state in
       state.observers[datastore, default: []].removeAll { $0.buffer == nil }
-      state.observers[datastore, default: []].append(WeakObserver(buffer: buffer))
+      state.observers[datastore, default: []].append(
+        WeakObserver(buffer: buffer, owner: owner.map { ObjectIdentifier($0) }))
     }
+  }
+
+  /// Ends what listens by a persistence.
+  func endObservers(of owner: _StoreHandle) {
+    let observers = state.withLock { $0.observers.values.joined().filter { $0.owner == ObjectIdentifier(owner) } }
+    for observer in observers { observer.buffer?.end() }
   }
 
   /// Notes a commit that was appended, or a transaction that had nothing to append (`pending` is nil). Called in the writer's turn.
@@ -154,6 +165,18 @@ final class ChangeReporter: Sendable {
         state.ownState = state.newest?.view
       }
     }
+  }
+
+  /// Ends the following of other processes, before the store is closed.
+  func endFollowing() {
+    let watch = following.withLock { following in
+      following.lastSeen = nil
+      return following.watch.take()
+    }
+    state.withLock { state in
+      (state.followsOthers, state.keepsOwn, state.ownState, state.own) = (false, false, nil, [])
+    }
+    withExtendedLifetime(watch) {}
   }
 
   /// Reports the changes since the last reported state, if another process made them: the difference between the two states, whatever has

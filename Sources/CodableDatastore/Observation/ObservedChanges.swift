@@ -11,7 +11,7 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     fileprivate let changes: ObservedChanges
 
-    /// The next change; nil once the task is cancelled. If a change cannot be read or decoded, the error is thrown instead, and the next
+    /// The next change; nil once the task is cancelled or the persistence was closed. If a change cannot be read or decoded, the error is thrown instead, and the next
     /// call continues behind it.
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       await changes.core.store.yieldTask()
@@ -38,7 +38,7 @@ extension DatastoreCore {
     let buffer = ChangeBuffer(
       hearsOtherProcesses: includingOtherProcesses, limit: store.connection.configuration.waitingChangesLimit,
       isWanted: isWanted)
-    store.connection.publication.add(buffer, for: key)
+    try store.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
   }
 

@@ -68,7 +68,8 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   /// Closes the store: writes its durable end and releases the writer's lock. Everything that was reported as persisted is durable before
   /// that, so calling it is a courtesy to other processes, not a duty. Later use throws ``StoreError``.
   ///
-  /// It waits for the transactions that have begun or queued before, and blocks no thread meanwhile.
+  /// It waits for the transactions that have begun or queued before, and blocks no thread meanwhile. Observations and live results of the
+  /// persistence end.
   ///
   /// - Throws: ``StoreError`` of kind `refused` within a transaction, because the rest of the transaction would find the store closed.
   public nonisolated func close() async throws { try await _store.close() }

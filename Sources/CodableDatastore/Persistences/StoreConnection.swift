@@ -248,6 +248,8 @@ final class StoreConnection: Sendable {
 
   /// Closes the store; the next use opens it again.
   func close() throws {
+    isFollowing.store(false, ordering: .releasing)
+    publication.endFollowing()
     let stores = state.withLock { state in
       defer { if path != nil || opening != nil { (state.writer, state.reader) = (nil, nil) } }
       return [state.writer, state.reader]

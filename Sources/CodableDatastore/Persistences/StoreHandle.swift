@@ -35,7 +35,14 @@ public final class _StoreHandle: Sendable {
     if isClosed.load(ordering: .acquiring) { throw StoreError.closed }
   }
 
-  /// Waits for the transactions that have begun, without blocking a thread, then closes; the last handle also closes the store.
+  /// Reports the changes of a datastore to an observer until the persistence is closed.
+  func add(_ observer: ChangeBuffer, for datastore: String) throws {
+    connection.publication.add(observer, for: datastore, of: self)
+    // If it was closed meanwhile, nothing would end the observer.
+    try requireOpen()
+  }
+
+  /// Waits for the transactions that have begun, without blocking a thread, then closes, and ends what listens; the last handle also closes the store.
   ///
   /// The persistence is closed even if the task is cancelled: otherwise the lock would stay held.
   package func close() async throws {
@@ -47,7 +54,12 @@ public final class _StoreHandle: Sendable {
     try await Task { try await store?.writing.acquireTurn() }.value
     let isFirst = isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     store?.writing.passTurn()
-    guard isFirst, connection.removeHandle() else { return }
+    guard isFirst else { return }
+    defer {
+      connection.publication.endObservers(of: self)
+      inbox.close()
+    }
+    guard connection.removeHandle() else { return }
     await connection.resume()
     try await onThread { [connection] in try connection.close() }
   }
