@@ -1,3 +1,5 @@
+public import StrataFoundation
+
 /// The figures that can be computed over the instances of a group. Values that are nil are left out.
 ///
 /// ```swift
@@ -65,6 +67,16 @@ public struct Figures<Instance: Sendable>: Sendable {
     _ property: KeyPath<Instance, Value?>
   ) -> Figure<Instance, _MeanFigure> {
     Figure(column: Column(property).map { $0.map { Double($0) } })
+  }
+
+  /// The mean of a property of decimal numbers; nil of no instances. The sum is exact as long as it has at most 38 digits.
+  public func average(_ property: KeyPath<Instance, Decimal>) -> Figure<Instance, _DecimalMeanFigure> {
+    Figure(column: Column(property).map { $0 })
+  }
+
+  /// The mean of a property of decimal numbers that may be nil; nil of no values.
+  public func average(_ property: KeyPath<Instance, Decimal?>) -> Figure<Instance, _DecimalMeanFigure> {
+    Figure(column: Column(property))
   }
 
   /// The least value of a property; nil of no instances.
@@ -256,6 +268,28 @@ public struct _MeanFigure: _FigureKind {
 
   /// The mean.
   public var output: Double? { count == 0 ? nil : sum / Double(count) }
+}
+
+/// A mean of decimal numbers.
+public struct _DecimalMeanFigure: _FigureKind {
+  private var (sum, count) = (_NumberSumFigure<Decimal>(), 0)
+  /// That of no numbers.
+  public init() {}
+
+  /// Adds a value that is not nil.
+  public mutating func add(_ value: Decimal?, times: Int) {
+    sum.add(value, times: times)
+    if value != nil { count += times }
+  }
+
+  /// Adds the other's numbers.
+  public mutating func add(_ other: Self) {
+    sum.add(other.sum)
+    count += other.count
+  }
+
+  /// The mean.
+  public var output: Decimal? { count == 0 ? nil : sum.output / Decimal(count) }
 }
 
 /// The least of some values. NaN is greater than all others.

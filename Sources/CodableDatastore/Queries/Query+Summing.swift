@@ -1,3 +1,5 @@
+public import StrataFoundation
+
 // Figures over all instances that meet the condition, whatever the sort and the limit. Values that are nil are left out. Each throws
 // ``UnindexedQueryError`` if no index serves the condition and the query is not ``Query/scanning()``, ``StoreError``, and the errors of the
 // decoder.
@@ -68,6 +70,20 @@ extension Query {
   public func average<Value: BinaryFloatingPoint & Sendable>(of property: KeyPath<Format.Instance, Value?>) async throws
     -> Double?
   {
+    try await figure(Figures().average(property))
+  }
+
+  /// The mean of a property of decimal numbers; nil of no instances.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
+  public func average(of property: KeyPath<Format.Instance, Decimal>) async throws -> Decimal? {
+    try await figure(Figures().average(property))
+  }
+
+  /// The mean of a property of decimal numbers that may be nil; nil of no values.
+  ///
+  /// - Throws: ``UnindexedQueryError``, ``StoreError``, and the errors of the decoder.
+  public func average(of property: KeyPath<Format.Instance, Decimal?>) async throws -> Decimal? {
     try await figure(Figures().average(property))
   }
 

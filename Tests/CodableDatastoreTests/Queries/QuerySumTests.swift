@@ -12,6 +12,7 @@ struct QuerySumTests {
     var weight: Double?
     var price: Decimal
     var count: Int?
+    var discount: Decimal? { count.map { Decimal($0) / 10 } }
   }
 
   struct EntryFormat: DatastoreFormat {
@@ -48,6 +49,19 @@ struct QuerySumTests {
     let weights = kept.compactMap(\.weight)
     #expect(try await some.average(of: \.weight) == weights.reduce(0, +) / Double(weights.count))
     #expect(try await some.average(of: \.wide) == Double(kept.reduce(0) { $0 + $1.wide }) / Double(kept.count))
+    let discounts = kept.compactMap(\.discount)
+    #expect(try await some.average(of: \.price) == kept.reduce(0) { $0 + $1.price } / Decimal(kept.count))
+    #expect(try await some.average(of: \.discount) == discounts.reduce(0, +) / Decimal(discounts.count))
+    let groups = try await entries.load(...).grouped(by: \.group) {
+      $0.average(\.price)
+      $0.average(\.discount)
+    }
+    for (group, (price, discount)) in groups {
+      let own = all.filter { $0.group == group }
+      #expect(price == own.reduce(0) { $0 + $1.price } / Decimal(own.count))
+      let discounts = own.compactMap(\.discount)
+      #expect(discount == (discounts.isEmpty ? nil : discounts.reduce(0, +) / Decimal(discounts.count)))
+    }
     #expect(try await some.distinct(\.small) == Set(kept.map(\.small)))
     let everything = entries.load(where: #Predicate { _ in true })
     #expect(try await everything.distinct(\.group) == ["g0", "g1", "g2", "g3"])
