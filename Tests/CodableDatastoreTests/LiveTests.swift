@@ -192,7 +192,8 @@ struct LiveTests {
     #expect(try await copy.commits.all().count == 20)
     try await copied.persist(Book(id: 99, title: "only in the copy"))
     #expect(try await books.load(id: 99) == nil)
-    await #expect(throws: StoreError.self) { try await disk.backUp(to: backup) }
+    let error = await #expect(throws: StoreError.self) { try await disk.backUp(to: backup) }
+    #expect(error?.kind == .refused && error?.message.contains("choose a location where nothing lies") == true)
     try await copy.close()
     let restored = try await DiskPersistence<ReadWrite>.restore(
       backup: backup, to: folder.appending(path: "Again.strata"))
@@ -255,6 +256,7 @@ struct LiveTests {
     let transaction = try await engine.begin()
     let error = await #expect(throws: StoreError.self) { try await here.persist(Book(id: 9, title: "held")) }
     transaction.cancel()
+    #expect(error?.message.contains("try again") == true)
     guard case .locked = error?.kind else {
       Issue.record("the error names the holder")
       return

@@ -9,7 +9,8 @@ extension DiskPersistence {
   /// bytes are copied. It is never a hard link.
   ///
   /// - Parameter url: The location of the copy; nothing may lie there.
-  /// - Throws: ``StoreError``; then there is no copy.
+  /// - Throws: ``StoreError``, of kind `refused` if something lies at the URL, and `notFound` if there is no store yet; then there is no
+  ///   copy.
   public nonisolated func backUp(to url: URL) async throws {
     guard url.isFileURL else { throw DiskPersistenceError.notFileURL }
     guard let source = _store.connection.path, let view = try _store.currentView() else {
@@ -26,7 +27,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
   ///   - backup: The location of the backup.
   ///   - url: The location of the new store; nothing may lie there.
   /// - Returns: A persistence of the new store.
-  /// - Throws: ``StoreError`` if the backup cannot be read or something lies at the URL; then there is no store.
+  /// - Throws: ``StoreError`` if the backup cannot be read, and of kind `refused` if something lies at the URL; then there is no store.
   public static func restore(
     backup: URL, to url: URL
   ) async throws -> DiskPersistence<ReadWrite> {
@@ -59,6 +60,8 @@ struct StoreCopy {
   func run() throws {
     do {
       try copy()
+    } catch StorageError.alreadyExists(let path) {
+      throw StoreError(.refused, "Something lies at \(path) already: choose a location where nothing lies.")
     } catch let error as StorageError {
       throw StoreError(error)
     } catch let error as DiskError {

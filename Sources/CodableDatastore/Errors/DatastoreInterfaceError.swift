@@ -33,7 +33,8 @@ public enum DatastoreInterfaceError: LocalizedError, Hashable {
     case .multipleRegistrations: "The datastore is used with a persistence other than its own."
     case .alreadyRegistered: "The datastore is registered already."
     case .datastoreNotFound: "The datastore is not known to this persistence."
-    case .duplicateWriters: "Another datastore in this program writes to the same key with a different declaration."
+    case .duplicateWriters:
+      "Another datastore in this program writes to the same key with a different declaration: use that one, or give each a key of its own."
     case .instanceNotFound: "The instance is not in the datastore."
     case .instanceAlreadyExists: "The instance is in the datastore already."
     case .datastoreKeyNotFound: "The store has no datastore of that key."

@@ -77,9 +77,13 @@ public struct StoreError: LocalizedError, Hashable, Sendable, CustomStringConver
     StoreError(.refused, "\(what) within a transaction.")
   }
 
-  package init(_ error: StorageError) {
-    let message = error.description.prefix(1).uppercased() + error.description.dropFirst() + "."
-    self.init(Self.kind(of: error), message)
+  package init(_ error: StorageError) { self.init(Self.kind(of: error), describedAs: error.description) }
+
+  /// - Parameter text: the description of an error, which is part of a sentence.
+  private init(_ kind: Kind, describedAs text: String) {
+    self.init(kind, text.prefix(1).uppercased() + text.dropFirst() + ".")
+    guard case .locked = kind else { return }
+    message = "The store is \(text): one process writes at a time, so try again when that one is done."
   }
 
   private static func kind(of error: StorageError) -> Kind {
@@ -115,8 +119,7 @@ extension StoreError {
       case .storage: .inputOutput
       default: .refused
       }
-    let text = error.description
-    self.init(kind, text.prefix(1).uppercased() + text.dropFirst() + ".")
+    self.init(kind, describedAs: error.description)
   }
 }
 
