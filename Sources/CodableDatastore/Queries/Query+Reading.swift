@@ -123,11 +123,7 @@ extension Query where AccessMode == ReadWrite {
       }
       var instance = found.instance
       try await change(&instance)
-      if let own = core.ownIdentifier, instance[keyPath: own] != found.instance[keyPath: own] {
-        throw InvalidKeyError(
-          datastore: core.key, index: nil,
-          reason: "an update must not change the identifier \(identifier) to \(instance[keyPath: own])")
-      }
+      try core.requireSameIdentifier(of: instance, as: found.instance)
       let prepared = try await core.prepare(instance, identifier: identifier)
       try await scope.turns.acquire()
       defer { scope.turns.pass() }

@@ -6,7 +6,7 @@ extension Datastore where AccessMode == ReadWrite {
   /// ```
   ///
   /// - Returns: The instance before and after the change.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none; ``InvalidKeyError`` if the closure changes the identifier.
   @discardableResult
   public nonisolated func update(
     _ identifier: IdentifierType, _ change: (inout InstanceType) async throws -> Void
@@ -17,6 +17,7 @@ extension Datastore where AccessMode == ReadWrite {
       guard let old = try await core.load(identifier) else { throw DatastoreInterfaceError.instanceNotFound }
       var new = old
       try await change(&new)
+      try core.requireSameIdentifier(of: new, as: old)
       _ = try await core.persist(new, identifier: identifier)
       return (old, new)
     }
@@ -36,5 +37,15 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
         _ = try await core.persist(instance, identifier: instance.id)
       }
     }
+  }
+}
+
+extension DatastoreCore {
+  /// Throws if an update has changed the identifier that an instance holds itself.
+  func requireSameIdentifier(of new: Instance, as old: Instance) throws {
+    guard let own = ownIdentifier, new[keyPath: own] != old[keyPath: own] else { return }
+    throw InvalidKeyError(
+      datastore: key, index: nil,
+      reason: "an update must not change the identifier \(old[keyPath: own]) to \(new[keyPath: own])")
   }
 }

@@ -74,6 +74,18 @@ struct QueryLifeTests {
     }
   }
 
+  @Test("an update that changes an identifier is refused, of one instance and of a selection, and changes nothing")
+  func sameIdentifier() async throws {
+    let books = BookFormat.datastore(MemoryPersistence())
+    try await books.persist(contentsOf: Book.numbered(1...3))
+    await #expect(throws: InvalidKeyError.self) { try await books.update(2) { $0.id = 9 } }
+    await #expect(throws: InvalidKeyError.self) { try await books.load(2...).update { $0.id += 10 } }
+    #expect(try await books.load(...).all() == Book.numbered(1...3))
+    try await books.persist(Book(id: 7, title: "Seven"), to: 4)
+    #expect(try await books.update(4) { $0.title = "Still seven" }.new.id == 7)
+    #expect(try await books.load(4)?.title == "Still seven")
+  }
+
   @Test(
     "a live query tells every answer that differs from the one before, once, through random changes",
     arguments: [1, 2, 3, 4, 5, 6])
