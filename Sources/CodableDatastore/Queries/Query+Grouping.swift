@@ -51,13 +51,16 @@ extension Query {
     return groups
   }
 
-  /// The order of a type; that of its values' descriptions if it has none.
+  /// The order of a type; that of its values' descriptions if it has none, and nil before them.
   private static func order<Key>(of type: Key.Type) -> (Key, Key) -> Bool {
     func order<Own: Comparable>(_ type: Own.Type) -> Any {
       let isBefore: (Own, Own) -> Bool = { $0 < $1 }
       return isBefore
     }
-    return (type as? any Comparable.Type).flatMap { order($0) as? (Key, Key) -> Bool } ?? { "\($0)" < "\($1)" }
+    func place(_ key: Key) -> (Int, String) {
+      (Mirror(reflecting: key).displayStyle == .optional && "\(key)" == "nil" ? 0 : 1, "\(key)")
+    }
+    return (type as? any Comparable.Type).flatMap { order($0) as? (Key, Key) -> Bool } ?? { place($0) < place($1) }
   }
 
   private func tally<Key: Hashable & Sendable, each Kind: _FigureKind>(

@@ -32,6 +32,7 @@ struct GroupingTests {
     var opened: Date
     var small: Int8
     var note: String
+    var isOld: Bool? { founded.map { $0 < 1_000 } }
   }
 
   struct PlaceFormat: DatastoreFormat {
@@ -117,6 +118,9 @@ struct GroupingTests {
       #expect(newest == places.map(\.opened).max())
       #expect(note == places.map(\.note).max())
     }
+    let old = try await query.grouped(by: \.isOld) { $0.count }
+    #expect(old.map(\.key) == [nil, false, true].filter { key in kept.contains { $0.isOld == key } })
+    #expect(old.map(\.figures) == old.map { group in kept.count { $0.isOld == group.key } })
     let kinds = try await query.grouped(by: \.kind) { $0.count }
     #expect(kinds.map(\.key) == Set(kept.map(\.kind)).sorted { $0.rawValue < $1.rawValue })
     #expect(kinds.map(\.figures) == kinds.map { kind in kept.count { $0.kind == kind.key } })
