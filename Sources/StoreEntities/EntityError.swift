@@ -6,6 +6,8 @@ public enum EntityError: LocalizedError, Hashable, Sendable {
   case interchange(place: String, reason: String)
   /// A property has a name that the interchange form reserves.
   case reservedKey(String)
+  /// The identifier or the type of an entity is empty.
+  case empty(String)
   /// A number is infinite or NaN, or a date is; the path is its place.
   case notFinite(path: String)
   /// Lists are nested deeper than a record allows; the path is the place.
@@ -20,6 +22,7 @@ public enum EntityError: LocalizedError, Hashable, Sendable {
     switch self {
     case .interchange(let place, let reason): "\(place): \(reason)."
     case .reservedKey(let key): "A property cannot be called “\(key)”: the interchange form means something else by it."
+    case .empty(let part): "The \(part) of an entity is empty."
     case .notFinite(let path): "\(path) is no finite number."
     case .tooDeep(let path, let limit): "\(path.prefix(200)) lies deeper than \(limit) lists."
     case .exists(let id): "There is an entity “\(id)” already."

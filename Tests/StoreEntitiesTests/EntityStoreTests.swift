@@ -59,6 +59,8 @@ struct EntityStoreTests {
     await #expect(throws: EntityError.reservedKey("type")) {
       try await entities.add(Entity("p", type: "person", properties: ["type": "x"]))
     }
+    await #expect(throws: EntityError.empty("identifier")) { try await entities.add(Entity("", type: "person")) }
+    await #expect(throws: EntityError.empty("type")) { try await entities.add(Entity("p", type: "")) }
     await #expect(throws: EntityError.notFinite(path: "p.sizes[1]")) {
       try await entities.add(Entity("p", type: "person", properties: ["sizes": [1, .nan].entityValue]))
     }

@@ -5,8 +5,8 @@ extension EntityStore where AccessMode == ReadWrite {
   /// Adds an entity.
   ///
   /// - Returns: The entity.
-  /// - Throws: ``EntityError/exists(_:)`` if there is one with its identifier, ``EntityError/reservedKey(_:)`` and
-  ///   ``EntityError/notFinite(path:)`` if it cannot be written.
+  /// - Throws: ``EntityError/exists(_:)`` if there is one with its identifier, ``EntityError/empty(_:)``, ``EntityError/reservedKey(_:)``
+  ///   and ``EntityError/notFinite(path:)`` if it cannot be written.
   @discardableResult
   public func add(_ entity: Entity) async throws -> Entity {
     try entity.requireSound()
@@ -97,6 +97,8 @@ extension EntityProperty {
 extension Entity {
   /// Throws if the entity cannot be written in full and read back.
   func requireSound() throws(EntityError) {
+    if id.isEmpty { throw .empty("identifier") }
+    if type.isEmpty { throw .empty("type") }
     guard created.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite(path: "\(id).datestamp") }
     for (key, property) in properties {
       if key.isReserved { throw .reservedKey(key.rawValue) }
