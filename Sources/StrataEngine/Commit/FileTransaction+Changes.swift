@@ -236,7 +236,7 @@ extension FileTransaction {
   package func insert(
     _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    try check(payload, in: name)
+    if let refusal = refusal(of: payload, at: key, in: name) { throw refusal }
     return try change(key, in: name, .entries, probe) { treeIndex, probe throws(StorageError) in
       // The path is copied at once: looking first would cost every new payload a second descent. If the transaction had not changed the
       // tree before and the payload is equal, the needless copy is given up again.
@@ -257,27 +257,21 @@ extension FileTransaction {
   package func insert(ascending next: () -> NewEntry?, in name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: .entries, nil)
-      var failure: StorageError?
+      var refusal: StorageError?
       // The first entry that cannot be set ends the run.
-      func nextChecked() -> NewEntry? {
+      func nextAllowed() -> NewEntry? {
         guard let entry = next() else { return nil }
-        do throws(StorageError) {
-          try check(key: entry.key)
-          try check(entry.payload, in: name)
-          return entry
-        } catch {
-          failure = error
-          return nil
-        }
+        refusal = self.refusal(of: entry.payload, at: entry.key, in: name)
+        return refusal == nil ? entry : nil
       }
-      var entry = nextChecked()
+      var entry = nextAllowed()
       while entry != nil {
         try atomically { () throws(StorageError) in
-          try state.pointee.trees[treeIndex].primary.setFirst(of: &entry, and: nextChecked, in: file)
+          try state.pointee.trees[treeIndex].primary.setFirst(of: &entry, and: nextAllowed, in: file)
         }
         if state.pointee.trees[treeIndex].primary.freshBytes > Self.mostAscendingBytes { try flushNodes(treeIndex) }
       }
-      if let failure { throw failure }
+      if let refusal { throw refusal }
     }
   }
 
@@ -300,7 +294,7 @@ extension FileTransaction {
     _ key: UnsafeRawBufferPointer, in name: TreeName, _ kind: TreeKind, _ probe: KeyProbe?,
     _ body: (_ treeIndex: Int, Probe) throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    try check(key: key)
+    if key.count > Limits.key { throw .keyTooLong(count: key.count, limit: Limits.key) }
     return try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: kind, probe)
       try boundMemory(of: treeIndex)
@@ -316,16 +310,14 @@ extension FileTransaction {
     return try probe.withProbe(body)
   }
 
-  private func check(key: UnsafeRawBufferPointer) throws(StorageError) {
-    if key.count > Limits.key { throw .keyTooLong(count: key.count, limit: Limits.key) }
-  }
-
-  private func check(_ payload: Payload, in name: TreeName) throws(StorageError) {
-    switch payload {
+  /// Why an entry cannot be set; nil if it can.
+  private func refusal(of payload: Payload, at key: UnsafeRawBufferPointer, in name: TreeName) -> StorageError? {
+    if key.count > Limits.key { return .keyTooLong(count: key.count, limit: Limits.key) }
+    return switch payload {
     case .bytes(let bytes) where bytes.count > Limits.payload:
-      throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
-    case .record(.served): throw .wrongTree(name, reason: "a file cannot refer to a record of a server")
-    default: return
+      .payloadTooLong(count: bytes.count, limit: Limits.payload)
+    case .record(.served): .wrongTree(name, reason: "a file cannot refer to a record of a server")
+    default: nil
     }
   }
 
