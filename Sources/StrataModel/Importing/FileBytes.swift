@@ -34,6 +34,9 @@ package enum FileBytes {
     do {
       return try body(SystemDisk())
     } catch {
+      guard error.code != ESPIPE else {
+        throw .refused(reason: "\(path) is a pipe, which can be read once only: import it, or write it to a file first")
+      }
       throw .storage("\(path): \(String(cString: strerror(error.code)))", kind: .failed)
     }
   }

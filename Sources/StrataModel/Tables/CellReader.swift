@@ -43,7 +43,8 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     switch first {
     case UInt8(ascii: "{"), UInt8(ascii: "["): self = (try? JSONParser.parse(cell)) == nil ? .text : .json
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-      guard let number = NumberText(cell), number.isFinite else {
+      // JSON decoders refuse a number beyond the range of Double.
+      guard let number = NumberText(cell), number.double.isFinite else {
         self = .text
         return
       }
@@ -105,7 +106,7 @@ struct CellReader {
   /// Reads the whole stream for the types of its columns.
   static func survey(_ stream: ByteStream, separator: Character) throws(ModelError) -> CellReader {
     var reader = CellReader(stream: stream, separator: separator.asciiValue ?? UInt8(ascii: ","))
-    try stream.skipByteOrderMark()
+    try reader.skipBeginning()
     guard let row = try reader.row() else { return reader }
     guard case .cells(let names) = row.content else {
       guard case .unreadable(let reason, _) = row.content else { return reader }
@@ -148,8 +149,13 @@ struct CellReader {
 
   /// Consumes the row of names.
   func begin() throws(ModelError) {
-    try stream.skipByteOrderMark()
+    try skipBeginning()
     if let row = try row() { stream.consume(row.length) }
+  }
+
+  private func skipBeginning() throws(ModelError) {
+    try stream.skipByteOrderMark()
+    if try TableFormat.declaredSeparator(in: stream) != nil, let row = try row() { stream.consume(row.length) }
   }
 
   /// The next row as a document; nil at the end.
@@ -162,12 +168,12 @@ struct CellReader {
     let span = row.isOpen ? nil : start..<start + row.textLength
     switch row.content {
     case .unreadable(let reason, let offset):
-      return ImportRow(.unreadable(reason), place: offset.map { stream.place(of: $0) } ?? place, span: span)
+      return ImportRow(
+        .unreadable(reason + lines(of: row)), place: offset.map { stream.place(of: $0) } ?? place, span: span)
     case .cells(let cells):
       guard cells.count == columns.count else {
-        return ImportRow(
-          .unreadable("\(cells.count) cell\(cells.count == 1 ? "" : "s") under \(columns.count) names"), place: place,
-          span: span)
+        let reason = "\(counted(cells.count, "cell")) under \(counted(columns.count, "name"))"
+        return ImportRow(.unreadable(reason + lines(of: row)), place: place, span: span)
       }
       var values: [Document] = []
       values.reserveCapacity(cells.count)
@@ -184,6 +190,14 @@ struct CellReader {
       return ImportRow(
         .document(document(of: values)), place: place, size: cells.reduce(0) { $0 + $1.text.utf8.count }, span: span)
     }
+  }
+
+  /// Returns the lines of a row that has several: an open quote takes the rows after it into its cell.
+  private func lines(of row: Row) -> String {
+    let ends = stream.withBytes(row.textLength) { bytes in bytes.count { $0 == stream.lineEnd } }
+    let isEnded = row.isOpen && stream.withBytes(row.textLength) { $0.last == stream.lineEnd }
+    let last = stream.line + ends - (isEnded ? 1 : 0)
+    return last > stream.line ? ", so lines \(stream.line) to \(last) are one row" : ""
   }
 
   private func refusal(of cell: Cell, _ index: Int) -> String {
@@ -255,17 +269,28 @@ struct CellReader {
         return nil
       }
       let length = found ?? stream.availableCount
-      if isQuoted, found == nil {
-        return Row(
-          content: .unreadable("a quote does not end", at: nil), length: length, textLength: length, isOpen: true)
+      var row =
+        isQuoted && found == nil
+        ? Row(content: .unreadable("a quote does not end", at: nil), length: length, textLength: length, isOpen: true)
+        : split(length)
+      if hasPlainQuotes, case .unreadable = row.content {
+        let line = try stream.length(from: 0, stream.lineLength)
+        row = split(line.map { $0 + 1 } ?? stream.availableCount, isLenient: true)
       }
-      let (content, textLength) = stream.withBytes(length) { line in
-        let end = line.count - Self.endLength(of: line)
-        return (split(UnsafeRawBufferPointer(rebasing: line[..<end])), end)
-      }
-      if textLength > 0 { return Row(content: content, length: length, textLength: textLength) }
-      stream.consume(length)
+      if row.textLength > 0 { return row }
+      stream.consume(row.length)
     }
+  }
+
+  /// Whether a quote that does not end properly is a character of its cell: many programs write tab-separated values without quoting.
+  private var hasPlainQuotes: Bool { separator == UInt8(ascii: "\t") }
+
+  private func split(_ length: Int, isLenient: Bool = false) -> Row {
+    let (content, textLength) = stream.withBytes(length) { line in
+      let end = line.count - Self.endLength(of: line)
+      return (split(UnsafeRawBufferPointer(rebasing: line[..<end]), isLenient: isLenient), end)
+    }
+    return Row(content: content, length: length, textLength: textLength)
   }
 
   private static func endLength(of line: UnsafeRawBufferPointer) -> Int {
@@ -278,20 +303,23 @@ struct CellReader {
 
   /// Returns the cells of a row without its line's end, or nil if their number differs from that of the columns.
   func cells(of row: [UInt8]) -> [Cell]? {
-    guard case .cells(let cells) = row.withUnsafeBytes(split), cells.count == columns.count else { return nil }
+    let content = row.withUnsafeBytes { split($0, isLenient: hasPlainQuotes) }
+    guard case .cells(let cells) = content, cells.count == columns.count else { return nil }
     return cells
   }
 
-  private func split(_ line: UnsafeRawBufferPointer) -> Row.Content {
+  private func split(_ line: UnsafeRawBufferPointer, isLenient: Bool) -> Row.Content {
     let end = line.count
     var cells: [Cell] = []
     var at = 0
     while true {
       let start = at
-      let isQuoted = at < end && line[at] == UInt8(ascii: "\"")
+      var isQuoted = at < end && line[at] == UInt8(ascii: "\"")
+      let quoted = isQuoted ? Self.quoted(line, from: at + 1, to: end) : nil
+      if isLenient { isQuoted = quoted.map { $0.1 == end || line[$0.1] == separator } ?? false }
       let text: String?
       if isQuoted {
-        guard let (content, next) = Self.quoted(line, from: at + 1, to: end) else {
+        guard let (content, next) = quoted else {
           return .unreadable("cell \(cells.count + 1): a quote does not end", at: nil)
         }
         text = content
@@ -337,39 +365,5 @@ struct CellReader {
       at += 1
     }
     return nil
-  }
-}
-
-/// The fields for the cells of each column: the names as paths (`dims.w` is a member of `dims`), or the names themselves if they are not
-/// paths, each once.
-enum ColumnNames {
-  static func paths(_ names: [String]) -> (paths: [DocumentPath], notes: [String]) {
-    var seen: Set<DocumentPath> = []
-    var notes: [String] = []
-    var paths = names.enumerated().map { index, name in
-      let name = name.trimmingSpaces.isEmpty ? "column\(index + 1)" : name.trimmingSpaces
-      var path = (try? DocumentPath(parsing: name)) ?? DocumentPath([.member(name)])
-      if path.isRoot || path.components.contains(where: { if case .index = $0 { true } else { false } }) {
-        path = DocumentPath([.member(name)])
-      }
-      var copy = 2
-      while !seen.insert(path).inserted {
-        path = DocumentPath([.member("\(name)_\(copy)")])
-        copy += 1
-      }
-      if copy > 2 {
-        notes.append("there are \(copy - 1) columns \(name): the last of them is the member \(path.shortText)")
-      }
-      return path
-    }
-    // A value cannot be an object as well: if `a` is a column, `a.b` is a plain name.
-    for (index, path) in paths.enumerated() where path.components.count > 1 {
-      let above = (1..<path.components.count).map { DocumentPath(Array(path.components.prefix($0))) }
-      guard let column = above.first(where: seen.contains) else { continue }
-      paths[index] = DocumentPath([.member(names[index].trimmingSpaces)])
-      notes.append(
-        "there are columns \(column.shortText) and \(names[index]): the second is the member \(paths[index].shortText)")
-    }
-    return (paths, notes)
   }
 }

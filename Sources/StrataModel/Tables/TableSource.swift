@@ -41,6 +41,8 @@ package struct TableSource: ImportSource {
   package var encoding: TextEncoding { stream.encoding }
   /// Whether the file has no byte.
   package var isEmpty: Bool { stream.isEmpty }
+  /// A sentence for a file that has bytes but no documents.
+  package var emptiness: String { "\(stream.name) holds no documents: \(format) without a row" }
   private let stream: ByteStream
   private let names = RepeatedNames()
   /// Whether all members with the same name are kept; otherwise only the last is.
@@ -202,8 +204,18 @@ enum TableFormat {
     return false
   }
 
-  /// Returns the separator that is most frequent in the first line.
+  /// Returns the separator in a first line `sep=;`, which spreadsheets read and write; nil for any other line.
+  static func declaredSeparator(in stream: ByteStream) throws(ModelError) -> Character? {
+    var line: [UInt8] = []
+    while line.count < 8, let byte = try stream.byte(line.count), byte != 0x0A, byte != 0x0D { line.append(byte) }
+    let text = String(decoding: line.filter { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+    guard text.utf8.count == 5, text.lowercased().hasPrefix("sep=") else { return nil }
+    return text.last
+  }
+
+  /// Returns the separator that the first line declares, or else the one that is most frequent in it.
   private static func separator(in stream: ByteStream) throws(ModelError) -> Character {
+    if let declared = try declaredSeparator(in: stream) { return declared }
     var counts: [UInt8: Int] = [:]
     var isQuoted = false
     var offset = 0

@@ -42,7 +42,7 @@ package struct TableWriter: Sendable {
     switch format {
     case .jsonl: []
     case .json: Array("[".utf8)
-    case .csv, .tsv: line(columns.map(Self.heading))
+    case .csv, .tsv: columns.isEmpty ? [] : line(columns.map(Self.heading))
     }
   }
 
@@ -132,10 +132,11 @@ package struct TableWriter: Sendable {
       if isOnly { line += [UInt8](repeating: UInt8(ascii: "\""), count: 2) }
       return
     }
-    // An empty text has quotes, which distinguish it from null.
+    // An empty text has quotes, which distinguish it from null. A zero outside quotes, and a byte order mark, have other meanings.
     let needsQuotes =
-      isQuoted || cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D }
-      || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
+      isQuoted || cell.isEmpty
+      || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D || $0 == 0 }
+      || cell.utf8.first == 0x20 || cell.utf8.last == 0x20 || cell.unicodeScalars.first == "\u{FEFF}"
     guard needsQuotes else {
       line += cell.utf8
       return

@@ -15,6 +15,11 @@ package enum TextEncoding: String, CaseIterable, Sendable {
     }
   }
 
+  private static let archives: [([UInt8], String)] = [
+    ([0x1F, 0x8B], "compressed with gzip"), ([0x50, 0x4B, 3, 4], "a ZIP archive, as spreadsheets are"),
+    ([0x28, 0xB5, 0x2F, 0xFD], "compressed with zstd"), ([0x42, 0x5A, 0x68], "compressed with bzip2"),
+  ]
+
   /// Detects the encoding of a file from its first bytes.
   ///
   /// - Throws: `ModelError.refused` if they are not text: another encoding, or a binary file.
@@ -24,8 +29,17 @@ package enum TextEncoding: String, CaseIterable, Sendable {
       throw .refused(reason: "\(name) is UTF-32, which is not read; convert it to UTF-8 first")
     }
     for encoding in [utf16LittleEndian, utf16BigEndian] where start.starts(with: encoding.mark) { return encoding }
+    for (magic, kind) in archives where start.starts(with: magic) {
+      throw .refused(reason: "\(name) is \(kind); unpack it first")
+    }
     let zeros = bytes.indices.filter { bytes[$0] == 0 }
-    guard let first = zeros.first else { return .utf8 }
+    // A text may have zeros, which are then in a quoted cell.
+    var isQuoted = false
+    let first = bytes.firstIndex { byte in
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      return byte == 0 && !isQuoted
+    }
+    guard let first else { return .utf8 }
     // In UTF-16 every other byte of most texts is zero.
     let even = zeros.count { ($0 - bytes.startIndex) % 2 == 0 }
     for (count, encoding) in [(zeros.count - even, utf16LittleEndian), (even, utf16BigEndian)]

@@ -106,6 +106,9 @@ import Testing
     Change("last.csv", "id,a\n1,x\n2,y", 2, nil, "id,a\n1,x"),
     Change("all.csv", "id,a\n1,x\n", 1, nil, "id,a\n"),
     Change("open.csv", "id,a\n1,x\n\"2,y\n", 9, ["id": 3, "a": "z"], "id,a\n1,x\n3,z\n\"2,y\n"),
+    Change("declared.csv", "sep=;\nid;a\n1;x\n", 1, ["a": "z"], "sep=;\nid;a\n1;z\n"),
+    Change("plain.tsv", "id\ta\n1\t\"x\n2\ty\n", 2, ["a": "z"], "id\ta\n1\t\"x\n2\tz\n"),
+    Change("plain.tsv", "id\ta\n1\t\"x\n2\ty\n", 1, ["id": 3], "id\ta\n3\t\"x\n2\ty\n"),
     Change("cr.csv", "id,a\r1,x\r2,y\r", 1, ["a": "z"], "id,a\r1,z\r2,y\r"),
     Change(
       "a.jsonl", "{\"a\": 1.50, \"b\":2}\n\nnonsense\n{\"b\":3}\n", 1, ["b": 4],

@@ -145,9 +145,41 @@ struct TableSourceTests {
         "f.csv:6: cell 1: there is text after the closing quote",
         "{\"a\":7,\"b\":\"5\\\" pipe\"}",
         "f.csv:8:3: cell 2: the text is not UTF-8: byte 255 (--encoding latin1 takes it as that)",
-        "f.csv:9: a quote does not end",
+        "f.csv:9: a quote does not end, so lines 9 to 10 are one row",
+      ])
+    #expect(
+      try rows("a,b\n1,\"x\n2,y\n3,\"z\",4\n5,6\n", "f.csv") == [
+        "f.csv:2: cell 2: there is text after the closing quote, so lines 2 to 4 are one row", "{\"a\":5,\"b\":6}",
+      ])
+    #expect(try rows("a\n\"open\n", "f.csv") == ["f.csv:2: a quote does not end"])
+  }
+
+  @Test("in tab-separated values a quote that does not end properly is a character")
+  func plainQuotes() throws {
+    let text = "a\tb\n1\t\"c\n2\td\n3\t5\" pipe\n4\t\"x\"y\n5\t\"two\nlines\"\n6\t\"q\"\"\"\n\"7\t\"open\""
+    #expect(
+      try rows(text, "f.tsv") == [
+        #"{"a":"1","b":"\"c"}"#, #"{"a":"2","b":"d"}"#, #"{"a":"3","b":"5\" pipe"}"#, #"{"a":"4","b":"\"x\"y"}"#,
+        #"{"a":"5","b":"two\nlines"}"#, #"{"a":"6","b":"q\""}"#, #"{"a":"\"7","b":"open"}"#,
       ])
   }
+
+  @Test("a first line that declares the separator, as spreadsheets write it, is no row")
+  func declaredSeparator() throws {
+    for line in ["sep=;\n", "SEP=;\r\n", "\"sep=;\"\n", "\u{FEFF}sep=;\n"] {
+      #expect(try rows(line + "a,b;c\n1;2\n", "f.csv") == [#"{"a,b":1,"c":2}"#], "\(line)")
+    }
+    #expect(try rows("sep=;x\n1\n", "f.csv") == ["f.csv:2: 1 cell under 2 names"])
+  }
+
+  @Test("a number beyond the range of Double is text, because no decoder reads it as a number")
+  func hugeNumbers() throws {
+    let source = try TableSource(bytes: Array("a,b\n1e400,1e300\n2,-1e-400\n".utf8), name: "f.csv")
+    #expect(source.columns.map(\.type) == [.text, .number])
+  }
+
+  @Test("a table without columns is written as an empty file")
+  func noColumns() { #expect(TableWriter(.csv, columns: []).beginning.isEmpty) }
 
   @Test("names of columns that are missing, twice or no paths")
   func names() throws {
@@ -161,6 +193,7 @@ struct TableSourceTests {
       ["id": 1, "name": "a,\"b\"\n", "dims": ["w": 1.5, "h": nil], "tags": ["x", 2]],
       ["id": 2, "name": "", "dims": ["w": 2, "h": nil], "tags": []],
       ["id": 3, "name": " c ", "dims": ["w": nil, "h": nil], "tags": [[:]]],
+      ["id": 4, "name": "a\u{0}b", "dims": ["w": nil, "h": nil], "tags": []],
     ]
     var writer = TableWriter(format, columns: TableWriter.columns(of: documents))
     var bytes = writer.beginning
@@ -176,6 +209,9 @@ struct TableSourceTests {
 
   @Test("odd names are written so that they read back, and as they are where they can be")
   func oddNames() throws {
+    let marked = TableWriter(.csv, columns: [DocumentPath([.member("\u{FEFF}id")])]).beginning
+    let odd = try TableSource(bytes: marked + Array("1\n".utf8), name: "f.csv")
+    #expect(odd.columns.map(\.name) == ["\u{FEFF}id"])
     let document: Document = ["a.b": 1, "first name": 2, "l[0]": 3, "in": 4, "x": ["y z": 5], " s": 6, "": 7]
     var writer = TableWriter(.csv, columns: TableWriter.columns(of: [document]))
     let bytes = writer.beginning + writer.row(document)
@@ -241,6 +277,9 @@ struct TableSourceTests {
       try TableSource(bytes: [0x01, 0x00, 0x80, 0x00] + Array("SQLite format 3".utf8), name: "f.csv")
     } throws: {
       "\($0)".contains("binary file")
+    }
+    for (start, kind) in [([UInt8(0x1F), 0x8B, 8, 0], "gzip"), ([0x50, 0x4B, 3, 4, 20, 0], "ZIP")] {
+      #expect { try TableSource(bytes: start, name: "f.csv") } throws: { "\($0)".contains(kind) }
     }
     var latin = try TableSource(bytes: [0x61, 0x0A, 0x74, 0xE9, 0x0A], name: "f.csv", encoding: .latin1)
     #expect(try rows(&latin) == [#"{"a":"té"}"#])
