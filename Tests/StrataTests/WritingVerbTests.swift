@@ -67,6 +67,36 @@ struct WritingVerbTests {
     #expect(put.status == 0 && put.output == "unchanged; nothing was written\n")
   }
 
+  @Test("put tells what it cannot read, what it reads twice and where, and takes the types of a table from the records")
+  func puttingOddDocuments() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Codes.strata")
+    let file = try folder.file("codes.jsonl", "{\"id\":1,\"code\":\"48\"}\n")
+    _ = try ProgramRun(["import", path, "T", file])
+    func put(_ input: String) throws -> ProgramRun { try ProgramRun(["put", path, "T", "-"], input: input) }
+    for nothing in ["hello\n", "3\n", "id,code\n", "\n", "[]"] {
+      let run = try put(nothing)
+      #expect(run.status == 1 && run.complaint.contains("holds no documents"), "\(nothing): \(run.complaint)")
+    }
+    #expect(try put("").status == 0)
+    let twice = try put("{\"id\":2,\"code\":\"a\"}\n{\"id\":2,\"code\":\"b\"}\n")
+    #expect(twice.status == 0)
+    #expect(twice.complaint.contains("identifier 2 is in 2 documents, of which the last counts"), "\(twice.complaint)")
+    #expect(twice.complaint.contains("standard input:2"), "\(twice.complaint)")
+    #expect(
+      try put("{\"id\":3,\"code\":\"c\"}\n{\"code\":\"d\"}\n").complaint.contains("standard input:2: .id is missing"))
+    #expect(try put("id,code\n4,48\n").status == 0)
+    #expect(try ProgramRun(["export", path, "T"]).lines.last == "{\"id\":4,\"code\":\"48\"}")
+  }
+
+  @Test("an import that finds no identifier names the field that does not tell the rows apart")
+  func repeatedIdentifiers() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("rows.csv", "id,a\n1,x\n1,y\n")
+    let run = try ProgramRun(["import", folder.path("New.strata"), "T", file])
+    #expect(run.status == 2 && run.complaint.contains("id does not tell the documents apart"), "\(run.complaint)")
+  }
+
   @Test("a file with some of the columns is refused, merged or taken whole, as is said")
   func someColumns() throws {
     let folder = try TemporaryFolder()

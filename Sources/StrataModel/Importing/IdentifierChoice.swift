@@ -12,6 +12,8 @@ package struct IdentifierChoice {
   package let isKeyed: Bool
   /// Whether there is a document that could be read.
   package let hasDocuments: Bool
+  /// The field with the best name, if it does not tell all documents apart; nil if `path` is not.
+  package let refused: String?
 
   /// - Parameters:
   ///   - name: of the file or the datastore, without its ending.
@@ -21,6 +23,7 @@ package struct IdentifierChoice {
     // Such cells are texts in an identifier: `1.1` and `1.10` are two.
     let spelt = Set(source.columns.filter(\.hasOddDecimal).map(\.path))
     var candidates: [String: Set<UInt64>]?
+    var refused: [String] = []
     var names: Set<String> = []
     var isKeyed = false
     while let row = try source.next() {
@@ -38,16 +41,20 @@ package struct IdentifierChoice {
           continue
         }
         candidates?[name] = nil
+        refused.append(name)
       }
     }
     try source.rewind()
     self.isKeyed = isKeyed
     hasDocuments = candidates != nil
-    let best = candidates?.keys.min { first, second in
-      (Self.rank(first, name, isLenient) ?? 9, first.count, first)
-        < (Self.rank(second, name, isLenient) ?? 9, second.count, second)
+    func best(_ fields: [String]) -> String? {
+      fields.min { first, second in
+        (Self.rank(first, name, isLenient) ?? 9, first.count, first)
+          < (Self.rank(second, name, isLenient) ?? 9, second.count, second)
+      }
     }
-    path = isKeyed ? nil : best.map { DocumentPath([.member($0)]) }
+    path = isKeyed ? nil : best(Array((candidates ?? [:]).keys)).map { DocumentPath([.member($0)]) }
+    self.refused = path == nil ? best(refused) : nil
     func free(_ wanted: [String]) -> String { wanted.first { !names.contains($0) } ?? "strata_\(wanted[0])" }
     rowName = free(["row", "row_number", "_row"])
     keyName = free(["id", "key", "identifier"])

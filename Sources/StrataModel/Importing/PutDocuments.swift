@@ -5,41 +5,60 @@ extension EngineStore {
   /// Returns the changes that put documents into a datastore. Each document replaces the record of its identifier, and keeps its version,
   /// or is a new record; an equal record is not changed. The identifier is read from the field named at import, or by the app's own types.
   ///
-  /// - Parameter version: the version of new records; nil for the newest.
+  /// - Parameters:
+  ///   - places: the places of the documents, for errors; empty if they have none.
+  ///   - version: the version of new records; nil for the newest.
+  ///   - onRepeat: receives a sentence for each document that replaces an earlier one of the same identifier.
   /// - Throws: `ModelError.refused` if a new document does not have the members of the newest version.
   package func changes(
-    putting documents: [Document], into datastore: String, version: String? = nil
+    putting documents: [Document], from places: [SourcePlace] = [], into datastore: String, version: String? = nil,
+    onRepeat: (String) -> Void = { _ in }
   ) throws(ModelError) -> ChangeSet {
     let view = view(engine.head)
     let present = try view.requiredDatastore(datastore)
     let descriptor = present.descriptor
     var changes = ChangeSet(base: view.commit)
-    var places: [StoredKey: Int] = [:]
+    var known: [StoredKey: (edit: Int, row: Int)] = [:]
     var shape: StoredShape?
-    for document in documents {
+    for (row, document) in documents.enumerated() {
+      let place = row < places.count ? "\(places[row]): " : ""
       let newest = formats[datastore]?.version ?? descriptor.version
       var content = RecordContent(
         version: version ?? newest, bytes: try onDocument(descriptor.coding.encode(document)))
-      let key = descriptor.storedKey(try identifier(of: document, content, in: descriptor))
+      let key: StoredKey
+      do throws(ModelError) {
+        key = descriptor.storedKey(try identifier(of: document, content, in: descriptor))
+      } catch .refused(let reason) {
+        throw .refused(reason: place + reason)
+      }
       let old = try present.record(key)
       if let old {
         content.version = old.version
         if try document == old.document() { content.bytes = old.content }
       } else if version == nil {
-        let known = if let shape { shape } else { try StoredShape(present) }
-        shape = known
-        if let reason = known.refusal(of: document) { throw .refused(reason: "\(key): \(reason)") }
+        let newest = if let shape { shape } else { try StoredShape(present) }
+        shape = newest
+        if let reason = newest.refusal(of: document) { throw .refused(reason: "\(place)\(key): \(reason)") }
       }
       let edit = RecordEdit(datastore: datastore, identifier: key, old: old?.stored, new: content)
-      if let place = places[key] {
-        changes.changes[place] = edit
+      if let earlier = known[key] {
+        changes.changes[earlier.edit] = edit
+        let first = earlier.row < places.count ? ": \(places[earlier.row]), \(places[row])" : ""
+        onRepeat("identifier \(key) is in 2 documents, of which the last counts\(first)")
+        known[key]?.row = row
       } else {
-        places[key] = changes.changes.count
+        known[key] = (changes.changes.count, row)
         changes.changes.append(edit)
       }
     }
     changes.changes.removeAll { $0.old == $0.new }
     return changes
+  }
+
+  /// Makes the types of a table's columns those of a datastore's values, whatever the cells look like.
+  package func setTypes(of source: inout TableSource, to datastore: String) throws(ModelError) {
+    guard source.guessedColumns != nil, let shape = try shape(of: datastore) else { return }
+    source.follow(shape, identifier: try shape.identifierField)
   }
 
   private func identifier(

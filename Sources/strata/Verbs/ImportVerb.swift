@@ -37,7 +37,7 @@ extension VerbRun {
       return 1
     }
     let isEmpty = report.new + report.changed + report.unchanged + report.rejected == 0
-    if isEmpty, !source.isEmpty { complain("\(file) holds no documents: \(source.format) without a row") }
+    if isEmpty, !source.isEmpty { complain(source.emptiness) }
     return report.rejected == 0 && (!isEmpty || source.isEmpty) ? 0 : 1
   }
 
@@ -86,8 +86,10 @@ extension VerbRun {
     guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : found else {
       // Reports why the file cannot be read, whatever the identifier would be.
       if !choice.hasDocuments { return DocumentPath([.member(choice.keyName)]) }
-      throw UsageError(
-        "no field tells the documents apart by its name and values; --id names the identifier", verb: arguments.verb)
+      let reason =
+        choice.refused.map { "\($0) does not tell the documents apart: some have the same value, or none" }
+        ?? "no field tells the documents apart by its name and values"
+      throw UsageError("\(reason); --id names the identifier", verb: arguments.verb)
     }
     complain("the identifier is \(path.shortText), by its name and values; --id names another field")
     return path
@@ -188,19 +190,25 @@ extension VerbRun {
     guard let own = store as? EngineStore else {
       throw ModelError.readOnly(reason: "stores of this kind are only read")
     }
+    let key = try required(1)
     var source = try TableSource(path: arguments.operand(2) ?? "-", isKeyed: false, encoding: encoding())
-    var documents: [Document] = []
+    try own.setTypes(of: &source, to: key)
+    var rows: [(document: Document, place: SourcePlace)] = []
     while let row = try source.next() {
       switch row.content {
-      case .document(let document): documents.append(document)
+      case .document(let document): rows.append((document, row.place))
       case .unreadable(let reason):
         throw ModelError.invalid(text: "", column: nil, reason: "\(row.place): \(reason)")
       }
     }
     for note in source.notes { complain(note) }
-    let key = try required(1)
+    if rows.isEmpty, !source.isEmpty { throw ModelError.refused(reason: source.emptiness) }
+    var repeats: [String] = []
     func changes() throws -> (changes: ChangeSet, name: String) {
-      let changes = try own.changes(putting: documents, into: key, version: arguments.value("--version"))
+      repeats = []
+      let changes = try own.changes(
+        putting: rows.map(\.document), from: rows.map(\.place), into: key, version: arguments.value("--version")
+      ) { repeats.append($0) }
       let name =
         changes.count == 1
         ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
@@ -210,6 +218,7 @@ extension VerbRun {
       let (changes, name) = try changes()
       return try send(changes, named: name)
     }
+    defer { for sentence in repeats.prefix(20) { complain(sentence) } }
     let commit: CommitNumber? = try onNewestState(of: own) {
       let (changes, name) = try changes()
       return changes.isEmpty ? nil : try own.commit(changes, named: name, options: EditOptions())
