@@ -7,7 +7,7 @@ package import StrataDocuments
 /// * `lower(X) upper(X) trim(X) length(X) replace(X, /RE/, "TEXT")` with `$1`…`$9` for groups.
 /// * `date(X)` of a text or of seconds since 1970; a date minus a date is seconds. `if(CONDITION, X, Y)` with a condition of filters.
 ///
-/// A result computed from null is null. A field of an integer stays one: a result with a fraction is an error.
+/// A result computed from null is null. A field of integers stays one: a result with a fraction is an error.
 package struct Assignment: Hashable, Sendable, CustomStringConvertible {
   /// As it was typed.
   package let text: String
@@ -42,36 +42,36 @@ package struct Assignment: Hashable, Sendable, CustomStringConvertible {
 
   /// The document with the field set. Throws `DocumentError.refused` with the reason if the value cannot be computed.
   ///
-  /// - Parameter isInteger: Whether the field has integers; nil uses its present value.
-  package func apply(to document: Document, isInteger: Bool? = nil) throws(DocumentError) -> Document {
+  /// - Parameter hasFractions: called if the field has an integer and the result is none. Returns whether other records have a fraction in
+  ///   the field, so that its integers are numbers that happen to be whole.
+  package func apply(to document: Document, hasFractions: () -> Bool = { false }) throws(DocumentError) -> Document {
     let old = document[path]
-    let new = try result(in: document, isInteger: isInteger)
+    let new = try result(in: document, hasFractions: hasFractions)
     if new == .null, old == nil { return document }
     return try document.setting(path, to: new)
   }
 
   /// The value that the field of a document would be set to.
-  package func result(in document: Document, isInteger: Bool? = nil) throws(DocumentError) -> Document {
-    let value = try value.value(in: document)
-    guard case .number(let number) = value else { return value }
-    var holdsInteger = isInteger
-    if case .number(let old)? = document[path] { holdsInteger = isInteger ?? old.isInteger }
-    switch holdsInteger {
-    case true?:
-      guard let digits = DecimalDigits(number.text), let whole = digits.integerText, let result = NumberText(whole)
-      else {
-        throw .refused(reason: "\(path) holds integers, and the result is \(number)")
-      }
-      guard result.integer != nil || result.unsigned != nil else {
-        throw .refused(reason: "\(result) is beyond the range of integers")
-      }
-      return .number(result)
-    case false? where number.isInteger:
-      // A field of decimal numbers keeps its form.
-      return .number(NumberText(number.text + ".0") ?? number)
-    default: return value
+  package func result(in document: Document, hasFractions: () -> Bool = { false }) throws(DocumentError) -> Document {
+    let result = try value.value(in: document)
+    guard case .number(let number) = result, case .number(let old)? = document[path] else { return result }
+    guard old.isInteger else {
+      // A field of decimal numbers keeps its form. A number that the user wrote is stored as it was written.
+      if case .literal = value { return result }
+      return .number(number.isInteger ? NumberText(number.text + ".0") ?? number : number)
     }
+    guard let digits = DecimalDigits(number.text), let text = digits.integerText, let whole = NumberText(text) else {
+      if hasFractions() { return result }
+      throw .refused(reason: "\(path) holds integers, and the result is \(number)")
+    }
+    guard whole.integer != nil || whole.unsigned != nil else {
+      throw .refused(reason: "\(whole) is beyond the range of integers")
+    }
+    return .number(whole)
   }
+
+  /// The paths that the value is computed from.
+  package var paths: [DocumentPath] { value.paths }
 
   package var description: String { text }
 }

@@ -164,7 +164,7 @@ struct EditingTests {
     driver.tell(.event(.paste(text)))
     #expect(driver.shows("paste of 4 rows × 3 columns") && driver.browser.session.staged.isEmpty, "\(driver.screen)")
     #expect(driver.shows("\(cities[3].0)  population: not an integer: “many”"), "\(driver.screen)")
-    #expect(driver.shows("3 records · 1 fail and stay as they are"), "\(driver.screen)")
+    #expect(driver.shows("3 records · 1 fails and stays as it is"), "\(driver.screen)")
     driver.press("Enter")
     var expected: [String: Document] = [:]
     for (city, row) in zip(cities.dropFirst(), block) {
@@ -216,6 +216,82 @@ struct EditingTests {
       #expect(documents[city.0]?[member: "population"] == 7)
       #expect(documents[city.0]?[member: "name"] == (place == 0 ? "Renamed" : city.1[member: "name"]))
     }
+  }
+
+  @Test("a whole number in a field where other records have a fraction takes a fraction, typed, pasted or computed")
+  func fractions() throws {
+    let store = try Sample.documents([["id": 1, "price": 1.5, "n": 1], ["id": 2, "price": 2, "n": 2]])
+    let driver = try driver(store, ":set price = price * 1.1", datastore: "T")
+    #expect(driver.shows("2 records") && driver.shows("+ 2.2"), "\(driver.screen)")
+    driver.press("Enter")
+    #expect(try staged(driver).mapValues { $0[member: "price"] } == ["1": 1.65, "2": 2.2])
+    try driver.play(":set n = n * 1.1")
+    #expect(driver.shows(".n holds integers") && driver.shows("0 records"), "\(driver.screen)")
+    driver.press("Esc u")
+    go(to: ".price", driver)
+    driver.press("j")
+    driver.tell(.event(.paste("2.75")))
+    driver.press("Enter")
+    #expect(try staged(driver)["2"]?[member: "price"] == 2.75, "\(driver.screen)")
+    driver.press("u e ^u")
+    driver.type("2.5")
+    #expect(!driver.shows("not an integer"), "\(driver.screen)")
+    driver.press("Enter")
+    #expect(try staged(driver)["2"]?[member: "price"] == 2.5, "\(driver.screen)")
+    // Where all values are whole, a fraction is offered and taken by a second Enter.
+    go(to: ".n", driver)
+    driver.press("e ^u")
+    driver.type("2.5")
+    driver.press("Enter")
+    #expect(driver.shows("not an integer: “2.5” — ⏎ takes 2.5"), "\(driver.screen)")
+    driver.press("Enter")
+    #expect(try staged(driver)["2"]?[member: "n"] == 2.5)
+  }
+
+  // MARK: Checks while typing
+
+  @Test("a value that another record has in a one-to-one index is reported while it is typed, also in a kept draft")
+  func takenValues() throws {
+    let store = try Sample.documents(
+      [["id": 1, "code": "a", "n": 1], ["id": 2, "code": "b", "n": 2]], [Sample.index("code", .oneToOne)])
+    let driver = try driver(store, datastore: "T")
+    go(to: ".code", driver)
+    driver.press("e ^u")
+    driver.type("b")
+    #expect(driver.shows("⚠ 2 has this value already"), "\(driver.screen)")
+    driver.type("c")
+    #expect(!driver.shows("has this value already"), "\(driver.screen)")
+    driver.press("Backspace Esc e")
+    #expect(driver.shows("⚠ 2 has this value already"), "\(driver.screen)")
+    driver.press("Esc j d d k e ^u")
+    driver.type("b")
+    #expect(!driver.shows("has this value already"), "record 2 is staged for deletion")
+    driver.press("^u")
+    driver.type("a")
+    #expect(!driver.shows("has this value already"), "the record has it itself")
+  }
+
+  @Test("a kept draft shows its error as soon as it is opened again")
+  func draftError() throws {
+    let driver = try driver(Sample.store())
+    go(to: ".population", driver)
+    driver.press("e ^u")
+    driver.type("many")
+    driver.press("Esc")
+    #expect(!driver.shows("not an integer"))
+    driver.press("e")
+    #expect(driver.shows("(draft)") && driver.shows("not an integer: “many”"), "\(driver.screen)")
+  }
+
+  @Test("in a record pane of 40 columns the new value of a staged edit is whole, and the old one is cut")
+  func narrowEdit() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 40, rows: 20), start: .init(datastore: "City"))
+    go(to: ".timezone", driver)
+    driver.press("e ^u")
+    driver.type("Europe/Busingen")
+    driver.press("Enter 3")
+    #expect(
+      driver.lines.contains { $0.contains("~ timezone") && $0.contains("→ \"Europe/Busingen\"") }, "\(driver.screen)")
   }
 
   @Test("the preview of a change lists all changes, and scrolls")

@@ -68,6 +68,13 @@ enum Sample {
     return store
   }
 
+  /// A store with one datastore T of these documents, identified by `id`.
+  static func documents(_ documents: [Document], _ indexes: [ImportPlan.Index] = []) throws -> EngineStore {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/T.strata", program: "tests")
+    try add(documents, to: store, plan("T", "id", indexes), "import")
+    return store
+  }
+
   static func cityPlan() throws -> ImportPlan {
     try plan(
       "City", "geonameid",

@@ -31,6 +31,7 @@ struct AssignmentTests {
       ("x = if(none is null, if(stock = 7, 1, 2), 3) + 1", "x", "2"), ("if = stock + 1", "if", "8"),
       ("x = date(\"2026-11-17\") - date(\"2026-11-16\")", "x", "86400"), ("none = date(none)", "none", "null"),
       ("x = date(86400) - date(0)", "x", "86400"), ("date = length(tags)", "date", "2"),
+      ("price = 3", "price", "3"), ("price = 3.50", "price", "3.50"),
       ("stock = 1.5k + 2M", "stock", "2001500"), ("price = 2k / 8", "price", "250.0"),
     ])
   func computes(text: String, field: String, result: String) throws {
@@ -53,14 +54,20 @@ struct AssignmentTests {
     }
   }
 
+  @Test("an integer may become a fraction if other records have one in the field")
+  func fractions() throws {
+    let assignment = try Assignment(parsing: "stock = stock * 1.5")
+    #expect(try assignment.apply(to: book) { true }[member: "stock"]?.compactJSON == "10.5")
+    let whole = try Assignment(parsing: "stock = stock * 2").apply(to: book) {
+      Issue.record("asked for a whole result")
+      return true
+    }
+    #expect(whole[member: "stock"]?.compactJSON == "14")
+  }
+
   @Test("null added to what is not there leaves it away")
   func missing() throws {
     #expect(try Assignment(parsing: "missing = missing * 2").apply(to: book).compactJSON == book.compactJSON)
-  }
-
-  @Test("a field known to hold decimal numbers takes one where an integer stands")
-  func declaredKind() throws {
-    #expect(try Assignment(parsing: "stock = stock * 1.1").apply(to: book, isInteger: false)[member: "stock"] == 7.7)
   }
 
   @Test(

@@ -139,12 +139,12 @@ extension Browser {
     }
     let isLong = value?.isLeaf == false && (value?.compactText(limit: Self.line).count ?? 0) >= Self.line
     var editor = ValueEditor(
-      place: place, stored: record.stored, path: path, old: value, text: isLong ? value?.prettyText : nil)
-    if value == nil || value == .null, let kind = columnKind(path, of: place) {
-      editor = ValueEditor(place: place, stored: record.stored, path: path, old: kind, text: "")
-    }
+      place: place, stored: record.stored, path: path, old: value, in: columnKind(path, of: place),
+      text: isLong ? value?.prettyText : nil)
     editor.seen = seenValues(path, of: place, limit: 64).map { FieldKind.text(of: $0) }
-    editor.indexes = session.outline?.datastore(place.datastore)?.words(onIndexesOf: path) ?? []
+    let datastore = session.outline?.datastore(place.datastore)
+    editor.indexes = datastore?.words(onIndexesOf: path) ?? []
+    editor.uniqueIndexes = datastore?.uniqueIndexes(of: path) ?? []
     editor.line = selectedScreenLine
     present(editor)
   }
@@ -164,18 +164,20 @@ extension Browser {
     return Rect(column: frame.inside.left, row: frame.inside.top + row, columns: frame.columns, rows: 1)
   }
 
-  /// An empty value of the column's kind in other records, so that the editor has its type.
-  func columnKind(_ path: DocumentPath, of place: RecordPlace) -> Document? {
+  /// The kind of a field in other records, so that the editor has its type.
+  func columnKind(_ path: DocumentPath, of place: RecordPlace) -> FieldKind? {
     guard place.datastore == table.source?.datastore,
       let column = table.columns.seen.first(where: { $0.path == path.description })
     else { return nil }
     switch column.kind {
-    case .string: return ""
+    case .string: return .string
     case .number:
+      let indexes = session.outline?.datastore(place.datastore)?.indexes.map(\.descriptor) ?? []
+      if indexes.contains(where: { $0.documentPath == path && $0.encoding.hasFractions }) { return .number }
       let texts = table.rows.values.compactMap { $0.cells[path.description] }.filter { $0.kind == .number }.map(\.text)
-      return texts.allSatisfy { Int64($0) != nil } ? 0 : 0.5
-    case .bool: return false
-    case .date: return .date(0)
+      return texts.allSatisfy { NumberText($0)?.isInteger != false } ? .integer : .number
+    case .bool: return .bool
+    case .date: return .date
     default: return nil
     }
   }

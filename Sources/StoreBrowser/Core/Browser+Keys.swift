@@ -64,7 +64,7 @@ extension Browser {
   mutating func present(_ overlay: any Pane) {
     var overlay = overlay
     if var editor = overlay as? ValueEditor {
-      editor.offerDraft(in: session)
+      editor.offerDraft(in: &session)
       overlay = editor
     }
     overlays.append(overlay)

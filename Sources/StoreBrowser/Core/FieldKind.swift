@@ -29,6 +29,13 @@ enum FieldKind: String, Sendable, Hashable {
       }
   }
 
+  /// The kind of a value in a column: a whole number in a column of numbers with fractions is such a number.
+  init(of value: Document?, in column: FieldKind?) {
+    self.init(of: value)
+    if value == nil || value == .null { self = column ?? .json }
+    if self == .integer, column == .number { self = .number }
+  }
+
   /// Returns a value as it is edited.
   static func text(of value: Document?) -> String {
     switch value {
@@ -73,8 +80,10 @@ enum FieldKind: String, Sendable, Hashable {
     }
     let plain = text.filter { !" _'’,.\u{A0}\u{202F}".contains($0) }
     let hasGroups = plain != text && !plain.isEmpty && !text.contains(".")
-    let suggestion = hasGroups ? NumberText(plain).flatMap { $0.isInteger ? Document.number($0) : nil } : nil
-    return .failure(Failure(reason: "not an integer: “\(text)”", suggestion: suggestion))
+    let suggestion = hasGroups ? NumberText(plain).flatMap { $0.isInteger ? $0 : nil } : NumberText(text)
+    let isNumber = suggestion?.isFinite == true
+    return .failure(
+      Failure(reason: "not an integer: “\(text)”", suggestion: isNumber ? suggestion.map(Document.number) : nil))
   }
 
   private static func number(_ text: String) -> Result<Document, Failure> {

@@ -11,6 +11,13 @@ extension Outline.Datastore {
         return "index\(name) \(index.kind.short)\(index.rules)"
       }
   }
+
+  /// Returns the names of the indexes that are to have one record for each value of a field.
+  func uniqueIndexes(of path: DocumentPath) -> [String] {
+    indexes.map(\.descriptor).filter {
+      ($0.kind.meansOneRecord || $0.isUnique) && !$0.isStale && $0.documentPath?.contains(path) == true
+    }.map(\.name)
+  }
 }
 
 extension IndexDescriptor {

@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The preview of a change of many records: failures first, counts, and the changes. Enter stages it.
 struct BulkOverlay: ListPane, ReplyPane {
-  static let entry = PaneEntry(.bulk, name: "Preview", work: [.bulk], footer: [.open, .down, .escape])
+  static let entry = PaneEntry("bulk", name: "Preview", work: [.bulk], footer: [.open, .down, .escape])
 
   static let question = WorkSlot.bulk
 
@@ -26,7 +26,8 @@ struct BulkOverlay: ListPane, ReplyPane {
     case .open:
       guard let answer = reply, !answer.edits.isEmpty else { return true }
       session.intend(.dismiss)
-      session.intend(.stage(StagedStep(title: "\(title) in \(answer.edits.count) records", edits: answer.edits)))
+      let count = NumberFormat.counted(answer.edits.count, "record")
+      session.intend(.stage(StagedStep(title: "\(title) in \(count)", edits: answer.edits)))
       session.intend(Intent { $0.table.clearMarks() })
     default: return false
     }
@@ -83,7 +84,9 @@ struct BulkOverlay: ListPane, ReplyPane {
     if answer.unchanged > 0 { counts += " · \(NumberFormat.count(answer.unchanged)) unchanged" }
     if answer.nulls > 0 { counts += " · \(NumberFormat.count(answer.nulls)) become null" }
     if !answer.failures.isEmpty {
-      counts += " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are"
+      counts +=
+        answer.failures.count == 1
+        ? " · 1 fails and stays as it is" : " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are"
     }
     lines.append([Span(counts, theme.style(.title))])
     if let least = answer.numbers.least, let greatest = answer.numbers.greatest {
@@ -113,8 +116,4 @@ extension Browser {
           source: source, commit: table.commit(session), which: which ?? table.everything(session), change: change,
           staged: session.staged.edits.filter { $0.key.datastore == source.datastore })))
   }
-}
-
-extension PaneID {
-  static let bulk: PaneID = "bulk"
 }

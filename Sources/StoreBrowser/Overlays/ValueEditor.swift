@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The typed editor of a field. Invalid input stays and is explained; a suggestion is offered, never applied.
 struct ValueEditor: Pane {
-  static let entry = PaneEntry(.editor, name: "Editor", footer: [.open, .escape])
+  static let entry = PaneEntry("editor", name: "Editor", work: [.holder], footer: [.open, .escape])
 
   let place: RecordPlace
   /// The stored content when the editor was opened: the edit is based on it, even if the record changes meanwhile.
@@ -25,21 +25,25 @@ struct ValueEditor: Pane {
   /// Whether the text is a date, whose parts the arrows choose and change.
   private let isDate: Bool
   private(set) var isDraft = false
+  /// The names of the indexes that are to have one record for each value of the field.
+  var uniqueIndexes: [String] = []
+  /// Another record that has the typed value.
+  private var holder: StoredKey?
   /// The indexes that are made from the field, in words.
   var indexes: [String] = []
   /// The line of the screen with its field.
   var line: Rect?
 
   init(
-    place: RecordPlace, stored: RecordContent? = nil, path: DocumentPath, old: Document?, isNew: Bool = false,
-    text: String? = nil
+    place: RecordPlace, stored: RecordContent? = nil, path: DocumentPath, old: Document?, in column: FieldKind? = nil,
+    isNew: Bool = false, text: String? = nil
   ) {
     self.place = place
     self.stored = stored
     self.path = path
     self.old = old
     self.isNew = isNew
-    kind = FieldKind(of: old)
+    kind = FieldKind(of: old, in: column)
     first = text ?? FieldKind.text(of: old)
     field = TextField(first)
     isDate = kind == .date || kind == .string && DateText.parse(first) != nil
@@ -52,16 +56,16 @@ struct ValueEditor: Pane {
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
     if kind == .bool, chord.description == "Space" {
       field.set(field.text == "true" ? "false" : "true")
-      changed()
+      changed(in: &session)
       return true
     }
     if isDate, let parts = DateParts(field), parts.apply(chord, to: &field) {
-      changed()
+      changed(in: &session)
       return true
     }
     if takesLines, chord.description == "^o" {
       field.insert("\n")
-      changed()
+      changed(in: &session)
       return true
     }
     if field.lines.count > 1, let step = ["Down": 1, "Up": -1][chord.description] {
@@ -77,17 +81,17 @@ struct ValueEditor: Pane {
       let index = seenIndex.map { ($0 + step + seen.count) % seen.count } ?? (step > 0 ? 0 : seen.count - 1)
       seenIndex = index
       field.set(seen[index])
-      changed()
+      changed(in: &session)
       return true
     }
     guard field.apply(chord) else { return false }
-    changed()
+    changed(in: &session)
     return true
   }
 
   mutating func paste(_ text: String, in session: inout Session) -> Bool {
     field.insert(text)
-    changed()
+    changed(in: &session)
     return true
   }
 
@@ -124,11 +128,12 @@ struct ValueEditor: Pane {
   var fieldPlace: String { "\(place.datastore)/\(place.identifier)\(path)\(isNew ? " new" : "")" }
 
   /// Continues with an earlier draft for this field, if there is one.
-  mutating func offerDraft(in session: Session) {
+  mutating func offerDraft(in session: inout Session) {
     guard let draft = session.drafts[fieldPlace] else { return }
     field.set(draft)
     first = draft
     isDraft = true
+    changed(in: &session)
   }
 
   func short(_ command: Command) -> String? {
@@ -136,9 +141,24 @@ struct ValueEditor: Pane {
     return field.text != first ? "keep as a draft" : isDraft ? "drop the draft" : "keep the old value"
   }
 
-  private mutating func changed() {
-    suggestion = nil
-    problem = if case .failure(let failure) = kind.value(of: field.text, over: old) { failure.reason } else { nil }
+  /// Checks the typed text. Whether another record has the value already is looked up.
+  private mutating func changed(in session: inout Session) {
+    (suggestion, problem, holder) = (nil, nil, nil)
+    session.cancel(.holder)
+    switch kind.value(of: field.text, over: old) {
+    case .failure(let failure): problem = failure.reason
+    case .success(let value):
+      guard !uniqueIndexes.isEmpty, value != old, value != .null else { return }
+      session.start(.holder, HolderRequest(place: place, indexes: uniqueIndexes, value: value, commit: session.shown))
+    }
+  }
+
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    guard let reply = reply as? HolderRequest.Reply else { return }
+    // A record that has a staged change may not have the value any more.
+    holder = reply.holders.first {
+      session.staged.edits[RecordPlace(datastore: place.datastore, identifier: $0)] == nil
+    }
   }
 
   /// The typed value; nil, with `problem` set, if it is invalid. A shown suggestion is accepted.
@@ -158,6 +178,7 @@ struct ValueEditor: Pane {
 
   /// The problem, or else the keys that do something here beside typing.
   private func hint(_ theme: Theme) -> String {
+    if problem == nil, let holder { return "\(theme.warningSign) \(holder) has this value already" }
     guard let problem else {
       let (across, along) = theme.isASCII ? ("Left Right", "Up Down") : ("← →", "↑ ↓")
       var keys: [String] = []
@@ -202,8 +223,4 @@ struct ValueEditor: Pane {
       }
     }
   }
-}
-
-extension PaneID {
-  static let editor: PaneID = "editor"
 }

@@ -23,6 +23,14 @@ package struct BulkRequest: Question {
     let datastore = try context.datastore(source.datastore, at: commit)
     var assignment: Assignment?
     if case .set(let text) = change { assignment = try WorkContext.assignment(text) }
+    // Found out at the first result with a fraction that is to replace an integer.
+    var knownFractions: Bool?
+    func hasFractions() -> Bool {
+      if knownFractions == nil {
+        knownFractions = assignment.flatMap { try? context.hasFractions(at: $0.path, in: datastore) }
+      }
+      return knownFractions ?? false
+    }
     var identifiers: [StoredKey] = []
     if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
       identifiers = try context.identifiers(meeting: RowTest(condition), in: datastore)
@@ -38,7 +46,7 @@ package struct BulkRequest: Question {
       let stored = try datastore.record(identifier)?.stored
       guard stored != nil || staged[place] != nil else { continue }
       let edit = RecordEdit.begun(at: place, over: stored, staged[place], datastore.descriptor)
-      answer.add(edit, stored, datastore.descriptor, change, assignment, row: position)
+      answer.add(edit, stored, datastore.descriptor, change, assignment, row: position, hasFractions)
     }
     if case .paste(let cells) = change {
       for row in cells.present..<cells.rows.count {
@@ -98,6 +106,20 @@ extension WorkContext {
     return (setting, condition)
   }
 
+  /// Whether a record has a number with a fraction in a field. Reads records up to the first one.
+  fileprivate func hasFractions(
+    at path: DocumentPath, in datastore: any ReadableDatastore
+  ) throws(ModelError) -> Bool {
+    var records = try datastore.records(at: 0..<datastore.count)
+    let selection = DocumentSelection([path])
+    while try records.next() {
+      try goOn()
+      let document = try records.rawRecord().flatMap { try? $0.document(at: selection) }
+      if case .number(let number)? = document?[path], !number.isInteger { return true }
+    }
+    return false
+  }
+
   fileprivate func identifiers(
     meeting test: RowTest, in datastore: any ReadableDatastore
   ) throws(ModelError) -> [StoredKey] {
@@ -117,7 +139,7 @@ extension BulkAnswer {
   /// Changes one record, or says why it stays.
   fileprivate mutating func add(
     _ begun: RecordEdit, _ stored: RecordContent?, _ descriptor: DatastoreDescriptor, _ change: BulkRequest.Change,
-    _ assignment: Assignment?, row: Int
+    _ assignment: Assignment?, row: Int, _ hasFractions: () -> Bool
   ) {
     do throws(DocumentError) {
       if change == .delete {
@@ -129,7 +151,7 @@ extension BulkAnswer {
       guard begun.new != nil else { throw .refused(reason: "it is staged for deletion") }
       let changed = try begun.changing(descriptor) { document throws(DocumentError) in
         if case .paste(let cells) = change { return try cells.put(cells.rows[row], into: document) }
-        return try assignment?.apply(to: document) ?? document
+        return try assignment?.apply(to: document, hasFractions: hasFractions) ?? document
       }
       guard let changed else {
         unchanged += 1

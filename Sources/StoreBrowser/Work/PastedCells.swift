@@ -60,7 +60,7 @@ package struct PastedCells: Sendable, Hashable {
 
   private func value(of cell: String, in column: Column, over old: Document?) throws(DocumentError) -> Document {
     let hasValue = old != nil && old != .null
-    let kind = hasValue ? FieldKind(of: old) : column.kind ?? .json
+    let kind = FieldKind(of: old, in: column.kind)
     if cell.isEmpty, kind != .string {
       throw .refused(reason: "\(column.path.shortText): an empty cell is no \(kind.rawValue)")
     }
@@ -93,7 +93,7 @@ extension Browser {
       }
       let refusal = path == identifier ? "the identifier stays" : source.derivation(of: path)
       cells.columns.append(
-        .init(path: path, kind: columnKind(path, of: place).map { FieldKind(of: $0) }, refusal: refusal))
+        .init(path: path, kind: columnKind(path, of: place), refusal: refusal))
     }
     let ranks = table.shownRanks.dropFirst(table.list.selection).prefix(cells.rows.count)
     cells.present = ranks.count

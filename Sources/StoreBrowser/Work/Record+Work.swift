@@ -63,8 +63,33 @@ struct TakenRequest: Question {
   }
 }
 
+/// Looks for other records that have a value in indexes that are to have one record for each.
+struct HolderRequest: Question {
+  var place: RecordPlace
+  var indexes: [String]
+  var value: Document
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var holders: [StoredKey]
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let datastore = try context.datastore(place.datastore, at: commit)
+    var holders: [StoredKey] = []
+    for name in indexes {
+      let index = try datastore.index(name)
+      guard let key = index.descriptor.encoding.keyValue(of: value) else { continue }
+      let ranks = try WorkContext.bounds(of: KeyInterval(lower: .including(key), upper: .including(key)), in: index)
+      holders += try index.entries(at: ranks.prefix(16)).map(\.identifier)
+    }
+    return Reply(holders: holders.filter { $0 != place.identifier })
+  }
+}
+
 extension WorkSlot {
   static let taken = WorkSlot(name: "taken")
+  static let holder = WorkSlot(name: "holder")
 }
 
 /// Reads the records for a command: marked ones, or rows of the table.

@@ -143,6 +143,8 @@ extension CellType {
 
 extension KeyEncoding {
   var isOfText: Bool { cellType == .text }
+  /// Whether its keys are numbers that may have a fraction.
+  package var hasFractions: Bool { cellType == .number }
 
   /// The type that a cell of such keys must have; nil if any type may do.
   fileprivate var cellType: CellType? {

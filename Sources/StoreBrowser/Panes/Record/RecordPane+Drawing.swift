@@ -106,8 +106,11 @@ extension RecordPane {
     var spans: [Span] = []
     // A branch shows what it holds now; what it held is with its changed parts, and would take the room of both.
     if isChanged, !line.isBranch {
+      // The new value is shown whole if there is room for it, and the old one is cut.
       let old = before.flatMap(\.self).map { ValueText(literal: $0).text } ?? "(new)"
-      spans.append(Span("\(old) \(theme.arrow) ", theme.style(.dim).with(.strike)))
+      let left = max(0, room - SafeText.width(line.value.text) - 3)
+      let shown = left > 3 || left >= SafeText.width(old) ? SafeText.cut(old, to: left) + " " : ""
+      spans.append(Span("\(shown)\(theme.arrow) ", theme.style(.dim).with(.strike)))
     }
     var style = theme.style(line.value.cellRole)
     if edit?.kind == .delete { style = theme.style(.deleted) }
@@ -135,7 +138,7 @@ extension RecordPane {
   }
 
   private func trailingText(of line: TreeLine, isChanged: Bool, isNarrow: Bool) -> String {
-    if isChanged { return "staged" }
+    if isChanged { return isNarrow ? "" : "staged" }
     if line.isDerived { return isNarrow || line.isBranch ? "" : "derived" }
     if showsBlame, let commit = blame?.commits[line.path.description] {
       if isNarrow { return "\(commit.number)" }
