@@ -1,6 +1,18 @@
 import StrataDocuments
 
 extension Assignment.Expression {
+  var paths: [DocumentPath] {
+    switch self {
+    case .literal: []
+    case .path(let path): [path]
+    case .negative(let inner), .lower(let inner), .upper(let inner), .trim(let inner), .length(let inner),
+      .date(let inner), .replace(let inner, _, _):
+      inner.paths
+    case .arithmetic(let left, _, let right): left.paths + right.paths
+    case .choice(let condition, let first, let second): condition.paths + first.paths + second.paths
+    }
+  }
+
   func value(in document: Document) throws(DocumentError) -> Document {
     switch self {
     case .literal(let value): return value

@@ -61,6 +61,18 @@ struct DerivingTests {
     #expect(driver.shows("SCAN"))
   }
 
+  @Test("a part of a field that has no parts, and a field that no record has, are reported in columns and filters")
+  func unknownParts() throws {
+    let driver = try driver(Sample.store(), ":column part = countrycode.name")
+    #expect(driver.status.contains("countrycode has no part “name”"), "\(driver.status)")
+    try driver.play(":column none = populaton * 2")
+    #expect(driver.status.contains("“populaton”; did you mean population?"), "\(driver.status)")
+    try driver.play(":column twice = none * 2")
+    #expect(driver.status.contains("computed: twice") && !driver.status.contains("but"), "\(driver.status)")
+    try driver.play(":filter countrycode.name = \"x\"")
+    #expect(driver.shows("countrycode has no part “name”"), "\(driver.screen)")
+  }
+
   @Test(
     "texts are joined, lists measured, cases told apart; null stays null, and a cell that cannot be computed says why"
   )

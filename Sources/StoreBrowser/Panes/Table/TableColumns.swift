@@ -68,6 +68,15 @@ struct TableColumns: Sendable, Hashable {
   /// Whether the values of a field are booleans, as far as they were seen.
   func isTruth(at path: String) -> Bool { seen.contains { $0.path == path && $0.kind == .bool } }
 
+  /// The column of plain values that a path leads into; nil if there is none.
+  func column(above path: DocumentPath) -> DocumentPath? {
+    guard path.components.count > 1 else { return nil }
+    for column in seen where [.bool, .number, .string, .date].contains(column.kind) {
+      if let above = try? DocumentPath(parsing: column.path), above != path, above.contains(path) { return above }
+    }
+    return nil
+  }
+
   /// Forgets columns that no record has any more.
   mutating func forget(where isGone: (String) -> Bool) { seen.removeAll { isGone($0.path) } }
 

@@ -74,7 +74,11 @@ extension Browser {
       if let place { columns[place] = column } else { columns.append(column) }
       keep(columns, choice, in: source.datastore)
       table.soughtField = column.path.description
-      session.say("computed: \(column.text)")
+      if let unknown = table.unknownName(in: column.paths, session) {
+        session.warn("computed: \(column.text), but \(unknown)")
+      } else {
+        session.say("computed: \(column.text)")
+      }
     } catch { session.complain(error) }
   }
 

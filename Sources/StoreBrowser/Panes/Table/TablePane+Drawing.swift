@@ -85,10 +85,20 @@ extension TablePane {
 
   /// Why nothing matches: the filter names a field that no record has; with the closest name that exists.
   func unknownName(_ session: Session) -> String? {
-    guard let filter = source?.filter, let test = try? RowTest(filter) else { return nil }
-    let known = columns.seen.map(\.path)
-    for path in test.filter.paths.map(\.description) {
-      let first = DocumentPath.head(of: path)
+    source?.filter.flatMap { try? RowTest($0) }.flatMap { unknownName(in: $0.filter.paths, session) }
+  }
+
+  /// The first of some paths that no record has, as far as records were read, in a sentence; nil if there is none.
+  func unknownName(in paths: [DocumentPath], _ session: Session) -> String? {
+    let derived = (source?.computed.map(\.path) ?? []) + (source?.joined.map(\.path) ?? [])
+    let known = columns.seen.map(\.path) + derived.map(\.description)
+    guard !known.isEmpty else { return nil }
+    for path in paths {
+      let first = DocumentPath.head(of: path.description)
+      if let column = columns.column(above: path) {
+        let part = DocumentPath(Array(path.components.dropFirst(column.components.count))).shortText
+        return "\(column.shortText) has no part “\(part)”"
+      }
       guard first != ".", !known.contains(where: { DocumentPath.head(of: $0) == first }) else { continue }
       let name = String(first.dropFirst())
       let text = "no record that was read has “\(name)”"
