@@ -9,6 +9,37 @@ import Testing
 /// What a person typed and staged: never lost, never another record's, and shown as it is.
 @Suite("What is staged")
 struct StagingTests {
+  @Test("staged new records are looked up once for each commit, however many are staged after them")
+  func lookedUpOnce() throws {
+    let driver = Driver(try Sample.documents([["id": 1]]), start: .init(datastore: "T"))
+    func stage(_ numbers: Range<Int>) throws {
+      let descriptor = try #require(driver.browser.session.current).descriptor
+      let edits = try numbers.map { number in
+        RecordEdit(
+          datastore: "T",
+          identifier: descriptor.storedKey(try descriptor.identifierEncoding.encode(.integer(Int64(number)))),
+          old: nil, new: RecordContent(version: "1", bytes: Array("{\"id\":\(number)}".utf8)))
+      }
+      driver.browser.stage(StagedStep(title: "new", edits: edits))
+      driver.press("j")
+    }
+    func lookups() -> [Int] { driver.works.compactMap { ($0 as? TakenRequest)?.places.count } }
+    try stage(10..<2_010)
+    #expect(lookups() == [2_000])
+    try stage(3_000..<3_001)
+    try stage(3_001..<3_003)
+    #expect(lookups() == [2_000, 1, 2])
+    driver.press("u")
+    #expect(lookups() == [2_000, 1, 2])
+    // Another program stores one of them: that commit asks for all again, and the next staging for its own only.
+    let store = try #require(driver.store as? EngineStore)
+    try Sample.add([["id": 20]], to: store, Sample.plan("T", "id", []), "another")
+    driver.tell(.storeStirred)
+    #expect(lookups() == [2_000, 1, 2, 2_001] && driver.browser.session.taken.count == 1)
+    try stage(4_000..<4_001)
+    #expect(lookups() == [2_000, 1, 2, 2_001, 1] && driver.browser.session.taken.count == 1)
+  }
+
   private func newFolder() -> String { "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))" }
 
   private func city(_ store: EngineStore, _ identifier: String) throws -> Document? {

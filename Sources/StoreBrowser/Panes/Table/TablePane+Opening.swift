@@ -97,9 +97,16 @@ extension TablePane {
     else { return }
     let state = TakenState(commit: session.shown, stagedRevision: session.stagedRevision)
     guard takenState != state else { return }
+    if takenState?.commit != state.commit { lookedUp = [] }
     takenState = state
-    let places = session.staged.edits.values.filter { $0.kind == .insert }.map(\.place)
-    session.start(.taken, TakenRequest(places: places, commit: session.shown)) { browser, taken in
+    let inserted = session.staged.edits.values.filter { $0.kind == .insert }.map(\.place)
+    let places = inserted.filter { !lookedUp.contains($0) }
+    // The answers for the others stay, as long as they are staged.
+    if !session.taken.isEmpty { session.taken.formIntersection(inserted) }
+    guard !places.isEmpty else { return session.cancel(.taken) }
+    session.start(.taken, TakenRequest(places: places, commit: session.shown)) { browser, found in
+      let taken = found.union(browser.session.taken.subtracting(places))
+      browser.table.lookedUp.formUnion(places)
       let selected = browser.table.selectedPlace(browser.session)
       let new = taken.subtracting(browser.session.taken).filter { browser.session.staged.edits[$0]?.kind == .insert }
       browser.session.taken = taken

@@ -61,6 +61,9 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The state for which `session.taken` was asked.
   var takenState: TakenState?
 
+  /// The staged new records that were looked up as of that commit.
+  var lookedUp: Set<RecordPlace> = []
+
   struct TakenState: Sendable, Hashable {
     var commit: CommitNumber
     var stagedRevision: Int
