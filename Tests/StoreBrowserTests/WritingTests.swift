@@ -499,7 +499,7 @@ struct WritingTests {
     #expect(driver.browser.session.staged.isEmpty)
   }
 
-  @Test("while another process holds the lock editing goes on, a commit says who, and it is free again without a key")
+  @Test("while another process holds the lock editing goes on, a commit says who, and is made when it is free again")
   func held() throws {
     let store = try Sample.store()
     let hold = WriterHold(processIdentifier: 812, program: "Atlas", since: Sample.now - 3_600_000_000_000)
@@ -514,8 +514,30 @@ struct WritingTests {
     held.letGo()
     driver.tell(.storeStirred)
     #expect(!driver.title.contains("held by"))
-    #expect(driver.status.contains("the lock is free again"))
-    driver.press("Enter Enter")
     #expect(try store.refresh().datastore("City")?.count == 9)
+    #expect(driver.status.contains("committed #5") && driver.browser.session.staged.isEmpty, "\(driver.status)")
+  }
+
+  @Test(
+    "a commit that waited for the lock is not made by itself if Esc stopped it, or if something else would be written",
+    arguments: [true, false])
+  func stoppedWaiting(isStopped: Bool) throws {
+    let store = try Sample.store()
+    let held = HeldStore(store, by: WriterHold(processIdentifier: 812, program: "Atlas", since: Sample.now))
+    let driver = Driver(held, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("d d w Enter Enter")
+    #expect(driver.status.contains("it is committed when the lock is free"), "\(driver.status)")
+    if isStopped {
+      driver.press("Esc")
+    } else {
+      let identifier = try #require(driver.browser.session.staged.order.first).identifier.description
+      try Sample.change(store, "City", identifier, ".population", to: 1)
+    }
+    held.letGo()
+    driver.tell(.storeStirred)
+    #expect(
+      driver.browser.overlays.last is ReviewOverlay && driver.browser.session.staged.count == 1, "\(driver.screen)")
+    #expect(try store.refresh().datastore("City")?.count == 10)
+    #expect(driver.status.contains("the lock is free again"), "\(driver.status)")
   }
 }

@@ -38,6 +38,8 @@ struct ReviewOverlay: ListPane {
   /// The name of the commit, once it is asked for.
   var name: TextField?
   private(set) var isCommitting = false
+  /// The review whose commit waits for the writer's lock. It goes on by itself if the same would be written then.
+  private var waiting: ReviewAnswer?
   var marksIndexesStale = false
   /// The chosen sides for conflicting fields.
   var choices: [RecordPlace: [DocumentPath: MergeSide]] = [:]
@@ -168,6 +170,7 @@ struct ReviewOverlay: ListPane {
   mutating func commit(in session: inout Session) {
     guard let answer, let name, !isCommitting else { return }
     isCommitting = true
+    waiting = nil
     problem = nil
     let request = CommitRequest(
       subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)
@@ -228,22 +231,37 @@ extension ReviewOverlay {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let answer = reply as? ReviewAnswer, answer.request.subject == subject { show(answer) }
+    guard let answer = reply as? ReviewAnswer, answer.request.subject == subject else { return }
+    show(answer)
+    guard let waiting else { return }
+    self.waiting = nil
+    if refusal == nil, answer.writesTheSame(as: waiting) {
+      commit(in: &session)
+    } else {
+      session.warn("the lock is free again, and what would be written has changed meanwhile")
+    }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     problem = error
+    let wasCommitting = isCommitting
     isCommitting = false
     if case .conflict = error { renew() }
     session.complain(error)
+    guard case .locked = error, wasCommitting else { return }
+    waiting = answer
+    session.warn("\(error) — it is committed when the lock is free; Esc stops that")
   }
 
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
-    isCommitting ? false : name?.apply(chord) ?? false
+    guard !isCommitting, name?.apply(chord) == true else { return false }
+    waiting = nil
+    return true
   }
 
   mutating func paste(_ text: String, in session: inout Session) -> Bool {
-    name?.insert(text.replacing("\n", with: " ")) != nil
+    waiting = nil
+    return name?.insert(text.replacing("\n", with: " ")) != nil
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
@@ -252,7 +270,7 @@ extension ReviewOverlay {
       return true
     }
     if name != nil, command == .open || command == .escape {
-      if command == .open { commit(in: &session) } else { name = nil }
+      if command == .open { commit(in: &session) } else { (name, waiting) = (nil, nil) }
       return true
     }
     switch command {

@@ -111,6 +111,18 @@ package struct ReviewAnswer: Sendable {
   package var isMergeSent: Bool?
 }
 
+extension ReviewAnswer {
+  /// Whether its commit would write what the commit of an earlier review would have written.
+  func writesTheSame(as earlier: ReviewAnswer) -> Bool {
+    guard changes.changes == earlier.changes.changes, counts == earlier.counts else { return false }
+    // The changes of an undo or of a restore are not all listed.
+    switch request.subject {
+    case .staged, .letter, .migration: return true
+    case .undo, .restore: return head == earlier.head
+    }
+  }
+}
+
 /// One record of a review.
 package struct ReviewRecord: Sendable, Hashable {
   package var place: RecordPlace

@@ -74,11 +74,9 @@ struct SharingTests {
     try browser.press("Enter Enter")
     browser.expect("⚠ held by Ledger")
     engine.releaseLock()
-    try browser.waitFor("the lock is free again")
+    try browser.waitFor("HEAD #6")
     try browser.waitUntilIdle()
     browser.expectNot("held by")
-    try browser.press("Enter Enter")
-    browser.expect("HEAD #6")
     #expect(try store.run("get", "City", "53654").contains("3000000"))
   }
 

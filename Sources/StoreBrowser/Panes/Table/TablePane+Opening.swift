@@ -210,6 +210,8 @@ extension TablePane {
       list.selection = bounds.count + staged
     case .entry(let entry, let before) where answer.anchorIsGone:
       wanted = Wanted(rank: rank, position: before)
+      // The user knows what was deleted here, and reads which commit did it.
+      guard !ownDeletions.contains(entry.identifier) else { break }
       session.say(
         "\(entry.identifier) is not here any more\(bounds.isEmpty ? "" : "; the selection is on its successor")")
     case .entry(_, let before): wanted = Wanted(at: rank, rows[rank]?.entry, position: before)

@@ -115,6 +115,7 @@ extension TablePane {
 
   /// Shows this browser's newest changes in the rows of the previous commit, until the rows of the new one arrive.
   mutating func wrote(_ changes: ChangeSet) {
+    ownDeletions = Set(changes.changes.lazy.filter { $0.kind == .delete }.map(\.identifier))
     guard source?.needsScan == true else { return }
     let edits = Dictionary(
       changes.changes.filter { $0.datastore == source?.datastore }.map { ($0.identifier, $0) },

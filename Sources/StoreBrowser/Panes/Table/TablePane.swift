@@ -58,6 +58,9 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     var selection = 0
   }
 
+  /// The records that this browser's newest commit deleted.
+  var ownDeletions: Set<StoredKey> = []
+
   /// The state for which `session.taken` was asked.
   var takenState: TakenState?
 
