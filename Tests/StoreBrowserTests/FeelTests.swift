@@ -72,6 +72,27 @@ struct FeelTests {
     #expect(!driver.shows("timezone  +"))
   }
 
+  @Test("yy in a difference and in a search of the history copies the whole value, as it is")
+  func copiedValues() throws {
+    let store = try Sample.store()
+    let long = String(repeating: "long text\n", count: 200)
+    try Sample.change(store, "City", "2661552", ".timezone", to: .string(long))
+    let driver = try driver(store: store)
+    try driver.play(": difference 4 5")
+    driver.press("g g y y")
+    #expect(driver.copied == long, "the only field that the line of a record shows")
+    driver.press("j y y")
+    #expect(driver.copied == "Europe/Zurich", "\(driver.screen)")
+    driver.press("j y y")
+    #expect(driver.copied == long)
+    try driver.play(": difference 3 4")
+    driver.press("g g y y")
+    #expect(driver.status.contains("choose a field first"), "\(driver.status)")
+    try driver.play(": pickaxe long text")
+    driver.press("y y")
+    #expect(driver.copied == long, "\(driver.screen)")
+  }
+
   // MARK: Scrubbing
 
   @Test("a step through the commits shows cells that differ as old and new until the next key, and says between which")

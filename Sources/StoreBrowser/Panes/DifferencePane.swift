@@ -132,9 +132,13 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     return fields[rows[row].place]?[field]
   }
 
+  /// The field under the cursor, or the only one that the line of a record shows.
+  private var shownField: FieldRow? { selectedField ?? selectedRow?.onlyField }
+
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .restoreField: selectedField == nil ? "choose a field first (Enter unfolds a record)" : nil
+    case .copyValue: shownField == nil ? "choose a field first (Enter unfolds a record)" : nil
     case .restoreRecord, .open, .history: selectedRow == nil ? "no record is selected" : nil
     case .revert: if case .commit? = source { nil } else { "this is no single commit" }
     default: nil
@@ -164,7 +168,13 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     case .travel where argument == nil: session.intend(.travel(new))
     case .copyKey: session.copy(row.place.identifier.description, what: "key")
     case .copyPath: session.copy(selectedField?.path ?? ".", what: "path")
-    case .copyValue: session.copy(selectedField?.new?.text ?? selectedField?.old?.text ?? "", what: "value")
+    case .copyValue:
+      guard let field = shownField else { return true }
+      var commit = field.new == nil ? old : new
+      if case .field(_, _, let part) = list.selected(of: lines), part != .new {
+        commit = part == .old ? old : session.head
+      }
+      if let commit { session.copy(field.path, of: row.place, at: commit) }
     default: return false
     }
     return true

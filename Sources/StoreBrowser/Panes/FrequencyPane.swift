@@ -5,10 +5,10 @@ import StrataTerminal
 /// The distinct values of a column with their counts; Enter filters to one.
 struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .frequency, name: "Frequency", work: [.frequency], footer: [.down, .open, .copyValue, .help, .close]
+    .frequency, name: "Frequency", work: [question], footer: [.down, .open, .copyValue, .help, .close]
   ) { FrequencyPane() }
 
-  static let question = WorkSlot.frequency
+  static let question = WorkSlot(name: "frequency", isLong: true)
 
   var reading = Reading<FrequencyRequest>()
   var list = ListWindow()
@@ -40,7 +40,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
       let path = request.path.hasPrefix(".") ? String(request.path.dropFirst()) : request.path
       let isList = selected.value.kind != .null && reply?.plan == "SCAN"
       session.intend(.closeView(id), .filter(Self.filter(path, selected, mayBeList: isList, in: session)))
-    case .copyValue: session.copy(selected.value.text, what: "value")
+    case .copyValue: session.copy(row(list.selection).first)
     default: return false
     }
     return true
@@ -108,8 +108,4 @@ extension Browser {
 
 extension PaneID {
   static let frequency: PaneID = "frequency"
-}
-
-extension WorkSlot {
-  static let frequency = WorkSlot(name: "frequency", isLong: true)
 }

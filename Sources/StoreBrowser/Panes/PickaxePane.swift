@@ -5,10 +5,10 @@ import StrataTerminal
 /// The commits in which a text came or went.
 struct PickaxePane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .pickaxe, name: "Pickaxe", work: [.pickaxe], footer: [.down, .open, .travel, .history, .help, .close]
+    .pickaxe, name: "Pickaxe", work: [question], footer: [.down, .open, .travel, .history, .help, .close]
   ) { PickaxePane() }
 
-  static let question = WorkSlot.pickaxe
+  static let question = WorkSlot(name: "pickaxe", isLong: true)
 
   var reading = Reading<PickaxeRequest>()
   private(set) var hits: [PickaxeHit] = []
@@ -25,7 +25,7 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
     reading.done = progress.done
     if case .hits(let found) = progress.found { hits += found }
     guard hits.count >= Self.limit else { return }
-    session.cancel(.pickaxe)
+    session.cancel(Self.question)
     reading.isStopped = true
   }
 
@@ -57,7 +57,9 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
     case .history: session.intend(.showHistory(.field(selected.place, path: selected.path)))
     case .travel where argument == nil: session.intend(.travel(selected.commit.number))
     case .copyKey: session.copy(selected.place.identifier.description, what: "key")
-    case .copyValue: session.copy((selected.new ?? selected.old)?.text ?? "", what: "value")
+    case .copyValue:
+      let commit = selected.new == nil ? selected.commit.parents.first : selected.commit.number
+      if let commit { session.copy(selected.path, of: selected.place, at: commit) }
     default: return false
     }
     return true
@@ -77,7 +79,7 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
     guard
       grid.begin(
         frame, title: "History with “\(request?.text ?? "")”",
-        footer: "\(NumberFormat.count(hits.count)) hits in \(read) commits\(state)",
+        footer: "\(NumberFormat.counted(hits.count, "hit")) in \(read) commits\(state)",
         problem: reading.problem, note: hits.isEmpty ? empty : nil, theme: theme)
     else { return }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
@@ -106,8 +108,4 @@ extension Browser {
 
 extension PaneID {
   static let pickaxe: PaneID = "pickaxe"
-}
-
-extension WorkSlot {
-  static let pickaxe = WorkSlot(name: "pickaxe", isLong: true)
 }

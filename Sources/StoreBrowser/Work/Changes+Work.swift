@@ -87,6 +87,28 @@ package struct FieldsRequest: Question, Hashable {
   }
 }
 
+/// Reads a field of a record as of a commit, whole.
+struct FieldValueRequest: Question {
+  var place: RecordPlace
+  var path: String
+  var commit: CommitNumber
+
+  func reply(in context: WorkContext) throws(ModelError) -> Document? {
+    try context.document(of: place, at: commit)?[WorkContext.path(path)]
+  }
+}
+
+extension Session {
+  /// Copies a field of a record as of a commit. A pane shows only the beginning of it.
+  mutating func copy(_ path: String, of place: RecordPlace, at commit: CommitNumber) {
+    start(.fieldValue, FieldValueRequest(place: place, path: path, commit: commit)) { $0.session.copy($1) }
+  }
+}
+
+extension WorkSlot {
+  static let fieldValue = WorkSlot(name: "field-value")
+}
+
 package struct FieldsAnswer: Sendable {
   package var request: FieldsRequest
   package var fields: [FieldRow]
