@@ -48,6 +48,15 @@ package struct MergePlan: Sendable {
   /// The conflicts that are not settled yet.
   package var open: [MergeConflict] { conflicts.filter { !$0.isSettled } }
 
+  /// The result of the merge, in words: `3 changes merged, 1 conflict settled`.
+  package func result(isDone: Bool = true) -> String {
+    let settled = conflicts.count - open.count
+    if cleanCount + settled == 0 { return "nothing of theirs \(isDone ? "was" : "is") missing here" }
+    let done = isDone ? "" : "would be "
+    return [(cleanCount, "change", "merged"), (settled, "conflict", "settled")].filter { $0.0 > 0 }
+      .map { "\(counted($0.0, $0.1)) \(done)\($0.2)" }.joined(separator: ", ")
+  }
+
   /// Settles open conflicts as a person has decided; conflicts for which `decide` returns nil stay open.
   package mutating func settle(_ decide: (MergeConflict) throws -> Settlement?) rethrows {
     for position in conflicts.indices where !conflicts[position].isSettled {

@@ -242,12 +242,8 @@ extension VerbRun {
       try output.line(
         merged.head.map { "\(name): head moved to \($0)" } ?? "\(name): head would move to \(plan.second)")
     case .merge:
-      let settled = plan.conflicts.count - plan.open.count
-      let isDone = merged.head != nil
-      var text = "\(name): \(counted(plan.cleanCount, "change")) \(isDone ? "merged" : "would be merged")"
-      if settled > 0 { text += ", \(counted(settled, "conflict")) settled" }
-      if let head = merged.head { text += ", \(head)" }
-      if plan.open.isEmpty { try output.line(text) }
+      let text = "\(name): \(plan.result(isDone: merged.head != nil))"
+      if plan.open.isEmpty { try output.line(merged.head.map { "\(text), \($0)" } ?? text) }
     }
   }
 

@@ -325,10 +325,7 @@ struct MergeCommitReply: Sendable {
     case .fastForward: return "the head is \(head) now: nothing of ours was beside it"
     case .twin: return "both hold the same: the head is \(head)"
     case .merge:
-      let settled =
-        plan.conflicts.isEmpty ? "" : ", \(NumberFormat.counted(plan.conflicts.count, "conflict")) settled"
-      return
-        "merged as \(head): \(NumberFormat.counted(plan.cleanCount, "change")) merged\(settled) — u takes it back"
+      return "merged as \(head): \(plan.result()) — u takes it back"
     }
   }
 }
