@@ -95,6 +95,15 @@ struct ListKeyTests {
     #expect(driver.shows("Tour 6 of 6: Leave"), "\(driver.screen)")
     try driver.play(":tour next")
     #expect(!driver.shows("Tour 6") && driver.status.contains("the tour is over"))
+    // The steps name what this store has.
+    let plain = Driver(try Sample.documents([["id": 1]]), size: Size(columns: 120, rows: 40))
+    try plain.play(":tour next")
+    try plain.play(":tour")
+    #expect(!Tour.steps.contains { $0.text(plain.browser).contains("population") })
+    #expect(Tour.steps[4].text(plain.browser).contains(":add-index"))
+    let indexed = try Driver(Sample.documents([["id": 1, "size": 2]], [Sample.index("size")]))
+    #expect(Tour.steps[1].text(indexed.browser).contains("column size"))
+    #expect(Tour.steps[4].text(indexed.browser).contains(":rebuild-index size"))
     let other = try self.driver(":tour", ":tour")
     #expect(!other.shows("Tour 1"))
   }

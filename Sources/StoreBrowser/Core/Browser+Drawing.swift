@@ -35,7 +35,7 @@ extension Browser {
     drawings.draw(placed, size: size, session: session)
     drawings.draw(lines, layout)
     var grid = drawings.grid
-    tour?.draw(on: &grid, in: body, theme: session.theme)
+    tour?.draw(on: &grid, in: body, browser: self)
     for overlay in overlays {
       let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
       grid.fill(frame.rect)
@@ -186,7 +186,7 @@ extension Browser {
     guard session.size.columns >= 100, let outline = session.outline else { return StatusText("") }
     let records = outline.datastores.reduce(0) { $0 + $1.count }
     let bytes = outline.byteCount.map { " \(session.theme.dot) \(NumberFormat.bytes($0))" } ?? ""
-    return StatusText("\(NumberFormat.count(records)) records\(bytes)", .dim)
+    return StatusText("\(NumberFormat.counted(records, "record"))\(bytes)", .dim)
   }
 
   private func text(of work: RunningWork) -> String {

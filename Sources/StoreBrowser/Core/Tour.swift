@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataModel
 import StrataTerminal
 
@@ -11,43 +12,61 @@ struct Tour: Sendable {
 
   struct Step: Sendable {
     let title: String
-    let text: String
+    let text: @Sendable (Browser) -> String
     /// Whether the user has done it, with the newest commit when it began.
     let isDone: @Sendable (Browser, CommitNumber) -> Bool
   }
 
   static let steps: [Step] = [
     Step(
-      title: "Look", text: "j and k move, / finds, f filters. Press Enter: the record under the cursor gets the keys."
+      title: "Look",
+      text: { _ in "j and k move, / finds, f filters. Press Enter: the record under the cursor gets the keys." }
     ) { browser, _ in browser.focus == .record },
     Step(
       title: "Range",
-      text:
-        "Press 2, then o in the column population: an index orders the table. ( and ) cut a range out; 5 shows it as a "
-        + "histogram. Press ( on some row."
+      text: { browser in
+        let field = index(of: browser)?.documentPath?.shortText
+        let order = field.map { "then o in the column \($0): an index orders the table." }
+        return "Press 2, \(order ?? "where the identifiers order the table.") ( and ) cut a range out; 5 shows it as a "
+          + "histogram. Press ( on some row."
+      }
     ) { browser, _ in browser.table.source?.range != nil },
     Step(
       title: "Edit and review",
-      text:
+      text: { _ in
         "e edits the value under the cursor and Enter stages it: nothing is written yet. w reviews all that is staged, and "
-        + "Enter commits it."
+          + "Enter commits it."
+      }
     ) { browser, head in browser.session.head > head },
     Step(
       title: "History and undo",
-      text:
+      text: { _ in
         "gH shows every commit; Enter its changes, T the whole store as it was, Esc comes back. Press u and commit: a new "
-        + "commit takes the last one back."
+          + "commit takes the last one back."
+      }
     ) { browser, head in browser.session.head > head },
     Step(
       title: "Reindex",
-      text: "Type :rebuild-index name. Pane 6 shows the build, which can run while you look at other panes."
+      text: { browser in
+        let command =
+          index(of: browser).map { ":rebuild-index \($0.name)" } ?? ":add-index NAME=FIELD with a field's name"
+        return "Type \(command). Pane 6 shows the build, which can run while you look at other panes."
+      }
     ) { browser, head in browser.session.head > head },
     Step(
       title: "Leave",
-      text: "q closes a view, and on the main screen the browser. What is staged stays on the disk for the next time. "
-        + ":tour ends the tour."
+      text: { _ in
+        "q closes a view, and on the main screen the browser. What is staged stays on the disk for the next time. "
+          + ":tour ends the tour."
+      }
     ) { _, _ in false },
   ]
+
+  /// The index that the steps name: the first with one value for each record, or else the first.
+  private static func index(of browser: Browser) -> IndexDescriptor? {
+    let indexes = browser.session.current?.indexes.map(\.descriptor).filter { $0.documentPath != nil } ?? []
+    return indexes.first { !$0.kind.hasManyValues } ?? indexes.first
+  }
 
   /// The present step; nil at the end.
   var present: Step? { Self.steps.indices.contains(step) ? Self.steps[step] : nil }
@@ -59,10 +78,11 @@ struct Tour: Sendable {
   // MARK: Drawing
 
   /// Draws the box in the lower right corner.
-  func draw(on grid: inout CellGrid, in body: Rect, theme: Theme) {
+  func draw(on grid: inout CellGrid, in body: Rect, browser: Browser) {
+    let theme = browser.session.theme
     guard let present else { return }
     let width = min(50, body.columns)
-    let lines = present.text.wrapped(to: width - 4)
+    let lines = present.text(browser).wrapped(to: width - 4)
     let height = min(body.rows, lines.count + 2)
     let cursor = grid.cursor
     let frame = PaneFrame(
