@@ -5,7 +5,7 @@ import StrataTerminal
 /// Finds a datastore, index, field, command, view, bookmark, pin, commit or record by a few letters, with a preview; Enter goes there.
 struct FinderOverlay: SearchPane {
   static let entry = PaneEntry(
-    .finder, name: "Finder", work: [.find], footer: [.open, .escape],
+    "finder", name: "Finder", work: [.find], footer: [.open, .escape],
     commands: [
       CommandTable.row(
         .finder, ["^p"], "find anything by a few letters", "find", .places,
@@ -271,10 +271,6 @@ extension Intent {
 
 extension Command {
   package static let finder: Command = "find"
-}
-
-extension PaneID {
-  static let finder: PaneID = "finder"
 }
 
 extension WorkSlot {

@@ -6,7 +6,7 @@ import StrataTerminal
 /// the cockpit shows its progress.
 struct ImportOverlay: ListPane {
   static let entry = PaneEntry(
-    .importer, name: "Import", work: [.survey, .importPreview], footer: [.open, .down, .mark, .right, .escape],
+    "import", name: "Import", work: [.survey, .importPreview], footer: [.open, .down, .mark, .right, .escape],
     commands: [
       CommandTable.row(
         .importFile, [], "import a file", "import", .write, argument: .init("FILE"), verb: "import",
@@ -359,8 +359,4 @@ extension Browser {
 
 extension Command {
   package static let importFile: Command = "import"
-}
-
-extension PaneID {
-  static let importer: PaneID = "import"
 }

@@ -5,7 +5,7 @@ import StrataTerminal
 /// The contents of the fields of the table's rows, one line per field; Enter counts the values of one.
 struct DescribePane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
+    .describe, name: "Describe", work: [question], footer: [.down, .open, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
         .describe, ["I"], "describe the fields", "describe", .table, verb: "describe",
@@ -18,7 +18,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     ]
   ) { DescribePane() }
 
-  static let question = WorkSlot.describe
+  static let question = WorkSlot(name: "describe", isLong: true)
 
   var reading = Reading<DescribeRequest>()
   var list = ListWindow()
@@ -31,7 +31,9 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
 
   /// The description is renewed for the shown commit.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    guard var request, frame != .hidden, request.commit != session.shown, !session.isRunning(.describe) else { return }
+    guard var request, frame != .hidden, request.commit != session.shown, !session.isRunning(Self.question) else {
+      return
+    }
     (request.commit, request.ranks) = (session.shown, nil)
     let kept = list
     show(request, in: &session)
@@ -262,8 +264,4 @@ extension Command {
 
 extension PaneID {
   static let describe: PaneID = "describe"
-}
-
-extension WorkSlot {
-  static let describe = WorkSlot(name: "describe", isLong: true)
 }

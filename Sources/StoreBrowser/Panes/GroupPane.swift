@@ -5,7 +5,7 @@ import StrataTerminal
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
 struct GroupPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .group, name: "Groups", work: [.group],
+    .group, name: "Groups", work: [question],
     footer: [.down, .open, .group, .sort, .sortReverse, .export, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
@@ -19,7 +19,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     ]
   ) { GroupPane() }
 
-  static let question = WorkSlot.group
+  static let question = WorkSlot(name: "group", isLong: true)
 
   var reading = Reading<GroupRequest>()
   /// The fields that figures can be of, in the order in which they are stepped through.
@@ -203,8 +203,4 @@ extension Command {
 
 extension PaneID {
   static let group: PaneID = "group"
-}
-
-extension WorkSlot {
-  static let group = WorkSlot(name: "group", isLong: true)
 }

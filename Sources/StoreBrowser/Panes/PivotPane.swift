@@ -6,7 +6,7 @@ import StrataTerminal
 /// records of a cell.
 struct PivotPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .pivot, name: "Pivot", work: [.pivot],
+    .pivot, name: "Pivot", work: [question],
     footer: [.down, .right, .open, .pivot, .search, .export, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
@@ -20,7 +20,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     ]
   ) { PivotPane() }
 
-  static let question = WorkSlot.pivot
+  static let question = WorkSlot(name: "pivot", isLong: true)
 
   var reading = Reading<GroupRequest>()
   /// The values that give the lines and the columns, in their order.
@@ -170,8 +170,4 @@ extension Command {
 
 extension PaneID {
   static let pivot: PaneID = "pivot"
-}
-
-extension WorkSlot {
-  static let pivot = WorkSlot(name: "pivot", isLong: true)
 }

@@ -5,7 +5,7 @@ import StrataTerminal
 /// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.
 struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   static let entry = PaneEntry(
-    .transpose, name: "Side by side", work: [.transpose],
+    .transpose, name: "Side by side", work: [question],
     footer: [.down, .right, .transpose, .open, .copyValue, .copyPath, .help, .close],
     commands: [
       CommandTable.row(
@@ -18,7 +18,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     ]
   ) { TransposePane() }
 
-  static let question = WorkSlot.transpose
+  static let question = WorkSlot(name: "transpose", isLong: true)
 
   var reading = Reading<TransposeRequest>()
   private(set) var showsDifferences = false
@@ -220,8 +220,4 @@ extension Command {
 
 extension PaneID {
   static let transpose: PaneID = "transpose"
-}
-
-extension WorkSlot {
-  static let transpose = WorkSlot(name: "transpose", isLong: true)
 }
