@@ -7,7 +7,8 @@ package import StrataDocuments
 /// * `lower(X) upper(X) trim(X) length(X) replace(X, /RE/, "TEXT")` with `$1`…`$9` for groups.
 /// * `date(X)` of a text or of seconds since 1970; a date minus a date is seconds. `if(CONDITION, X, Y)` with a condition of filters.
 ///
-/// A result computed from null is null. A field of integers stays one: a result with a fraction is an error.
+/// A result computed from null is null. A field of integers stays one: a result with a fraction is an error unless other
+/// records have a fraction in the field.
 package struct Assignment: Hashable, Sendable, CustomStringConvertible {
   /// As it was typed.
   package let text: String

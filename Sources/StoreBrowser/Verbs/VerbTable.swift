@@ -172,7 +172,11 @@ extension Verb {
         .flag("--inbox", "Leave them in the inbox, for the owner of the store to commit."),
         .json,
       ],
-      summary: "Put JSON documents from a file or standard input, in one commit."),
+      summary: "Put JSON documents from a file or standard input, in one commit.",
+      details: """
+        Each document replaces the record of its identifier, or is a new record; of several with one identifier the last counts. \
+        The cells of a CSV or TSV file are read as the types that the records have. A file that has no documents is refused.
+        """),
     Verb(
       "inbox", [.required("PATH")],
       [

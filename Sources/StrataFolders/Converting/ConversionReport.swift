@@ -1,3 +1,5 @@
+import StrataModel
+
 /// The result of a conversion, and what it could not carry over.
 package struct ConversionReport: Hashable, Sendable {
   package var path: String
@@ -27,10 +29,10 @@ package struct ConversionReport: Hashable, Sendable {
   package var lines: [String] {
     let records = datastores.reduce(0) { $0 + $1.recordCount }
     var lines = [
-      "converted \(Self.counted(datastores.count, "datastore")), \(Self.counted(records, "record")), \(Self.counted(commitCount, "commit")) to \(path)"
+      "converted \(counted(datastores.count, "datastore")), \(counted(records, "record")), \(counted(commitCount, "commit")) to \(path)"
     ]
     lines += datastores.map {
-      "\($0.key): \(Self.counted($0.recordCount, "record")), \($0.indexCount) \($0.indexCount == 1 ? "index" : "indexes")"
+      "\($0.key): \(counted($0.recordCount, "record")), \($0.indexCount) \($0.indexCount == 1 ? "index" : "indexes")"
     }
     lines += staleIndexes.map {
       "\($0.datastore): index \($0.index) is rebuilt at the app's first warm-up: \($0.reason)"
@@ -38,6 +40,4 @@ package struct ConversionReport: Hashable, Sendable {
     lines += omissions.map { "left out: \($0)" }
     return lines + notes.map { "note: \($0)" }
   }
-
-  private static func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 }

@@ -40,8 +40,6 @@ package final class DatastoreWriter: @unchecked Sendable {
   private let rules: MergeRules
   /// Whether there is a list of left-out records; nil until it was looked up.
   private var hasLeftOut: Bool?
-  /// How many index entries were not where the old values said, so far.
-  package private(set) var mendedEntries = 0
 
   /// - Parameter format: the app's types, which order the keys that are not in byte order.
   package convenience init(
@@ -250,9 +248,9 @@ package final class DatastoreWriter: @unchecked Sendable {
       let new = position < values.count ? values[position] : []
       if let oldValues {
         let old = position < oldValues.count ? oldValues[position] : []
-        mendedEntries += try indexes[position].replace(old, by: new, of: identifier, reference, in: transaction)
+        _ = try indexes[position].replace(old, by: new, of: identifier, reference, in: transaction)
       } else {
-        mendedEntries += try indexes[position].mend(new, of: identifier, reference, in: transaction)
+        _ = try indexes[position].mend(new, of: identifier, reference, in: transaction)
       }
     }
     try removeFromLeftOut(identifier)

@@ -15,9 +15,10 @@ package enum TextEncoding: String, CaseIterable, Sendable {
     }
   }
 
+  /// The beginnings of compressed files. None of them is the beginning of a text.
   private static let archives: [([UInt8], String)] = [
     ([0x1F, 0x8B], "compressed with gzip"), ([0x50, 0x4B, 3, 4], "a ZIP archive, as spreadsheets are"),
-    ([0x28, 0xB5, 0x2F, 0xFD], "compressed with zstd"), ([0x42, 0x5A, 0x68], "compressed with bzip2"),
+    ([0x28, 0xB5, 0x2F, 0xFD], "compressed with zstd"),
   ]
 
   /// Detects the encoding of a file from its first bytes.
