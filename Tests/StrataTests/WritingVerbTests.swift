@@ -123,6 +123,7 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["records", path, "T", "--where", "\"Order ID\" = 1", "--count"]).output == "1\n")
     #expect(try ProgramRun(["records", path, "T", "--where", "2024 = 8", "--count"]).output == "1\n")
     #expect(try ProgramRun(["records", path, "T", "--sort", "Order ID:desc", "--count"]).output == "2\n")
+    #expect(try ProgramRun(["records", path, "T", "--select", "Order ID, 2024"]).output == "1\t9\n2\t8\n")
     let refused = try ProgramRun(["records", path, "T", "--where", "1 = 1"])
     #expect(refused.status == 1 && refused.complaint.contains("compares two constants"))
   }

@@ -94,6 +94,11 @@ package struct RecordQuery: Sendable {
       filter: filter?.replacing { paths[$0] ?? $0 }, sort: sort.map { (paths[$0.path] ?? $0.path, $0.isDescending) })
   }
 
+  /// Returns the names of fields in a text, which has commas between them.
+  package static func names(in text: String) -> [String] {
+    text.splitOutsideQuotes(at: ",").map(\.trimmingSpaces)
+  }
+
   /// Reads fields to sort by, as they are typed: `population`, `population desc`, `country, population:desc`.
   ///
   /// - Parameter isDescending: the direction of a field without one.

@@ -58,7 +58,7 @@ extension VerbRun {
       do {
         return try RecordQuery.order(parsing: text).map(\.path)
       } catch {
-        return [try fieldPath(text)]
+        return try RecordQuery.names(in: text).map { try fieldPath($0) }
       }
     }
   }
