@@ -143,6 +143,8 @@ struct StagingTests {
     driver.isHolding = true
     stage("8", in: driver)
     driver.press("Q")
+    driver.releaseAll { $0.slot == .settings }
+    #expect(!driver.hasQuit)
     driver.releaseFirst { $0.slot == .staging }
     #expect(driver.hasQuit)
     #expect(driver.farewell == "1 staged change kept for Atlas.strata")

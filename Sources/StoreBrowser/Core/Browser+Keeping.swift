@@ -104,7 +104,7 @@ extension Browser {
   private static func name(of work: RunningWork) -> String {
     switch work.id.slot {
     case .staging: "the disk to take what is staged"
-    case .settings: "the disk to take columns and bookmarks"
+    case .settings: "the disk to take columns, bookmarks and drafts"
     case .commit: "the commit"
     default: work.label.isEmpty ? work.id.slot.name : work.label
     }

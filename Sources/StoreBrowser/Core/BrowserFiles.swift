@@ -86,7 +86,7 @@ package struct BrowserFiles: Sendable {
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try encoder.encode(remembered).write(to: URL(filePath: "\(folder)/remembered.json"), options: .atomic)
-    } catch { throw .storage("columns and bookmarks cannot be kept in \(folder)", kind: .failed) }
+    } catch { throw .storage("columns, bookmarks and drafts cannot be kept in \(folder)", kind: .failed) }
   }
 
   func loadRemembered() throws(ModelError) -> Remembered? {

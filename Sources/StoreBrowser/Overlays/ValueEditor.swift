@@ -110,10 +110,9 @@ struct ValueEditor: Pane {
     session.intend(.dismiss, .stageField(self, value))
   }
 
-  /// Keeps the typed text. A draft that was opened again and left unchanged is dropped.
+  /// Leaves the typed text as a draft. A draft that was opened again and left unchanged is dropped.
   private func leave(in session: inout Session) {
     session.intend(.dismiss)
-    keep(in: &session)
     if field.text != first {
       session.say("kept as a draft: e opens it again, Esc there drops it")
     } else if isDraft {
@@ -121,9 +120,6 @@ struct ValueEditor: Pane {
       session.say("the draft of \(path.shortText) is dropped")
     }
   }
-
-  /// Keeps the typed text as a draft, if there is any.
-  func keep(in session: inout Session) { if field.text != first { session.drafts[fieldPlace] = field.text } }
 
   var fieldPlace: String { "\(place.datastore)/\(place.identifier)\(path)\(isNew ? " new" : "")" }
 
@@ -141,8 +137,10 @@ struct ValueEditor: Pane {
     return field.text != first ? "keep as a draft" : isDraft ? "drop the draft" : "keep the old value"
   }
 
-  /// Checks the typed text. Whether another record has the value already is looked up.
+  /// Keeps the typed text as a draft, so that no end of the program loses it, and checks it. Whether another record has the value already
+  /// is looked up.
   private mutating func changed(in session: inout Session) {
+    session.drafts[fieldPlace] = field.text != first ? field.text : isDraft ? first : nil
     (suggestion, problem, holder) = (nil, nil, nil)
     session.cancel(.holder)
     switch kind.value(of: field.text, over: old) {
