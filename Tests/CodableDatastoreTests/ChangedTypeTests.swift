@@ -147,9 +147,39 @@ struct ChangedTypeTests {
     let third = parts.load(where: #Predicate { $0.name == "P3" }).scanning()
     await #expect { try await third.count } throws: { isUnreadable($0, id: "1") }
     await #expect { try await third.sorted(by: \.name).all() } throws: { isUnreadable($0, id: "1") }
-    await #expect { try await parts.persist(NewPart(id: 2, name: "", weight: "")) } throws: {
-      isUnreadable($0, id: "2")
+    await #expect { try await parts.delete(2) } throws: { isUnreadable($0, id: "2") }
+    #expect(try await parts.count == 6)
+  }
+
+  @Test("such an instance is replaced and deleted as any other, with its entries in the indexes")
+  func replaced() async throws {
+    try await fill()
+    do {
+      let parts = try DiskPersistence(readWriteURL: place.url).datastore(UnindexedPartFormat.self)
+      #expect(try await parts.persist(NewPart(id: 2, name: "P2", weight: "2 g")) == nil)
+      #expect(try await parts.load(2)?.weight == "2 g")
+      #expect(try await parts.deleteIfPresent(1) == nil)
+      await #expect { try await parts.load(3...4).delete { _ in true } } throws: { isUnreadable($0, id: "3") }
+      #expect(try await parts.load(3...4).delete() == 2)
+      #expect(try await parts.load(5...).delete() == 1)
+      #expect(try await parts.load(...).all().map(\.id) == [2])
+      #expect(try await parts.load(...).delete() == 1)
     }
+    let old = try DiskPersistence(readWriteURL: place.url).datastore(PartFormat.self)
+    #expect(try await old.load(..., from: \.name).all().isEmpty)
+  }
+
+  @Test("such an instance is replaced and deleted where the indexes are behind it")
+  func replacedBehindIndexes() async throws {
+    try await fill()
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let parts = persistence.datastore(NewPartFormat.self)
+    for id in 1...3 { try await parts.persist(NewPart(id: id, name: "N\(id)", weight: "\(id) g")) }
+    #expect(try await parts.load(4...).delete() == 2)
+    try await parts.warm()
+    #expect(try await parts.load(..., from: \.name).all().map(\.name) == ["N1", "N2", "N3"])
+    #expect(try await parts.load("P2", from: \.name).all().isEmpty)
+    #expect(try await parts.load(..., from: \.weight).all().map(\.id) == [1, 2, 3])
   }
 
   @Test("with an index over it, counts, readable instances and new ones go on, and the indexes answer once all decode")

@@ -91,22 +91,36 @@ extension Query {
 }
 
 extension Query where AccessMode == ReadWrite {
-  /// Deletes the instances of the answer, all that meet a condition, in one transaction.
+  /// Deletes the instances of the answer, in one transaction. A query without conditions also deletes an instance that does not decode.
   ///
-  /// - Parameter condition: Is asked for each instance; a predicate of the query is asked by indexes instead.
   /// - Returns: How many were deleted.
   /// - Throws: ``UnindexedQueryError`` if no index serves the query and it is not ``Query/scanning()``; ``StoreError``, and the errors
   ///   of the decoder and of the conditions. Then none is deleted.
   @discardableResult
-  public func delete(
-    where condition: (Format.Instance) async throws -> Bool = { _ in true }
-  ) async throws -> Int {
-    try await write(named: "delete \(core.key)", runsOwnCode: false) { found, scope in
-      guard try await condition(found.instance) else { return false }
-      try await scope.turns.acquire()
-      defer { scope.turns.pass() }
-      return try await core.delete(core.identifiers.value(of: found.key), key: found.key, in: scope) != nil
+  public func delete() async throws -> Int {
+    try await write(named: "delete \(core.key)", runsOwnCode: false) { run, scope in
+      guard let key = try await run.nextKey() else { return nil }
+      return try await delete(key, in: scope)
     }
+  }
+
+  /// Deletes the instances of the answer that meet a condition, in one transaction.
+  ///
+  /// - Parameter condition: Is asked for each instance; a predicate of the query is asked by indexes instead.
+  /// - Returns: How many were deleted.
+  /// - Throws: As ``Query/delete()``, and the error of the condition. Then none is deleted.
+  @discardableResult
+  public func delete(where condition: (Format.Instance) async throws -> Bool) async throws -> Int {
+    try await write(named: "delete \(core.key)", runsOwnCode: false) { run, scope in
+      guard let found = try await run.next() else { return nil }
+      return if try await condition(found.instance) { try await delete(found.key, in: scope) } else { false }
+    }
+  }
+
+  private func delete(_ key: [UInt8], in scope: TransactionScope) async throws -> Bool {
+    try await scope.turns.acquire()
+    defer { scope.turns.pass() }
+    return try await core.delete(core.identifiers.value(of: key), key: key, in: scope) != nil
   }
 
   /// Changes the instances of the answer, in one transaction. If the closure throws, nothing is changed.
@@ -117,7 +131,8 @@ extension Query where AccessMode == ReadWrite {
   ///   place in an index. Then nothing is changed.
   @discardableResult
   public func update(_ change: (inout Format.Instance) async throws -> Void) async throws -> Int {
-    try await write(named: "update \(core.key)", runsOwnCode: true) { found, scope in
+    try await write(named: "update \(core.key)", runsOwnCode: true) { run, scope in
+      guard let found = try await run.next() else { return nil }
       guard let identifier = core.identifiers.value(of: found.key) else {
         throw DatastoreInterfaceError.instanceNotFound
       }
@@ -132,9 +147,12 @@ extension Query where AccessMode == ReadWrite {
     }
   }
 
+  /// Changes the instances of the answer.
+  ///
+  /// - Parameter body: Takes the next instance of the run, and returns whether it was changed; nil at the end.
   private func write(
     named action: String, runsOwnCode: Bool,
-    _ body: (TypedQueryRun<Format>.Found, TransactionScope) async throws -> Bool
+    _ body: (inout TypedQueryRun<Format>, TransactionScope) async throws -> Bool?
   ) async throws -> Int {
     try await core.readyForWriting()
     return try await whole { try await writeOnce(named: action, runsOwnCode: runsOwnCode, body) }
@@ -142,7 +160,7 @@ extension Query where AccessMode == ReadWrite {
 
   private func writeOnce(
     named action: String, runsOwnCode: Bool,
-    _ body: (TypedQueryRun<Format>.Found, TransactionScope) async throws -> Bool
+    _ body: (inout TypedQueryRun<Format>, TransactionScope) async throws -> Bool?
   ) async throws -> Int {
     try await Transactions.run(
       store: core.store, actionName: action, options: [], runsOwnCode: runsOwnCode
@@ -150,10 +168,10 @@ extension Query where AccessMode == ReadWrite {
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       var changed = 0
       // The answer is that of the beginning, whatever the writing does to it.
-      var run = try await self.run()
-      while let found = try await run?.next() {
+      guard var run = try await self.run() else { return 0 }
+      while let isChanged = try await body(&run, scope) {
         try Task.checkCancellation()
-        if try await body(found, scope) { changed += 1 }
+        if isChanged { changed += 1 }
       }
       return changed
     }

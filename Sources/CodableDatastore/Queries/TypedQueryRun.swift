@@ -107,6 +107,9 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     return Found(key: match.key, instance: instance)
   }
 
+  /// The key of the next instance of the answer; nil at the end. Decodes those whose texts do not tell the conditions.
+  mutating func nextKey() async throws -> [UInt8]? { try await nextMatch(needsInstance: false)?.key }
+
   /// The next row of the answer; nil at the end. Decodes few instances if the texts have what the conditions and the row need.
   ///
   /// - Throws: ``DecodedOtherwise`` if an `init(from:)` makes something else of a value that earlier rows have from texts.

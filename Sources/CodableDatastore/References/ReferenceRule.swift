@@ -79,7 +79,7 @@ extension DatastoreCore {
       IndexRange(only: reference.value(identifier)), order: .ascending, from: path)
     var referring: [Identifier] = []
     var run = try await instances.run()
-    while let key = try await run?.next()?.key {
+    while let key = try await run?.nextKey() {
       guard !cascade.deleted.contains(place(of: key)), let identifier = identifiers.value(of: key) else { continue }
       referring.append(identifier)
     }
@@ -90,10 +90,10 @@ extension DatastoreCore {
   @discardableResult
   func delete(
     _ identifier: Identifier, references rules: [ReferenceRule<Format>], cascade: inout Cascade
-  ) async throws -> Instance? {
+  ) async throws -> StoredRecord<Instance>? {
     guard cascade.deleted.insert(place(of: try key(of: identifier))).inserted else { return nil }
     for rule in rules { try await rule.apply(identifier, self, &cascade) }
-    return try await delete(identifier)
+    return try await delete(identifier, needsInstance: false)
   }
 
   private func place(of key: [UInt8]) -> RecordPlace {
@@ -127,7 +127,7 @@ extension Datastore where AccessMode == ReadWrite {
       var cascade = Cascade()
       let deleted = try await core.delete(identifier, references: rules, cascade: &cascade)
       guard let deleted else { throw DatastoreInterfaceError.instanceNotFound }
-      return deleted
+      return try deleted.instance.get()
     }
   }
 }

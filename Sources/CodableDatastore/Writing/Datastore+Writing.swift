@@ -36,7 +36,8 @@ extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instance of an identifier.
   ///
   /// - Returns: The deleted instance, converted if it was of an older version.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none; ``UnreadableInstanceError`` if it does not decode, which
+  ///   `deleteIfPresent` deletes all the same.
   @discardableResult
   public nonisolated func delete(id identifier: IdentifierType) async throws -> InstanceType {
     try await deleteExisting(identifier)
@@ -45,7 +46,8 @@ extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instance of an identifier.
   ///
   /// - Returns: The deleted instance, converted if it was of an older version.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none; ``UnreadableInstanceError`` if it does not decode, which
+  ///   `deleteIfPresent` deletes all the same.
   @discardableResult
   public nonisolated func delete(_ identifier: IdentifierType) async throws -> InstanceType {
     try await deleteExisting(identifier)
@@ -53,25 +55,32 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Deletes the instance of an identifier, if there is one.
   ///
-  /// - Returns: The instance that was stored before, or nil if there was none.
-  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
+  /// - Returns: The instance that was stored before; nil if there was none, or if it did not decode any more.
+  /// - Throws: ``StoreError`` if the store cannot be written, and the error of a migration. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(id identifier: IdentifierType) async throws -> InstanceType? {
-    try await core.delete(identifier)
+    try await deletePresent(identifier)
   }
 
   /// Deletes the instance of an identifier, if there is one.
   ///
-  /// - Returns: The instance that was stored before, or nil if there was none.
-  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
+  /// - Returns: The instance that was stored before; nil if there was none, or if it did not decode any more.
+  /// - Throws: ``StoreError`` if the store cannot be written, and the error of a migration. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(_ identifier: IdentifierType) async throws -> InstanceType? {
-    try await core.delete(identifier)
+    try await deletePresent(identifier)
   }
 
   private nonisolated func deleteExisting(_ identifier: IdentifierType) async throws -> InstanceType {
-    guard let instance = try await core.delete(identifier) else { throw DatastoreInterfaceError.instanceNotFound }
-    return instance
+    guard let deleted = try await core.delete(identifier, needsInstance: true) else {
+      throw DatastoreInterfaceError.instanceNotFound
+    }
+    return try deleted.instance.get()
+  }
+
+  private nonisolated func deletePresent(_ identifier: IdentifierType) async throws -> InstanceType? {
+    let deleted = try await core.delete(identifier, needsInstance: false)
+    return try? deleted?.instance.get()
   }
 }
 
@@ -93,7 +102,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// Deletes the stored instance with the identifier of this one.
   ///
   /// - Returns: The instance that was stored, not the one that was passed.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none; ``UnreadableInstanceError`` if it does not decode, which
+  ///   `deleteIfPresent` deletes all the same.
   @discardableResult
   public nonisolated func delete(instance: InstanceType) async throws -> InstanceType
   where AccessMode == ReadWrite {
@@ -103,7 +113,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// Deletes the stored instance with the identifier of this one.
   ///
   /// - Returns: The instance that was stored, not the one that was passed.
-  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` if there was none; ``UnreadableInstanceError`` if it does not decode, which
+  ///   `deleteIfPresent` deletes all the same.
   @_disfavoredOverload
   @discardableResult
   public nonisolated func delete(_ instance: InstanceType) async throws -> InstanceType
@@ -113,22 +124,22 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
 
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
-  /// - Returns: The instance that was stored before, or nil if there was none.
-  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
+  /// - Returns: The instance that was stored before; nil if there was none, or if it did not decode any more.
+  /// - Throws: ``StoreError`` if the store cannot be written, and the error of a migration. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(instance: InstanceType) async throws -> InstanceType?
   where AccessMode == ReadWrite {
-    try await core.delete(instance.id)
+    try await deletePresent(instance.id)
   }
 
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
-  /// - Returns: The instance that was stored before, or nil if there was none.
-  /// - Throws: ``StoreError`` if the store cannot be written, and any error of a decoder. Then nothing is deleted.
+  /// - Returns: The instance that was stored before; nil if there was none, or if it did not decode any more.
+  /// - Throws: ``StoreError`` if the store cannot be written, and the error of a migration. Then nothing is deleted.
   @_disfavoredOverload
   @discardableResult
   public nonisolated func deleteIfPresent(_ instance: InstanceType) async throws -> InstanceType?
   where AccessMode == ReadWrite {
-    try await core.delete(instance.id)
+    try await deletePresent(instance.id)
   }
 }

@@ -30,14 +30,16 @@ extension DatastoreCore {
     return keys
   }
 
-  /// Deletes an instance and returns it; returns nil if there was none.
-  func delete(_ identifier: Identifier) async throws -> Instance? {
+  /// Deletes the instance of an identifier, and returns its record; returns nil if there was none.
+  ///
+  /// - Parameter needsInstance: Whether an instance that does not decode is not deleted, but its error is thrown.
+  func delete(_ identifier: Identifier, needsInstance: Bool) async throws -> StoredRecord<Instance>? {
     let key = try key(of: identifier)
     try await readyForWriting()
     return try await Transactions.write(
       to: store, actionName: "delete \(self.key)", prefetching: prefetchKeys(key)
     ) { scope in
-      try await self.delete(identifier, key: key, in: scope)
+      try await self.delete(identifier, key: key, needsInstance: needsInstance, in: scope)
     }
   }
 
@@ -104,17 +106,19 @@ extension DatastoreCore {
     return try? old.instance.get()
   }
 
-  /// Deletes a record. The caller must hold the scope's turn.
-  func delete(_ identifier: Identifier?, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
+  /// Deletes a record, and returns it; returns nil if there was none. The caller must hold the scope's turn.
+  func delete(
+    _ identifier: Identifier?, key: [UInt8], needsInstance: Bool = false, in scope: TransactionScope
+  ) async throws -> StoredRecord<Instance>? {
     try await makeFit(in: scope)
     let writer = try writer(in: scope)
     guard let found = try scope.step({ _ in try writer.current(key) }) else { return nil }
     let old = try await decoded(found.bytes, key: key, in: scope)
-    let instance = try old.instance.get()
+    if needsInstance { _ = try old.instance.get() }
     try await prepareTrees(for: nil, in: scope)
     _ = try scope.change { _ in try writer.delete(key, oldValues: old.values) }
     recordChange(identifier, key: key, old: old.record, new: nil, in: scope)
-    return instance
+    return old
   }
 
   /// Makes the writer of this datastore's records and entries in a transaction. The caller must hold the scope's step.
@@ -166,6 +170,7 @@ extension DatastoreCore {
     }
   }
 
+  /// Decodes a record that is replaced or deleted: one that does not decode, too, whose index entries are then searched.
   private func decoded(
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance> {
@@ -173,8 +178,10 @@ extension DatastoreCore {
       let instance = try await scope.converting(datastore: self.key) { try await self.instance(of: record, key: key) }
       let values = try values(of: instance, identifier: key)
       return StoredRecord(record: record, instance: .success(instance), values: values)
+    } catch let error as UnreadableInstanceError {
+      return StoredRecord(record: record, instance: .failure(error), values: nil)
     } catch {
-      // A record that no program can read any more may be replaced once the app or a user has marked it as left out.
+      // A record without its migration may be replaced once the app or a user has marked it as left out.
       let writer = try writer(in: scope)
       let isLeftOut = try scope.step { _ in try writer.isLeftOut(key) }
       guard isLeftOut else { throw error }

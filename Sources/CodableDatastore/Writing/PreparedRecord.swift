@@ -13,7 +13,7 @@ struct PreparedRecord<Identifier: Sendable>: Sendable {
 
 struct StoredRecord<Instance: Sendable>: Sendable {
   var record: Bytes
-  /// The error is that of a record that a warm-up left out.
+  /// The error is that of a record that does not decode.
   var instance: Result<Instance, any Error>
   /// The keys of its values, per index; nil if they are unknown.
   var values: [[[UInt8]]]?
