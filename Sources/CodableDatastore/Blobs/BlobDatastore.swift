@@ -216,34 +216,24 @@ private struct FilePieces {
   }
 }
 
-private struct BlobPieces: AsyncInstances {
-  typealias Element = Data
-
+private struct BlobPieces: AsyncInstances, AsyncIteratorProtocol {
   let size: Int
   let store: _StoreHandle
-  let content: @Sendable () throws -> Bytes?
+  let open: @Sendable () throws -> Bytes?
+  private(set) var content: Bytes?
+  private(set) var offset = 0
+  private(set) var isOpened = false
 
-  func makeAsyncIterator() -> Iterator { Iterator(pieces: self) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    let pieces: BlobPieces
-    private var content: Bytes?
-    private var offset = 0
-    private var isOpened = false
-
-    init(pieces: BlobPieces) { self.pieces = pieces }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Data? {
-      try Task.checkCancellation()
-      await pieces.store.yieldTask()
-      if !isOpened {
-        isOpened = true
-        content = try pieces.content()
-      }
-      guard let content, offset < content.count else { return nil }
-      let end = Swift.min(offset + pieces.size, content.count)
-      defer { offset = end }
-      return content[offset..<end].withUnsafeBytes { Data($0) }
+  mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Data? {
+    try Task.checkCancellation()
+    await store.yieldTask()
+    if !isOpened {
+      isOpened = true
+      content = try open()
     }
+    guard let content, offset < content.count else { return nil }
+    let end = Swift.min(offset + size, content.count)
+    defer { offset = end }
+    return content[offset..<end].withUnsafeBytes { Data($0) }
   }
 }

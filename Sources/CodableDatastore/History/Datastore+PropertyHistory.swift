@@ -35,7 +35,7 @@ extension Datastore {
     of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>, since: Date? = nil, until: Date? = nil
   ) -> some AsyncInstances<PropertyVersion<Value>> {
     PropertyHistory(
-      history: InstanceHistory(core: core, identifier: identifier), property: property, since: since, until: until)
+      versions: InstanceHistory(core: core, identifier: identifier), property: property, since: since, until: until)
   }
 
   /// The value that a property of an instance had at a date; nil if the instance did not exist.
@@ -80,7 +80,7 @@ extension Datastore {
   public nonisolated func changes<Value: Equatable & Sendable>(
     of property: KeyPath<InstanceType, Value>, since commit: Commit.Number
   ) -> some AsyncInstances<PropertyChange<IdentifierType, Value>> {
-    PropertyDifference(difference: DatastoreDifference(core: core, old: commit, new: nil), property: property)
+    DatastoreDifference(core: core, old: commit, new: nil).compactMap { $0.change(of: property) }
   }
 }
 

@@ -1,42 +1,32 @@
 import StrataModel
 import StrataEngine
 
-struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
+struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorProtocol {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
 
   let core: DatastoreCore<Format>
   let old: Commit.Number
   let new: Commit.Number?
+  private(set) var walk: ChangeWalk?
+  private(set) var isOpened = false
 
-  func makeAsyncIterator() -> Iterator { Iterator(difference: self) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    fileprivate let difference: DatastoreDifference
-    private var walk: ChangeWalk?
-    private var isOpened = false
-
-    fileprivate init(difference: DatastoreDifference) { self.difference = difference }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
-      try Task.checkCancellation()
-      let core = difference.core
-      await core.store.yieldTask()
-      if !isOpened {
-        isOpened = true
-        walk = try ChangeWalk(
-          from: core.view(at: difference.old), to: core.view(at: difference.new), datastore: core.key,
-          order: core.identifiers.order)
-      }
-      while let change = try walk?.next() {
-        if let event = try await core.event(of: change) { return event }
-      }
-      return nil
+  mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
+    try Task.checkCancellation()
+    await core.store.yieldTask()
+    if !isOpened {
+      isOpened = true
+      walk = try ChangeWalk(
+        from: core.view(at: old), to: core.view(at: new), datastore: core.key, order: core.identifiers.order)
     }
+    while let change = try walk?.next() {
+      if let event = try await core.event(of: change) { return event }
+    }
+    return nil
   }
 }
 
 /// A walk over the records that differ between two states of a datastore.
-struct ChangeWalk {
+struct ChangeWalk: Sendable {
   private let datastore: String
   private let newest: UInt64
   private let old: Tree?

@@ -2,57 +2,42 @@ import StrataModel
 import StrataEngine
 
 /// The states of one instance, newest first.
-struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
+struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorProtocol {
   typealias Element = InstanceVersion<Format.Instance>
 
   let core: DatastoreCore<Format>
   let identifier: Format.Identifier
+  private(set) var versions: VersionCursor?
+  private(set) var view: View?
+  private(set) var model: EngineStore?
+  private(set) var isOpened = false
 
-  func makeAsyncIterator() -> Iterator { Iterator(history: self) }
+  mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
+    try Task.checkCancellation()
+    await core.store.yieldTask()
+    if !isOpened { try open() }
+    guard let (commit, record) = try nextVersion() else { return nil }
+    var instance: Format.Instance?
+    if let record { instance = try await core.instance(of: record, key: core.key(of: identifier)) }
+    return InstanceVersion(commit: commit, instance: instance)
+  }
 
-  struct Iterator: AsyncIteratorProtocol {
-    private let history: InstanceHistory
-    private var versions: VersionCursor?
-    private var view: View?
-    private var model: EngineStore?
-    private var isOpened = false
+  private mutating func open() throws {
+    isOpened = true
+    let key = try core.key(of: identifier)
+    guard let view = try core.currentView(), let model = try core.store.model() else { return }
+    self.model = model
+    self.view = view
+    let place = try core.identifiers.order.place(of: key)
+    versions = try throwingStoreErrors { try view.versions(of: place.keptProbe, in: core.recordsTree) }
+  }
 
-    fileprivate init(history: InstanceHistory) { self.history = history }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
-      try Task.checkCancellation()
-      await history.core.store.yieldTask()
-      if !isOpened { try open() }
-      guard let (commit, record) = try nextVersion() else { return nil }
-      var instance: Format.Instance?
-      if let record {
-        let core = history.core
-        instance = try await core.instance(of: record, key: core.key(of: history.identifier))
-      }
-      return InstanceVersion(commit: commit, instance: instance)
-    }
-
-    private mutating func open() throws {
-      isOpened = true
-      let core = history.core
-      let key = try core.key(of: history.identifier)
-      guard let view = try core.currentView(), let model = try core.store.model() else { return }
-      self.model = model
-      self.view = view
-      let place = try core.identifiers.order.place(of: key)
-      versions = try throwingStoreErrors { try view.versions(of: place.keptProbe, in: core.recordsTree) }
-    }
-
-    private mutating func nextVersion() throws -> (commit: Commit, record: Bytes?)? {
-      guard let model, let version = try throwingStoreErrors({ try versions?.next() }) else {
-        return nil
-      }
-      let record: Bytes? = try throwingStoreErrors {
-        guard let change = version.change, change.kind == .put else { return nil }
-        return try view?.value(of: change.reference)
-      }
-      let commit = try throwingStoreErrors { try model.commit(CommitNumber(version.commit)) }
-      return (Commit(commit), record)
+  private mutating func nextVersion() throws -> (commit: Commit, record: Bytes?)? {
+    guard let model, let version = try throwingStoreErrors({ try versions?.next() }) else { return nil }
+    return try throwingStoreErrors {
+      let commit = Commit(try model.commit(CommitNumber(version.commit)))
+      guard let change = version.change, change.kind == .put else { return (commit, nil) }
+      return (commit, try view?.value(of: change.reference))
     }
   }
 }

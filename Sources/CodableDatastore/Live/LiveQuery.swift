@@ -3,80 +3,68 @@ import StrataFoundation
 import StrataModel
 
 /// The answer of a query, kept current.
-struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstances {
+struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstances, AsyncIteratorProtocol {
   typealias Instance = Format.Instance
-  typealias Element = [Instance]
 
   let query: Query<Format, AccessMode>
   var policy = ObservationBufferingPolicy.bufferingNewest(1)
   /// An app's own condition and order, before those of the query.
   var isIncluded: (@Sendable (Instance) -> Bool)?
   var areInIncreasingOrder: (@Sendable (Instance, Instance) -> Bool)?
+  private(set) var buffer: ChangeBuffer?
+  private(set) var waiting = WaitingChanges()
+  /// Nil if the whole answer must be read: at the beginning, and after an error.
+  private(set) var answer: LiveAnswer<Format>?
 
-  func makeAsyncIterator() -> Iterator { Iterator(live: self) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    private let live: LiveQuery
-    private var buffer: ChangeBuffer?
-    private var waiting: WaitingChanges
-    /// Nil if the whole answer must be read: at the beginning, and after an error.
-    private var answer: LiveAnswer<Format>?
-
-    fileprivate init(live: LiveQuery) {
-      self.live = live
-      waiting = WaitingChanges(policy: live.policy)
-    }
-
-    mutating func next() async throws -> [Instance]? {
-      try Task.checkCancellation()
-      guard let buffer, var answer else { return try await begin() }
-      // A state of the past has one answer.
-      if live.query.core.view != nil { return nil }
-      self.answer = nil
-      do {
-        while let changes = try await waiting.next(of: buffer) {
-          if try await live.update(&answer, with: changes) {
-            self.answer = answer
-            return answer.instances
-          }
+  mutating func next() async throws -> [Instance]? {
+    try Task.checkCancellation()
+    guard let buffer, var answer else { return try await begin() }
+    // A state of the past has one answer.
+    if query.core.view != nil { return nil }
+    self.answer = nil
+    do {
+      while let changes = try await waiting.next(of: buffer, policy) {
+        if try await update(&answer, with: changes) {
+          self.answer = answer
+          return answer.instances
         }
-      } catch is ChangesMissed {
-        return try await begin()
-      } catch let error as StoreError where error.kind == .closed {
-        return nil
       }
-      self.answer = answer
-      try Task.checkCancellation()
+    } catch is ChangesMissed {
+      return try await begin()
+    } catch let error as StoreError where error.kind == .closed {
       return nil
     }
+    self.answer = answer
+    try Task.checkCancellation()
+    return nil
+  }
 
-    /// Listens first and reads then, so that no change falls between.
-    private mutating func begin() async throws -> [Instance] {
-      let core = live.query.core
-      try live.query.check()
-      let buffer =
-        self.buffer
-        ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
-      if self.buffer == nil, core.view == nil {
-        try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
-        try core.store.add(buffer, for: core.key)
-      }
-      // The newest commit, also within a transaction, whose own writes may be taken back yet.
-      let isAlone = Transactions.scope(for: core.store) == nil
-      if isAlone { _ = try await core.ready(takesAsItIs: true) }
-      try core.requireSoundDeclaration()
-      let answer: LiveAnswer<Format>
-      do {
-        answer = try await live.ask(core.currentView())
-      } catch {
-        // Another transaction may keep an index from being built that the query needs.
-        guard isAlone, core.view == nil, try !core.fits(ReadState(core.currentView())) else { throw error }
-        _ = try await core.ready()
-        answer = try await live.ask(core.currentView())
-      }
-      (self.buffer, self.answer) = (buffer, answer)
-      return answer.instances
+  /// Listens first and reads then, so that no change falls between.
+  private mutating func begin() async throws -> [Instance] {
+    let core = query.core
+    try query.check()
+    let buffer =
+      self.buffer
+      ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
+    if self.buffer == nil, core.view == nil {
+      try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
+      try core.store.add(buffer, for: core.key)
     }
+    // The newest commit, also within a transaction, whose own writes may be taken back yet.
+    let isAlone = Transactions.scope(for: core.store) == nil
+    if isAlone { _ = try await core.ready(takesAsItIs: true) }
+    try core.requireSoundDeclaration()
+    let answer: LiveAnswer<Format>
+    do {
+      answer = try await ask(core.currentView())
+    } catch {
+      // Another transaction may keep an index from being built that the query needs.
+      guard isAlone, core.view == nil, try !core.fits(ReadState(core.currentView())) else { throw error }
+      _ = try await core.ready()
+      answer = try await ask(core.currentView())
+    }
+    (self.buffer, self.answer) = (buffer, answer)
+    return answer.instances
   }
 
   /// The whole answer at a commit. On no actor, which many instances would hold up.
@@ -265,23 +253,22 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
 }
 
 /// Changes that a live query has not taken in yet, in one group for each answer that is to come of them.
-private struct WaitingChanges {
-  private let policy: ObservationBufferingPolicy
+struct WaitingChanges: Sendable {
   private var groups: [[StoredChange]] = []
 
-  init(policy: ObservationBufferingPolicy) { self.policy = policy }
-
   /// The changes that the next answer is made of; nil once the task is cancelled.
-  mutating func next(of buffer: ChangeBuffer) async throws -> [StoredChange]? {
+  mutating func next(
+    of buffer: ChangeBuffer, _ policy: ObservationBufferingPolicy
+  ) async throws -> [StoredChange]? {
     if groups.isEmpty {
       guard let first = try await buffer.next() else { return nil }
-      add([first])
+      add([first], policy)
     }
-    add(buffer.popAll())
+    add(buffer.popAll(), policy)
     return groups.removeFirst()
   }
 
-  private mutating func add(_ changes: [StoredChange]) {
+  private mutating func add(_ changes: [StoredChange], _ policy: ObservationBufferingPolicy) {
     for change in changes {
       if let last = groups.last?.last, last.commit == change.commit {
         groups[groups.count - 1].append(change)

@@ -1,26 +1,20 @@
 import StrataModel
 
-struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
+struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorProtocol {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
 
   fileprivate let core: DatastoreCore<Format>
   fileprivate let buffer: ChangeBuffer
 
-  func makeAsyncIterator() -> Iterator { Iterator(changes: self) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    fileprivate let changes: ObservedChanges
-
-    /// The next change; nil once the task is cancelled or the persistence was closed. If a change cannot be read or decoded, the error is thrown instead, and the next
-    /// call continues behind it.
-    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
-      await changes.core.store.yieldTask()
-      while let change = try await changes.buffer.next() {
-        if let event = try await changes.core.observed(change) { return event }
-      }
-      try Task.checkCancellation()
-      return nil
+  /// The next change; nil once the task is cancelled or the persistence was closed. If a change cannot be read or decoded, the error is
+  /// thrown instead, and the next call continues behind it.
+  mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
+    await core.store.yieldTask()
+    while let change = try await buffer.next() {
+      if let event = try await core.observed(change) { return event }
     }
+    try Task.checkCancellation()
+    return nil
   }
 }
 

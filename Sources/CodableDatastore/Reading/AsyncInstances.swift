@@ -43,6 +43,11 @@ extension AsyncInstances {
   }
 }
 
+extension AsyncInstances where Self: AsyncIteratorProtocol {
+  /// A sequence that is its own iterator: a copy begins where the sequence is, at the beginning.
+  func makeAsyncIterator() -> Self { self }
+}
+
 extension AsyncMapSequence: AsyncInstances {}
 extension AsyncThrowingMapSequence: AsyncInstances {}
 extension AsyncCompactMapSequence: AsyncInstances {}
