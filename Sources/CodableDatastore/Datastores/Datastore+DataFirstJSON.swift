@@ -79,8 +79,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 
   /// A datastore that keeps instances as JSON.
@@ -106,8 +105,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 }
 
@@ -184,8 +182,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 
   /// A datastore that only reads instances kept as JSON.
@@ -210,7 +207,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in identified { try await migration($0, decoder) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration($0, decoder) } })
   }
 }

@@ -25,9 +25,7 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
       decoders: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 
@@ -52,9 +50,7 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
       decoders: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 }
@@ -80,12 +76,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        identified { try await migration($0, StandardCoders.propertyListDecoder) }
-      }, isIdentifiable: true)
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
+      instances: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 
   /// A datastore that keeps instances as property lists.
@@ -109,12 +101,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        identified { try await migration($0, StandardCoders.propertyListDecoder) }
-      }, isIdentifiable: true)
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
+      instances: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 }
 
@@ -185,9 +173,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        identified { try await migration($0, StandardCoders.propertyListDecoder) }
-      }, isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 
   /// A datastore that only reads instances kept as property lists.
@@ -210,8 +196,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        identified { try await migration($0, StandardCoders.propertyListDecoder) }
-      }, isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration($0, StandardCoders.propertyListDecoder) } })
   }
 }

@@ -76,8 +76,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
   /// A datastore that keeps instances as JSON.
@@ -101,8 +100,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
-      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 }
 
@@ -173,8 +171,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
   /// A datastore that only reads instances kept as JSON.
@@ -197,7 +194,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
-      decoders: migrations.mapValues { migration in identified { try await migration(decoder, $0) } },
-      isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 }

@@ -18,33 +18,26 @@ extension Persistence {
     _ format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey
   ) -> Datastore<Format, AccessMode>
   where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
-    let (encoder, decoder) = (StandardCoders.jsonEncoder, StandardCoders.jsonDecoder)
-    return Datastore(
-      store: _store, key: key, version: Format.currentVersion, coding: .json,
-      encoder: { instance in
-        guard AccessMode.self == ReadWrite.self else { throw DiskPersistenceError.cannotWrite }
-        return try encoder.encode(instance)
-      },
-      decoders: Datastore<Format, AccessMode>.decoders(for: Format.currentVersion) {
-        try decoder.decode(Format.Instance.self, from: $0)
-      },
-      direct: Datastore<Format, AccessMode>.direct(decoder, AccessMode.self == ReadWrite.self ? encoder : nil),
-      isIdentifiable: true)
+    Datastore(
+      store: _store, key: key, encoder: AccessMode.self == ReadWrite.self ? StandardCoders.jsonEncoder : nil,
+      decoder: StandardCoders.jsonDecoder)
   }
 }
 
-extension Datastore {
-  fileprivate static func decoders(
-    for version: Version, _ decode: @escaping @Sendable (Data) throws -> InstanceType
-  ) -> [Version: RecordCoder<Format>.Decoder] where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-    [version: identified { try decode($0) }]
-  }
-
-  /// The library's own coders, which do not copy the bytes; nil for an app's decoder.
-  fileprivate static func direct(
-    _ decoder: JSONDecoder, _ encoder: JSONEncoder? = nil
-  ) -> RecordCoder<Format>.DirectCoders? where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-    (decoder as? StandardJSONDecoder).map { .init(decoder: $0, encoder: encoder as? StandardJSONEncoder) { $0.id } }
+extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// - Parameter encoder: Nil if the datastore only reads.
+  fileprivate init(store: _StoreHandle, key: DatastoreKey, encoder: JSONEncoder?, decoder: JSONDecoder) {
+    self.init(
+      store: store, key: key, version: Format.currentVersion, coding: .json,
+      encoder: { instance in
+        guard let encoder else { throw DiskPersistenceError.cannotWrite }
+        return try encoder.encode(instance)
+      },
+      instances: [Format.currentVersion: { try decoder.decode(InstanceType.self, from: $0) }],
+      // The library's own coders do not copy the bytes.
+      direct: (decoder as? StandardJSONDecoder).map { decoder in
+        .init(decoder: decoder, encoder: encoder as? StandardJSONEncoder) { $0.id }
+      })
   }
 }
 
@@ -61,11 +54,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder
   ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
-      encoder: { try encoder.encode($0) },
-      decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
-      direct: direct(decoder, encoder), isIdentifiable: true)
+    Self(store: persistence._store, key: key, encoder: encoder, decoder: decoder)
   }
 
   /// A datastore that keeps instances as property lists, for a format of one version.
@@ -80,13 +69,10 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     outputFormat: StandardCoders.PropertyListFormat = .binary
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: Format.currentVersion,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: decoders(for: Format.currentVersion) {
-        try StandardCoders.propertyListDecoder.decode(InstanceType.self, from: $0)
-      },
-      isIdentifiable: true)
+      store: persistence._store, key: key, version: Format.currentVersion, coding: outputFormat.coding,
+      encoder: outputFormat.encode,
+      instances: [Format.currentVersion: { try StandardCoders.propertyListDecoder.decode(InstanceType.self, from: $0) }]
+    )
   }
 }
 
@@ -102,10 +88,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     decoder: JSONDecoder = StandardCoders.jsonDecoder
   ) -> Self {
-    Self(
-      store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
-      decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
-      direct: direct(decoder), isIdentifiable: true)
+    Self(store: persistence._store, key: key, encoder: nil, decoder: decoder)
   }
 
   /// A datastore that only reads instances kept as property lists, for a format of one version.
@@ -119,9 +102,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: Format.currentVersion, coding: .binaryPropertyList,
-      decoders: decoders(for: Format.currentVersion) {
-        try StandardCoders.propertyListDecoder.decode(InstanceType.self, from: $0)
-      },
-      isIdentifiable: true)
+      instances: [Format.currentVersion: { try StandardCoders.propertyListDecoder.decode(InstanceType.self, from: $0) }]
+    )
   }
 }

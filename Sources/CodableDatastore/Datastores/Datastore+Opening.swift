@@ -19,14 +19,22 @@ extension Datastore {
 }
 
 extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
-  /// Makes a decoder for instances that contain their identifiers.
-  static func identified(
-    _ decode: @escaping @Sendable (Data) async throws -> InstanceType
-  ) -> RecordCoder<Format>.Decoder {
-    { data in
-      let instance = try await decode(data)
-      return (instance.id, instance)
+  /// Makes a datastore whose instances contain their identifiers.
+  init(
+    store: _StoreHandle, key: DatastoreKey, version: Version, coding: RecordCoding?,
+    encoder: @escaping @Sendable (InstanceType) async throws -> Data = { _ in throw DiskPersistenceError.cannotWrite },
+    instances: [Version: @Sendable (Data) async throws -> InstanceType],
+    direct: RecordCoder<Format>.DirectCoders? = nil
+  ) {
+    let decoders = instances.mapValues { decode -> RecordCoder<Format>.Decoder in
+      { data in
+        let instance = try await decode(data)
+        return (instance.id, instance)
+      }
     }
+    self.init(
+      store: store, key: key, version: version, coding: coding, encoder: encoder, decoders: decoders, direct: direct,
+      isIdentifiable: true)
   }
 }
 
@@ -91,7 +99,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
-      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
+      instances: decoders.mapValues { decode in { try await decode($0) } })
   }
 
   /// A datastore with coders of its own, the decoders in a dictionary of closures that run on no actor.
@@ -104,7 +112,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
-      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
+      instances: decoders.mapValues { decode in { try await decode($0) } })
   }
 }
 
@@ -161,7 +169,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,
-      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
+      instances: decoders.mapValues { decode in { try await decode($0) } })
   }
 
   /// A datastore that only reads, the decoders in a dictionary of closures that run on no actor.
@@ -173,6 +181,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,
-      decoders: decoders.mapValues { decode in Self.identified { try await decode($0) } }, isIdentifiable: true)
+      instances: decoders.mapValues { decode in { try await decode($0) } })
   }
 }

@@ -24,9 +24,7 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
       decoders: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
@@ -49,9 +47,7 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
       decoders: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 }
@@ -75,12 +71,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
-      }, isIdentifiable: true)
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
+      instances: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
   /// A datastore that keeps instances as property lists.
@@ -102,12 +94,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version,
-      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
-      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
-      decoders: migrations.mapValues { migration in
-        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
-      }, isIdentifiable: true)
+      store: persistence._store, key: key, version: version, coding: outputFormat.coding, encoder: outputFormat.encode,
+      instances: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 }
 
@@ -172,9 +160,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
-      }, isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 
   /// A datastore that only reads instances kept as property lists.
@@ -195,8 +181,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
-      decoders: migrations.mapValues { migration in
-        identified { try await migration(StandardCoders.propertyListDecoder, $0) }
-      }, isIdentifiable: true)
+      instances: migrations.mapValues { migration in { try await migration(StandardCoders.propertyListDecoder, $0) } })
   }
 }

@@ -1,3 +1,4 @@
+import StrataDocuments
 public import StrataFoundation
 
 /// An instance with its identifier.
@@ -37,10 +38,14 @@ public enum StandardCoders {
   #endif
 
   static let propertyListDecoder = PropertyListDecoder()
+}
 
-  static func propertyListEncoder(_ format: PropertyListFormat) -> PropertyListEncoder {
+extension StandardCoders.PropertyListFormat {
+  var coding: RecordCoding { self == .xml ? .xmlPropertyList : .binaryPropertyList }
+
+  @Sendable func encode(_ instance: some Encodable) throws -> Data {
     let encoder = PropertyListEncoder()
-    encoder.outputFormat = format
-    return encoder
+    encoder.outputFormat = self
+    return try encoder.encode(instance)
   }
 }
