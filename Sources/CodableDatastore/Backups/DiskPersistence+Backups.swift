@@ -58,14 +58,12 @@ struct StoreCopy {
   }
 
   func run() throws {
-    do {
-      try copy()
-    } catch StorageError.alreadyExists(let path) {
-      throw StoreError(.refused, "Something lies at \(path) already: choose a location where nothing lies.")
-    } catch let error as StorageError {
-      throw StoreError(error)
-    } catch let error as DiskError {
-      throw StoreError(.io(error))
+    try throwingStoreErrors {
+      do {
+        try copy()
+      } catch StorageError.alreadyExists(let path) {
+        throw StoreError(.refused, "Something lies at \(path) already: choose a location where nothing lies.")
+      }
     }
   }
 

@@ -26,11 +26,7 @@ struct BlobSpool: Sendable {
   private mutating func flush() throws {
     let file = try self.file ?? Self.makeFile()
     self.file = file
-    do {
-      try memory.withUnsafeBytes { bytes in try file.write(bytes, at: written) }
-    } catch let error as DiskError {
-      throw StoreError(.io(error))
-    }
+    try throwingStoreErrors { try memory.withUnsafeBytes { bytes in try file.write(bytes, at: written) } }
     written += UInt64(memory.count)
     memory.removeAll(keepingCapacity: true)
   }

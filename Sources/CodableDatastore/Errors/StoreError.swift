@@ -130,12 +130,13 @@ func throwingStoreErrors<R>(_ body: () throws -> R) throws -> R {
   do { return try body() } catch { throw libraryError(for: error) }
 }
 
-/// The error of this library for one of the engine or the model; any other as it is.
+/// The error of this library for one of the disk, the engine or the model; any other as it is.
 private func libraryError(for error: any Error) -> any Error {
   switch error {
   case StorageError.transactionEnded: return DatastoreInterfaceError.transactionInactive
   case StorageError.conflict(let conflict): return TransactionConflict(conflict)
   case let error as StorageError: return StoreError(error)
+  case let error as DiskError: return StoreError(StorageError.io(error))
   case ModelError.disorder(let datastore, let index, let keys):
     return DisorderedKeysError(datastore: DatastoreKey(datastore), index: index.map { IndexName($0) }, keys: keys)
   case ModelError.notUnique(let conflicts):

@@ -100,7 +100,7 @@ struct FolderReplacement {
 
   /// Runs a closure while no other process converts. A process that comes when it is done finds nothing left to do.
   private func locked<R>(_ body: () throws -> R) throws -> R {
-    do {
+    try throwingStoreErrors {
       let file = try openLock()
       guard try file.tryLock() else {
         throw StoreError(
@@ -109,8 +109,6 @@ struct FolderReplacement {
       }
       defer { try? disk.unlink(lockPath) }
       return try body()
-    } catch let error as DiskError {
-      throw StoreError(.io(error))
     }
   }
 
