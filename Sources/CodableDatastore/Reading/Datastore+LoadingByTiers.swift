@@ -91,8 +91,7 @@ extension Datastore {
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+    core.instances(prefix: [TierKey(first)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -103,8 +102,7 @@ extension Datastore {
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+    core.instances(prefix: [TierKey(first)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -115,8 +113,7 @@ extension Datastore {
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+    core.instances(prefix: [TierKey(first)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -127,8 +124,7 @@ extension Datastore {
     prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+    core.instances(prefix: [TierKey(first)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -139,9 +135,7 @@ extension Datastore {
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
-      from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -152,9 +146,7 @@ extension Datastore {
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
-      from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -167,9 +159,7 @@ extension Datastore {
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
-      from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -182,9 +172,7 @@ extension Datastore {
     prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
-      from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -197,9 +185,7 @@ extension Datastore {
     prefix first: First, _ second: Second, _ third: Third, range: some IndexRangeExpression<Bound>,
     order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
-      order: range.order.combined(with: order), from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
@@ -212,9 +198,7 @@ extension Datastore {
     prefix first: First, _ second: Second, _ third: Third, range: some IndexRangeExpression<Bound>,
     order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(
-      prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
-      order: range.order.combined(with: order), from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: range, order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
@@ -250,7 +234,3 @@ extension Datastore {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 }
-
-// The same, and a range of the next tier.
-
-// The same, and all of the next tier.

@@ -18,18 +18,15 @@ struct EntryBounds {
     of range: some IndexRangeExpression<Bound>, key: (Bound) throws -> [UInt8],
     bound: (_ key: [UInt8], _ after: Bool) throws -> SoughtPlace
   ) throws {
-    lower =
-      switch range.lowerBoundExpression {
+    func place(_ end: RangeBoundExpression<Bound>, isUpper: Bool) throws -> SoughtPlace? {
+      switch end {
       case .extent: nil
-      case .including(let value): try bound(key(value), false)
-      case .excluding(let value): try bound(key(value), true)
+      case .including(let value): try bound(key(value), isUpper)
+      case .excluding(let value): try bound(key(value), !isUpper)
       }
-    upper =
-      switch range.upperBoundExpression {
-      case .extent: nil
-      case .including(let value): try bound(key(value), true)
-      case .excluding(let value): try bound(key(value), false)
-      }
+    }
+    lower = try place(range.lowerBoundExpression, isUpper: false)
+    upper = try place(range.upperBoundExpression, isUpper: true)
   }
 
   /// The entries as ranks: two searches, whatever the range holds.

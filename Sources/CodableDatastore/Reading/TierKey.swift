@@ -33,8 +33,16 @@ struct TierRange: Sendable {
 
 extension DatastoreCore {
   /// The instances of an index whose first tiers have given values, and whose next one lies in a range.
+  func instances<Bound: Indexable, Index: IndexRepresentation<Instance>, Mode: _AccessMode>(
+    prefix: [TierKey] = [], range: some IndexRangeExpression<Bound>, order: RangeOrder,
+    from path: KeyPath<Format, Index>
+  ) -> Selection<Format, Mode> {
+    instances(prefix: prefix, range: TierRange(range), order: range.order.combined(with: order), from: path)
+  }
+
+  /// The instances of an index whose first tiers have given values, and whose next one lies in a range, if there is one.
   func instances<Index: IndexRepresentation<Instance>, Mode: _AccessMode>(
-    prefix: [TierKey] = [], range: TierRange?, order: RangeOrder, from path: KeyPath<Format, Index>
+    prefix: [TierKey], range: TierRange?, order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> Selection<Format, Mode> {
     let stored = StoredRange(self, indexAt: path, isDescending: order == .descending) { core, index in
       try core.ordering(index: index.name) {
