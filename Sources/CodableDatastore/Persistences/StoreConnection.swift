@@ -86,11 +86,15 @@ final class StoreConnection: Sendable {
   /// The connection to a location; the same one for as long as it is in use.
   static func to(_ url: URL) -> StoreConnection {
     let trimmed = path(of: url)
-    return openConnections.withLock { connections in
-      if let connection = connections[trimmed]?.connection, !connection.isOrphaned { return connection }
+    return shared(trimmed) { StoreConnection(path: trimmed) }
+  }
+
+  private static func shared(_ place: String, _ make: () -> StoreConnection) -> StoreConnection {
+    openConnections.withLock { connections in
+      if let connection = connections[place]?.connection, !connection.isOrphaned { return connection }
       connections = connections.filter { $0.value.connection != nil }
-      let connection = StoreConnection(path: trimmed, writer: nil)
-      connections[trimmed] = WeakConnection(connection: connection)
+      let connection = make()
+      connections[place] = WeakConnection(connection: connection)
       return connection
     }
   }
@@ -115,13 +119,7 @@ final class StoreConnection: Sendable {
   ///
   /// - Parameter location: distinguishes the store from others.
   static func toServer(_ location: String, _ opening: @escaping ServedOpening) -> StoreConnection {
-    openConnections.withLock { connections in
-      if let connection = connections[location]?.connection { return connection }
-      connections = connections.filter { $0.value.connection != nil }
-      let connection = StoreConnection(path: nil, opening: opening)
-      connections[location] = WeakConnection(connection: connection)
-      return connection
-    }
+    shared(location) { StoreConnection(path: nil, opening: opening) }
   }
 
   /// Whether the store is on a server: its calls wait for the network, and its transactions do not wait for each other.
@@ -165,13 +163,7 @@ final class StoreConnection: Sendable {
     if forWriter, let path, hasOldFolder(forWriter: true) { try convertOldFolder(at: path) }
     return try state.withLock { state in
       if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
-      if let opening {
-        let store = try opening(forWriter)
-        if forWriter { state.writer = store } else { state.reader = store }
-        return store
-      }
-      guard let path else { return nil }
-      guard let store = try open(path, forWriter: forWriter, state.configuration) else { return nil }
+      let store = try opening?(forWriter) ?? path.flatMap { try open($0, forWriter: forWriter, state.configuration) }
       if forWriter { state.writer = store } else { state.reader = store }
       return store
     }

@@ -18,13 +18,16 @@ private struct NodeClosure<Instance, Output> {
   let call: (Instance) throws -> Output
 }
 
+/// The variable of a predicate, which stands for the instance.
+private typealias InstanceVariable<Instance> = PredicateExpressions.Variable<Instance>
+
 private protocol ClosureNode: PredicateExpression {
   /// Nil if it is evaluated as it stands.
-  func closure<Instance>(over variable: PredicateExpressions.Variable<Instance>) -> NodeClosure<Instance, Output>?
+  func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>?
 }
 
 private func nodeClosure<Node: PredicateExpression, Instance>(
-  of node: Node, over variable: PredicateExpressions.Variable<Instance>
+  of node: Node, over variable: InstanceVariable<Instance>
 ) -> NodeClosure<Instance, Node.Output> {
   func known(_ node: some ClosureNode) -> Any? { node.closure(over: variable) }
   if let node = node as? any ClosureNode, let closure = known(node) as? NodeClosure<Instance, Node.Output> {
@@ -38,18 +41,14 @@ private func nodeClosure<Node: PredicateExpression, Instance>(
 }
 
 extension PredicateExpressions.Variable: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     guard key == variable.key else { return nil }
     return NodeClosure<Instance, Instance> { $0 } as? NodeClosure<Instance, Output>
   }
 }
 
 extension PredicateExpressions.KeyPath: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let keyPath = keyPath
     if let own = root as? PredicateExpressions.Variable<Instance>, own.key == variable.key,
       let path = keyPath as? Swift.KeyPath<Instance, Output>
@@ -62,63 +61,49 @@ extension PredicateExpressions.KeyPath: ClosureNode {
 }
 
 extension PredicateExpressions.Value: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let value = value
     return NodeClosure { _ in value }
   }
 }
 
 extension PredicateExpressions.Conjunction: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let (left, right) = (nodeClosure(of: lhs, over: variable), nodeClosure(of: rhs, over: variable))
     return NodeClosure { instance in try left.call(instance) && right.call(instance) }
   }
 }
 
 extension PredicateExpressions.Disjunction: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let (left, right) = (nodeClosure(of: lhs, over: variable), nodeClosure(of: rhs, over: variable))
     return NodeClosure { instance in try left.call(instance) || right.call(instance) }
   }
 }
 
 extension PredicateExpressions.Negation: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let inner = nodeClosure(of: wrapped, over: variable)
     return NodeClosure { try !inner.call($0) }
   }
 }
 
 extension PredicateExpressions.Equal: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let (left, right) = (nodeClosure(of: lhs, over: variable), nodeClosure(of: rhs, over: variable))
     return NodeClosure { instance in try left.call(instance) == right.call(instance) }
   }
 }
 
 extension PredicateExpressions.NotEqual: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let (left, right) = (nodeClosure(of: lhs, over: variable), nodeClosure(of: rhs, over: variable))
     return NodeClosure { instance in try left.call(instance) != right.call(instance) }
   }
 }
 
 extension PredicateExpressions.Comparison: ClosureNode {
-  fileprivate func closure<Instance>(
-    over variable: PredicateExpressions.Variable<Instance>
-  ) -> NodeClosure<Instance, Output>? {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let (left, right) = (nodeClosure(of: lhs, over: variable), nodeClosure(of: rhs, over: variable))
     switch op {
     case .lessThan: return NodeClosure { try left.call($0) < right.call($0) }

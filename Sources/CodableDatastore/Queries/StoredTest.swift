@@ -40,15 +40,9 @@ struct TextTest {
 ///
 /// Each instance that is decoded is compared with its text: an `init(from:)` may change values.
 struct StoredTest<Instance> {
-  private struct Member {
-    let path: DocumentPath
-    let encoding: KeyEncoding
-    let isValue: (Instance, KeyValue) -> Bool
-  }
-
   var text: TextTest
   /// In the order of the text's parts.
-  private let members: [Member]
+  private let members: [StoredSource<Instance>]
 
   /// - Returns: nil if the text of no record tells anything.
   init?(
@@ -69,7 +63,7 @@ struct StoredTest<Instance> {
       condition.places.number(of: source.path).map { (source, TextTest.Part(number: $0, limits: source.limits)) }
     }
     text = TextTest(condition: condition, parts: found.map(\.1), head: head)
-    members = found.map { Member(path: $0.0.path, encoding: $0.0.encoding, isValue: $0.0.isValue) }
+    members = found.map(\.0)
   }
 
   static func sources(

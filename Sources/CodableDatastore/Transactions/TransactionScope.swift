@@ -52,31 +52,18 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  init(writing work: OpenTransaction, outer: TransactionScope?) {
-    connection = work.connection
-    kind = .writing(work)
-    converted = nil
-    self.outer = outer
-  }
-
-  /// A scope for code that converts records of a datastore in the middle of a step of another scope.
-  private init(converting datastore: String, in base: TransactionScope, work: OpenTransaction) {
+  /// - Parameters:
+  ///   - datastore: The datastore whose records are converted, for a scope of the code that does so in the middle of a step of `outer`.
+  ///   - parent: The scope that this one is nested in, and its state before.
+  init(
+    writing work: OpenTransaction, outer: TransactionScope?, converting datastore: String? = nil,
+    in parent: (scope: TransactionScope, savepoint: Savepoint)? = nil
+  ) {
     connection = work.connection
     kind = .writing(work)
     converted = datastore
-    outer = base
-  }
-
-  private init(childOf parent: TransactionScope, work: OpenTransaction, outer: TransactionScope?, savepoint: Savepoint)
-  {
-    connection = work.connection
-    kind = .writing(work)
-    converted = nil
     self.outer = outer
-    state.withLock { state in
-      state.parent = parent
-      state.savepoint = savepoint
-    }
+    state.withLock { ($0.parent, $0.savepoint) = (parent?.scope, parent?.savepoint) }
   }
 
   /// The work that the scopes of one outermost transaction share; nil if the transaction only reads.
@@ -172,7 +159,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     let frozen = try snapshot()
     let savepoint = try step { try $0.savepoint() }
-    let child = TransactionScope(childOf: self, work: work, outer: outer, savepoint: savepoint)
+    let child = TransactionScope(writing: work, outer: outer, in: (self, savepoint))
     // Calls that this task itself has begun beside it would wait for the child, which may be waiting for them.
     if runsOwnCode, child.task == task { turns.refuse(with: StoreError.besideNestedTransaction) }
     state.withLock { state in
@@ -227,7 +214,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     isolation actor: isolated (any Actor)? = #isolation, datastore: String, _ body: () async throws -> T
   ) async throws -> T {
     guard case .writing(let work) = kind else { return try await body() }
-    let scope = TransactionScope(converting: datastore, in: self, work: work)
+    let scope = TransactionScope(writing: work, outer: self, converting: datastore)
     defer { merge(scope) }
     return try await Transactions.$current.withValue(scope) {
       // So that the closure runs on it.
