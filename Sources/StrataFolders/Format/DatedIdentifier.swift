@@ -47,9 +47,8 @@ package struct DatedIdentifier: Hashable, Sendable, CustomStringConvertible {
 
   /// The folders between a base and the thing itself: `2026/11-20/13-53`.
   package var shard: String {
-    let digits = Self.padded(String(moment), to: 17)
-    func part(_ from: Int, _ count: Int) -> Substring { digits.dropFirst(from).prefix(count) }
-    return "\(part(0, 4))/\(part(4, 2))-\(part(6, 2))/\(part(8, 2))-\(part(10, 2))"
+    let name = description
+    return "\(name.prefix(4))/\(name.dropFirst(5).prefix(5))/\(name.dropFirst(11).prefix(5))"
   }
 
   private static func padded(_ text: String, to width: Int) -> String {

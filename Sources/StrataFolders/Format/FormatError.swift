@@ -1,3 +1,5 @@
+import StrataDocuments
+
 /// An error in the bytes of a file, and its place; the caller that read the file adds the file's name.
 package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A sentence without a stop: `the block's length is not a number`.
@@ -11,6 +13,17 @@ package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   package var description: String { offset.map { "\(problem) (byte \($0))" } ?? problem }
+}
+
+extension Document {
+  /// - Parameter what: The name of the bytes in the error.
+  init(parsing json: some Collection<UInt8>, _ what: String) throws(FormatError) {
+    do throws(JSONError) {
+      self = try JSONParser.parse(Array(json))
+    } catch {
+      throw FormatError("\(what) is no JSON: \(error)")
+    }
+  }
 }
 
 /// A file of the folder that is read whole.

@@ -10,13 +10,7 @@ struct JSONFile {
   private let name: String
 
   init(parsing bytes: [UInt8]) throws(FormatError) {
-    let document: Document
-    do throws(JSONError) {
-      document = try JSONParser.parse(bytes)
-    } catch {
-      throw FormatError("the file is no JSON: \(error)")
-    }
-    try self.init(document, named: "")
+    try self.init(Document(parsing: bytes, "the file"), named: "")
   }
 
   init(_ document: Document, named name: String) throws(FormatError) {

@@ -9,12 +9,7 @@ package struct VersionTag: Hashable, Sendable {
 
   /// Takes the header of an entry.
   package init(json: some Collection<UInt8>) throws(FormatError) {
-    let document: Document
-    do throws(JSONError) {
-      document = try JSONParser.parse(Array(json))
-    } catch {
-      throw FormatError("a version is no JSON: \(error)")
-    }
+    let document = try Document(parsing: json, "a version")
     if case .string(let text) = document {
       self.text = text
       isString = true
