@@ -37,7 +37,7 @@ package final class ServerStore: Engine {
   /// For each tree, the number of records in a row that were written one by one and were new.
   private let insertions = Mutex<[TreeName: Int]>([:])
 
-  private struct Known {
+  struct Known: Sendable {
     var head: ServerCommit?
     var newest: UInt64 = 0
     var catalog = ServerCatalog()
@@ -106,8 +106,7 @@ package final class ServerStore: Engine {
   }
 
   func question(_ ahead: ReadAhead?) -> NewestQuestion {
-    let known = known.withLock { $0 }
-    return NewestQuestion(ahead: ahead, head: known.head, newest: known.newest, catalog: known.catalog)
+    NewestQuestion(ahead: ahead, known: known.withLock { $0 })
   }
 
   /// Records the server's answer: its head, the newest state, and the changes of trees since a commit. If the changes of trees were not

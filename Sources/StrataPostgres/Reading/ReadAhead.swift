@@ -181,16 +181,14 @@ final class PendingState: PendingRead {
 struct NewestQuestion: Sendable {
   let ahead: ReadAhead?
   /// The state that was known when the question was asked: the answer does not repeat it.
-  let head: ServerCommit?
-  let newest: UInt64
-  let catalog: ServerCatalog
+  let known: ServerStore.Known
 
   func statements(_ tables: Tables) -> [Statement] {
-    let known = SQLValue.number(newest)
-    let news = tables.statement("news", "select \(News.columns(tables)) from {store} s where s.one", [known])
+    let news = tables.statement(
+      "news", "select \(News.columns(tables)) from {store} s where s.one", [.number(known.newest)])
     // After the news: it may return trees that are newer than the news, never fewer.
-    guard let ahead else { return [news, catalog.missing(tables)] }
-    let statement = ahead.statement(tables, known: newest)
+    guard let ahead else { return [news, known.catalog.missing(tables)] }
+    let statement = ahead.statement(tables, known: known.newest)
     return ahead.tellsNews ? [statement] : [news, statement]
   }
 }
@@ -223,8 +221,8 @@ extension ServerStore {
   func newestView(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
     guard rows[0].count > 0 else { throw .withoutStoreRow }
     let news = News(rows[0])
-    let head = news.newest == question.newest ? question.head : news.head
-    let trees = question.ahead == nil ? (rows: rows[1], since: question.catalog.upTo) : nil
+    let head = news.newest == question.known.newest ? question.known.head : news.head
+    let trees = question.ahead == nil ? (rows: rows[1], since: question.known.catalog.upTo) : nil
     update(head: head, newest: news.newest, trees: trees, changedAt: news.trees)
     return newest
   }
