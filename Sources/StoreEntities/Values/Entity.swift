@@ -103,20 +103,12 @@ public struct Entity: Identifiable, Hashable, Sendable {
 
   /// The entities that it refers to, also in lists, each once.
   public var targets: Set<String> {
-    var targets: Set<String> = []
-    for property in properties.values {
-      property.value.forEachLeaf { if case .entity(let id) = $0 { targets.insert(id) } }
-    }
-    return targets
+    leaves { _, value in if case .entity(let id) = value { id } else { nil } }
   }
 
   /// The keys of the entity in the index of properties: `name=Dune`, for each text, number and truth.
   var searchable: Set<String> {
-    var found: Set<String> = []
-    for (key, property) in properties {
-      property.value.forEachLeaf { if let text = $0.searchText { found.insert(Self.searchable(key, text)) } }
-    }
-    return found
+    leaves { key, value in value.searchText.map { Self.searchable(key, $0) } }
   }
 
   /// The entry of a value in the index of properties. Long texts are cut: a search by them compares the rest.
@@ -126,11 +118,15 @@ public struct Entity: Identifiable, Hashable, Sendable {
 
   /// The dates that its properties hold.
   var dates: Set<Date> {
-    var dates: Set<Date> = []
-    for property in properties.values {
-      property.value.forEachLeaf { if case .date(let date) = $0 { dates.insert(date) } }
+    leaves { _, value in if case .date(let date) = value { date } else { nil } }
+  }
+
+  private func leaves<Part>(_ part: (EntityKey, EntityValue) -> Part?) -> Set<Part> {
+    var parts: Set<Part> = []
+    for (key, property) in properties {
+      property.value.forEachLeaf { if let part = part(key, $0) { parts.insert(part) } }
     }
-    return dates
+    return parts
   }
 }
 
