@@ -1,5 +1,5 @@
 import StrataDocuments
-import StrataModel
+@testable import StrataModel
 
 /// Documents in memory, as the source of an import.
 struct DocumentList: ImportSource {
@@ -7,7 +7,9 @@ struct DocumentList: ImportSource {
   private var position = 0
 
   init(_ documents: [Document]) {
-    rows = documents.enumerated().map { ImportRow(.document($1), place: SourcePlace("input", line: $0 + 1)) }
+    rows = documents.enumerated().map {
+      ImportRow(content: .document($1), place: SourcePlace(file: "input", line: $0 + 1))
+    }
   }
 
   mutating func rewind() { position = 0 }

@@ -1,6 +1,6 @@
 import StrataModel
 import StrataDocuments
-import StrataTerminal
+@testable import StrataTerminal
 import Testing
 
 @testable import StoreBrowser
@@ -160,13 +160,13 @@ struct TypedTests {
   func mouse() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
     driver.press("? ?")
-    driver.tell(.event(.mouse(MouseEvent(.wheelDown, at: Point(column: 30, row: 10)))))
+    driver.tell(.event(.mouse(MouseEvent(kind: .wheelDown, point: Point(column: 30, row: 10)))))
     #expect((driver.browser.overlays.last as? HelpOverlay)?.list.selection == 3)
     driver.press("Esc C")
     let menu = try #require(driver.browser.overlays.last as? FinderOverlay)
     let rect = menu.rect(in: driver.browser.body, session: driver.browser.session)
     let click = Message.event(
-      .mouse(MouseEvent(.press(button: 1), at: Point(column: rect.left + 3, row: rect.top + 3))))
+      .mouse(MouseEvent(kind: .press(button: 1), point: Point(column: rect.left + 3, row: rect.top + 3))))
     driver.tell(click)
     #expect((driver.browser.overlays.last as? FinderOverlay)?.list.selection == 1)
   }

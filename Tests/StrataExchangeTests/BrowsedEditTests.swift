@@ -2,7 +2,7 @@ import Dispatch
 import StrataDocuments
 import StrataEngine
 import StrataLocks
-import StrataModel
+@testable import StrataModel
 import Testing
 
 @testable import StrataExchange

@@ -1,5 +1,5 @@
 import StrataDocuments
-import StrataModel
+@testable import StrataModel
 import Foundation
 import Testing
 

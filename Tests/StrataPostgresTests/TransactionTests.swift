@@ -33,7 +33,7 @@ struct TransactionTests {
       try transaction.page(limit: 3, isReversed: true, in: Self.records).map(\.key)
         == [20, 9, 8].map { .key($0) })
     #expect(
-      try transaction.page(KeyRange(from: .key(4)), limit: 2, in: Self.records).map(\.key)
+      try transaction.page(KeyRange(lower: .key(4)), limit: 2, in: Self.records).map(\.key)
         == [4, 6].map { .key($0) })
     #expect(try transaction.count(in: Self.records) == 10)
     #expect(try transaction.rank(of: .key(6), in: Self.records) == 5)
@@ -87,7 +87,7 @@ struct TransactionTests {
     #expect(inserted?.places.map(\.key) == [.key(250)])
     #expect(value(try store.refreshed().served(Self.records)?.look(for: .key(250))) == 8)
     // A range: an update in it, an insertion, a deletion; and one beside it.
-    let range = KeyRange(from: .key(20), to: .key(30))
+    let range = KeyRange(lower: .key(20), upper: .key(30))
     for (write, isConflict) in [
       ({ (other: ServerTransaction) throws(StorageError) in try other.set(.key(25), [8], in: Self.records) }, true),
       ({ other throws(StorageError) in try other.set(.key(25) + [1], [8], in: Self.records) }, true),
@@ -101,7 +101,7 @@ struct TransactionTests {
     }
     // Only as much of a range counts as was looked at.
     let partial = try collides(
-      reading: { _ = try $0.page(KeyRange(from: .key(40)), limit: 5, in: Self.records) },
+      reading: { _ = try $0.page(KeyRange(lower: .key(40)), limit: 5, in: Self.records) },
       writing: { other throws(StorageError) in try other.set(.key(50), [8], in: Self.records) })
     #expect(partial == nil)
     // A count goes by what is there and is not.
@@ -148,7 +148,7 @@ struct TransactionTests {
       var sum = 0
       for key in keys { sum += value(try transaction.look(for: .key(key), in: records)) }
       for entry in try transaction.page(
-        KeyRange(from: .key(range.lowerBound), to: .key(range.upperBound)), limit: 100, in: records)
+        KeyRange(lower: .key(range.lowerBound), upper: .key(range.upperBound)), limit: 100, in: records)
       {
         sum += value(entry) + 1
       }

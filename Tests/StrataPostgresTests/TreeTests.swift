@@ -79,9 +79,9 @@ struct TreeTests {
       let bound = try #require(tree.stored).key(atRank: UInt64(rank))
       #expect(bound == keys.dropFirst(rank).first)
       if let bound {
-        #expect(try tree.entries(KeyRange(from: bound), limit: 4).map(\.key) == Array(keys.dropFirst(rank).prefix(4)))
+        #expect(try tree.entries(KeyRange(lower: bound), limit: 4).map(\.key) == Array(keys.dropFirst(rank).prefix(4)))
       }
-      let range = KeyRange(from: .key(20), to: .key(40))
+      let range = KeyRange(lower: .key(20), upper: .key(40))
       #expect(try tree.entries(range, limit: 5).map(\.key) == Array(keys.filter(range.contains).prefix(5)))
       #expect(try tree.count(range) == UInt64(keys.filter(range.contains).count))
       let indexKeys = state.index.sorted { $0.lexicographicallyPrecedes($1) }
@@ -153,7 +153,7 @@ struct TreeTests {
     #expect(store.roundTrips == count)
     _ = try tree.look(for: .key(7))
     #expect(store.roundTrips == count + 1)
-    #expect(try tree.entries(KeyRange(from: .key(100)), limit: 100).count == 100)
+    #expect(try tree.entries(KeyRange(lower: .key(100)), limit: 100).count == 100)
     #expect(store.roundTrips == count + 2)
     #expect(try tree.look(for: (0..<100).map { .key($0) }).allSatisfy { $0 != nil })
     #expect(store.roundTrips == count + 3)
@@ -251,7 +251,7 @@ struct TreeTests {
     let third = store.newest
     for (view, count) in [(first, 2_500), (second, 2_501), (third, 2_501)] {
       #expect(try view.served(Self.records)?.count == UInt64(count))
-      #expect(try view.served(Self.records)?.count(KeyRange(to: .key(10))) == (view.asOf == first.asOf ? 10 : 9))
+      #expect(try view.served(Self.records)?.count(KeyRange(upper: .key(10))) == (view.asOf == first.asOf ? 10 : 9))
     }
     #expect(try differences(first, second).map(\.key) == [7, 9_000, 9_001].map { .key($0) })
     #expect(try differences(second, third).map(\.key) == [7, 8].map { .key($0) })
@@ -264,7 +264,7 @@ struct TreeTests {
     #expect(try gone.served(Self.records) == nil)
     #expect(try back.served(Self.records)?.count == 2_500)
     #expect(try third.served(Self.records)?.count == 2_501)
-    #expect(try third.served(Self.records)?.count(KeyRange(to: .key(10))) == 9)
+    #expect(try third.served(Self.records)?.count(KeyRange(upper: .key(10))) == 9)
     #expect(try differences(third, back).map(\.key) == [7, 8, 9_000, 9_001].map { .key($0) })
   }
 

@@ -92,10 +92,10 @@ struct InputTests {
     let bytes = "\u{1B}[<0;12;5M\u{1B}[<0;12;5m\u{1B}[<64;1;1M\u{1B}[<81;300;99M\u{1B}[<0;0;0M"
     #expect(
       parser.feed(bytes.utf8) == [
-        .mouse(MouseEvent(.press(button: 1), at: Point(column: 11, row: 4))),
-        .mouse(MouseEvent(.release(button: 1), at: Point(column: 11, row: 4))),
-        .mouse(MouseEvent(.wheelUp, at: .zero)),
-        .mouse(MouseEvent(.wheelDown, at: Point(column: 299, row: 98), .control)),
+        .mouse(MouseEvent(kind: .press(button: 1), point: Point(column: 11, row: 4))),
+        .mouse(MouseEvent(kind: .release(button: 1), point: Point(column: 11, row: 4))),
+        .mouse(MouseEvent(kind: .wheelUp, point: .zero)),
+        .mouse(MouseEvent(kind: .wheelDown, point: Point(column: 299, row: 98), modifiers: .control)),
       ])
   }
 

@@ -29,8 +29,9 @@ struct ScriptTests {
         enter,
       ]
       + "San F".map(key) + " x\"é".map(key) + ":go 3".map(key) + [
-        enter, .event(.paste("two\nlines\u{1B}")), .event(.mouse(MouseEvent(.press(button: 1), at: point))),
-        .event(.mouse(MouseEvent(.release(button: 1), at: point))), .event(.mouse(MouseEvent(.wheelDown, at: .zero))),
+        enter, .event(.paste("two\nlines\u{1B}")), .event(.mouse(MouseEvent(kind: .press(button: 1), point: point))),
+        .event(.mouse(MouseEvent(kind: .release(button: 1), point: point))),
+        .event(.mouse(MouseEvent(kind: .wheelDown, point: .zero))),
         .saveScreen(path: "out.svg"),
       ]
     #expect(script.steps == wanted)
@@ -58,7 +59,7 @@ struct ScriptTests {
       (0..<45).map { .key(KeyChord(writing: Character(Unicode.Scalar(UInt8(0x21 + $0))))) } + [
         .key(KeyChord(writing: " ")), .key(KeyChord(.escape)), .paste("a \"b\"\\\n\t日"),
         .resize(Size(columns: 100, rows: 30)), .key(KeyChord(.left, [.control, .shift])),
-        .mouse(MouseEvent(.wheelUp, at: Point(column: 3, row: 4))), .key(KeyChord(.character("d"), .control)),
+        .mouse(MouseEvent(kind: .wheelUp, point: Point(column: 3, row: 4))), .key(KeyChord(.character("d"), .control)),
       ]
     var recorder = ScriptRecorder()
     var text = recorder.beginning(size: Size(columns: 80, rows: 24))

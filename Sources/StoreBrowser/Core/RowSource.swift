@@ -19,11 +19,6 @@ package struct RowSource: Hashable, Sendable {
   /// The largest number of rows; nil shows all.
   var limit: Int?
 
-  package init(datastore: String, index: String? = nil) {
-    self.datastore = datastore
-    self.index = index
-  }
-
   /// The run of the index to which filter and sort are applied.
   var unscanned: RowSource {
     var source = self

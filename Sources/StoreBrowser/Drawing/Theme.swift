@@ -23,18 +23,13 @@ package struct Theme: Sendable, Hashable {
     case plain
   }
 
-  package var name: Name
+  package var name = Name.standard
   /// The styles of a theme file. They replace those of the named theme.
   var roles: [Role: Style] = [:]
   /// Borders and signs in ASCII.
-  package var isASCII: Bool
+  package var isASCII = false
   /// Whether the terminal shows braille patterns.
   package var hasBraille = true
-
-  package init(name: Name = .standard, isASCII: Bool = false) {
-    self.name = name
-    self.isASCII = isASCII
-  }
 
   func style(_ role: Role) -> Style {
     if name != .plain {

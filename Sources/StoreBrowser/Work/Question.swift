@@ -43,23 +43,12 @@ package struct StoreStatus: Sendable {
 /// The tools that work uses.
 package struct WorkContext: Sendable {
   package let store: any ReadableStore
-  package let files: BrowserFiles
-  package let warmUp: (any WarmUpDriver)?
-  package let cancellation: Cancellation
-  package let report: @Sendable (Progress) -> Void
+  package var files = BrowserFiles.none
+  package var warmUp: (any WarmUpDriver)?
+  package var cancellation = Cancellation()
+  package var report: @Sendable (Progress) -> Void = { _ in }
   /// How long the user must pause in typing before slow work begins, in milliseconds.
   package var typingPause = 0
-
-  package init(
-    store: any ReadableStore, files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil,
-    cancellation: Cancellation = Cancellation(), report: @escaping @Sendable (Progress) -> Void = { _ in }
-  ) {
-    self.store = store
-    self.files = files
-    self.warmUp = warmUp
-    self.cancellation = cancellation
-    self.report = report
-  }
 
   func view(_ commit: CommitNumber) throws(ModelError) -> any ReadableView {
     let head = store.head

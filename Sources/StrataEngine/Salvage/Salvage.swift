@@ -31,7 +31,7 @@ final class Salvage {
   }
 
   func lose(_ kind: SalvageLoss.Kind, commit: UInt64, tree: TreeName? = nil, key: [UInt8]? = nil) {
-    report.losses.append(SalvageLoss(kind, commit: commit, tree: tree, key: key))
+    report.losses.append(SalvageLoss(kind: kind, commit: commit, tree: tree, key: key))
   }
 
   func run(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {

@@ -46,13 +46,6 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
   package var tree: TreeName?
   package var key: [UInt8]?
 
-  package init(_ kind: Kind, commit: UInt64, tree: TreeName? = nil, key: [UInt8]? = nil) {
-    self.kind = kind
-    self.commit = commit
-    self.tree = tree
-    self.key = key
-  }
-
   package var description: String { sentence(tree: tree.map { "\($0)" }, key: nil) }
 
   /// One sentence. `tree`, `key`: the words of a caller that knows the trees; nil if there is none, or no word for it.

@@ -88,9 +88,7 @@ private struct KeyedCopy {
     let datastore = try target.view(target.engine.head).requiredDatastore(file.datastore)
     var (old, new): ([StoredKey: RecordContent], [StoredKey: RecordContent]) = ([:], [:])
     let reader = try source.changes(of: commit)
-    while true {
-      let part = try reader.next(512)
-      if part.isEmpty { break }
+    while case let part = try reader.next(512), !part.isEmpty {
       for change in part {
         if let record = change.old {
           guard let (key, _) = try self.record(record, in: datastore) else { return nil }
@@ -152,6 +150,6 @@ private struct RecordRows: ImportSource {
     line += 1
     var document = try record.document()
     if let rowNumber { document = try onDocument(document.removing(rowNumber)) }
-    return ImportRow(.document(document), place: SourcePlace(datastore.descriptor.key, line: line))
+    return ImportRow(content: .document(document), place: SourcePlace(file: datastore.descriptor.key, line: line))
   }
 }

@@ -65,9 +65,7 @@ extension DocumentFile {
     }
     var edits: [(Int, (Document?, Document?))] = []
     let changes = try store.changes(from: opened, to: store.head.commit)
-    while true {
-      let part = try changes.next(512)
-      if part.isEmpty { return edits }
+    while case let part = try changes.next(512), !part.isEmpty {
       for change in part where change.datastore == datastore {
         guard case .integer(let number) = change.identifier.value else { continue }
         func document(_ record: Record?) throws(ModelError) -> Document? {
@@ -77,6 +75,7 @@ extension DocumentFile {
         edits.append((Int(number), (try document(change.old), try document(change.new))))
       }
     }
+    return edits
   }
 }
 
@@ -102,7 +101,7 @@ package struct FileComparison: Sendable {
     var source = try TableSource(bytes: text, name: file.path, encoding: .utf8)
     source.keepsRepeatedNames = true
     for column in file.columns where column.type != .empty {
-      source.follow(ColumnRule(column.type, origin: "in the file as it was opened"), at: column.path)
+      source.follow(ColumnRule(type: column.type, origin: "in the file as it was opened"), at: column.path)
     }
     var rows = NumberedRows(source: source, rowName: nil, key: file.key)
     var now: [Document] = []

@@ -47,23 +47,11 @@ package struct ImportRow: Sendable {
   package var key: String?
   package var place: SourcePlace
   /// Its approximate size in bytes.
-  package var size: Int
+  package var size = 0
   /// The row's range in the text of its file, with its key, without the separators around it; nil if no row can follow it.
   var span: Range<Int>?
   /// The offset of the document itself, if it follows a key.
   var bodyStart: Int?
-
-  package init(
-    _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0,
-    span: Range<Int>? = nil
-  ) {
-    self.content = content
-    self.text = text
-    self.key = key
-    self.place = place
-    self.size = size
-    self.span = span
-  }
 }
 
 /// The place of a row, or of an error in it, in its source: `FILE:LINE`, or `FILE:LINE:COLUMN`.
@@ -75,12 +63,6 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
   package var line: Int
   /// From 1, in characters; nil at the beginning of a line.
   package var column: Int?
-
-  package init(_ file: String, line: Int, column: Int? = nil) {
-    self.file = file
-    self.line = line
-    self.column = column
-  }
 
   package var description: String { "\(file):\(line)" + (column.map { ":\($0)" } ?? "") }
 }

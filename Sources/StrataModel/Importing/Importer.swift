@@ -84,11 +84,11 @@ extension ImportSource {
     for column in guessedColumns ?? [] {
       let isIdentifier = column.path == identifier
       if let type = types[column.path] {
-        follow(ColumnRule(type, origin: "as --type says"), at: column.path)
+        follow(ColumnRule(type: type, origin: "as --type says"), at: column.path)
       } else if let rule = shape?.rule(of: column.path, isIdentifier: isIdentifier) {
         follow(rule, at: column.path)
       } else if isIdentifier, shape == nil, column.type == .number || column.type == .integer, column.hasOddDecimal {
-        follow(ColumnRule(.text, origin: "as an identifier"), at: column.path)
+        follow(ColumnRule(type: .text, origin: "as an identifier"), at: column.path)
       }
     }
   }

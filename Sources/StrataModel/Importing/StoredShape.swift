@@ -69,11 +69,11 @@ struct StoredShape: Sendable {
   func rule(of path: DocumentPath, isIdentifier: Bool) -> ColumnRule? {
     if isIdentifier {
       return descriptor.identifierEncoding.cellType.map {
-        ColumnRule($0, origin: "as the identifier of \(descriptor.key)")
+        ColumnRule(type: $0, origin: "as the identifier of \(descriptor.key)")
       }
     }
     guard let types = types[path], types.count == 1, let type = types.first else { return nil }
-    return ColumnRule(type, origin: "in the records of \(descriptor.key)")
+    return ColumnRule(type: type, origin: "in the records of \(descriptor.key)")
   }
 
   /// The field that is the identifier: the one in the descriptor, or the only field that is it in all examined records.

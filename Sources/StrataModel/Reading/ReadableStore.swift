@@ -164,16 +164,9 @@ package struct CommitPage: Hashable, Sendable {
 /// How many records of a datastore a commit changed.
 package struct ChangeCount: Hashable, Sendable {
   package var datastore: String
-  package var inserted: Int
-  package var updated: Int
-  package var deleted: Int
-
-  package init(datastore: String, inserted: Int = 0, updated: Int = 0, deleted: Int = 0) {
-    self.datastore = datastore
-    self.inserted = inserted
-    self.updated = updated
-    self.deleted = deleted
-  }
+  package var inserted = 0
+  package var updated = 0
+  package var deleted = 0
 
   package var total: Int { inserted + updated + deleted }
 

@@ -31,8 +31,8 @@ extension EngineView {
     let names = first.joined(separator: ", ") + (count > first.count ? ", …" : "")
     let place = target == nil ? "\(key), which is not there" : key
     return Finding(
-      .note, datastore: source.key, index: index.name,
-      "\(count) \(count == 1 ? "reference dangles" : "references dangle"): no such record in \(place) (\(names))")
+      severity: .note, datastore: source.key, index: index.name,
+      text: "\(count) \(count == 1 ? "reference dangles" : "references dangle"): no such record in \(place) (\(names))")
   }
 }
 

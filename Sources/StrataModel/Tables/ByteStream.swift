@@ -89,14 +89,14 @@ final class ByteStream {
 
   var place: SourcePlace {
     countColumns()
-    return SourcePlace(name, line: line, column: column == 1 ? nil : column)
+    return SourcePlace(file: name, line: line, column: column == 1 ? nil : column)
   }
 
   /// The place of an error in the bytes ahead.
   func place(of error: JSONError) -> SourcePlace {
     countColumns()
     let start = error.line == 1 ? column : 1
-    return SourcePlace(name, line: line + error.line - 1, column: start + error.column - 1)
+    return SourcePlace(file: name, line: line + error.line - 1, column: start + error.column - 1)
   }
 
   func peek() throws(ModelError) -> UInt8? { try byte(0) }
@@ -116,7 +116,7 @@ final class ByteStream {
     let onLine = before.suffix(from: before.lastIndex(of: lineEnd).map { $0 + 1 } ?? at)
     let lines = before.count { $0 == lineEnd }
     let found = (lines == 0 ? column : 1) + onLine.count { $0 & 0xC0 != 0x80 }
-    return SourcePlace(name, line: line + lines, column: found == 1 ? nil : found)
+    return SourcePlace(file: name, line: line + lines, column: found == 1 ? nil : found)
   }
 
   /// Calls `body` with the bytes in memory from `offset` on, then with more of them, until it returns a count.

@@ -85,11 +85,6 @@ package struct ColumnRule: Sendable, Hashable {
   package var type: CellType
   /// The source of the rule, as the end of a sentence: `in the records of City`.
   package var origin: String
-
-  package init(_ type: CellType, origin: String) {
-    self.type = type
-    self.origin = origin
-  }
 }
 
 /// Takes rows of cells off a stream (RFC 4180, with any separator; lines may end in CR LF, LF or CR).
@@ -163,17 +158,17 @@ struct CellReader {
     guard let row = try row() else { return nil }
     defer { stream.consume(row.length) }
     let start = stream.offset
-    let place = SourcePlace(stream.name, line: stream.line)
+    let place = SourcePlace(file: stream.name, line: stream.line)
     // If a quote is open to the end of the file, no row can follow this one.
     let span = row.isOpen ? nil : start..<start + row.textLength
     switch row.content {
     case .unreadable(let reason, let offset):
       return ImportRow(
-        .unreadable(reason + lines(of: row)), place: offset.map { stream.place(of: $0) } ?? place, span: span)
+        content: .unreadable(reason + lines(of: row)), place: offset.map { stream.place(of: $0) } ?? place, span: span)
     case .cells(let cells):
       guard cells.count == columns.count else {
         let reason = "\(counted(cells.count, "cell")) under \(counted(columns.count, "name"))"
-        return ImportRow(.unreadable(reason + lines(of: row)), place: place, span: span)
+        return ImportRow(content: .unreadable(reason + lines(of: row)), place: place, span: span)
       }
       var values: [Document] = []
       values.reserveCapacity(cells.count)
@@ -184,11 +179,12 @@ struct CellReader {
           values.append(.string(cell.text))
         } else {
           return ImportRow(
-            .unreadable(refusal(of: cell, index)), place: stream.place(of: cell.range.lowerBound), span: span)
+            content: .unreadable(refusal(of: cell, index)), place: stream.place(of: cell.range.lowerBound), span: span)
         }
       }
       return ImportRow(
-        .document(document(of: values)), place: place, size: cells.reduce(0) { $0 + $1.text.utf8.count }, span: span)
+        content: .document(document(of: values)), place: place, size: cells.reduce(0) { $0 + $1.text.utf8.count },
+        span: span)
     }
   }
 

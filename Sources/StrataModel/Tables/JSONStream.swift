@@ -104,9 +104,9 @@ struct JSONStream {
         (document, text) = (whole.keepingLastMembers, nil)
       }
       row = ImportRow(
-        .document(document), text: text, key: key?.name, place: stream.place, size: length, span: span)
+        content: .document(document), text: text, key: key?.name, place: stream.place, size: length, span: span)
     case .failure(let error):
-      row = ImportRow(.unreadable(error.reason), key: key?.name, place: stream.place(of: error), span: span)
+      row = ImportRow(content: .unreadable(error.reason), key: key?.name, place: stream.place(of: error), span: span)
     }
     row.bodyStart = stream.offset
     return row
@@ -118,7 +118,7 @@ struct JSONStream {
     try stream.skipSpace()
     guard try stream.peek() != nil else { return nil }
     guard let length = try JSONExtent.find(in: stream, limit: .max) else {
-      let row = ImportRow(.unreadable("the document does not end"), place: stream.place)
+      let row = ImportRow(content: .unreadable("the document does not end"), place: stream.place)
       stream.consume(stream.availableCount)
       return row
     }
@@ -170,14 +170,14 @@ struct JSONStream {
     isOver = true
     try stream.skipSpace()
     guard try stream.peek() != nil else { return nil }
-    return ImportRow(.unreadable("there is text after the end"), place: stream.place)
+    return ImportRow(content: .unreadable("there is text after the end"), place: stream.place)
   }
 
   private mutating func broken(_ reason: String) throws(ModelError) -> ImportRow {
     isOver = true
     let atEnd = try stream.peek() == nil
     let reason = atEnd ? "the file ends too early" : "\(reason); nothing after it can be read"
-    return ImportRow(.unreadable(reason), place: stream.place)
+    return ImportRow(content: .unreadable(reason), place: stream.place)
   }
 }
 

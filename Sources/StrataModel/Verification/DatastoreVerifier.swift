@@ -55,7 +55,8 @@ struct DatastoreVerifier {
       guard leftOut.count <= Self.listLimit else { continue }
       result.findings.append(
         Finding(
-          .note, datastore: descriptor.key, record: record.identifier, "left out of the indexes: \(record.reason)",
+          severity: .note, datastore: descriptor.key, record: record.identifier,
+          text: "left out of the indexes: \(record.reason)",
           advice: "mend the record, then it is indexed again"))
     }
   }
@@ -80,8 +81,8 @@ struct DatastoreVerifier {
       } else if case .unproven(let reason)? = outcomes[subject.name] {
         subject.findings.append(
           Finding(
-            .note, datastore: descriptor.key, index: subject.name,
-            "its values cannot be checked without the app: \(reason)"))
+            severity: .note, datastore: descriptor.key, index: subject.name,
+            text: "its values cannot be checked without the app: \(reason)"))
       }
       subjects.append(subject)
     }
@@ -166,8 +167,8 @@ struct DatastoreVerifier {
     if subjects[position].entries != count {
       subjects[position].findings.append(
         Finding(
-          .wrong, datastore: descriptor.key, index: subjects[position].name,
-          "\(subjects[position].entries) entries can be read, and it should have \(count)"))
+          severity: .wrong, datastore: descriptor.key, index: subjects[position].name,
+          text: "\(subjects[position].entries) entries can be read, and it should have \(count)"))
     }
   }
 
@@ -246,7 +247,8 @@ struct DatastoreVerifier {
 
   private mutating func wrong(_ record: StoredKey?, _ text: String, _ advice: String?) {
     guard result.findings.count < RecordCheck.findingLimit else { return }
-    result.findings.append(Finding(.wrong, datastore: descriptor.key, record: record, text, advice: advice))
+    result.findings.append(
+      Finding(severity: .wrong, datastore: descriptor.key, record: record, text: text, advice: advice))
   }
 
   private mutating func advance(beside shared: SharedCount? = nil) throws(ModelError) {

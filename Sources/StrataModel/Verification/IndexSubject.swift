@@ -98,8 +98,8 @@ struct IndexSubject: Sendable {
     let names = owners.prefix(4).map(\.description).joined(separator: ", ")
     findings.append(
       Finding(
-        isEnforced ? .wrong : .note, datastore: datastore, index: name,
-        "\(value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")"))
+        severity: isEnforced ? .wrong : .note, datastore: datastore, index: name,
+        text: "\(value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")"))
   }
 
   func finished(in datastore: String) -> IndexVerification {
@@ -116,7 +116,8 @@ struct IndexSubject: Sendable {
       for (count, name) in [
         (missing, "missing entries"), (strays, "entries too many"), (disordered, "entries out of order"),
       ] where count > DatastoreVerifier.listLimit {
-        findings.append(Finding(.wrong, datastore: datastore, index: self.name, "\(count) \(name) in all"))
+        findings.append(
+          Finding(severity: .wrong, datastore: datastore, index: self.name, text: "\(count) \(name) in all"))
       }
     }
     return IndexVerification(
@@ -127,8 +128,8 @@ struct IndexSubject: Sendable {
     let count = missing + strays + disordered
     let disagreeing = count == 1 ? "1 entry disagrees" : "\(count) entries disagree"
     return Finding(
-      .note, datastore: datastore, index: name,
-      count == 0 ? "it is stale" : "it is stale, and \(disagreeing) with the records",
+      severity: .note, datastore: datastore, index: name,
+      text: count == 0 ? "it is stale" : "it is stale, and \(disagreeing) with the records",
       advice: "the app rebuilds it when it opens the store")
   }
 
@@ -139,6 +140,6 @@ struct IndexSubject: Sendable {
   }
 
   private mutating func add(_ record: StoredKey, _ text: String, _ advice: String) {
-    findings.append(Finding(.wrong, datastore: "", index: name, record: record, text, advice: advice))
+    findings.append(Finding(severity: .wrong, datastore: "", index: name, record: record, text: text, advice: advice))
   }
 }

@@ -87,7 +87,7 @@ struct RecordCheck: Sendable {
 
   private mutating func wrong(_ record: StoredKey, _ text: String, _ advice: String?) {
     guard findings.count < Self.findingLimit else { return }
-    findings.append(Finding(.wrong, datastore: descriptor.key, record: record, text, advice: advice))
+    findings.append(Finding(severity: .wrong, datastore: descriptor.key, record: record, text: text, advice: advice))
   }
 }
 

@@ -41,14 +41,17 @@ extension EngineView {
           continue
         }
         findings.append(
-          Finding(.wrong, datastore: key, index: index.name, "its tree is missing", advice: "rebuild the index"))
+          Finding(
+            severity: .wrong, datastore: key, index: index.name, text: "its tree is missing",
+            advice: "rebuild the index"))
       }
       findings += try directFindings(of: datastore)
     }
     for name in try onStorage({ try view.trees(prefix: []) }) where !named.contains(name) {
       guard let (datastore, index) = name.indexName, wanted == nil || wanted == datastore else { continue }
       findings.append(
-        Finding(.wrong, datastore: datastore, index: index, "there is a tree, and no descriptor names it"))
+        Finding(
+          severity: .wrong, datastore: datastore, index: index, text: "there is a tree, and no descriptor names it"))
     }
     return findings
   }
@@ -66,9 +69,9 @@ extension EngineView {
         {
           findings.append(
             Finding(
-              .wrong, datastore: datastore.descriptor.key, index: index.name,
+              severity: .wrong, datastore: datastore.descriptor.key, index: index.name,
               record: datastore.descriptor.storedKey(identifier),
-              "the entry \(index.shownValue(value)) refers to an older version of the record",
+              text: "the entry \(index.shownValue(value)) refers to an older version of the record",
               advice: "rebuild the index"))
         }
         try onStorage { try cursor.next() }

@@ -50,18 +50,6 @@ package struct Finding: Sendable, Hashable, CustomStringConvertible {
   /// A remedy for the user.
   package var advice: String?
 
-  package init(
-    _ severity: Severity, datastore: String, index: String? = nil, record: StoredKey? = nil, _ text: String,
-    advice: String? = nil
-  ) {
-    self.severity = severity
-    self.datastore = datastore
-    self.index = index
-    self.record = record
-    self.text = text
-    self.advice = advice
-  }
-
   package var description: String {
     let place = [datastore, index.map { "index \($0)" }, record.map(\.description)].compactMap { $0 }
       .joined(separator: " ")

@@ -61,7 +61,7 @@ struct ReadAhead: Sendable {
         """, [newest, .int32s(places.map(\.tree)), .byteArrays(places.map(\.key))])
     case .page(let request, let tree, let records):
       let order = request.isReversed ? "desc" : "asc"
-      let range = KeyRange(from: request.lower, to: request.upper)
+      let range = KeyRange(lower: request.lower, upper: request.upper)
       var parameters: [SQLValue] = [.int32(tree)] + range.parameters + [.int(Int64(request.limit))]
       var (columns, join) = (ServerEntry.columns("e"), "")
       if let records {

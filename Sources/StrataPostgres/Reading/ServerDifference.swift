@@ -16,7 +16,7 @@ extension StoredTree {
         for found in page.differences { try body(found) }
         next = page.next
       } else {
-        let page = try page(KeyRange(from: key), limit: 1_000)
+        let page = try page(KeyRange(lower: key), limit: 1_000)
         for entry in page { try body((entry.key, nil, entry)) }
         next = page.count < 1_000 ? nil : page.last.map { $0.key + [0] }
       }

@@ -67,14 +67,9 @@ struct KeyWithRecord: Sendable {
 
 /// A range of keys, from the lower bound up to the upper one, which is not part of it.
 package struct KeyRange: Hashable, Sendable {
-  package var lower: [UInt8]
+  package var lower: [UInt8] = []
   /// Nil means the end.
   package var upper: [UInt8]?
-
-  package init(from lower: [UInt8] = [], to upper: [UInt8]? = nil) {
-    self.lower = lower
-    self.upper = upper
-  }
 
   package func contains(_ key: [UInt8]) -> Bool {
     !key.precedes(lower) && (upper.map { key.precedes($0) } ?? true)

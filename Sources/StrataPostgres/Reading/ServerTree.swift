@@ -174,7 +174,7 @@ package final class ServerTree: ServedTree {
 
   package func rank(of key: [UInt8]) throws(StorageError) -> UInt64 {
     if key.isEmpty { return 0 }
-    let rank = try counted(KeyRange(to: key))
+    let rank = try counted(KeyRange(upper: key))
     // One rank alone is a position, and reads from there are noted themselves. Two ranks give the number of entries between them.
     let span = known.withLock { known in
       let span = known.span ?? (key, key)
@@ -186,7 +186,7 @@ package final class ServerTree: ServedTree {
       known.bounds[rank] = key
       return wider
     }
-    if span.lower != span.upper { remember(KeyRange(from: span.lower, to: span.upper)) }
+    if span.lower != span.upper { remember(KeyRange(lower: span.lower, upper: span.upper)) }
     return rank
   }
 
@@ -194,7 +194,7 @@ package final class ServerTree: ServedTree {
   package func page(
     from lower: [UInt8], to upper: [UInt8]?, limit: Int, isReversed: Bool
   ) throws(StorageError) -> [Entry] {
-    let page = try entries(KeyRange(from: lower, to: upper), limit: limit, isReversed: isReversed)
+    let page = try entries(KeyRange(lower: lower, upper: upper), limit: limit, isReversed: isReversed)
     let places = page.map { entry -> (tree: TreeName, key: [UInt8])? in
       if case .record = entry.payload { store.record(name, entry.key) } else { nil }
     }
@@ -212,7 +212,7 @@ package final class ServerTree: ServedTree {
 
   package func page(_ request: PageRequest) throws(StorageError) -> [PageRow] {
     let (range, limit, isReversed) = (
-      KeyRange(from: request.lower, to: request.upper), request.limit, request.isReversed
+      KeyRange(lower: request.lower, upper: request.upper), request.limit, request.isReversed
     )
     guard let name = request.records else {
       func row(_ found: ServerEntry) -> PageRow {
@@ -260,11 +260,11 @@ package final class ServerTree: ServedTree {
     if let own { return own }
     if let count, rank >= count { return nil }
     // The one before a known bound.
-    if let next { return try entries(KeyRange(to: next), limit: 1, isReversed: true).first?.key }
+    if let next { return try entries(KeyRange(upper: next), limit: 1, isReversed: true).first?.key }
     if let count, rank == count - 1 { return try entries(limit: 1, isReversed: true).first?.key }
     if draft?.writes.isEmpty ?? true, let stored {
       if let key = try stored.key(atRank: rank) {
-        remember(KeyRange(to: key + [0]))
+        remember(KeyRange(upper: key + [0]))
         return key
       }
       // The rank is past the end: a transaction depends on all entries, which the walk below notes.

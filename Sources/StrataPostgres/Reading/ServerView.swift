@@ -48,7 +48,7 @@ package final class ServerView: ServedView {
         }, next: page.next)
     }
     // Two trees that share nothing, or one tree alone.
-    let (limit, range) = (1_000, KeyRange(from: key))
+    let (limit, range) = (1_000, KeyRange(lower: key))
     let (old, new) = (try before?.entries(range, limit: limit) ?? [], try after?.entries(range, limit: limit) ?? [])
     let end = [old, new].compactMap { $0.count == limit ? $0.last?.key : nil }.min { $0.precedes($1) }
     var differences: [[UInt8]: Difference] = [:]

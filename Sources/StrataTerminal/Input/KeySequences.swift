@@ -108,11 +108,12 @@ enum KeySequences {
     if code & 16 != 0 { held.insert(.control) }
     let button = code & 3
     switch code & ~0b11100 {
-    case 64: return MouseEvent(.wheelUp, at: point, held)
-    case 65: return MouseEvent(.wheelDown, at: point, held)
+    case 64: return MouseEvent(kind: .wheelUp, point: point, modifiers: held)
+    case 65: return MouseEvent(kind: .wheelDown, point: point, modifiers: held)
     case 0...2:
-      return MouseEvent(isRelease ? .release(button: button + 1) : .press(button: button + 1), at: point, held)
-    case 32...34: return MouseEvent(.drag(button: button + 1), at: point, held)
+      return MouseEvent(
+        kind: isRelease ? .release(button: button + 1) : .press(button: button + 1), point: point, modifiers: held)
+    case 32...34: return MouseEvent(kind: .drag(button: button + 1), point: point, modifiers: held)
     default: return nil
     }
   }

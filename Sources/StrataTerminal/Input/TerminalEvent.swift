@@ -61,12 +61,5 @@ package struct MouseEvent: Hashable, Sendable {
   package var kind: Kind
   package var point: Point
   /// Keys held down.
-  package var modifiers: KeyChord.Modifiers
-
-  /// Makes an event.
-  package init(_ kind: Kind, at point: Point, _ modifiers: KeyChord.Modifiers = []) {
-    self.kind = kind
-    self.point = point
-    self.modifiers = modifiers
-  }
+  package var modifiers: KeyChord.Modifiers = []
 }

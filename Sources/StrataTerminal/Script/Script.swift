@@ -77,9 +77,9 @@ package struct Script: Hashable, Sendable {
       return [.event(.resize(size))]
     case "click":
       let point = try point(rest)
-      return [.press(button: 1), .release(button: 1)].map { .event(.mouse(MouseEvent($0, at: point))) }
-    case "wheel-up": return [.event(.mouse(MouseEvent(.wheelUp, at: try point(rest))))]
-    case "wheel-down": return [.event(.mouse(MouseEvent(.wheelDown, at: try point(rest))))]
+      return [.press(button: 1), .release(button: 1)].map { .event(.mouse(MouseEvent(kind: $0, point: point))) }
+    case "wheel-up": return [.event(.mouse(MouseEvent(kind: .wheelUp, point: try point(rest))))]
+    case "wheel-down": return [.event(.mouse(MouseEvent(kind: .wheelDown, point: try point(rest))))]
     default: throw Mistake(message: "no step is called “\(verb)”")
     }
   }

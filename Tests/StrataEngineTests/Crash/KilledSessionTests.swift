@@ -162,7 +162,7 @@ struct KilledSessionTests {
     #expect(try saved.head.text(key(6)) == "anew")
     #expect(try saved.head.text(key(9)) == nil)
     guard !isCompacted else {
-      #expect(report.losses == [SalvageLoss(.keptAside(name, count: 3), commit: 6)])
+      #expect(report.losses == [SalvageLoss(kind: .keptAside(name, count: 3), commit: 6)])
       return
     }
     #expect(report.notes.count == 1)

@@ -1,6 +1,6 @@
 import DiskSimulation
 import Glibc
-import StrataEngine
+@testable import StrataEngine
 import Testing
 
 /// Work that makes a new store and does not come to its end.
@@ -194,7 +194,7 @@ struct SalvageDraftTests {
     let report = try FileStore.salvage(
       from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: ImageDisk(image))
     #expect(report.savedCommits == 3)
-    #expect(report.losses == [SalvageLoss(.commits(to: store.model.newest), commit: 4)])
+    #expect(report.losses == [SalvageLoss(kind: .commits(to: store.model.newest), commit: 4)])
     #expect(report.losses.first?.description == "commits #4 to #\(store.model.newest) are not in the file any more")
   }
 }

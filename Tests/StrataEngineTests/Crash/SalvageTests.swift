@@ -1,5 +1,5 @@
 import DiskSimulation
-import StrataEngine
+@testable import StrataEngine
 import Testing
 
 @Suite("Salvage")
@@ -90,7 +90,7 @@ struct SalvageTests {
     image.change(data) { contents in bytes.withUnsafeBytes { contents.write($0, at: 0) } }
     let (saved, report) = try salvage(image)
     #expect(try saved.names == ["kept": 1, "first": 1])
-    #expect(report.losses == [SalvageLoss(.commit, commit: 2), SalvageLoss(.name("own"), commit: 2)])
+    #expect(report.losses == [SalvageLoss(kind: .commit, commit: 2), SalvageLoss(kind: .name("own"), commit: 2)])
     #expect(report.losses.last?.description == "the name own led to commit #2, which is lost")
     #expect(try saved.head.tree(name)?.entryCount == 2)
   }

@@ -1,5 +1,5 @@
 import StrataDocuments
-import StrataModel
+@testable import StrataModel
 import Testing
 
 /// What a description says of fields is counted again with a loop over the documents.

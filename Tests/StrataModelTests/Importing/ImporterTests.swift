@@ -113,16 +113,20 @@ struct ImporterTests {
   func rejections() throws {
     let store = EngineStore.memory()
     var source = DocumentList([
-      ImportRow(.document(Cities.document(1)), place: SourcePlace("f", line: 1)),
-      ImportRow(.unreadable("expected a value"), place: SourcePlace("f", line: 2, column: 7)),
-      ImportRow(.document(["name": "no id"]), place: SourcePlace("f", line: 3)),
-      ImportRow(.document([1, 2]), place: SourcePlace("f", line: 4)),
-      ImportRow(.document(["id": "four", "name": "x", "population": 1, "tags": []]), place: SourcePlace("f", line: 5)),
-      ImportRow(.document(["id": 6, "name": "x", "population": "many", "tags": []]), place: SourcePlace("f", line: 6)),
+      ImportRow(content: .document(Cities.document(1)), place: SourcePlace(file: "f", line: 1)),
+      ImportRow(content: .unreadable("expected a value"), place: SourcePlace(file: "f", line: 2, column: 7)),
+      ImportRow(content: .document(["name": "no id"]), place: SourcePlace(file: "f", line: 3)),
+      ImportRow(content: .document([1, 2]), place: SourcePlace(file: "f", line: 4)),
       ImportRow(
-        .document(["id": 7, "name": .string(String(repeating: "x", count: 20_000)), "population": 1]),
-        place: SourcePlace("f", line: 7)),
-      ImportRow(.document(Cities.document(8)), place: SourcePlace("f", line: 8)),
+        content: .document(["id": "four", "name": "x", "population": 1, "tags": []]),
+        place: SourcePlace(file: "f", line: 5)),
+      ImportRow(
+        content: .document(["id": 6, "name": "x", "population": "many", "tags": []]),
+        place: SourcePlace(file: "f", line: 6)),
+      ImportRow(
+        content: .document(["id": 7, "name": .string(String(repeating: "x", count: 20_000)), "population": 1]),
+        place: SourcePlace(file: "f", line: 7)),
+      ImportRow(content: .document(Cities.document(8)), place: SourcePlace(file: "f", line: 8)),
     ])
     let report = try Importer(store, plan()).run(&source)
     #expect(report.new == 2)
@@ -166,8 +170,9 @@ struct ImporterTests {
   func keyed() throws {
     let store = EngineStore.memory()
     var source = DocumentList([
-      ImportRow(.document(["name": "a", "population": 1]), key: "12", place: SourcePlace("f", line: 1)),
-      ImportRow(.document(["name": "b", "population": 1, "id": 13]), key: "13", place: SourcePlace("f", line: 2)),
+      ImportRow(content: .document(["name": "a", "population": 1]), key: "12", place: SourcePlace(file: "f", line: 1)),
+      ImportRow(
+        content: .document(["name": "b", "population": 1, "id": 13]), key: "13", place: SourcePlace(file: "f", line: 2)),
     ])
     #expect(try Importer(store, plan()).run(&source).new == 2)
     #expect(try store.city(12)?[member: "id"] == 12)

@@ -1,5 +1,5 @@
 import StrataDocuments
-import StrataModel
+@testable import StrataModel
 
 /// Documents in memory, as the source of an import.
 struct DocumentList: ImportSource {
@@ -9,7 +9,9 @@ struct DocumentList: ImportSource {
   init(_ rows: [ImportRow]) { self.rows = rows }
 
   init(_ documents: [Document], name: String = "input") {
-    rows = documents.enumerated().map { ImportRow(.document($1), place: SourcePlace(name, line: $0 + 1)) }
+    rows = documents.enumerated().map {
+      ImportRow(content: .document($1), place: SourcePlace(file: name, line: $0 + 1))
+    }
   }
 
   mutating func rewind() { position = 0 }

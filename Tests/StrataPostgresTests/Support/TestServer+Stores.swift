@@ -1,4 +1,4 @@
-import StrataPostgres
+@testable import StrataPostgres
 import StrataEngine
 import Testing
 
