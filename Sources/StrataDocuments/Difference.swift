@@ -5,12 +5,6 @@ package struct FieldChange: Hashable, Sendable {
   package var old: Document?
   /// Nil if it was removed.
   package var new: Document?
-
-  package init(path: DocumentPath, old: Document?, new: Document?) {
-    self.path = path
-    self.old = old
-    self.new = new
-  }
 }
 
 extension Document {
@@ -39,6 +33,16 @@ extension Document {
     var changes: [FieldChange] = []
     appendDifference(old, new, at: .root, to: &changes)
     return changes
+  }
+
+  /// The differences of two documents; all leaves of the one that is there if the other is nil.
+  package static func fieldChanges(from old: Document?, to new: Document?) -> [FieldChange] {
+    switch (old, new) {
+    case (let old?, let new?): difference(old, new)
+    case (let old?, nil): old.fields.map { FieldChange(path: $0.path, old: $0.value, new: nil) }
+    case (nil, let new?): new.fields.map { FieldChange(path: $0.path, old: nil, new: $0.value) }
+    case (nil, nil): []
+    }
   }
 
   private static func appendDifference(

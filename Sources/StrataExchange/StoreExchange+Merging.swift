@@ -48,8 +48,7 @@ extension StoreExchange {
     if isForward || !plan.clean.whole.isEmpty {
       try store.forEachChange(from: plan.first, to: plan.second) { change in
         guard isForward || plan.clean.whole.contains(change.datastore) else { return }
-        let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
-        try body(place, change.new == nil ? .delete : .put)
+        try body(change.place, change.new == nil ? .delete : .put)
       }
     }
     for (key, identifiers) in plan.clean.adopted.sorted(by: { $0.key < $1.key }) {

@@ -35,10 +35,9 @@ package struct ChangesRequest: Question {
       let changes = try reader.next(limit - rows.count)
       isAtEnd = changes.isEmpty
       for change in changes {
-        let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
-        guard self.place == nil || self.place == place else { continue }
-        rows.append(WorkContext.row(of: change, at: place, naming))
-        if self.place == place { isAtEnd = true }
+        guard place == nil || place == change.place else { continue }
+        rows.append(WorkContext.row(of: change, naming))
+        if place == change.place { isAtEnd = true }
       }
     }
     return ChangesAnswer(source: source, old: old, new: new, reader: reader, rows: rows, isAtEnd: isAtEnd)
@@ -133,19 +132,14 @@ extension FieldRow {
 }
 
 extension WorkContext {
-  fileprivate static func row(of change: RecordChange, at place: RecordPlace, _ naming: Naming) -> ChangeRow {
+  fileprivate static func row(of change: RecordChange, _ naming: Naming) -> ChangeRow {
     let (old, new) = (try? change.old?.document(), try? change.new?.document())
-    let label = (new ?? old).flatMap { naming.label(of: $0, in: place.datastore) }
-    guard change.old != nil, change.new != nil else {
-      return ChangeRow(place: place, kind: change.old == nil ? .insert : .delete, fieldCount: nil, label: label)
-    }
-    var row = ChangeRow(place: place, kind: .update, fieldCount: nil, label: label)
+    let label = (new ?? old).flatMap { naming.label(of: $0, in: change.datastore) }
+    var row = ChangeRow(place: change.place, kind: change.kind, label: label)
     guard let old, let new else { return row }
     let fields = Document.difference(old, new)
     row.fieldCount = fields.count
-    if fields.count == 1, let field = fields.first {
-      row.onlyField = FieldRow(field)
-    }
+    if fields.count == 1 { row.onlyField = FieldRow(fields[0]) }
     return row
   }
 

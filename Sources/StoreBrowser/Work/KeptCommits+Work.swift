@@ -11,14 +11,7 @@ struct KeepCommitsRequest: Question {
       let commit = CommitNumber(number + 1)
       let reader = try store.changes(of: commit)
       var edits: [RecordEdit] = []
-      while true {
-        let part = try reader.next(512)
-        if part.isEmpty { break }
-        edits += part.map {
-          RecordEdit(
-            datastore: $0.datastore, identifier: $0.identifier, old: $0.old?.stored, new: $0.new?.stored)
-        }
-      }
+      while case let part = try reader.next(512), !part.isEmpty { edits += part.map(\.edit) }
       if !edits.isEmpty { steps.append(StagedStep(title: try store.commit(commit).action, edits: edits)) }
     }
     try context.files.keepCommits(steps)

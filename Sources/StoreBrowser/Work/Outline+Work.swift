@@ -112,18 +112,16 @@ extension WorkContext {
     let reader = try store.changes(from: old, to: new)
     var changed: [StoredKey: ChangeKind] = [:]
     var read = 0
-    while true {
+    while case let changes = try reader.next(200), !changes.isEmpty {
       try goOn()
-      let changes = try reader.next(200)
-      if changes.isEmpty { return changed }
       for change in changes where change.datastore == datastore {
         changed[change.identifier] = change.kind
       }
       read += changes.count
       if read > Self.changeMarkLimit { return nil }
     }
+    return changed
   }
-
 }
 
 extension CommitDetails {

@@ -34,34 +34,22 @@ package struct PickaxeRequest: Question, Hashable {
   ) throws(ModelError) -> [PickaxeHit] {
     let reader = try context.store.changes(of: commit.number)
     var hits: [PickaxeHit] = []
-    while true {
+    while case let changes = try reader.next(200), !changes.isEmpty {
       try context.goOn()
-      let changes = try reader.next(200)
-      if changes.isEmpty { return hits }
       for change in changes where datastore == nil || change.datastore == datastore {
         let old = try change.old?.document()
         let new = try change.new?.document()
-        for field in Self.leafDifference(old, new) where field.old.contains(needle) || field.new.contains(needle) {
+        for field in Document.fieldChanges(from: old, to: new)
+        where field.old.contains(needle) || field.new.contains(needle) {
           hits.append(
             PickaxeHit(
-              commit: commit, place: RecordPlace(datastore: change.datastore, identifier: change.identifier),
-              path: field.path, old: field.old.shown, new: field.new.shown,
+              commit: commit, place: change.place, path: field.path.description, old: field.old.shown,
+              new: field.new.shown,
               label: (new ?? old).flatMap { naming.label(of: $0, in: change.datastore) }))
         }
       }
     }
-  }
-
-  private static func leafDifference(
-    _ old: Document?, _ new: Document?
-  ) -> [(path: String, old: Document?, new: Document?)] {
-    switch (old, new) {
-    case (let old?, let new?):
-      return Document.difference(old, new).map { ($0.path.description, $0.old, $0.new) }
-    case (let old?, nil): return old.fields.map { ($0.path.description, $0.value, nil) }
-    case (nil, let new?): return new.fields.map { ($0.path.description, nil, $0.value) }
-    case (nil, nil): return []
-    }
+    return hits
   }
 }
 

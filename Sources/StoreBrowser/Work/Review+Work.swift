@@ -130,7 +130,7 @@ package struct ReviewRecord: Sendable, Hashable {
   /// The record's label: its name or title; empty if it has none.
   var label = ""
   var fields: [FieldRow]
-  package var entries: [EntryChange]
+  package var entries: [EntryChange] = []
   package var conflict: EditConflict?
 }
 
@@ -196,10 +196,8 @@ extension WorkContext {
     let reader = try store.changes(from: head, to: commit)
     var tally = ChangeTally()
     var read = 0
-    while known == nil || !answer.isCut {
+    while known == nil || !answer.isCut, case let changes = try reader.next(500), !changes.isEmpty {
       try goOn()
-      let changes = try reader.next(500)
-      if changes.isEmpty { break }
       read += changes.count
       report(Progress(done: read, total: nil))
       for change in changes where datastore == nil || change.datastore == datastore {
@@ -211,9 +209,7 @@ extension WorkContext {
         let fields = Document.difference(
           try change.old?.document() ?? .object([]), try change.new?.document() ?? .object([]))
         answer.records.append(
-          ReviewRecord(
-            place: RecordPlace(datastore: change.datastore, identifier: change.identifier), kind: change.kind,
-            fields: fields.map(FieldRow.init), entries: [], conflict: nil))
+          ReviewRecord(place: change.place, kind: change.kind, fields: fields.map(FieldRow.init)))
       }
     }
     answer.counts = known ?? tally.counts

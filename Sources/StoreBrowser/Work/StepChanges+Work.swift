@@ -29,10 +29,8 @@ package struct StepChangesRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> StepChangesReply {
     var reply = StepChangesReply(request: self, changed: [:])
     let reader = try context.store.changes(from: from, to: to)
-    while reply.changed.count < Self.limit {
+    while reply.changed.count < Self.limit, case let changes = try reader.next(256), !changes.isEmpty {
       try context.goOn()
-      let changes = try reader.next(256)
-      if changes.isEmpty { break }
       for change in changes where change.datastore == datastore {
         if reply.before.count < Self.flashLimit, let cells = Self.before(change) {
           reply.before[change.identifier] = cells

@@ -24,11 +24,10 @@ package struct ChangeSet: Hashable, Sendable {
   /// Returns the same counts for all changes of a reader.
   static func counts(reading reader: any ChangeReader) throws(ModelError) -> [ChangeCount] {
     var tally = ChangeTally()
-    while true {
-      let changes = try reader.next(512)
-      if changes.isEmpty { return tally.counts }
+    while case let changes = try reader.next(512), !changes.isEmpty {
       for change in changes { tally.count(change.kind, in: change.datastore) }
     }
+    return tally.counts
   }
 }
 
@@ -42,7 +41,7 @@ package struct ChangeTally {
 
   package mutating func count(_ kind: ChangeKind, in datastore: String, times: Int = 1) {
     guard times > 0 else { return }
-    var count = tally[datastore] ?? ChangeCount(datastore: datastore, inserted: 0, updated: 0, deleted: 0)
+    var count = tally[datastore] ?? ChangeCount(datastore: datastore)
     switch kind {
     case .insert: count.inserted += times
     case .update: count.updated += times

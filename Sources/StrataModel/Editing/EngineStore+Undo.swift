@@ -76,9 +76,7 @@ extension EngineStore {
     var inverse = ChangeSet(base: head)
     // Changes come datastore by datastore.
     var known: (key: String, datastore: EngineDatastore?)?
-    while true {
-      let changes = try reader.next(512)
-      if changes.isEmpty { return inverse }
+    while case let changes = try reader.next(512), !changes.isEmpty {
       try meter.read(changes.count)
       for change in changes {
         if known?.key != change.datastore { known = (change.datastore, try view.ownDatastore(change.datastore)) }
@@ -95,6 +93,7 @@ extension EngineStore {
           RecordEdit(datastore: change.datastore, identifier: change.identifier, old: present, new: wanted))
       }
     }
+    return inverse
   }
 
   private static func content(
@@ -173,14 +172,9 @@ extension ChangeSet {
   fileprivate init(reading reader: any ChangeReader, base: CommitNumber, _ meter: inout ReadingMeter) throws(ModelError)
   {
     self.init(base: base)
-    while true {
-      let part = try reader.next(512)
-      if part.isEmpty { return }
+    while case let part = try reader.next(512), !part.isEmpty {
       try meter.read(part.count)
-      changes += part.map {
-        RecordEdit(
-          datastore: $0.datastore, identifier: $0.identifier, old: $0.old?.stored, new: $0.new?.stored)
-      }
+      changes += part.map(\.edit)
     }
   }
 }

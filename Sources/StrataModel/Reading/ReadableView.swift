@@ -210,6 +210,12 @@ package struct RecordChange: Sendable {
   }
 
   package var kind: ChangeKind { old == nil ? .insert : new == nil ? .delete : .update }
+  package var place: RecordPlace { RecordPlace(datastore: datastore, identifier: identifier) }
+
+  /// The edit that makes the same change.
+  package var edit: RecordEdit {
+    RecordEdit(datastore: datastore, identifier: identifier, old: old?.stored, new: new?.stored)
+  }
 }
 
 /// A stream of changes, read in pieces so that a difference of any size takes bounded memory.

@@ -56,12 +56,11 @@ extension Document {
 
   /// `{"datastore":…,"id":…,"change":"insert|update|delete","fields":[{"path":…,"old":…,"new":…}]}`
   static func change(_ change: RecordChange) throws -> Document {
-    let kind = change.old == nil ? "insert" : change.new == nil ? "delete" : "update"
     let fields = try change.fields()
     return [
       "datastore": .string(change.datastore),
       "id": .identifier(change.identifier),
-      "change": .string(kind),
+      "change": .string(change.kind.rawValue),
       "fields": .array(
         fields.map { .object(of: ["path": .string($0.path.description), "old": $0.old, "new": $0.new]) }),
     ]
@@ -69,13 +68,7 @@ extension Document {
 }
 
 extension RecordChange {
-  /// The fields that differ; of an inserted or deleted record, all of them.
   func fields() throws(ModelError) -> [FieldChange] {
-    switch (try old?.document(), try new?.document()) {
-    case (let old?, let new?): Document.difference(old, new)
-    case (let old?, nil): old.fields.map { FieldChange(path: $0.path, old: $0.value, new: nil) }
-    case (nil, let new?): new.fields.map { FieldChange(path: $0.path, old: nil, new: $0.value) }
-    case (nil, nil): []
-    }
+    Document.fieldChanges(from: try old?.document(), to: try new?.document())
   }
 }

@@ -114,14 +114,10 @@ struct MergePlanRequest: Question, Hashable {
     }
     guard !plan.changes.whole.isEmpty else { return }
     let reader = try context.store.changes(from: plan.changes.first, to: theirs)
-    while reply.clean.count < Self.cleanLimit {
+    while reply.clean.count < Self.cleanLimit, case let changes = try reader.next(256), !changes.isEmpty {
       try context.goOn()
-      let changes = try reader.next(256)
-      if changes.isEmpty { break }
       for change in changes where plan.changes.whole.contains(change.datastore) && reply.clean.count < Self.cleanLimit {
-        let edit = RecordEdit(
-          datastore: change.datastore, identifier: change.identifier, old: change.old?.stored, new: change.new?.stored)
-        reply.clean.append(try clean(edit, isBoth: false, in: context))
+        reply.clean.append(try clean(change.edit, isBoth: false, in: context))
       }
     }
   }
