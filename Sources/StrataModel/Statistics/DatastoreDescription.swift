@@ -44,16 +44,16 @@ package struct FieldDescription: Sendable {
   package var least: Document?
   package var greatest: Document?
   /// Lower quartile, median, upper quartile: existing values, at 1/4, 1/2, 3/4 of the sorted values. Empty for texts without an index.
-  package var quartiles: [Document]
+  package var quartiles: [Document] = []
   /// Whether the quartiles come from a sample of `NumberSample.limit` values.
-  package var areQuartilesSampled: Bool
+  package var areQuartilesSampled = false
   /// The sum of its numbers, in decimal digits.
   package var sum: NumberText?
   package var mean: NumberText?
   /// Whether sum and mean are rounded, because the exact ones have more than 38 digits.
   package var isRounded: Bool
   /// The counts of values in equal parts between minimum and maximum; for texts the counts of the most frequent. For a small chart.
-  package var distribution: [Int]
+  package var distribution: [Int] = []
   /// The index over the field.
   package var index: String?
 

@@ -43,15 +43,15 @@ package struct Histogram: Sendable, Hashable {
     package var count: Int { ranks.count }
   }
 
-  package internal(set) var form: Form
+  package internal(set) var form = Form.equalParts
   /// In ascending order of the values, also if the index is descending.
-  package internal(set) var bins: [Bin]
-  package internal(set) var asides: [Aside]
+  package internal(set) var bins: [Bin] = []
+  package internal(set) var asides: [Aside] = []
   /// The end of the last bin: a limit that is not in it, or the last key.
   package internal(set) var end: KeyValue?
-  package internal(set) var endLabel: String
+  package internal(set) var endLabel = ""
   /// Whether `end` is a limit rather than a key.
-  var endsWithLimit: Bool
+  var endsWithLimit = false
   var isDescending: Bool
   /// All entries of the index.
   package internal(set) var count: Int
@@ -82,21 +82,15 @@ package struct Histogram: Sendable, Hashable {
   ///   - bins: the maximum number of bins.
   ///   - goOn: called between searches; throws to end the work.
   package init(
-    of index: any ReadableIndex, choice: Choice = .automatic, bins: Int, goOn: () throws(ModelError) -> Void = {}
+    of index: any ReadableIndex, choice: Choice = .automatic, bins: Int,
+    goOn: @escaping () throws(ModelError) -> Void = {}
   ) throws(ModelError) {
-    self.init(count: try index.count, isDescending: KeyShape(index.descriptor.encoding).isDescending)
+    isDescending = KeyShape(index.descriptor.encoding).isDescending
+    count = try index.count
     guard count > 0, bins > 0 else { return }
-    var counting = HistogramCounting(index, bins: min(bins, RoundNumbers.partLimit), count: count)
-    try counting.setAside(goOn)
-    asides = counting.asides
-    guard !counting.ranks.isEmpty else { return }
-    try counting.count(into: &self, choice, goOn)
-    asides = counting.asides
-  }
-
-  private init(count: Int, isDescending: Bool) {
-    (form, bins, asides, end, endLabel, endsWithLimit) = (.equalParts, [], [], nil, "", false)
-    self.isDescending = isDescending
-    self.count = count
+    var counting = HistogramCounting(self, of: index, bins: min(bins, RoundNumbers.partLimit), goOn: goOn)
+    try counting.setAside()
+    if !counting.ranks.isEmpty { try counting.count(choice) }
+    self = counting.histogram
   }
 }

@@ -1,39 +1,43 @@
 import StrataDocuments
 
 struct HistogramCounting {
-  let index: any ReadableIndex
-  let shape: KeyShape
-  let wanted: Int
+  private let index: any ReadableIndex
+  private let shape: KeyShape
+  private let wanted: Int
+  /// Called between searches; throws to end the work.
+  private let goOn: () throws(ModelError) -> Void
   /// The ranks whose values have a place on the axis.
-  var ranks: Range<Int>
-  var asides: [Histogram.Aside] = []
+  private(set) var ranks: Range<Int>
+  private(set) var histogram: Histogram
 
-  init(_ index: any ReadableIndex, bins: Int, count: Int) {
+  init(
+    _ histogram: Histogram, of index: any ReadableIndex, bins: Int, goOn: @escaping () throws(ModelError) -> Void
+  ) {
+    self.histogram = histogram
     self.index = index
+    self.goOn = goOn
     shape = KeyShape(index.descriptor.encoding)
     wanted = bins
-    ranks = 0..<count
+    ranks = 0..<histogram.count
   }
 
   // MARK: Entries without a place on the axis
 
-  mutating func setAside(_ goOn: () throws(ModelError) -> Void) throws(ModelError) {
+  mutating func setAside() throws(ModelError) {
     guard shape.isOrdered else { return }
-    if shape.hasNull { try setAside(.null, "null", goOn) }
+    if shape.hasNull { try setAside(.null, "null") }
     switch shape.encoding {
     case .double, .float, .date:
       func value(_ number: Double) -> KeyValue { shape.encoding == .date ? .date(number) : .double(number) }
-      try setAside(value(-.infinity), "−∞", goOn)
-      try setAside(value(.nan), "nan", goOn)
-      try setAside(value(.infinity), "∞", goOn)
-    case .decimal: try setAside(.decimal("nan"), "nan", goOn)
+      try setAside(value(-.infinity), "−∞")
+      try setAside(value(.nan), "nan")
+      try setAside(value(.infinity), "∞")
+    case .decimal: try setAside(.decimal("nan"), "nan")
     default: break
     }
   }
 
-  private mutating func setAside(
-    _ value: KeyValue, _ label: String, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) {
+  private mutating func setAside(_ value: KeyValue, _ label: String) throws(ModelError) {
     try goOn()
     let whole = shape.whole(value)
     // Not every encoding of dates has these values.
@@ -51,23 +55,21 @@ struct HistogramCounting {
     } else {
       return
     }
-    asides.append(Histogram.Aside(label: label, ranks: found, interval: interval))
+    histogram.asides.append(Histogram.Aside(label: label, ranks: found, interval: interval))
   }
 
   // MARK: Entries on the axis
 
-  mutating func count(
-    into histogram: inout Histogram, _ choice: Histogram.Choice, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) {
+  mutating func count(_ choice: Histogram.Choice) throws(ModelError) {
     if choice != .equalParts, shape.isOrdered {
-      if shape.isNumber, try countNumbers(into: &histogram, choice, goOn) { return }
-      if shape.encoding == .date, try countDates(into: &histogram, goOn) { return }
-      if shape.encoding == .uuid, try countIdentifiers(into: &histogram, goOn) { return }
-      if shape.encoding == .string, try countDateTexts(into: &histogram, goOn) { return }
-      if !shape.isNumber, try countKeys(into: &histogram, goOn) { return }
-      if shape.encoding == .string, try countInitials(into: &histogram, goOn) { return }
+      if shape.isNumber, try countNumbers(choice) { return }
+      if shape.encoding == .date, try countDates() { return }
+      if shape.encoding == .uuid, try countIdentifiers() { return }
+      if shape.encoding == .string, try countDateTexts() { return }
+      if !shape.isNumber, try countKeys() { return }
+      if shape.encoding == .string, try countInitials() { return }
     }
-    try countEqualParts(into: &histogram, goOn)
+    try countEqualParts()
   }
 
   private func part(at rank: Int) throws(ModelError) -> KeyValue? {
@@ -77,9 +79,7 @@ struct HistogramCounting {
   private var least: Int { shape.isDescending ? ranks.upperBound - 1 : ranks.lowerBound }
   private var greatest: Int { shape.isDescending ? ranks.lowerBound : ranks.upperBound - 1 }
 
-  private mutating func countNumbers(
-    into histogram: inout Histogram, _ choice: Histogram.Choice, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func countNumbers(_ choice: Histogram.Choice) throws(ModelError) -> Bool {
     guard let first = try part(at: least).flatMap(shape.number), let last = try part(at: greatest).flatMap(shape.number)
     else { return false }
     var isLogarithmic = choice == .logarithmic
@@ -90,10 +90,10 @@ struct HistogramCounting {
     }
     if isLogarithmic, let positive = try leastAboveZero() {
       let limits = RoundNumbers.logarithmic(from: positive, to: last, parts: wanted, isWhole: shape.isWhole)
-      return try count(limits, into: &histogram, .logarithmic, goOn)
+      return try count(limits, .logarithmic)
     }
     let limits = RoundNumbers.linear(from: first, to: last, parts: wanted, isWhole: shape.isWhole)
-    return try count(limits, into: &histogram, .linear, goOn)
+    return try count(limits, .linear)
   }
 
   /// Sets aside the values that have no logarithm.
@@ -115,10 +115,7 @@ struct HistogramCounting {
     return try part(at: least).flatMap(shape.number)
   }
 
-  private mutating func count(
-    _ limits: [RoundNumber], into histogram: inout Histogram, _ form: Histogram.Form,
-    _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func count(_ limits: [RoundNumber], _ form: Histogram.Form) throws(ModelError) -> Bool {
     let values = limits.map { ($0.text, shape.value($0)) }
     // A limit beyond the last number of its type is not a value; the bin that ends there ends with the index.
     var places = values.compactMap { text, value in value.map { (text, $0) } }
@@ -130,14 +127,11 @@ struct HistogramCounting {
       places.insert((values[0].0, lowest), at: 0)
     }
     let hasEnd = values.last?.1 != nil
-    try count(
-      places: places, endLabel: hasEnd ? nil : values.last?.0, into: &histogram, form, goOn)
+    try count(places: places, endLabel: hasEnd ? nil : values.last?.0, form)
     return true
   }
 
-  private func countDates(
-    into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func countDates() throws(ModelError) -> Bool {
     guard let first = try part(at: least).flatMap(shape.number),
       let last = try part(at: greatest).flatMap(shape.number),
       let calendar = CalendarLimits(from: first, to: last, parts: wanted)
@@ -145,14 +139,12 @@ struct HistogramCounting {
     let places = calendar.limits.map { limit in
       (calendar.text(of: limit), KeyValue.date(Double(limit - DateText.referenceSeconds)))
     }
-    try count(places: places, endLabel: nil, into: &histogram, .calendar(calendar.unit), goOn)
+    try count(places: places, endLabel: nil, .calendar(calendar.unit))
     return true
   }
 
   /// Counts texts that are dates of one spelling and zone, whose order is that of the times; other texts are counted beside the axis.
-  private mutating func countDateTexts(
-    into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func countDateTexts() throws(ModelError) -> Bool {
     guard !shape.isDescending, let lowest = try part(at: least), let highest = try part(at: greatest) else {
       return false
     }
@@ -180,14 +172,12 @@ struct HistogramCounting {
     let places = calendar.limits.map { limit in
       (calendar.text(of: limit), KeyValue.string(found[0].text(of: limit, calendar.unit)))
     }
-    try count(places: places, endLabel: nil, into: &histogram, .calendar(calendar.unit), goOn)
+    try count(places: places, endLabel: nil, .calendar(calendar.unit))
     return true
   }
 
   /// Counts identifiers by their first bits, in powers of two.
-  private func countIdentifiers(
-    into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func countIdentifiers() throws(ModelError) -> Bool {
     guard case .uuid(let first)? = try part(at: least), case .uuid(let last)? = try part(at: greatest),
       let shift = (0..<64).first(where: { Int(clamping: (last.high >> $0) - (first.high >> $0)) < wanted })
     else { return false }
@@ -195,14 +185,13 @@ struct HistogramCounting {
       let limit = UUIDBytes(high: place << shift, low: 0)
       return (String(limit.description.prefix(8)), KeyValue.uuid(limit))
     }
-    try count(places: places, endLabel: String(last.description.prefix(8)), into: &histogram, .linear, goOn)
+    try count(places: places, endLabel: String(last.description.prefix(8)), .linear)
     return true
   }
 
   /// Counts bins between values. Without `endLabel` the last value is the end of the last bin, otherwise its beginning.
-  private func count(
-    places: [(label: String, value: KeyValue)], endLabel: String?, into histogram: inout Histogram,
-    _ form: Histogram.Form, _ goOn: () throws(ModelError) -> Void
+  private mutating func count(
+    places: [(label: String, value: KeyValue)], endLabel: String?, _ form: Histogram.Form
   ) throws(ModelError) {
     var borders: [Int] = []
     for (position, place) in places.enumerated() {
@@ -233,9 +222,7 @@ struct HistogramCounting {
   }
 
   /// Counts one bin per key. Returns false if there are more keys than bins.
-  private func countKeys(
-    into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func countKeys() throws(ModelError) -> Bool {
     var starts: [(Int, KeyValue)] = []
     var rank = ranks.lowerBound
     while rank < ranks.upperBound {
@@ -244,14 +231,12 @@ struct HistogramCounting {
       starts.append((rank, value))
       rank = max(rank + 1, try index.rank(of: .after(shape.whole(value))))
     }
-    try fill(&histogram, .keys, starts)
+    try fill(.keys, starts)
     return true
   }
 
   /// Counts texts by the character after their common prefix. Returns false if there are more such characters than bins.
-  private func countInitials(
-    into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> Bool {
+  private mutating func countInitials() throws(ModelError) -> Bool {
     guard case .string(let first)? = try part(at: ranks.lowerBound),
       case .string(let last)? = try part(at: ranks.upperBound - 1)
     else { return false }
@@ -276,7 +261,7 @@ struct HistogramCounting {
       starts.append((rank, .string(String(prefix))))
       rank = next
     }
-    try fill(&histogram, .initials, starts)
+    try fill(.initials, starts)
     return true
   }
 
@@ -295,20 +280,16 @@ struct HistogramCounting {
     return min(ranks.upperBound, try index.rank(of: .before(shape.whole(.string(String(limit))))))
   }
 
-  private func countEqualParts(
-    into histogram: inout Histogram, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) {
+  private mutating func countEqualParts() throws(ModelError) {
     var parts = min(wanted, ranks.count)
     while true {
-      let starts = try equalParts(parts, goOn)
-      if starts.count <= wanted || parts == 1 { return try fill(&histogram, .equalParts, starts) }
+      let starts = try equalParts(parts)
+      if starts.count <= wanted || parts == 1 { return try fill(.equalParts, starts) }
       parts = max(1, parts * 2 / 3)
     }
   }
 
-  private func equalParts(
-    _ parts: Int, _ goOn: () throws(ModelError) -> Void
-  ) throws(ModelError) -> [(Int, KeyValue)] {
+  private func equalParts(_ parts: Int) throws(ModelError) -> [(Int, KeyValue)] {
     var starts: [(Int, KeyValue)] = []
     var next = ranks.lowerBound
     for place in 0..<parts {
@@ -334,9 +315,7 @@ struct HistogramCounting {
   }
 
   /// Makes bins that begin at ranks with the keys there, in the order of the index.
-  private func fill(
-    _ histogram: inout Histogram, _ form: Histogram.Form, _ starts: [(rank: Int, value: KeyValue)]
-  ) throws(ModelError) {
+  private mutating func fill(_ form: Histogram.Form, _ starts: [(rank: Int, value: KeyValue)]) throws(ModelError) {
     let ends = starts.dropFirst().map(\.rank) + [ranks.upperBound]
     histogram.form = form
     histogram.bins = zip(starts, ends).map { start, end in
@@ -347,11 +326,11 @@ struct HistogramCounting {
     histogram.endLabel = histogram.end.map { Self.label(of: shape.part($0)) } ?? ""
     histogram.endsWithLimit = false
     // In a descending index, the key at the start of a bin is the greatest value there.
-    if shape.isDescending { try turn(&histogram) }
+    if shape.isDescending { try turn() }
   }
 
   /// Puts bins that were counted from the greatest value down into ascending order; each then begins with its least key.
-  private func turn(_ histogram: inout Histogram) throws(ModelError) {
+  private mutating func turn() throws(ModelError) {
     let greatest = histogram.bins.first?.lower
     var turned: [Histogram.Bin] = []
     for bin in histogram.bins.reversed() {
