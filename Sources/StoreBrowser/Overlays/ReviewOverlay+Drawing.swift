@@ -126,30 +126,24 @@ extension ReviewOverlay {
 
   private func drawFoot(in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
-    let row = inside.bottom - 1
+    let (foot, width) = (Point(column: inside.left + 1, row: inside.bottom - 1), inside.columns - 2)
     if let problem {
       grid.write(
-        Self.text(problem, theme), at: Point(column: inside.left + 1, row: row - 1), width: inside.columns - 2,
+        Self.text(problem, theme), at: Point(column: foot.column, row: foot.row - 1), width: width,
         style: theme.style(problem.isFailure ? .problem : .warning))
     }
     if isCommitting {
-      grid.write(
-        committingSpans(session, width: inside.columns - 2), at: Point(column: inside.left + 1, row: row),
-        width: inside.columns - 2)
+      grid.write(committingSpans(session, width: width), at: foot, width: width)
     } else if let name {
-      grid.write("commit name  ", at: Point(column: inside.left + 1, row: row), style: theme.style(.title))
-      name.draw(into: &grid, at: Point(column: inside.left + 14, row: row), width: max(4, inside.columns - 15))
+      grid.write("commit name  ", at: foot, style: theme.style(.title))
+      name.draw(into: &grid, at: Point(column: foot.column + 13, row: foot.row), width: max(4, inside.columns - 15))
     } else if problem == nil, let refusal {
-      grid.write(
-        "\(theme.warningSign) \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
-        style: theme.style(.warning))
+      grid.write("\(theme.warningSign) \(refusal)", at: foot, width: width, style: theme.style(.warning))
     } else {
       var verb = "name and commit"
       if case .migration = subject { verb = "run the migration with these changes, in one transaction" }
       if letter != nil { verb = "apply the letter" }
-      grid.write(
-        "\(theme.enterKey) \(verb)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
-        style: theme.style(.dim))
+      grid.write("\(theme.enterKey) \(verb)", at: foot, width: width, style: theme.style(.dim))
     }
   }
 
@@ -204,14 +198,7 @@ extension ReviewOverlay {
     case .conflict(let position, let field):
       guard let conflict = answer.records[position].conflict else { return }
       grid.write(conflictSpans(conflict, field, theme), at: rect.at(4), width: max(0, rect.columns - 4))
-    case .note(let text, let kind):
-      let role: Role =
-        switch kind {
-        case .good: .inserted
-        case .warning: .warning
-        case .problem: .problem
-        case .dim: .dim
-        }
+    case .note(let text, let role):
       grid.write(text, at: rect.at(2), width: rect.columns - 2, style: theme.style(role))
     case .blank: break
     }
@@ -236,54 +223,45 @@ extension ReviewOverlay {
   }
 
   /// The results of the checks before the commit, line by line.
-  func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
-    var notes: [(String, Line.Kind)] = []
-    if let reason = letter?.reason { notes.append(("⚠ it was refused: \(reason)", .warning)) }
+  func checks(_ answer: ReviewAnswer) -> [Line] {
+    var notes: [Line] = []
+    func note(_ text: String, _ role: Role) { notes.append(.note(text, role)) }
+    if let reason = letter?.reason { note("⚠ it was refused: \(reason)", .warning) }
     if let rebased = answer.rebased {
       let move = "the head moved \(rebased.from.map { "\($0)" } ?? "the beginning") → \(rebased.to)"
       if !rebased.conflicts.isEmpty {
         // An edit can be older than the first staged one: the head may have moved while its editor was open.
         let reason = rebased.hasMoved ? move : "the head moved while you edited"
-        notes.append(("✗ \(reason): choose m mine, t theirs or b base for each field", .problem))
+        note("✗ \(reason): choose m mine, t theirs or b base for each field", .problem)
       } else if rebased.hasMoved {
-        notes.append(("⚠ \(move) since you began: no field overlaps", .warning))
+        note("⚠ \(move) since you began: no field overlaps", .warning)
       }
     }
     if let merge = answer.subjectCommit, merge.parents.count > 1 {
       let count = answer.counts.reduce(0) { $0 + $1.total }
-      notes.append(
-        (
-          "⚠ the other side's work is taken back here, and everywhere at the next exchange: "
-            + NumberFormat.counted(count, "record"), .warning
-        ))
-      if answer.isMergeSent == false { notes.append(("nobody else has this merge yet: B steps back before it", .dim)) }
+      note(
+        "⚠ the other side's work is taken back here, and everywhere at the next exchange: "
+          + NumberFormat.counted(count, "record"), .warning)
+      if answer.isMergeSent == false { note("nobody else has this merge yet: B steps back before it", .dim) }
     }
     guard let preview = answer.preview else {
-      notes.append(("✓ the state before is brought back as it was: no record is written anew", .good))
+      note("✓ the state before is brought back as it was: no record is written anew", .inserted)
       return notes
     }
-    notes.append(
-      (
-        "index entries: +\(NumberFormat.count(preview.addedEntries)) -\(NumberFormat.count(preview.removedEntries))",
-        .dim
-      ))
-    if preview.refusals.isEmpty { notes.append(("✓ every index stays right", .good)) }
+    let (added, removed) = (NumberFormat.count(preview.addedEntries), NumberFormat.count(preview.removedEntries))
+    note("index entries: +\(added) -\(removed)", .dim)
+    if preview.refusals.isEmpty { note("✓ every index stays right", .inserted) }
     for refusal in preview.refusals.prefix(5) {
-      notes.append(
-        (
-          "✗ \(refusal.index.map { "index \($0): " } ?? "")\(refusal.reason)"
-            + (refusal.canBeMarkedStale ? " — X marks it stale instead" : ""), .problem
-        ))
+      note(
+        "✗ \(refusal.index.map { "index \($0): " } ?? "")\(refusal.reason)"
+          + (refusal.canBeMarkedStale ? " — X marks it stale instead" : ""), .problem)
     }
-    if preview.uniqueness.isEmpty {
-      notes.append(("✓ no value belongs to two records", .good))
-    }
+    if preview.uniqueness.isEmpty { note("✓ no value belongs to two records", .inserted) }
     for conflict in preview.uniqueness.prefix(5) {
-      notes.append(
-        ("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning))
+      note("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning)
     }
-    notes += preview.dangling.prefix(5).map { ("⚠ \($0.sentence)", .warning) }
-    if preview.dangling.count > 5 { notes.append(("⚠ and more references would name what is not there", .warning)) }
+    for reference in preview.dangling.prefix(5) { note("⚠ \(reference.sentence)", .warning) }
+    if preview.dangling.count > 5 { note("⚠ and more references would name what is not there", .warning) }
     return notes
   }
 }

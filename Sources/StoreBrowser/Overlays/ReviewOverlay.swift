@@ -51,10 +51,8 @@ struct ReviewOverlay: ListPane {
     case field(Int, Int, FieldText.Part)
     case entries(Int)
     case conflict(Int, Int)
-    case note(String, Kind)
+    case note(String, Role)
     case blank
-
-    enum Kind: Sendable, Hashable { case good, warning, problem, dim }
   }
 
   init(subject: ReviewSubject) { self.subject = subject }
@@ -89,7 +87,7 @@ struct ReviewOverlay: ListPane {
     }
     if answer.isCut { lines.append(.note("… and more, all of which are counted above", .dim)) }
     lines.append(.blank)
-    lines += checks(answer).map { .note($0.0, $0.1) }
+    lines += checks(answer)
     list.select(list.selection, count: lines.count)
   }
 

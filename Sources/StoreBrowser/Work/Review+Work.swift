@@ -123,7 +123,7 @@ extension ReviewAnswer {
   }
 }
 
-/// One record of a review.
+/// One record of a review, or one that a merge changes without a conflict.
 package struct ReviewRecord: Sendable, Hashable {
   package var place: RecordPlace
   package var kind: ChangeKind
@@ -132,6 +132,8 @@ package struct ReviewRecord: Sendable, Hashable {
   var fields: [FieldRow]
   package var entries: [EntryChange] = []
   package var conflict: EditConflict?
+  /// Whether both sides of a merge changed it, in different fields.
+  var isBoth = false
 }
 
 package struct CommitRequest: Question, Hashable {

@@ -34,7 +34,7 @@ extension MergePane {
     let theme = session.theme
     guard
       grid.begin(
-        frame, title: title(session), footer: state, problem: problem,
+        frame, title: title(session), footer: state, problem: reading.problem,
         note: reply == nil ? "looking at what would change…" : nil, theme: theme), let reply
     else { return }
     let inside = frame.inside
@@ -182,7 +182,7 @@ extension MergePane {
     }
   }
 
-  private func draw(_ row: MergedRow, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
+  private func draw(_ row: ReviewRecord, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
     let (sign, role) = StoresPane.sign(of: row.kind)
     grid.write(sign, at: rect.at(2), width: 1, style: theme.style(role))
     let side = row.isBoth ? "both" : "theirs"

@@ -32,8 +32,7 @@ struct MergePane: ListPane, PermanentPane {
   ) { MergePane() }
 
   var list = ListWindow()
-  private var reading = Reading<MergePlanRequest>()
-  private(set) var problem: String?
+  private(set) var reading = Reading<MergePlanRequest>()
   private(set) var isCommitting = false
   /// The user's decisions, kept as a draft.
   var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
@@ -55,7 +54,7 @@ struct MergePane: ListPane, PermanentPane {
   }
 
   mutating func show(_ theirs: CommitNumber) {
-    guard theirs != self.theirs || problem != nil else { return }
+    guard theirs != self.theirs || reading.problem != nil else { return }
     self = MergePane()
     self.theirs = theirs
   }
@@ -101,7 +100,7 @@ struct MergePane: ListPane, PermanentPane {
   private mutating func show(_ reply: MergePlanReply, in session: inout Session) {
     let isFirst = self.reply == nil
     reading.take(reply)
-    problem = nil
+    reading.problem = nil
     if isFirst { restoreDraft(in: session) }
     // Decisions about records that are no longer in conflict are dropped.
     let places = Set(reply.conflicts.map(\.place))
@@ -113,7 +112,7 @@ struct MergePane: ListPane, PermanentPane {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     isCommitting = false
     switch slot {
-    case .mergePlan: problem = error.description
+    case .mergePlan: reading.problem = error.description
     case .mergeCheck: collisions = []
     default: reading.request = nil
     }
@@ -122,7 +121,7 @@ struct MergePane: ListPane, PermanentPane {
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
     isCommitting = false
-    if slot == .mergePlan { problem = "it was called off" }
+    if slot == .mergePlan { reading.problem = "it was called off" }
   }
 
   // MARK: Decisions
@@ -238,7 +237,7 @@ struct MergePane: ListPane, PermanentPane {
     case .searchNext, .searchPrevious, .settleRest:
       if openCount == 0 { return "no conflict is open" }
     case .commitMerge:
-      guard reply != nil else { return problem ?? "the merge is still being looked at" }
+      guard reply != nil else { return reading.problem ?? "the merge is still being looked at" }
       if reply?.plan.kind == .nothing { return "there is nothing to merge" }
       let open = openCount
       if open > 0 {

@@ -122,10 +122,10 @@ struct MergePlanRequest: Question, Hashable {
     }
   }
 
-  private func clean(_ edit: RecordEdit, isBoth: Bool, in context: WorkContext) throws(ModelError) -> MergedRow {
+  private func clean(_ edit: RecordEdit, isBoth: Bool, in context: WorkContext) throws(ModelError) -> ReviewRecord {
     let commit = try context.view(head).datastore(edit.datastore) == nil ? theirs : head
     let descriptor = try context.datastore(edit.datastore, at: commit).descriptor
-    return MergedRow(
+    return ReviewRecord(
       place: edit.place, kind: edit.kind, label: naming.label(of: edit, descriptor) ?? "",
       fields: (try? edit.fields(descriptor)) ?? [], isBoth: isBoth)
   }
@@ -138,7 +138,7 @@ struct MergePlanReply: Sendable {
   var theirs: CommitDetails
   var conflicts: [MergeRow] = []
   /// The records that merge without a conflict, as far as they are described.
-  var clean: [MergedRow] = []
+  var clean: [ReviewRecord] = []
 }
 
 struct MergeRow: Sendable {
@@ -231,16 +231,6 @@ enum MergeDecision: Sendable, Hashable {
     case .value(let value): value
     }
   }
-}
-
-/// A record that merges without a conflict.
-struct MergedRow: Sendable, Hashable {
-  var place: RecordPlace
-  var kind: ChangeKind
-  var label: String
-  var fields: [FieldRow]
-  /// Whether both sides changed it, in different fields.
-  var isBoth: Bool
 }
 
 /// A merge with the user's decisions.

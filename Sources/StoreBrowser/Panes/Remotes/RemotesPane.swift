@@ -45,7 +45,6 @@ struct RemotesPane: ListPane, PermanentPane {
 
   var list = ListWindow()
   private var reading = Reading<RemotesRequest>()
-  private var problem: String?
   /// Grows after a change that the head does not show.
   private var revision = 0
   private var wasHidden = true
@@ -71,7 +70,7 @@ struct RemotesPane: ListPane, PermanentPane {
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
     case let reply as RemotesReply:
-      problem = nil
+      reading.problem = nil
       let name = selected?.name
       reading.take(reply)
       if let kept = rows.firstIndex(where: { $0.name == name }) { list.selection = kept }
@@ -103,7 +102,7 @@ struct RemotesPane: ListPane, PermanentPane {
       session.intend(.look)
       session.complain(error)
     } else if reading.reply == nil {
-      problem = error.description
+      reading.problem = error.description
     } else {
       session.complain(error)
     }
@@ -222,7 +221,7 @@ struct RemotesPane: ListPane, PermanentPane {
     guard
       grid.begin(
         frame, digit: 7, title: "Remotes", footer: rows.isEmpty ? "" : "\(list.selection + 1) of \(rows.count)",
-        problem: problem, note: note, theme: theme)
+        problem: reading.problem, note: note, theme: theme)
     else {
       if frame.isFocused, note == empty { grid.cursor = inside.origin }
       return
