@@ -60,11 +60,8 @@ extension VerbRun {
     let store = try store()
     let view = try view(of: store)
     let datastore = try datastore(required(1), in: view)
-    let identifier = try datastore.identifier(parsing: required(2))
-    guard try datastore.record(identifier) != nil else {
-      throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
-    }
-    let place = RecordPlace(datastore: datastore.descriptor.key, identifier: identifier)
+    let record = try record(required(2), of: datastore)
+    let place = RecordPlace(datastore: datastore.descriptor.key, identifier: record.identifier)
     let parts = try store.life(of: place, from: view.commit).parts.filter { !$0.path.isRoot }
     let width = parts.map { $0.path.description.count }.max() ?? 0
     for (path, commit) in parts.map({ ($0.path, $0.commit) }) {

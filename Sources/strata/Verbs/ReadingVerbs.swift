@@ -81,11 +81,15 @@ extension VerbRun {
   func get() throws {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
-    let identifier = try datastore.identifier(parsing: required(2))
-    guard let record = try datastore.record(identifier) else {
-      throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
-    }
+    let record = try record(required(2), of: datastore)
     try tell(.record(record, in: datastore.descriptor), or: record.document().prettyText)
+  }
+
+  /// The record of an ID; throws if there is none.
+  func record(_ text: String, of datastore: any ReadableDatastore) throws(ModelError) -> Record {
+    let identifier = try datastore.identifier(parsing: text)
+    if let record = try datastore.record(identifier) { return record }
+    throw .noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
   }
 
   func records() throws {
@@ -127,9 +131,8 @@ extension VerbRun {
       return
     }
 
-    var window = RankWindows(ranks, isDescending: isDescending)
-    while remaining > 0, let next = window.next() {
-      let entries = try index.entries(at: next)
+    for window in ranks.windows(isDescending: isDescending) where remaining > 0 {
+      let entries = try index.entries(at: window)
       for entry in isDescending ? entries.reversed() : entries {
         guard remaining > 0 else { break }
         guard let record = try datastore.record(entry.identifier) else { continue }
@@ -191,27 +194,13 @@ extension VerbRun {
   }
 }
 
-/// The pieces in which a long range of ranks is read.
-struct RankWindows {
-  private var remaining: Range<Int>
-  private let isDescending: Bool
-  private let size = 256
-
-  init(_ ranks: Range<Int>, isDescending: Bool = false) {
-    remaining = ranks
-    self.isDescending = isDescending
-  }
-
-  mutating func next() -> Range<Int>? {
-    guard !remaining.isEmpty else { return nil }
-    if isDescending {
-      let start = max(remaining.lowerBound, remaining.upperBound - size)
-      defer { remaining = remaining.lowerBound..<start }
-      return start..<remaining.upperBound
+extension Range<Int> {
+  /// The pieces in which a long range of ranks is read.
+  func windows(isDescending: Bool = false) -> some Sequence<Range<Int>> {
+    stride(from: 0, to: count, by: 256).lazy.map { offset in
+      let end = Swift.min(offset + 256, count)
+      return isDescending ? upperBound - end..<upperBound - offset : lowerBound + offset..<lowerBound + end
     }
-    let end = min(remaining.upperBound, remaining.lowerBound + size)
-    defer { remaining = end..<remaining.upperBound }
-    return remaining.lowerBound..<end
   }
 }
 

@@ -16,8 +16,7 @@ extension VerbRun {
       return 1
     }
     for referrers in all {
-      var windows = RankWindows(0..<referrers.ranks.count)
-      while let window = windows.next() {
+      for window in (0..<referrers.ranks.count).windows() {
         for referring in try referrers.identifiers(window) {
           let (datastore, index) = (referrers.datastore.descriptor.key, referrers.index.descriptor.name)
           try tell(

@@ -25,12 +25,9 @@ extension VerbRun {
           query(in: datastore), from: key, named: arguments.value("--name"), options: options))
     }
     for text in texts {
-      let identifier = try datastore.identifier(parsing: text)
-      guard let record = try datastore.record(identifier) else {
-        throw ModelError.noSuchRecord(identifier.description, datastore: key)
-      }
-      guard identifiers.insert(identifier).inserted else { continue }
-      changes.changes.append(RecordEdit(datastore: key, identifier: identifier, old: record.stored, new: nil))
+      let record = try record(text, of: datastore)
+      guard identifiers.insert(record.identifier).inserted else { continue }
+      changes.changes.append(RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
     }
     let name = changes.count == 1 ? "delete \(key) \(changes.changes[0].identifier)" : "delete \(changes.count) records"
     return try printCommit(
