@@ -150,7 +150,7 @@ struct QueryTests {
     try driver.play(":frequency group")
     #expect(driver.shows("1 500"), "\(driver.screen)")
     driver.press("Esc")
-    guard case .ranks(let all) = table.everything(driver.browser.session) else { return }
+    guard case .ranks(let all) = table.everything else { return }
     #expect(all.isRun && all.count == 1_500)
   }
 

@@ -155,17 +155,12 @@ extension Browser {
       table.clearMarks()
     } else if table.source?.filter != nil {
       unfilter()
-    } else if table.source?.sort.isEmpty == false {
-      if var source = table.source {
-        source.sort = []
-        table.show(source, anchor: table.keepingAnchor())
-      }
-    } else if table.source?.range != nil {
-      let anchor = table.keepingAnchor()
-      if var source = table.source {
-        source.range = nil
-        table.show(source, anchor: anchor)
-      }
+    } else if var source = table.source, !source.sort.isEmpty {
+      source.sort = []
+      table.show(source, anchor: table.keepingAnchor())
+    } else if var source = table.source, source.range != nil {
+      source.range = nil
+      table.show(source, anchor: table.keepingAnchor())
     } else if session.asOf != nil {
       travel(to: nil)
     }

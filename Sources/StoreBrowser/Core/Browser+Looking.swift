@@ -185,7 +185,7 @@ extension Browser {
     }
     export(
       ExportRequest(
-        source: source, commit: table.commit(session), which: table.everything(session), file: file.trimmed,
+        source: source, commit: table.commit(session), which: table.everything, file: file.trimmed,
         format: format, columns: columns))
   }
 

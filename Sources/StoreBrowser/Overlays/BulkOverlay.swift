@@ -113,7 +113,7 @@ extension Browser {
     present(
       BulkOverlay(
         request: BulkRequest(
-          source: source, commit: table.commit(session), which: which ?? table.everything(session), change: change,
+          source: source, commit: table.commit(session), which: which ?? table.everything, change: change,
           staged: session.staged.edits.filter { $0.key.datastore == source.datastore })))
   }
 }

@@ -92,8 +92,7 @@ extension WorkContext {
     guard let condition else { return assignment }
     do throws(ModelError) {
       _ = try RowTest(condition)
-    } catch {
-      guard case .invalid(_, let column, let reason) = error else { throw error }
+    } catch .invalid(_, let column, let reason) {
       let start = text.count - condition.count
       throw .invalid(text: text, column: column.map { $0 + start }, reason: reason)
     }

@@ -296,32 +296,22 @@ struct MatchesRequest: Question, Hashable {
   private static let limit = 100_000
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    let found = try context.matches(search, limit: Self.limit)
-    return Reply(request: self, positions: found.positions, count: found.count)
+    let datastore = try context.datastore(search.source.datastore, at: search.commit)
+    let index = try datastore.index(search.source.index)
+    let text = try RecordSearch(search.text, in: search.column, of: search.source)
+    let total = search.rows.count
+    var reply = Reply(request: self, positions: [], count: 0)
+    for start in stride(from: 0, to: total, by: WorkContext.longestSearch) {
+      try context.goOn()
+      let part = start..<min(total, start + WorkContext.longestSearch)
+      let hits = try context.hits(of: text, for: search, at: part, in: datastore, index)
+      reply.count += hits.count
+      reply.positions += hits.prefix(Self.limit - reply.positions.count)
+    }
+    return reply
   }
 }
 
 extension WorkSlot {
   static let matches = WorkSlot(name: "matches", isSlow: true)
-}
-
-extension WorkContext {
-  fileprivate func matches(
-    _ request: SearchRequest, limit: Int
-  ) throws(ModelError) -> (positions: [Int], count: Int) {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    let index = try datastore.index(request.source.index)
-    let search = try RecordSearch(request.text, in: request.column, of: request.source)
-    let total = request.rows.count
-    var positions: [Int] = []
-    var count = 0
-    for start in stride(from: 0, to: total, by: Self.longestSearch) {
-      try goOn()
-      let part = start..<min(total, start + Self.longestSearch)
-      let hits = try hits(of: search, for: request, at: part, in: datastore, index)
-      count += hits.count
-      positions += hits.prefix(limit - positions.count)
-    }
-    return (positions, count)
-  }
 }

@@ -165,10 +165,11 @@ struct FileRewriter {
 
   private mutating func appendAddedCells(of document: Document?) {
     guard let reader else { return }
-    for column in addedColumns {
-      bytes.append(reader.separator)
+    for (index, column) in addedColumns.enumerated() {
+      if index > 0 || !reader.columns.isEmpty { bytes.append(reader.separator) }
       TableWriter.append(
-        document.flatMap { TableWriter.cell($0[column]) }, separator: reader.separator, isOnly: false, to: &bytes)
+        document.flatMap { TableWriter.cell($0[column]) }, separator: reader.separator,
+        isOnly: reader.columns.isEmpty && addedColumns.count == 1, to: &bytes)
     }
   }
 
@@ -210,13 +211,7 @@ struct FileRewriter {
         let value = document[column.path] ?? .null
         appendCell(value, like: value == .null ? nil : lastCells?[index])
       }
-      for (index, column) in addedColumns.enumerated() {
-        if index > 0 || !reader.columns.isEmpty { bytes.append(reader.separator) }
-        TableWriter.append(
-          TableWriter.cell(document[column]), separator: reader.separator,
-          isOnly: reader.columns.isEmpty && addedColumns.count == 1, to: &bytes)
-      }
-      return
+      return appendAddedCells(of: document)
     }
     if let key, let name = document[key] { bytes += Self.keyLiteral(name) + Array(": ".utf8) }
     let isFolded = firstRow.contains(UInt8(ascii: "\n"))

@@ -122,8 +122,6 @@ struct ImportRows: Sendable {
       return Prepared(content: .rejected(reason), place: row.place)
     } catch .invalid(_, _, let reason) {
       return Prepared(content: .rejected(reason), place: row.place)
-    } catch {
-      throw error
     }
   }
 
@@ -147,8 +145,6 @@ struct ImportRows: Sendable {
       record.values = try values(of: bytes, document, identifier)
     } catch .refused(let reason) {
       record.valueRefusal = reason
-    } catch {
-      throw error
     }
     return record
   }

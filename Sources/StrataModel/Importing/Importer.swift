@@ -60,8 +60,6 @@ package struct Importer {
       report?.commit = commit
     } catch .cancelled where report.map(isLeftOut) == true {
       // A dry run does everything but commit; a file that brings nothing, or would take fields away, leaves nothing behind.
-    } catch {
-      throw error
     }
     guard let report else { throw .cancelled }
     return report

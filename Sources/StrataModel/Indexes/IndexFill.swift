@@ -149,8 +149,6 @@ struct IndexFill {
       try fail(key, reason, meter)
     } catch .unreadable(let what, let place) {
       try fail(key, "\(what) cannot be read: \(place)", meter)
-    } catch {
-      throw error
     }
   }
 

@@ -27,8 +27,6 @@ package struct VersionWalk {
       return try store.versions(of: record.identifier, in: record.datastore, from: start, limit: 64)
     } catch .noSuchDatastore where !isFirst {
       return []
-    } catch {
-      throw error
     }
   }
 }

@@ -288,19 +288,18 @@ struct TablePane: ListPane, PermanentPane, Equatable {
 
   var range: ClosedRange<Int>? { rangeStart.map { min($0, list.selection)...max($0, list.selection) } }
 
+  private var marked: GatherRequest.Which? {
+    if !marks.isEmpty { return .identifiers(marks) }
+    return range.map { .ranks(RowRanks(list: $0.compactMap(rank(at:)))) }
+  }
+
   /// The records that a command applies to: the marked records, the range, or the row under the cursor.
   func chosen(_ session: Session) -> GatherRequest.Which? {
-    if !marks.isEmpty { return .identifiers(marks) }
-    if let range { return .ranks(RowRanks(list: range.compactMap(rank(at:)))) }
-    return selectedIdentifier(session).map { .identifiers([$0]) }
+    marked ?? selectedIdentifier(session).map { .identifiers([$0]) }
   }
 
   /// The marked records, or all shown ones.
-  func everything(_ session: Session) -> GatherRequest.Which {
-    if !marks.isEmpty { return .identifiers(marks) }
-    if let range { return .ranks(RowRanks(list: range.compactMap(rank(at:)))) }
-    return .ranks(shownRanks)
-  }
+  var everything: GatherRequest.Which { marked ?? .ranks(shownRanks) }
 
   func footer(_ session: Session) -> [Command] {
     guard session.asOf != nil else { return Self.entry.footer }
