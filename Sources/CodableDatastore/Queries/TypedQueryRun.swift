@@ -107,8 +107,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     return Found(key: match.key, instance: instance)
   }
 
-  /// The key of the next instance of the answer; nil at the end. Decodes those whose texts do not tell the conditions.
-  mutating func nextKey() async throws -> [UInt8]? { try await nextMatch(needsInstance: false)?.key }
+  /// The key of the next instance of the answer; nil at the end. Decodes each on which a condition is tested, and no other.
+  mutating func nextKey() async throws -> [UInt8]? { try await nextMatch(needsInstance: isTested)?.key }
 
   /// The next row of the answer; nil at the end. Decodes few instances if the texts have what the conditions and the row need.
   ///

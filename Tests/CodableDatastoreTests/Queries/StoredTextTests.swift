@@ -278,6 +278,18 @@ struct StoredTextTests {
     }
   }
 
+  @Test("what is deleted meets the conditions as an instance, whatever its text says")
+  func deleted() async throws {
+    let store = try await filled(TidyFormat.self, tidies(count: 3_000, odd: [1_000, 1_002]))
+    // Traced on records whose texts and instances agree.
+    #expect(try await store.load(where: #Predicate { $0.name == "even" }).scanning().limit(3).all().count == 3)
+    #expect(try await store.load(where: #Predicate { $0.name == "odd" }).scanning().delete() == 0)
+    let even = store.load(where: #Predicate { $0.name == "even" }).scanning()
+    let expected = try await store.load(...).collectInstances(upTo: .infinity).filter { $0.name == "even" }
+    #expect(try await even.delete() == expected.count)
+    #expect(try await store.count == 3_000 - expected.count)
+  }
+
   @Test(
     "a value that an init(from:) changes turns texts off when an instance with it is decoded, and the answer is whole")
   func changedValue() async throws {
