@@ -101,7 +101,7 @@ extension TablePane {
     takenState = state
     let inserted = session.staged.edits.values.filter { $0.kind == .insert }.map(\.place)
     let places = inserted.filter { !lookedUp.contains($0) }
-    // What is staged no more may be staged again.
+    // An edit that was taken out may be staged again.
     lookedUp.formIntersection(inserted)
     // The answers for the others stay, as long as they are staged.
     if !session.taken.isEmpty { session.taken.formIntersection(inserted) }
