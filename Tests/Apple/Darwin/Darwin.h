@@ -37,6 +37,7 @@ int *__error(void);
 #define ENOTTY 25
 #define EFBIG 27
 #define ENOSPC 28
+#define ESPIPE 29
 #define EROFS 30
 #define EPIPE 32
 #define EAGAIN 35

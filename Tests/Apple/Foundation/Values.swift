@@ -93,6 +93,7 @@ public struct Decimal: Hashable, Comparable, Codable, Sendable, SignedNumeric, C
   public static func + (one: Decimal, other: Decimal) -> Decimal { fatalError() }
   public static func - (one: Decimal, other: Decimal) -> Decimal { fatalError() }
   public static func * (one: Decimal, other: Decimal) -> Decimal { fatalError() }
+  public static func / (one: Decimal, other: Decimal) -> Decimal { fatalError() }
   public static func *= (one: inout Decimal, other: Decimal) { fatalError() }
   public static func < (one: Decimal, other: Decimal) -> Bool { fatalError() }
   public var description: String { fatalError() }
