@@ -57,7 +57,7 @@ struct TreeWalk {
   }
 
   /// The key of the entry or the record that came last.
-  func key() throws -> [UInt8] {
+  mutating func key() throws -> [UInt8] {
     var key: [UInt8] = []
     key.reserveCapacity(32)
     try throwingStoreErrors { try cursor.copyKey(into: &key) }

@@ -36,7 +36,9 @@ package struct Cursor: Sendable {
   }
 
   /// Replaces the contents of an array by the key of the entry at the cursor, in the array's memory. Empties it beyond either end.
-  package func copyKey(into key: inout [UInt8]) throws(StorageError) {
+  ///
+  /// It changes nothing. A call that could not change the cursor would copy the cursor first, with a count of references for each member.
+  package mutating func copyKey(into key: inout [UInt8]) throws(StorageError) {
     key.removeAll(keepingCapacity: true)
     try leaf?.view.appendKey(index, to: &key)
     if let entry = served?.current { entry.key.withUnsafeBytes { key.append(contentsOf: $0) } }

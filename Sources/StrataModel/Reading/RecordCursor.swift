@@ -107,14 +107,14 @@ struct EngineRecordCursor: RecordCursor {
 
   var identifier: StoredKey {
     get throws(ModelError) {
-      var key: [UInt8] = []
-      try copyKey(into: &key)
+      var (cursor, key) = (cursor, [UInt8]())
+      try onStorage { try cursor.copyKey(into: &key) }
       return datastore.descriptor.storedKey(key)
     }
   }
 
   /// Replaces the contents of an array with the bytes of the identifier.
-  func copyKey(into key: inout [UInt8]) throws(ModelError) {
+  mutating func copyKey(into key: inout [UInt8]) throws(ModelError) {
     try onStorage { try cursor.copyKey(into: &key) }
   }
 
