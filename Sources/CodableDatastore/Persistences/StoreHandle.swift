@@ -42,7 +42,8 @@ public final class _StoreHandle: Sendable {
     try requireOpen()
   }
 
-  /// Waits for the transactions that have begun, without blocking a thread, then closes, and ends what listens; the last handle also closes the store.
+  /// Waits for the transactions that have begun, without blocking a thread. Then it closes, and ends the observations; the last handle also
+  /// closes the store.
   ///
   /// The persistence is closed even if the task is cancelled: otherwise the lock would stay held.
   package func close() async throws {

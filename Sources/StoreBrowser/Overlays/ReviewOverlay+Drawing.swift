@@ -242,7 +242,7 @@ extension ReviewOverlay {
       note(
         "⚠ the other side's work is taken back here, and everywhere at the next exchange: "
           + NumberFormat.counted(count, "record"), .warning)
-      if answer.isMergeSent == false { note("nobody else has this merge yet: B steps back before it", .dim) }
+      if answer.isMergeSent == false { note("this merge was not sent yet: B steps back before it", .dim) }
     }
     guard let preview = answer.preview else {
       note("✓ the state before is brought back as it was: no record is written anew", .inserted)

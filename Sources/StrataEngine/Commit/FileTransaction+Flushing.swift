@@ -27,8 +27,8 @@ extension FileTransaction {
     }
   }
 
-  /// So many bytes of new nodes are written at a time if entries come in the order of their keys: the nodes are full, and most change no
-  /// more.
+  /// The bytes of new nodes after which they are written, if entries come in the order of their keys: those nodes are full, and most do not
+  /// change again.
   static let mostAscendingBytes = 1 << 18
 
   /// How much memory the new nodes of a transaction may take, in bytes.

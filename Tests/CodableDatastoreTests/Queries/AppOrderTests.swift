@@ -105,7 +105,7 @@ struct AppOrderTests {
     #expect(backwards == forwards.reversed() && !forwards.isEmpty)
   }
 
-  @Test("distinct values of which neither is less are told apart")
+  @Test("two values are told apart if neither is less than the other")
   func ties() async throws {
     let shirts = try await shirts()
     for text in ["ada", "Ada", "ADA", "bob", "Bob", "none"] {
