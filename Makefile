@@ -14,7 +14,7 @@ RELEASE = .build/release
 LINK =
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
-LINK += --static-swift-stdlib -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=safe
+LINK += --static-swift-stdlib -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=all
 LINK += -Xswiftc -Xfrontend -Xswiftc -function-sections
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
 else

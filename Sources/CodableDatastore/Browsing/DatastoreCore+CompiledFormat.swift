@@ -17,7 +17,7 @@ extension DatastoreCore: CompiledFormat {
     try decoding {
       let (identifier, instance) = try coder.decodeBlocking(Self.record(content))
       let key = try self.key(of: identifier)
-      let values = try self.values(of: instance, identifier: key)
+      let values = try self.values(of: instance, in: indexes, identifier: key)
       return (key, Dictionary(zip(indexes.map(\.name), values)) { first, _ in first })
     }
   }
@@ -37,7 +37,8 @@ extension DatastoreCore: CompiledFormat {
     try onStorage {
       let key = try self.key(of: identifier)
       let prepared = PreparedRecord(
-        identifier: identifier, key: key, record: record.array, values: try values(of: instance, identifier: key),
+        identifier: identifier, key: key, record: record.array,
+        values: try values(of: instance, in: indexes, identifier: key),
         isForeign: ownIdentifier.map { instance[keyPath: $0] != identifier } ?? false)
       try prepareTrees(for: prepared, in: transaction)
     }

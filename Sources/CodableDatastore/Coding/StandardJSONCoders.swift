@@ -6,9 +6,9 @@ import StrataLocks
 /// It reads the output of encoders. Whatever it refuses or is not sure of, Foundation's decoder decodes again. So each value, and each
 /// error with its coding path, is the one that Foundation gives. If a strategy is changed, Foundation's decoder does all of the work.
 final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
-  // `@unchecked`: the superclass is Sendable; this class adds an atomic and a lock.
+  // `@unchecked`: the superclass is Sendable; this class adds an atomic and a pool.
   private let isChanged = Atomic(false)
-  private let readings = Mutex<[JSONReading]>([])
+  private let readings = ObjectPool { JSONReading() }
 
   override func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
     var value: T?
@@ -31,20 +31,14 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
   @inline(__always)
   private func decode<T: Decodable>(into value: inout T?, beginning begin: (JSONReading) -> Bool) -> Bool {
     guard isStandard else { return false }
-    var reading = readings.withLock { $0.popLast() } ?? JSONReading()
-    defer { giveBack(&reading) }
-    guard begin(reading), let decoded = try? JSONValue(reading.context, 0).decode(T.self, in: reading),
-      !reading.context.pointee.isUncertain
-    else { return false }
-    value = decoded
-    return true
-  }
-
-  private func giveBack(_ reading: inout JSONReading) {
-    reading.end()
-    // A decoder that is kept beyond its call must not see the next text.
-    if isKnownUniquelyReferenced(&reading) {
-      readings.withLock { [reading] in if $0.count < 8 { $0.append(reading) } }
+    // A decoder that is kept beyond its call does not see the next text: the pool gives up a reading that is still in use.
+    return readings.withObject { reading in
+      defer { reading.end() }
+      guard begin(reading), let decoded = try? JSONValue(reading.context, 0).decode(T.self, in: reading),
+        !reading.context.pointee.isUncertain
+      else { return false }
+      value = decoded
+      return true
     }
   }
 
@@ -82,9 +76,9 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
 /// exception. The elements of a `Set`, and of a `Dictionary` that is written as a list, are in the order of their texts, so that equal
 /// values have equal bytes in every process. If a strategy is changed, Foundation's encoder does all of the work.
 final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
-  // `@unchecked`: the superclass is Sendable; this class adds an atomic and a lock.
+  // `@unchecked`: the superclass is Sendable; this class adds an atomic and a pool.
   private let isChanged = Atomic(false)
-  private let writings = Mutex<[JSONWriting]>([])
+  private let writings = ObjectPool { JSONWriting() }
 
   override init() {
     super.init()
@@ -119,19 +113,15 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
     _ value: T, keepsTexts: Bool, _ body: (JSONWriting) -> Result
   ) -> Result? {
     guard !isChanged.load(ordering: .relaxed) else { return nil }
-    var writing = writings.withLock { $0.popLast() } ?? JSONWriting()
-    defer {
-      // An encoder that is kept beyond its call must not write to the next text.
-      if isKnownUniquelyReferenced(&writing) {
-        writings.withLock { [writing] in if $0.count < 8 { $0.append(writing) } }
-      }
+    // An encoder that is kept beyond its call does not write to the next text: the pool gives up a writing that is still in use.
+    return writings.withObject { writing in
+      writing.begin(keepsTexts: keepsTexts)
+      guard (try? JSONValueEncoder(writing, 0).encode(value)) != nil, writing.hasContent,
+        !writing.context.pointee.isUncertain
+      else { return nil }
+      defer { writing.end() }
+      return body(writing)
     }
-    writing.begin(keepsTexts: keepsTexts)
-    guard (try? JSONValueEncoder(writing, 0).encode(value)) != nil, writing.hasContent,
-      !writing.context.pointee.isUncertain
-    else { return nil }
-    defer { writing.end() }
-    return body(writing)
   }
 
   private func markChanged() { isChanged.store(true, ordering: .relaxed) }

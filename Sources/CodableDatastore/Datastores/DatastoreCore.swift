@@ -106,22 +106,19 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     return key
   }
 
-  /// The keys of an instance by index.
-  func values(of instance: Instance, identifier: [UInt8]) throws -> [[[UInt8]]] {
+  /// The keys of an instance by index. Throws ``InvalidKeyError`` if an entry would be too long.
+  func values(
+    of instance: Instance, in indexes: [IndexPlan<Instance>], identifier: [UInt8]
+  ) throws -> [[[UInt8]]] {
     // A loop: `map` of a generic class's array would look up the types of its closure for each instance.
     var values: [[[UInt8]]] = []
     values.reserveCapacity(indexes.count)
-    for index in indexes { values.append(try keys(of: instance, in: index, identifier: identifier)) }
+    for index in indexes {
+      let keys = try ordering(index: index.name) { try index.values(instance) }
+      for key in keys { try requireLength(key.count + identifier.count + 2, index: index.name) }
+      values.append(keys)
+    }
     return values
-  }
-
-  /// The keys of an instance in an index. Throws ``InvalidKeyError`` if an entry would be too long.
-  func keys(
-    of instance: Instance, in index: IndexPlan<Instance>, identifier: [UInt8]
-  ) throws -> [[UInt8]] {
-    let keys = try ordering(index: index.name) { try index.values(instance) }
-    for key in keys { try requireLength(key.count + identifier.count + 2, index: index.name) }
-    return keys
   }
 
   /// Runs a closure that makes keys; throws ``InvalidKeyError`` for a value that has no order.

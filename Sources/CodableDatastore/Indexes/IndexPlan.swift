@@ -65,8 +65,8 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
     return plan(
       place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
-      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format), coder: coder
-    ) { try index.keys(of: $0, by: coder) }
+      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format), coder: coder,
+      values: index.keys(by: coder))
   }
 
   /// A kind that a program declares, with values of a known type.

@@ -21,6 +21,12 @@ struct IndexValueSource<Instance: Sendable, Value: Sendable>: Sendable, Hashable
     self.value = value
   }
 
+  /// Makes the function from an instance to the key of its value. It holds closures only: with the coder and this source in it, their
+  /// types would be looked up for each instance.
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] where Value: Indexable {
+    { [value, encode = coder.encode] in [try encode(value($0))] }
+  }
+
   static func == (left: Self, right: Self) -> Bool { left.keyPaths == right.keyPaths }
 
   func hash(into hasher: inout Hasher) { hasher.combine(keyPaths as [AnyKeyPath]) }

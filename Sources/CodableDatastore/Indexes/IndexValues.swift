@@ -5,8 +5,8 @@ protocol IndexValues<Instance>: RetrievableIndexRepresentation {
   var kind: IndexKind { get }
   /// One per tier.
   var keyPaths: [AnyKeyPath] { get }
-  /// The distinct keys of an instance's values. Throws the error of the coder.
-  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]]
+  /// Makes the function from an instance to the distinct keys of its values. It throws the error of the coder.
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]]
 }
 
 extension IndexValues {
@@ -21,26 +21,22 @@ extension OneToManyIndexRepresentation: IndexValues {
   var kind: IndexKind { .oneToMany }
   var keyPaths: [AnyKeyPath] { source.keyPaths }
 
-  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]] {
-    [try coder.key(of: source.value(instance))]
-  }
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] { source.keys(by: coder) }
 }
 
 extension OneToOneIndexRepresentation: IndexValues {
   var kind: IndexKind { .oneToOne }
   var keyPaths: [AnyKeyPath] { source.keyPaths }
 
-  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]] {
-    [try coder.key(of: source.value(instance))]
-  }
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] { source.keys(by: coder) }
 }
 
 extension ManyToManyIndexRepresentation: IndexValues {
   var kind: IndexKind { .manyToMany }
   var keyPaths: [AnyKeyPath] { [keypath] }
 
-  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]] {
-    try Self.keys(of: instance[keyPath: keypath], by: coder)
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] {
+    { try Self.keys(of: $0[keyPath: keypath], by: coder) }
   }
 }
 
@@ -48,7 +44,7 @@ extension ManyToOneIndexRepresentation: IndexValues {
   var kind: IndexKind { .manyToOne }
   var keyPaths: [AnyKeyPath] { [keypath] }
 
-  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]] {
-    try Self.keys(of: instance[keyPath: keypath], by: coder)
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] {
+    { try Self.keys(of: $0[keyPath: keypath], by: coder) }
   }
 }

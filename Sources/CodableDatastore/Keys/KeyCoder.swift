@@ -9,7 +9,8 @@ struct KeyCoder<Value: Indexable>: Sendable {
   let encoding: KeyEncoding
   /// Nil if byte order is the order of the values.
   let comparator: ComparatorOrder<Value>?
-  private let encode: @Sendable (Value) throws -> [UInt8]
+  /// Makes the key of a value. Throws `NotOrdered`, or any error of the value's encoding.
+  let encode: @Sendable (Value) throws -> [UInt8]
   private let decode: @Sendable (KeyValue) -> Value?
 
   /// The key of a value. Throws `NotOrdered`, or any error of the value's encoding.

@@ -163,8 +163,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
 extension ReferenceRepresentation: IndexValues {
   var keyPaths: [AnyKeyPath] { [keyPath] }
 
-  func keys(of instance: Instance, by coder: KeyCoder<Value>) throws -> [[UInt8]] {
-    try Self.keys(of: values(instance), by: coder)
+  func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] {
+    { try Self.keys(of: values($0), by: coder) }
   }
 }
 

@@ -71,7 +71,7 @@ extension DatastoreCore {
     let tag = coder.tag(of: record) ?? ""
     do {
       let instance = try await coder.decode(record).instance
-      for (index, values) in zip(indexes, try values(of: instance, identifier: key)) {
+      for (index, values) in zip(indexes, try values(of: instance, in: indexes, identifier: key)) {
         rehearsal.entries[IndexName(index.name), default: 0] += values.count
       }
       rehearsal.converted[tag, default: 0] += 1

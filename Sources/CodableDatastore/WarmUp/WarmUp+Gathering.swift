@@ -65,7 +65,7 @@ extension WarmUp {
     return gathered
   }
 
-  /// The indexes whose values are needed of each record.
+  /// The places of the indexes whose values are needed of each record.
   private func wantedIndexes(_ plan: WarmUpPlan) -> [Int] {
     plan.rekeys || plan.rewritesOlderThan != nil
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
@@ -90,7 +90,7 @@ extension WarmUp {
   private func evaluate(
     _ instances: [StoredInstance], of tree: Tree, _ plan: WarmUpPlan, meanwhile: () async throws -> Void
   ) async throws -> [GatheredPart] {
-    let wanted = wantedIndexes(plan)
+    let wanted = wantedIndexes(plan).map { core.indexes[$0] }
     return try await withThrowingTaskGroup(of: GatheredPart.self) { group in
       for start in stride(from: 0, to: instances.count, by: partLength) {
         let part = instances[start..<min(start + partLength, instances.count)]
@@ -104,7 +104,7 @@ extension WarmUp {
   }
 
   private func evaluate(
-    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [Int], _ plan: WarmUpPlan
+    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan
   ) async -> GatheredPart {
     var part = GatheredPart(instances: instances, entries: Array(repeating: EntryRun(), count: wanted.count))
     do {
@@ -127,7 +127,8 @@ extension WarmUp {
 
   /// Adds records as long as each is decoded without suspending. Returns the first that is not; nil at the end.
   private func addAtOnce(
-    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [Int], _ plan: WarmUpPlan, from place: inout Int,
+    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan,
+    from place: inout Int,
     into part: inout GatheredPart
   ) throws -> Bytes? {
     let isPlain = !plan.rekeys && plan.rewritesOlderThan == nil
@@ -148,7 +149,8 @@ extension WarmUp {
 
   /// Adds one record: all of it, or nothing.
   private func add(
-    _ record: Bytes, _ stored: StoredInstance, _ wanted: [Int], _ plan: WarmUpPlan, into part: inout GatheredPart
+    _ record: Bytes, _ stored: StoredInstance, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan,
+    into part: inout GatheredPart
   ) async throws {
     let identifier: Format.Identifier
     let instance: Format.Instance
@@ -170,11 +172,14 @@ extension WarmUp {
   }
 
   private func addEntries(
-    of instance: Format.Instance, _ stored: StoredInstance, _ wanted: [Int], into part: inout GatheredPart
+    of instance: Format.Instance, _ stored: StoredInstance, _ wanted: [IndexPlan<Format.Instance>],
+    into part: inout GatheredPart
   ) throws {
-    let keys = try wanted.map { try core.keys(of: instance, in: core.indexes[$0], identifier: stored.key) }
-    for (place, keys) in keys.enumerated() {
-      for key in keys { part.entries[place].append(value: key, identifier: stored.key, reference: stored.reference) }
+    let values = try core.values(of: instance, in: wanted, identifier: stored.key)
+    for place in values.indices {
+      for key in values[place] {
+        part.entries[place].append(value: key, identifier: stored.key, reference: stored.reference)
+      }
     }
   }
 

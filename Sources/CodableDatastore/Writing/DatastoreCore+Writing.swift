@@ -51,14 +51,14 @@ extension DatastoreCore {
       encoded = try await coder.record(of: instance, decodes: !indexes.isEmpty)
     } catch {
       // A value that has no place in an index is reported as that, even if the encoder refuses it too.
-      _ = try values(of: instance, identifier: key)
+      _ = try values(of: instance, in: indexes, identifier: key)
       throw error
     }
     guard let (record, decoded) = encoded else { throw EmptyContentError(datastore: DatastoreKey(self.key)) }
     findUnorderedProperties(of: instance)
     let stored = if let decoded { decoded } else { try await stored(instance, as: record) }
     return PreparedRecord(
-      identifier: identifier, key: key, record: record, values: try values(of: stored, identifier: key),
+      identifier: identifier, key: key, record: record, values: try values(of: stored, in: indexes, identifier: key),
       isForeign: ownIdentifier.map { stored[keyPath: $0] != identifier } ?? false)
   }
 
@@ -176,7 +176,7 @@ extension DatastoreCore {
   ) async throws -> StoredRecord<Instance> {
     do {
       let instance = try await scope.converting(datastore: self.key) { try await self.instance(of: record, key: key) }
-      let values = try values(of: instance, identifier: key)
+      let values = try values(of: instance, in: indexes, identifier: key)
       return StoredRecord(record: record, instance: .success(instance), values: values)
     } catch let error as UnreadableInstanceError {
       return StoredRecord(record: record, instance: .failure(error), values: nil)
