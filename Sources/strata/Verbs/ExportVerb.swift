@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataLocks
 import StrataModel
 import StoreBrowser
 
@@ -37,12 +38,16 @@ extension VerbRun {
         if let record = try records.rawRecord() { try output.append { try writer.append(record, to: &$0) } }
       }
     } else {
+      // New memory for each part would cost as long as the reading of its records.
+      let written = Mutex<[[UInt8]]>([])
       try datastore.forEachPart(of: 0..<datastore.count, size: 2_048) { [writer] records, _ throws(ModelError) in
-        var (part, rows) = (writer.continued, [UInt8]())
+        var (part, rows) = (writer.continued, written.withLock { $0.popLast() } ?? [])
+        rows.removeAll(keepingCapacity: true)
         while try records.next() { if let record = try records.rawRecord() { try part.append(record, to: &rows) } }
         return rows
       } body: { rows, _ in
         try output.bytes(writer.joined(rows))
+        written.withLock { $0.append(rows) }
       }
     }
     try output.bytes(writer.end)
