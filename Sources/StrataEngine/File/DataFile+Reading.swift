@@ -11,7 +11,7 @@ extension DataFile {
   /// The header of the frame at an offset. Checks the header only.
   func frameHeader(at offset: FileOffset) throws(StorageError) -> FrameHeader {
     let bytes = try bytes(at: offset, count: FrameHeader.size, what: "frame header")
-    counters.frameReads.addLoosely(1)
+    counters.frameReads.add(1)
     guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: self.header.seed) }) else {
       throw .damaged(what: "frame header", offset: offset)
     }
@@ -55,7 +55,7 @@ extension DataFile {
   /// The bytes of a change entry, with its check verified; a large value's bytes are verified too.
   func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
     let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
-    counters.valueReads.addLoosely(1)
+    counters.valueReads.add(1)
     return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }, bytes)
   }
 
@@ -100,7 +100,7 @@ extension DataFile {
   ///
   /// - Parameter isCopied: as in `part`.
   func value(_ reference: EntryReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
-    counters.valueReads.addLoosely(1)
+    counters.valueReads.add(1)
     if header.has(.compressedValues) { return try unpackedValue(reference, isCopied: isCopied) }
     return try part(
       at: reference.offset, count: Int(reference.length), what: "change entry", isCopied: isCopied

@@ -11,22 +11,10 @@ final class DataFile: Sendable {
   /// The identity of the file; another file may have the store's name by now.
   let identity: FileIdentity
   let counters: Counters
-  /// Whether the file is mapped. Bytes behind the mapping's end are read by calls.
-  private let isMapped: Bool
-  /// The newest mapping's first byte and its count of bytes. The count is stored after the address and loaded before it, so the address
-  /// is that of a mapping of at least that size.
-  private let base: Atomic<UInt>
-  private let mappedBytes: Atomic<UInt64>
-  private let mappings: Mutex<Mappings>
+  private let mappings: FileMappings
   private let readableEnd: Atomic<UInt64>
   private let verified = VerifiedNodes()
   private let patchedNodes: NodeCache
-
-  /// The mappings of one file. Each lives as long as the file, because the bytes that were read lie in it.
-  private struct Mappings {
-    var all: [any DiskMapping] = []
-    var sizes: MappingSizes
-  }
 
   init(
     file: any DiskFile, header: FileHeader, readsMapped: Bool, counters: Counters, sizes: MappingSizes = .platform,
@@ -39,14 +27,7 @@ final class DataFile: Sendable {
     dictionaries = try ValueDictionaries(of: header, in: file)
     let status = try engineCall { () throws(DiskError) in try file.status }
     identity = status.identity
-    var mapping: (any DiskMapping)?
-    for capacity in sizes.capacities(for: status.size) where readsMapped && mapping == nil {
-      mapping = try engineCall { () throws(DiskError) in try file.map(capacity: capacity) }
-    }
-    isMapped = mapping != nil
-    base = Atomic(UInt(bitPattern: mapping?.bytes.baseAddress))
-    mappedBytes = Atomic(UInt64(mapping?.bytes.count ?? 0))
-    mappings = Mutex(Mappings(all: mapping.map { [$0] } ?? [], sizes: sizes))
+    mappings = readsMapped ? try FileMappings(of: file, size: status.size, sizes) : FileMappings()
     readableEnd = Atomic(0)
   }
 
@@ -67,10 +48,7 @@ final class DataFile: Sendable {
     dictionaries = nil
     counters = Counters()
     identity = FileIdentity(device: 0, inode: 0)
-    isMapped = false
-    base = Atomic(0)
-    mappedBytes = Atomic(0)
-    mappings = Mutex(Mappings(sizes: .platform))
+    mappings = FileMappings()
     readableEnd = Atomic(0)
   }
 
@@ -78,32 +56,8 @@ final class DataFile: Sendable {
   var end: FileOffset { FileOffset(readableEnd.load(ordering: .acquiring)) }
 
   func extend(to newEnd: FileOffset) {
-    if isMapped, newEnd.bytes > mappedBytes.load(ordering: .relaxed) { mapAnew(newEnd.bytes) }
+    mappings.extend(to: newEnd, of: file)
     readableEnd.max(newEnd.bytes, ordering: .releasing)
-  }
-
-  /// Maps more of a file that has outgrown its mapping. If the system has no addresses for it, the rest is read by calls from now on.
-  private func mapAnew(_ end: UInt64) {
-    mappings.withLock { mappings in
-      let mapped = mappings.all.last?.bytes.count ?? 0
-      guard let capacity = mappings.sizes.larger(than: mapped, for: end) else { return }
-      guard let mapping = try? file.map(capacity: capacity) else {
-        mappings.sizes.most = mapped
-        return
-      }
-      mappings.all.append(mapping)
-      base.store(UInt(bitPattern: mapping.bytes.baseAddress), ordering: .relaxed)
-      mappedBytes.store(UInt64(mapping.bytes.count), ordering: .releasing)
-    }
-  }
-
-  /// The address of bytes before `end`. Returns nil if they are not mapped. Valid as long as this object is.
-  @inline(__always)
-  private func mapped(_ offset: FileOffset, _ count: Int) -> UnsafeRawPointer? {
-    guard offset.bytes + UInt64(count) <= mappedBytes.load(ordering: .acquiring),
-      let base = UnsafeRawPointer(bitPattern: base.load(ordering: .relaxed))
-    else { return nil }
-    return base + Int(offset.bytes)
   }
 
   /// Bytes of the file: in the mapping if they are mapped, otherwise in memory of their own.
@@ -123,10 +77,10 @@ final class DataFile: Sendable {
     guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: what, offset: offset)
     }
-    if !isCopied, let start = mapped(offset, count) {
+    if !isCopied, let start = mappings.address(of: offset, count) {
       let bytes = UnsafeRawBufferPointer(start: start, count: count)
       let found = UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)])
-      return Bytes(owner: self, bytes: found)
+      return Bytes(owner: mappings.owner, bytes: found)
     }
     let block = try read(at: offset, count: count, what: what)
     let bytes = UnsafeRawBufferPointer(block.bytes)
@@ -148,27 +102,27 @@ final class DataFile: Sendable {
 
   /// Records a node that is about to be written, with its check computed from the same bytes.
   func trust(_ pointer: NodePointer) {
-    if isMapped { verified.insert(pointer) }
+    if mappings.isMapped { verified.insert(pointer) }
   }
 
   /// Releases the memory of the pages read through mappings; they stay readable.
-  func releaseMemory() { mappings.withLock { for mapping in $0.all { mapping.release() } } }
+  func releaseMemory() { mappings.release() }
 
   /// A node, with its check verified.
   ///
   /// - Parameter level: That of the node above, if any: levels fall by one, so that no damage makes a walk endless.
   func node(at pointer: NodePointer, below level: UInt8? = nil) throws(StorageError) -> Node {
-    counters.nodeReads.addLoosely(1)
+    counters.nodeReads.add(1)
     var block: MemoryBlock?
     let view = try view(at: pointer, keeping: &block)
     if let level, Int(view.level) + 1 != Int(level) { throw view.damage }
     if let block { return Node(view: view, owner: .block(block)) }
-    return Node(view: view, owner: .file(self))
+    return Node(view: view, owner: .mapping(mappings.owner))
   }
 
   /// A copy of a node that a transaction may change, with its check verified.
   func freshNode(at pointer: NodePointer) throws(StorageError) -> FreshNode {
-    counters.nodeReads.addLoosely(1)
+    counters.nodeReads.add(1)
     var block: MemoryBlock?
     // Not kept in the cache, because another node replaces it.
     let view = try view(at: pointer, keeping: &block, isCached: false)
@@ -220,7 +174,7 @@ final class DataFile: Sendable {
     let base = try storedBytes(of: delta.base, keeping: &baseBlock)
     let whole = try delta.applied(to: try NodeView(base, offset: delta.base.offset))
     withExtendedLifetime(baseBlock) {}
-    counters.nodesPatched.addLoosely(1)
+    counters.nodesPatched.add(1)
     if isCached, pointer.length <= NodeDelta.usualLength { patchedNodes.insert(whole, at: pointer) }
     block = whole
     return try NodeView(UnsafeRawBufferPointer(whole.bytes), offset: pointer.offset)
@@ -238,7 +192,7 @@ final class DataFile: Sendable {
       throw .damaged(what: "pointer to a tree node", offset: offset)
     }
     let bytes: UnsafeRawBufferPointer
-    if let start = mapped(offset, count) {
+    if let start = mappings.address(of: offset, count) {
       bytes = UnsafeRawBufferPointer(start: start, count: count)
       if verified.contains(pointer) { return bytes }
     } else {
@@ -249,7 +203,7 @@ final class DataFile: Sendable {
     guard header.nodeCheck(bytes, at: offset) == pointer.check else {
       throw .damaged(what: "tree node", offset: offset)
     }
-    if isMapped { verified.insert(pointer) }
+    if mappings.isMapped { verified.insert(pointer) }
     return bytes
   }
 }
@@ -296,25 +250,38 @@ struct Counter: ~Copyable, Sendable {
   private let total = Atomic<UInt64>(0)
 
   func add(_ more: UInt64) { total.wrappingAdd(more, ordering: .relaxed) }
-  /// As `add`, a few nanoseconds cheaper: if two threads add at the same moment, one may be lost. For reads, which are many.
-  func addLoosely(_ more: UInt64) {
-    total.store(total.load(ordering: .relaxed) &+ more, ordering: .relaxed)
-  }
   var value: UInt64 { total.load(ordering: .relaxed) }
+}
+
+/// A number that is added to so often that each lane of threads has a part of its own. If two threads of a lane add at the same moment,
+/// one may be lost.
+struct ReadCounter: Sendable {
+  private final class Part: Sendable {
+    let total = Atomic<UInt64>(0)
+    private let distance = CacheLineDistance()
+  }
+
+  private let parts = (0..<ThreadLane.count).map { _ in Part() }
+
+  func add(_ more: UInt64) {
+    let part = parts[ThreadLane.current]
+    part.total.store(part.total.load(ordering: .relaxed) &+ more, ordering: .relaxed)
+  }
+  var value: UInt64 { parts.reduce(0) { $0 &+ $1.total.load(ordering: .relaxed) } }
 }
 
 /// Counts of work, from any thread.
 final class Counters: Sendable {
-  let nodeReads = Counter()
-  let frameReads = Counter()
-  let valueReads = Counter()
+  let nodeReads = ReadCounter()
+  let frameReads = ReadCounter()
+  let valueReads = ReadCounter()
   let bytesWritten = Counter()
   let writes = Counter()
   let syncs = Counter()
   let commits = Counter()
   let nodesWritten = Counter()
   let nodeBytesWritten = Counter()
-  let nodesPatched = Counter()
+  let nodesPatched = ReadCounter()
 
   var counts: WorkCounts {
     var counts = WorkCounts()

@@ -19,7 +19,7 @@ struct FrameScanner {
     guard let (header, bytes) = try header(at: chain.end, limit: limit), header.number > chain.number,
       header.previousOffset == chain.offset, header.previousHash == chain.hash
     else { return nil }
-    file.counters.frameReads.addLoosely(1)
+    file.counters.frameReads.add(1)
     guard let hash = try trailerHash(of: header, at: chain.end) else { return nil }
     if verifiesHash, try self.hash(of: header, bytes, at: chain.end) != hash { return nil }
     return ChainEnd(offset: chain.end, number: header.number, hash: hash, end: chain.end + header.length)

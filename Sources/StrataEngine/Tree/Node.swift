@@ -7,8 +7,8 @@ struct Node: Sendable {
   /// The owner of a node's memory.
   enum Owner: Sendable {
     case fresh(FreshNode)
-    /// Of a mapped file.
-    case file(DataFile)
+    /// Of a mapped file: the object that keeps its mappings in place.
+    case mapping(any AnyObject & Sendable)
     case block(MemoryBlock)
   }
 

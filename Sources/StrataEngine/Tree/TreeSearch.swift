@@ -63,7 +63,7 @@ private struct Descent {
       // Levels fall by one, so that no damage makes a walk endless.
       guard Int(view.level) + 1 == level else { throw view.damage }
     }
-    file.counters.nodeReads.addLoosely(reads)
+    file.counters.nodeReads.add(reads)
     return view
   }
 

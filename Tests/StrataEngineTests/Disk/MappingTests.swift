@@ -73,6 +73,41 @@ struct MappingTests {
     #expect(first.withUnsafeBytes { $0.allSatisfy { $0 == 3 } })
   }
 
+  @Test("bytes that were read stay readable when nothing refers to the file any more")
+  func outliving() throws {
+    let folder = TemporaryFolder()
+    var kept: [Bytes] = []
+    do {
+      let file = CountedFile(try SystemDisk().open(folder.path + "/data", .create))
+      let data = try data(file, MappingSizes(first: [2 * Self.page], most: .max))
+      for count in [2, 5] {
+        try grow(data, to: count)
+        kept.append(try bytes(data, count - 1))
+      }
+    }
+    #expect(kept[0].withUnsafeBytes { $0.allSatisfy { $0 == 1 } })
+    #expect(kept[1].withUnsafeBytes { $0.allSatisfy { $0 == 4 } })
+  }
+
+  @Test("threads that exist at the same time use several lanes, and the reads that they count add up")
+  func lanes() throws {
+    let counter = ReadCounter()
+    let threads = 16
+    let lanes = Mutex<[Int]>([])
+    for _ in 0..<threads {
+      try startThread {
+        lanes.withLock {
+          counter.add(3)
+          $0.append(ThreadLane.current)
+        }
+        while lanes.withLock({ $0.count }) < threads { yieldThread() }
+      }
+    }
+    while lanes.withLock({ $0.count }) < threads { yieldThread() }
+    #expect(lanes.withLock { Set($0).count } >= threads / 4)
+    #expect(counter.value == UInt64(3 * threads))
+  }
+
   @Test("if the system has no addresses for more, the rest is read by calls, and it is not asked again")
   func refused() throws {
     let folder = TemporaryFolder()
