@@ -91,7 +91,7 @@ requirements:
 bench: build ## measures the library beside LMDB, SQLite and others, writes Benchmarks/RESULTS.md; needs liblmdb-dev, libsqlite3-dev, sqlite3
 	Benchmarks/run
 
-bench-browser: build ## measures the browser on a million records, beside less, tig and VisiData if installed
+bench-browser: build ## measures the browser on a million records, beside less, tig, VisiData and lnav if installed
 	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata --results Benchmarks/Browser/RESULTS.md
 
 screenshots: build ## takes the README's pictures from the program
