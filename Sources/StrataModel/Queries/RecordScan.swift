@@ -74,17 +74,18 @@ extension ReadableDatastore {
     }
   }
 
-  /// Reads the records of some ranks on all processors, and passes on the result of each part, in order.
+  /// Reads the records of some ranks on all processors, some thousand at a time, and passes on the result of each part, in order.
   ///
   /// - Parameter body: called with the records read so far; throws to end the work.
   package func forEachPart<Found: Sendable>(
-    of ranks: Range<Int>, size: Int = 8_192,
-    _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
+    of ranks: Range<Int>, _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
     body: (Found, _ read: Int) throws -> Void
   ) throws {
-    for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: size * scanningProcessors) {
-      let end = min(ranks.upperBound, start + size * scanningProcessors)
-      for found in try parts(of: start..<end, size: size, read) { try body(found, end - ranks.lowerBound) }
+    // Four parts for each processor, so that none waits long for another.
+    let part = 2_048
+    for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: 4 * part * scanningProcessors) {
+      let end = min(ranks.upperBound, start + 4 * part * scanningProcessors)
+      for found in try parts(of: start..<end, size: part, read) { try body(found, end - ranks.lowerBound) }
     }
   }
 }

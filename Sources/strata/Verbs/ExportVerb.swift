@@ -40,7 +40,7 @@ extension VerbRun {
     } else {
       // New memory for each part would cost as long as the reading of its records.
       let written = Mutex<[[UInt8]]>([])
-      try datastore.forEachPart(of: 0..<datastore.count, size: 2_048) { [writer] records, _ throws(ModelError) in
+      try datastore.forEachPart(of: 0..<datastore.count) { [writer] records, _ throws(ModelError) in
         var (part, rows) = (writer.continued, written.withLock { $0.popLast() } ?? [])
         rows.removeAll(keepingCapacity: true)
         while try records.next() { if let record = try records.rawRecord() { try part.append(record, to: &rows) } }
