@@ -14,7 +14,7 @@ package struct NumberText: Sendable, CustomStringConvertible {
     var text = text
     guard
       text == "nan" || text == "inf" || text == "-inf"
-        || text.withUTF8({ JSONNumber.length(in: $0, at: 0) == $0.count })
+        || text.withUTF8({ $0.count > 0 && JSONNumber.length(in: $0, at: 0) == $0.count })
     else { return nil }
     self.text = text
   }

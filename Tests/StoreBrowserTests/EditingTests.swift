@@ -29,6 +29,28 @@ struct EditingTests {
     return documents
   }
 
+  // MARK: Numbers
+
+  @Test("an emptied number is refused, and null is offered for it; JSON has no infinity")
+  func emptied() throws {
+    #expect(NumberText("") == nil)
+    let store = try Sample.documents([["id": 1, "share": 2.5, "count": 3, "isOpen": true]])
+    for field in [".share", ".count", ".isOpen"] {
+      let driver = Driver(store, size: Size(columns: 120, rows: 24), start: .init(datastore: "T"))
+      go(to: field, driver)
+      driver.press("e ^u Enter")
+      #expect(driver.browser.session.staged.isEmpty && driver.shows("an empty text is no "), "\(driver.screen)")
+      driver.press("Enter")
+      #expect(try staged(driver)["1"]?[DocumentPath(parsing: field)] == .null, "\(driver.screen)")
+    }
+    let driver = Driver(store, size: Size(columns: 120, rows: 24), start: .init(datastore: "T"))
+    go(to: ".share", driver)
+    driver.press("e ^u")
+    driver.type("inf")
+    driver.press("Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty && driver.shows("not a number"), "\(driver.screen)")
+  }
+
   // MARK: Dates
 
   @Test("the parts of a date are changed as a calendar does, and all that is behind them stays")

@@ -51,10 +51,13 @@ enum FieldKind: String, Sendable, Hashable {
   ///
   /// - Parameter old: The value before; if it is wider than 64 bits, such numbers are accepted.
   func value(of text: String, over old: Document?) -> Result<Document, Failure> {
+    if text.trimmed.isEmpty, [.integer, .number, .bool, .date].contains(self) {
+      return .failure(Failure(reason: "an empty text is no \(rawValue)", suggestion: .null))
+    }
     switch self {
     case .string: return .success(.string(text))
     case .integer: return Self.integer(text, over: old)
-    case .number: return Self.number(text)
+    case .number: return Self.number(text, over: old)
     case .bool:
       switch text.trimmed.lowercased() {
       case "true": return .success(true)
@@ -86,10 +89,13 @@ enum FieldKind: String, Sendable, Hashable {
       Failure(reason: "not an integer: “\(text)”", suggestion: isNumber ? suggestion.map(Document.number) : nil))
   }
 
-  private static func number(_ text: String) -> Result<Document, Failure> {
+  private static func number(_ text: String, over old: Document?) -> Result<Document, Failure> {
     let text = text.trimmed
-    if let number = NumberText(text), number.text != "nan" { return .success(.number(number)) }
-    let suggestion = NumberText(text.replacing(",", with: ".").filter { $0 != " " && $0 != "'" })
+    // JSON has no infinity: it would become a text. In a property list a field may have one.
+    let allowsInfinity = if case .number(let number)? = old { !number.isFinite } else { false }
+    if let number = NumberText(text), number.isFinite || allowsInfinity { return .success(.number(number)) }
+    let plain = NumberText(text.replacing(",", with: ".").filter { $0 != " " && $0 != "'" })
+    let suggestion = plain?.isFinite == true ? plain : nil
     let fault = text.firstIndex(of: ",").map { _ in "“,”" } ?? "“\(text)”"
     return .failure(Failure(reason: "not a number: \(fault)", suggestion: suggestion.map(Document.number)))
   }
