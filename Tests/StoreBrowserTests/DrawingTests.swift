@@ -121,7 +121,8 @@ struct DrawingTests {
     driver.tell(.tick(WorkFigures(memory: 61_000_000, temporary: 0, store: 1_000_000)))
     #expect(driver.shows("memory 61 MB") && !driver.shows("temporary"), "\(driver.screen)")
     driver.tell(.tick(WorkFigures(memory: 62_000_000, temporary: 12_000_000, store: 9_100_000)))
-    driver.release()
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    driver.tell(.work(id, .failed(.cancelled)))
     driver.press("6")
     #expect(driver.shows("memory 62 MB · temporary 12 MB · log +8.1 MB"), "\(driver.screen)")
   }

@@ -69,7 +69,8 @@ extension EngineStore {
       action, Self.steps(of: index, count: count, learnsType: learnsType, mending: options.mending.count),
       of: datastore, progress: options.progress, activity: options.activity
     ) { meter in
-      try transact(CommitInfo(action: action, flags: .maintenance)) { transaction in
+      meter.isAlwaysReported = true
+      return try transact(CommitInfo(action: action, flags: .maintenance)) { transaction in
         let base = try mended(datastore, in: transaction, options, meter)
         let filled = if learnsType { try learnt(index, from: base, meter) } else { kept?.index ?? index }
         var descriptor = base.descriptor

@@ -11,6 +11,8 @@ final class WorkMeter {
   private var account: WorkAccount
   /// Units that were done in the step at the last report to the listeners.
   private var told = 0
+  /// Whether the work is reported to other processes however small it is. A build is, because its failures are looked for.
+  var isAlwaysReported = false
   /// The time of the last report to other processes; nil before the first.
   private var toldOthersAt: Int64?
 
@@ -111,9 +113,9 @@ final class WorkMeter {
 
   private var present: Activity { account.activity }
 
-  /// Reports work of more than 500 units to other processes, at most twenty times a second.
+  /// Reports a build, and other work of more than 500 units, to other processes, at most twenty times a second.
   private func tellOthers() {
-    guard present.total > 500 || present.done > 500 || toldOthersAt != nil else { return }
+    guard isAlwaysReported || present.total > 500 || present.done > 500 || toldOthersAt != nil else { return }
     let now = LocalTime.now
     guard toldOthersAt.map({ now - $0 >= 50_000_000 }) ?? true else { return }
     toldOthersAt = now

@@ -120,6 +120,28 @@ struct TwoWritersTests {
     #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "size" }?.count == 600)
   }
 
+  @Test("what came of a build of few records is read by others too, and of its repetition")
+  func leftActivityOfFew() throws {
+    let folder = try TemporaryFolder()
+    let store = try open(folder, "first")
+    try Cities.write((1...3).map { Cities.document($0, population: $0) }, to: store)
+    func left() -> Activity.Ending? { store.engine.activity.flatMap { Activity(bytes: $0) }?.ending }
+    func build(leavingOut count: Int) throws {
+      var options = EditOptions()
+      let cities = try #require(try store.refresh().datastore("City"))
+      options.leavingOut = Set(try (1...3).prefix(count).map { try cities.identifier(parsing: "\($0)") })
+      let index = IndexDescriptor(
+        name: "size", kind: .oneToMany, encoding: .string, valueType: "X", rule: ".population")
+      _ = try store.addIndex(index, to: "City", options: options)
+    }
+    #expect(throws: ModelError.self) { try build(leavingOut: 0) }
+    #expect(left()?.failureCount == 3)
+    #expect(throws: ModelError.self) { try build(leavingOut: 1) }
+    #expect(left()?.failureCount == 2)
+    try build(leavingOut: 3)
+    #expect(left()?.failureCount == 0 && left()?.commit != nil)
+  }
+
   private static let steps = ["learn the types", "read", "decode", "sort", "write index size", "commit"]
 
   /// Hears of the steps of a work.
