@@ -37,8 +37,10 @@ package struct FieldDescription: Sendable {
   /// The number of values, including each element of lists; without nulls.
   package var count: Int
   package var distinct: Int
-  /// Whether `distinct` is estimated and the counts in `commonest` are lower bounds.
+  /// Whether `distinct` is estimated.
   package var isEstimated: Bool
+  /// Whether the counts in `commonest` are lower bounds.
+  package var areCountsLeast: Bool
   package var commonest: [Common]
   /// The minimum and maximum of its numbers and dates, or of its texts if it has only texts; nil if it has neither.
   package var least: Document?
@@ -91,7 +93,7 @@ package struct FieldDescription: Sendable {
     // If all records were read, equal ends prove that the index holds these values in this order.
     guard !isComplete || known[0] == least && known[4] == greatest else { return }
     (least, greatest, quartiles, areQuartilesSampled) = (known[0], known[4], Array(known[1...3]), false)
-    guard isComplete, isEstimated, !hasManyValues else { return }
+    guard isComplete, isEstimated else { return }
     var keys = 0
     var runs: [Range<Int>] = []
     try index.forEachKey(in: ranks, goOn) { _, run in
@@ -101,6 +103,9 @@ package struct FieldDescription: Sendable {
       if runs.count > 8 { runs.removeLast() }
     }
     (distinct, isEstimated) = (keys, false)
+    // A value that is twice in a list is one entry.
+    if hasManyValues { return }
+    areCountsLeast = false
     let common = try values(runs.map { $0.lowerBound - nulls })
     commonest = zip(common, runs).map { Common(value: $0, count: $1.count) }
   }
@@ -156,6 +161,7 @@ package struct RowDescription {
         if read == total, path == datastore.identifierPath, fields[position].isEstimated {
           // Every identifier occurs once.
           (fields[position].distinct, fields[position].isEstimated) = (fields[position].count, false)
+          fields[position].areCountsLeast = false
           fields[position].commonest = []
         }
         guard let index = datastore.indexes.first(where: { $0.descriptor.covers(path) && !$0.descriptor.isStale })

@@ -113,7 +113,7 @@ final class FieldStatistics {
     var field = FieldDescription(
       name: name, path: path, kinds: met.sorted { $0.1 > $1.1 }.map { (kind: $0.0, count: $0.1) }, nulls: nulls,
       missing: max(0, records - occurrences), count: values, distinct: tally.distinct, isEstimated: !tally.isExact,
-      commonest: Array(commonest.prefix(8)), isRounded: numbers.isRounded)
+      areCountsLeast: !tally.isExact, commonest: Array(commonest.prefix(8)), isRounded: numbers.isRounded)
     if numbers.count > 0 {
       (field.least, field.greatest) = (numbers.least, numbers.greatest)
       // The sum of dates has no meaning.

@@ -38,7 +38,7 @@ extension VerbRun {
       let commonest = field.commonest.prefix(5).map { "\($0.value.compactJSON) ×\($0.count)" }
       if !commonest.isEmpty {
         try output.line(
-          "\(indent)commonest\(field.isEstimated ? ", at least" : ""): \(commonest.joined(separator: "  "))")
+          "\(indent)commonest\(field.areCountsLeast ? ", at least" : ""): \(commonest.joined(separator: "  "))")
       }
     }
   }

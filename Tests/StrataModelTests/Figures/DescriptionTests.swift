@@ -146,6 +146,23 @@ import Testing
     #expect(part == [101..<102, 102..<104, 104..<106, 106..<108])
   }
 
+  @Test("the distinct elements of lists are counted in their index; how often each occurs is a lower bound then")
+  func indexedElements() throws {
+    let documents: [Document] = (0..<1_010).map { id in
+      let own = (0..<100).map { Document.string("e\(id * 100 + $0)") }
+      return ["id": .number(NumberText(id)), "tags": .array(own + [.string("all"), .string("all")])]
+    }
+    let store = EngineStore.memory()
+    var list = DocumentList(documents)
+    let plan = ImportPlan(
+      datastore: "City", identifier: try DocumentPath(parsing: "id"),
+      indexes: [.init(name: "byTag", path: try DocumentPath(parsing: "tags"), kind: .manyToMany)])
+    _ = try Importer(store, plan).run(&list)
+    let field = try #require(try Self.describe(store).fields.first { $0.name == "tags" })
+    #expect(field.distinct == 101_001 && !field.isEstimated && field.areCountsLeast)
+    #expect(field.commonest.allSatisfy { $0.count <= 2_020 })
+  }
+
   @Test("an index gives the ends and the quartiles of a text")
   func indexed() throws {
     let documents = Self.documents(500)
