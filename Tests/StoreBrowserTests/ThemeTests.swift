@@ -50,6 +50,15 @@ struct ThemeTests {
     }
   }
 
+  @Test("a hexadecimal colour and a role without a style are mistakes; # and a space begin a comment")
+  func mistakes() {
+    let file = ThemeFile(parsing: "selected = #ff0000 on #00ff00\nkey\n#dim = 3\ndim = 244 # grey\n")
+    #expect(file.problems.map(\.line) == [1, 2])
+    #expect(file.problems[0].reason.contains("“#ff0000” is neither a colour"))
+    #expect(file.problems[1].reason.contains("“key” needs a colour or an attribute"))
+    #expect(Set(file.roles.keys) == [.dim])
+  }
+
   @Test("a theme file names colours and attributes of roles; a mistake is reported with its line, and the other lines count")
   func files() throws {
     let folder = "/tmp/strata-themes-\(UInt64.random(in: 0 ... .max))"

@@ -12,9 +12,9 @@ struct ThemeFile: Sendable {
 
   init(parsing text: String) {
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      let content = line.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
-      let words = content.split { $0.isWhitespace || $0 == "=" }.map(String.init)
-      guard let name = words.first else { continue }
+      // A comment: `#ff0000` behind a role is none, but a mistake.
+      let words = line.split { $0.isWhitespace || $0 == "=" }.map(String.init).prefix { $0 != "#" }
+      guard let name = words.first, !name.hasPrefix("#") else { continue }
       if let reason = read(name, Array(words.dropFirst())) { problems.append((number + 1, reason)) }
     }
   }
@@ -28,6 +28,7 @@ struct ThemeFile: Sendable {
     guard let role = Role(rawValue: name) else {
       return "there is no role “\(name)”; there are \(Role.allCases.map(\.rawValue).joined(separator: ", "))"
     }
+    guard !words.isEmpty else { return "“\(name)” needs a colour or an attribute; default is the terminal's colour" }
     var (style, isBackground) = (Style.plain, false)
     for word in words {
       if word == "on" {
