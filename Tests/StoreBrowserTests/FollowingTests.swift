@@ -163,6 +163,23 @@ struct FollowingTests {
     #expect(try store.refresh().datastore("City")?.count == 9)
   }
 
+  @Test(
+    "what could not be read while the server was away is read when it is back, and no record has another one's title")
+  func unread() throws {
+    let store = try Sample.large(500)
+    let served = HeldStore(store, holdsRecords: true)
+    let driver = Driver(served, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    served.goAway()
+    driver.tell(.storeStirred)
+    driver.press("G")
+    #expect(!driver.shows("Record 499"), "\(driver.screen)")
+    #expect(driver.shows("3 Record · 0 Record 0"), "\(driver.screen)")
+    served.comeBack()
+    driver.tell(.storeStirred)
+    #expect(driver.shows("Record 499") && driver.shows("3 Record · 499 Record 499"), "\(driver.screen)")
+    #expect(!driver.shows("no connection"), "\(driver.screen)")
+  }
+
   @Test("the whole interface as of a commit, stepped while the selection stays on its record")
   func travel() throws {
     let store = try Sample.store()

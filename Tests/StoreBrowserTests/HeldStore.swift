@@ -10,16 +10,20 @@ final class HeldStore: EditableStore {
   private let silence = Mutex<DispatchSemaphore?>(nil)
   private let absence = Mutex<ModelError?>(nil)
 
-  init(_ store: EngineStore, by hold: WriterHold? = nil) {
+  /// Whether records are not read while the server is away; otherwise all of them count as loaded.
+  private let holdsRecords: Bool
+
+  init(_ store: EngineStore, by hold: WriterHold? = nil, holdsRecords: Bool = false) {
     self.store = store
     self.hold = Mutex(hold)
+    self.holdsRecords = holdsRecords
   }
 
   func letGo() { hold.withLock { $0 = nil } }
 
   func goAway() { absence.withLock { $0 = .storage("no connection to postgres://db/atlas", kind: .unreachable) } }
   func comeBack() { absence.withLock { $0 = nil } }
-  private func ask() throws(ModelError) {
+  fileprivate func ask() throws(ModelError) {
     if let silence = silence.withLock({ $0 }) {
       silence.wait()
       silence.signal()
@@ -59,7 +63,7 @@ final class HeldStore: EditableStore {
   var identity: String { store.identity }
   var access: StoreAccess { store.access }
   var openingReport: [String] { store.openingReport }
-  var head: any ReadableView { store.head }
+  var head: any ReadableView { holdsRecords ? HeldView(view: store.head, store: self) : store.head }
   var activity: Activity? { store.activity }
   var pins: [Pin] { get throws(ModelError) { try store.pins } }
   var commitCount: UInt64 { store.commitCount }
@@ -126,4 +130,37 @@ final class HeldStore: EditableStore {
   func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber {
     try store.dropIndex(name, of: datastore)
   }
+}
+
+/// A view whose records are not read while the server is away.
+private struct HeldView: ReadableView {
+  let view: any ReadableView
+  let store: HeldStore
+
+  var commit: CommitNumber { view.commit }
+  var datastores: [any ReadableDatastore] {
+    get throws(ModelError) { try view.datastores.map { HeldDatastore(datastore: $0, store: store) } }
+  }
+  func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? {
+    try view.datastore(key).map { HeldDatastore(datastore: $0, store: store) }
+  }
+}
+
+private struct HeldDatastore: ReadableDatastore {
+  let datastore: any ReadableDatastore
+  let store: HeldStore
+
+  var descriptor: DatastoreDescriptor { datastore.descriptor }
+  var count: Int { get throws(ModelError) { try datastore.count } }
+  var primary: any ReadableIndex { datastore.primary }
+  var indexes: [any ReadableIndex] { datastore.indexes }
+  func record(_ key: StoredKey) throws(ModelError) -> Record? {
+    try store.ask()
+    return try datastore.record(key)
+  }
+  func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor {
+    try store.ask()
+    return try datastore.records(at: ranks)
+  }
+  func identifier(parsing text: String) throws(ModelError) -> StoredKey { try datastore.identifier(parsing: text) }
 }

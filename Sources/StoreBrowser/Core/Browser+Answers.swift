@@ -120,6 +120,8 @@ extension Browser {
   private mutating func comeBack() {
     session.awaySince = nil
     table.problem = nil
+    table.forgetProblems()
+    record.askAgain()
     _ = renewReview()
     session.readOutline()
     session.say("the server is back")

@@ -38,7 +38,11 @@ extension RecordPane {
   private func title(_ session: Session, room: Int) -> String {
     let separator = " \(session.theme.dot) "
     var text = "Record"
-    if let place { text += separator + named(place.identifier, label(session)) }
+    // While another record is read, the fields are those of the one before.
+    if let shown = answer?.request.place ?? place {
+      let label = document.flatMap { session.naming.label(of: $0, in: shown.datastore) }
+      text += separator + named(shown.identifier, label)
+    }
     var further: [String] = []
     if form != .tree { further.append(form.rawValue) }
     if showsBlame {

@@ -138,6 +138,9 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     waiting = Waiting(command: command, argument: argument)
   }
 
+  /// Asks again for a record that could not be read.
+  mutating func askAgain() { pending = answer?.request }
+
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard let place else { return }
     let request = RecordRequest(place: place, commit: session.shown)

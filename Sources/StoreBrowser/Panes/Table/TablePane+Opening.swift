@@ -156,6 +156,12 @@ extension TablePane {
     session.start(isAhead ? .rowsAhead : .rows, request)
   }
 
+  /// Forgets rows that could not be read, so that they are read again.
+  mutating func forgetProblems() {
+    rows = rows.filter { $0.value.problem == nil }
+    pendingRows = nil
+  }
+
   private func lacksRow(in positions: Range<Int>) -> Bool {
     positions.clamped(to: 0..<storedCount).contains { rank(at: $0).map { rows.index(forKey: $0) == nil } ?? false }
   }
