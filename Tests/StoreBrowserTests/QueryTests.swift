@@ -35,6 +35,12 @@ struct QueryTests {
     let text = try #require(driver.editorRequest?.text)
     #expect(text.contains("\nwhere   population > 150000\n") && text.contains("\norder   population desc\n"), "\(text)")
     #expect(text.contains("// plan: INDEX population") && text.hasPrefix("// City: "), "\(text)")
+    try driver.play(":sort timezone desc")
+    driver.press("g q")
+    #expect(driver.editorRequest?.text.contains("· SORT timezone descending") == true)
+    save(driver) { $0 }
+    try driver.play(":sort population desc")
+    driver.press("g q")
     let before = (driver.browser.table.source, identifiers(driver))
     save(driver) { $0 }
     #expect(driver.browser.table.source == before.0 && identifiers(driver) == before.1)

@@ -63,7 +63,7 @@ extension Browser {
 
   private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) {
     guard var source = table.source else { return }
-    (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
+    if purpose == .apply { (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit) }
     let request = QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose)
     session.start(.query, request, label: "plan") { $0.take($1, to: request) }
   }

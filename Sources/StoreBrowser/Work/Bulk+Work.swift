@@ -22,7 +22,7 @@ package struct BulkRequest: Question {
     var answer = BulkAnswer(request: self)
     let datastore = try context.datastore(source.datastore, at: commit)
     var assignment: Assignment?
-    if case .set(let text) = change { assignment = try WorkContext.assignment(text) }
+    if case .set(let text) = change { assignment = try settable(text) }
     // Found out at the first result with a fraction that is to replace an integer.
     var knownFractions: Bool?
     func hasFractions() -> Bool {
@@ -55,6 +55,16 @@ package struct BulkRequest: Question {
       }
     }
     return answer
+  }
+
+  /// The assignment of `PATH = EXPR where CONDITION`. Throws if it needs a column that no record has stored.
+  private func settable(_ text: String) throws(ModelError) -> Assignment {
+    let assignment = try WorkContext.assignment(text)
+    let test = try WorkContext.parts(ofSetting: text).condition.map { text throws(ModelError) in try RowTest(text) }
+    for path in [assignment.path] + assignment.paths + (test?.filter.paths ?? []) {
+      if let reason = source.derivation(of: path) { throw .refused(reason: "\(path.shortText): \(reason)") }
+    }
+    return assignment
   }
 }
 
