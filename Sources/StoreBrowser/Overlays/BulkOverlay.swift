@@ -37,7 +37,13 @@ struct BulkOverlay: ListPane, ReplyPane {
   func lineCount(_ session: Session) -> Int { lines(session).count }
 
   func footer(_ session: Session) -> [Command] { canStage ? Self.entry.footer : [.escape] }
-  func short(_ command: Command) -> String? { command == .open ? "stage" : canStage ? "leave it" : "close" }
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open: "stage"
+    case .escape: canStage ? "leave it" : "close"
+    default: nil
+    }
+  }
   private var canStage: Bool { reply.map { !$0.edits.isEmpty } ?? false }
 
   var title: String {

@@ -11,6 +11,8 @@ struct ValueEditor: Pane {
   let stored: RecordContent?
   let path: DocumentPath
   let kind: FieldKind
+  /// The kind of the field in other records, if they have no texts there and this one has.
+  private let others: FieldKind?
   let old: Document?
   /// Whether this is an element or member that does not exist yet.
   let isNew: Bool
@@ -44,6 +46,7 @@ struct ValueEditor: Pane {
     self.old = old
     self.isNew = isNew
     kind = FieldKind(of: old, in: column)
+    others = kind == .string && column != .string ? column : nil
     first = text ?? FieldKind.text(of: old)
     field = TextField(first)
     isDate = kind == .date || kind == .string && DateText.parse(first) != nil
@@ -193,7 +196,8 @@ struct ValueEditor: Pane {
 
   private func title(_ theme: Theme) -> String {
     let words = indexes.isEmpty ? "" : " \(theme.dot) " + indexes.joined(separator: " \(theme.dot) ")
-    return "\(path.shortText) : \(kind.rawValue)\(words)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")"
+    let others = others.map { " (\($0.rawValue) in other records)" } ?? ""
+    return "\(path.shortText) : \(kind.rawValue)\(others)\(words)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")"
   }
 
   /// The most lines of a text that are shown at a time.
