@@ -16,6 +16,14 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
     components = try parser.path()
   }
 
+  /// Reads a field as a person names it: a path, or a name with spaces without quotes.
+  package init(named text: String) throws(DocumentError) {
+    do { self = try DocumentPath(parsing: text) } catch {
+      guard text.contains(where: \.isWhitespace), !text.contains("\"") else { throw error }
+      self = DocumentPath([.member(text)])
+    }
+  }
+
   /// The whole document.
   package static let root = DocumentPath()
 
@@ -37,7 +45,7 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
     guard !components.isEmpty else { return "." }
     return components.reduce(into: "") { text, component in
       switch component {
-      case .member(let name): text += "." + Self.spelling(of: name)
+      case .member(let name): text += Self.text(ofMember: name)
       case .index(let index): text += components.first == component && text.isEmpty ? ".[\(index)]" : "[\(index)]"
       }
     }
@@ -50,7 +58,8 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
     return String(description.dropFirst())
   }
 
-  private static func spelling(of name: String) -> String { isPlain(name) ? name : JSONWriter.literal(name) }
+  /// The path of a member as text: `.price`, `."odd name"`.
+  package static func text(ofMember name: String) -> String { "." + (isPlain(name) ? name : JSONWriter.literal(name)) }
 
   /// Whether a name needs no quotes: letters, digits, `_` and `$`, not beginning with a digit, and not a word of the filter language.
   package static func isPlain(_ name: String) -> Bool {

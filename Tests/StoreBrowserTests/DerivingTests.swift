@@ -73,6 +73,21 @@ struct DerivingTests {
     #expect(driver.shows("countrycode has no part “name”"), "\(driver.screen)")
   }
 
+  @Test("no column is computed from itself, and :set takes no derived column for a stored field")
+  func derivedNames() throws {
+    let store = try Sample.store()
+    let driver = try driver(store, ":column ratio = population / geonameid", ":column ratio = ratio + 1")
+    #expect(driver.status.contains("cannot be computed from itself"), "\(driver.status)")
+    #expect(cells(driver, ".ratio").allSatisfy { Double($0) != nil })
+    for step in [": reference countrycode Country", ":join countrycode name"] { try driver.play(step) }
+    for text in ["ratio = 3", "population = ratio", "population = 1 where ratio > 0", "name = Country.name"] {
+      try driver.play(":set \(text)")
+      #expect(driver.shows("it is computed") || driver.shows("it is joined"), "\(driver.screen)")
+      driver.press("Enter Esc")
+      #expect(driver.browser.session.staged.isEmpty)
+    }
+  }
+
   @Test(
     "texts are joined, lists measured, cases told apart; null stays null, and a cell that cannot be computed says why"
   )

@@ -107,6 +107,18 @@ struct JoiningTests {
     #expect(driver.browser.session.columnChoice("City").joined != nil)
   }
 
+  @Test("new columns are in sight, and a computed column that needs them is named when they go")
+  func dependent() throws {
+    let driver = try driver(try Sample.store())
+    driver.resize(Size(columns: 80, rows: 24))
+    try driver.play(":join countrycode name, population")
+    #expect(driver.shows("Country.name"), "\(driver.screen)")
+    try driver.play(":column share = population / Country.population")
+    try driver.play(":join Country")
+    #expect(
+      driver.status.contains("the columns of Country are gone; without it share is null"), "\(driver.status)")
+  }
+
   @Test("what cannot be joined is refused with the reason")
   func refusals() throws {
     let driver = try driver(try Sample.store(), ":join countrycode name")

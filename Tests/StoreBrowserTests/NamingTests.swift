@@ -168,7 +168,7 @@ struct NamingTests {
       (": reference countrycode Nowhere", "there is no datastore Nowhere; there are City, Country"),
       (": reference nothing Country", "no record that was read has “nothing”"),
       (": reference countrycode", "leads nowhere"),
-      (": reference a b c", "which field leads where?"),
+      (": reference countrycode b c", "there is no datastore b c"), (": reference \"a b\" c", "has “a b”"),
       (": reference .[x Country", "is no field"),
     ] {
       try driver.play(command)

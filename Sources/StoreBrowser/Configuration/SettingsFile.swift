@@ -1,4 +1,6 @@
+import StrataDocuments
 import StrataFoundation
+import StrataModel
 import StrataTerminal
 
 /// The config file: lines of `NAME = VALUE`, with `#` before comments.
@@ -68,8 +70,8 @@ package struct SettingsFile: Sendable {
     case ("follow", nil): settings.follows = try Self.flag(value)
     case ("read-only", nil): settings.readOnly.append(try Self.text(value))
     case ("columns", let datastore?):
-      let names = value.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
-      settings.columns[datastore] = names.map { $0.hasPrefix(".") ? $0 : ".\($0)" }
+      let names = RecordQuery.names(in: value).filter { !$0.isEmpty }
+      settings.columns[datastore] = names.map { (try? DocumentPath(named: $0))?.description ?? $0 }
     case ("bind", let command?): try bind(command, value)
     case ("alias", let key?): try alias(key, value)
     case ("columns", nil), ("bind", nil), ("alias", nil): throw Refusal(reason: "\(name) what?")

@@ -200,12 +200,11 @@ extension Browser {
   }
 
   mutating func restoreStore(_ argument: String) {
-    let words = argument.split(separator: " ").map(String.init)
-    guard let last = words.last else { return }
-    let isDatastore = words.count > 1 && session.outline?.datastore(last) != nil
-    let commit = isDatastore ? words.dropLast().joined(separator: " ") : argument
+    let named = session.outline?.datastores.map(\.key).filter { argument.hasSuffix(" \($0)") } ?? []
+    let datastore = named.max { $0.count < $1.count }
+    let commit = String(argument.dropLast(datastore.map { $0.count + 1 } ?? 0))
     session.start(.resolve, ResolveRequest(name: commit)) {
-      $0.present(ReviewOverlay(subject: .restore($1, datastore: isDatastore ? last : nil)))
+      $0.present(ReviewOverlay(subject: .restore($1, datastore: datastore)))
     }
   }
 

@@ -5,8 +5,8 @@ import StrataDocuments
 extension Browser {
   /// `:reference FIELD DATASTORE` if no index declares it; without a datastore it removes the reference.
   mutating func setReference(_ argument: String?) {
-    let words = (argument ?? "").split(separator: " ").map(String.init)
-    guard let current = session.current, let field = words.first, words.count <= 2 else {
+    let words = argument?.words ?? []
+    guard let current = session.current, let field = words.first else {
       return session.warn("which field leads where? :reference FIELD DATASTORE")
     }
     guard let path = path(of: field) else { return }
@@ -15,7 +15,8 @@ extension Browser {
       return session.warn("\(path.shortText) is declared to lead to \(declared)")
     }
     var references = session.remembered.references ?? [:]
-    guard let target = words.dropFirst().first else {
+    let target = words.dropFirst().joined(separator: " ").filter { $0 != "\"" }
+    guard !target.isEmpty else {
       guard references[current.key]?.removeValue(forKey: key) != nil else {
         return session.warn("\(path.shortText) leads nowhere")
       }
@@ -52,8 +53,7 @@ extension Browser {
 
   /// The path of a field that the records seen so far have. If none has it, warns and returns nil.
   private mutating func path(of field: String) -> DocumentPath? {
-    let text = field.hasPrefix(".") ? field : ".\(field)"
-    guard let path = try? DocumentPath(parsing: text), case .member(let first)? = path.components.first else {
+    guard let path = try? DocumentPath(named: field), case .member(let first)? = path.components.first else {
       session.warn("“\(field)” is no field")
       return nil
     }

@@ -54,6 +54,9 @@ extension String {
     return String(text)
   }
 
+  /// The words of an argument. A name in quotes is one word.
+  var words: [String] { splitOutsideQuotes(at: " ").filter { !$0.isEmpty } }
+
   /// Returns the parts before and after the first occurrence of a separator outside string literals.
   func splitOutsideQuotes(at separator: String) -> (String, String)? {
     var isQuoted = false

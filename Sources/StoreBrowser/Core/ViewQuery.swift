@@ -71,16 +71,16 @@ struct ViewQuery: Sendable, Hashable {
   private mutating func read() throws(ModelError) {
     if let filter = self[.filter] { _ = try RowTest(filter) }
     if let order = self[.order] { sort = try [SortOrder](parsing: order, isDescending: false) }
-    func paths(_ names: [Substring]) throws(ModelError) -> [DocumentPath] {
-      try names.map { String($0).trimmed }.filter { !$0.isEmpty }.map { name throws(ModelError) in
-        guard let path = try? DocumentPath(parsing: name.hasPrefix(".") ? name : ".\(name)") else {
+    func paths(_ names: [String]) throws(ModelError) -> [DocumentPath] {
+      try names.filter { !$0.isEmpty }.map { name throws(ModelError) in
+        guard let path = try? DocumentPath(named: name) else {
           throw .invalid(text: name, column: 1, reason: "“\(name)” is no field")
         }
         return path
       }
     }
-    select = try paths((self[.select] ?? "").split(separator: ","))
-    group = try paths((self[.group] ?? "").split(separator: " "))
+    select = try paths(RecordQuery.names(in: self[.select] ?? ""))
+    group = try paths((self[.group] ?? "").words)
     if group.count > 2 {
       throw .invalid(
         text: self[.group] ?? "", column: 1, reason: "groups are by one field, with figures of one other")

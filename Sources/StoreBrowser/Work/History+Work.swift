@@ -121,7 +121,7 @@ extension WorkContext {
   }
 
   static func path(_ text: String) throws(ModelError) -> DocumentPath {
-    guard let path = try? DocumentPath(parsing: text) else {
+    guard let path = try? DocumentPath(named: text) else {
       throw .invalid(text: text, column: 1, reason: "“\(text)” is no path; a path is written .name or .list[0].part")
     }
     return path

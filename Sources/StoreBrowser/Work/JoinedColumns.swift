@@ -24,20 +24,20 @@ struct Join: Hashable, Sendable {
   init(parsing text: String, of descriptor: DatastoreDescriptor, _ naming: Naming) throws(ModelError) {
     self.text = text.trimmed
     let (given, rest) = text.splitOutsideQuotes(at: "=") ?? ("", text.trimmed)
-    let lead = rest.prefix { !$0.isWhitespace }
+    let lead = rest.words.first ?? ""
     func refuse(_ word: some StringProtocol, _ reason: String) -> ModelError {
       let place = text.firstRange(of: String(word)).map { text.distance(from: text.startIndex, to: $0.lowerBound) } ?? 0
       return .invalid(text: text, column: place + 1, reason: reason)
     }
-    field = try WorkContext.path(lead.hasPrefix(".") ? String(lead) : ".\(lead)")
+    field = try WorkContext.path(lead)
     guard let target = naming.fields(of: descriptor).target(of: field) else {
       throw refuse(lead, "\(field.shortText) leads to no datastore; :reference \(field.shortText) DATASTORE says where")
     }
     self.target = target
     name = given.isEmpty ? target : given
     var fields: [DocumentPath] = []
-    for part in rest.dropFirst(lead.count).split(separator: ",").map({ String($0).trimmed }) where !part.isEmpty {
-      let path = try WorkContext.path(part.hasPrefix(".") ? part : ".\(part)")
+    for part in RecordQuery.names(in: String(rest.dropFirst(lead.count))) where !part.isEmpty {
+      let path = try WorkContext.path(part)
       guard !fields.contains(where: { $0.components.lastMember == path.components.lastMember }) else {
         throw refuse(part, "\(part) is there already")
       }
@@ -167,13 +167,13 @@ extension Browser {
   mutating func joinColumns(_ text: String) {
     guard let source = table.source, let descriptor = session.current?.descriptor else { return }
     let text = text.trimmed
-    guard text.contains(where: \.isWhitespace) else {
-      guard let join = source.joined.first(where: { $0.name == text }) else {
-        let names = source.joined.map(\.name).joined(separator: ", ")
-        return session.warn("nothing is joined as \(text)\(names.isEmpty ? "" : "; there are \(names)")")
-      }
+    if let join = source.joined.first(where: { $0.name == text }) {
       keep(source.joined.filter { $0 != join }, in: source.datastore, without: join.path)
       return session.say("the columns of \(text) are gone\(removeUses(of: join.path))")
+    }
+    guard text.contains(where: \.isWhitespace) else {
+      let names = source.joined.map(\.name).joined(separator: ", ")
+      return session.warn("nothing is joined as \(text)\(names.isEmpty ? "" : "; there are \(names)")")
     }
     do throws(ModelError) {
       let join = try Join(parsing: text, of: descriptor, session.naming)
@@ -193,6 +193,7 @@ extension Browser {
       return session.warn("the records have a field \(join.name); \(name)")
     }
     keep(source.joined.filter { $0.name != join.name } + [join], in: source.datastore)
+    table.soughtField = join.fields.first?.components.lastMember.map { join.path.appending($0).description }
     session.say("joined: \(join.field.shortText) leads to \(join.target)")
   }
 

@@ -211,11 +211,12 @@ extension WorkContext {
       } else if isEntity, member.name == "id" {
         cells.insert((".id", ValueText(cell: member.value)), at: 0)
       } else if case .object(let inner) = member.value, !inner.isEmpty, inner.count <= 8 {
+        let path = DocumentPath.text(ofMember: member.name)
         for part in inner {
-          cells.append((".\(member.name).\(part.name)", ValueText(cell: part.value)))
+          cells.append((path + DocumentPath.text(ofMember: part.name), ValueText(cell: part.value)))
         }
       } else {
-        cells.append((".\(member.name)", ValueText(cell: member.value)))
+        cells.append((DocumentPath.text(ofMember: member.name), ValueText(cell: member.value)))
       }
     }
     return cells

@@ -294,10 +294,11 @@ extension KeyEncoder {
 
 extension String {
   /// Returns the parts between separators that are outside quotes.
-  fileprivate func splitOutsideQuotes(at separator: Character) -> [String] {
-    var isQuoted = false
+  package func splitOutsideQuotes(at separator: Character) -> [String] {
+    var (isQuoted, isEscaped) = (false, false)
     return split(omittingEmptySubsequences: false) { character in
-      if character == "\"" { isQuoted.toggle() }
+      if character == "\"", !isEscaped { isQuoted.toggle() }
+      isEscaped = isQuoted && character == "\\" && !isEscaped
       return character == separator && !isQuoted
     }.map(String.init)
   }

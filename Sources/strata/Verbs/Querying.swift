@@ -43,13 +43,8 @@ extension VerbRun {
     }
   }
 
-  /// Returns the field that a text names: a path, or a name with spaces without quotes.
-  func fieldPath(_ text: String) throws(ModelError) -> DocumentPath {
-    if text.contains(where: \.isWhitespace), (try? DocumentPath(parsing: text)) == nil {
-      return DocumentPath([.member(text)])
-    }
-    return try onDocument(DocumentPath(parsing: text))
-  }
+  /// Returns the field that a text names.
+  func fieldPath(_ text: String) throws(ModelError) -> DocumentPath { try onDocument(DocumentPath(named: text)) }
 
   /// Prints the result of a query. If a limit cuts it, standard error says how to continue.
   func printRecords(of datastore: any ReadableDatastore) throws {

@@ -23,6 +23,24 @@ struct TableColumn: Sendable, Hashable {
   }
 }
 
+extension DocumentPath {
+  /// A written path as a title, in which a name has no quotes.
+  static func title(of path: String) -> String { path == "." ? "value" : path.dropFirst().filter { $0 != "\"" } }
+}
+
+extension Session {
+  /// Whether the numbers of a field of the open datastore are identifiers, references or dates: by a reference, or by the name, as in
+  /// `id`, `parentId`, `order_id`, `year`, `createdAt`.
+  func isNameOrDate(_ path: DocumentPath) -> Bool {
+    guard let descriptor = current?.descriptor, case .member(let name)? = path.components.last else { return false }
+    let lower = name.lowercased()
+    return descriptor.identifierPath == path.description || naming.fields(of: descriptor).target(of: path) != nil
+      || ["id", "key", "year", "zip", "postcode"].contains(lower)
+      || ["Id", "ID", "_id", "-id", "At", "_at"].contains(where: name.hasSuffix)
+      || ["date", "time", "timestamp"].contains(where: lower.hasSuffix)
+  }
+}
+
 /// The columns of a datastore: the fields of its documents, as the user arranged them.
 struct TableColumns: Sendable, Hashable {
   private(set) var seen: [ColumnSeen] = []
@@ -112,7 +130,7 @@ struct TableColumns: Sendable, Hashable {
   }
 
   private func identifierColumn(_ choice: ColumnChoice) -> TableColumn {
-    let title = identifierPath.map { String($0.dropFirst()) } ?? "id"
+    let title = identifierPath.map(DocumentPath.title) ?? "id"
     let natural = max(4, min(40, max(identifierWidth, title.count + 2)))
     return TableColumn(
       source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing)
@@ -136,8 +154,7 @@ struct TableColumns: Sendable, Hashable {
     -> TableColumn
   {
     let isSeparated = isSeparated && seen.kind == .number
-    let title =
-      seen.path == "." ? "value" : Document.entityProperty(at: seen.path) ?? String(seen.path.dropFirst())
+    let title = Document.entityProperty(at: seen.path) ?? DocumentPath.title(of: seen.path)
     let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
     // Numbers further down may have a sign and one more digit, and a cut number says little.
     let room = seen.kind == .number ? 2 + separators(isSeparated, seen.width) : 0

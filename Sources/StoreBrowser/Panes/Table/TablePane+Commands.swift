@@ -142,13 +142,22 @@ extension TablePane {
       return session.warn("this column has no path to sort by")
     }
     do throws(ModelError) {
-      order(by: try [SortOrder](parsing: text, isDescending: isDescending), anchor: anchor, in: &session)
+      order(by: try order(typed: text, isDescending: isDescending), anchor: anchor, in: &session)
     } catch { session.complain(error) }
+  }
+
+  /// Reads an order as it is typed: one field by its name as it stands, or several by their paths.
+  func order(typed text: String, isDescending: Bool = false) throws(ModelError) -> [SortOrder] {
+    let name = DocumentPath.text(ofMember: text.trimmed)
+    guard !columns.seen.contains(where: { $0.path == name }) else {
+      return [SortOrder(path: name, isDescending: isDescending)]
+    }
+    return try [SortOrder](parsing: text, isDescending: isDescending)
   }
 
   /// Sorts by an additional field, after the present ones. If it is one of those, its direction is reversed.
   private mutating func sortFurther(by argument: String?, in session: inout Session) {
-    let typed = argument.flatMap { try? [SortOrder](parsing: $0, isDescending: false) }
+    let typed = argument.flatMap { try? order(typed: $0) }
     let selected = selectedPath(session).map { [SortOrder(path: $0, isDescending: false)] }
     guard let added = typed ?? selected, let source else { return session.warn("this column has no path to sort by") }
     var sort = source.sort
@@ -202,7 +211,7 @@ extension TablePane {
     guard let row = selectedRow, let path = selectedPath(session) else { return }
     guard let value = row.cells[path], !value.isCut else { return session.warn("this value is too long to filter by") }
     guard let literal = value.filterLiteral else { return session.warn("a filter cannot be made of this value") }
-    let name = path.hasPrefix(".") ? String(path.dropFirst()) : path
+    let name = (try? DocumentPath(parsing: path))?.shortText ?? path
     session.intend(.filter(value.kind == .null ? "\(name) is null" : "\(name) = \(literal)"))
   }
 

@@ -54,7 +54,7 @@ extension Browser {
     var columns = source.computed
     do throws(ModelError) {
       guard text.contains("=") else {
-        let path = try WorkContext.path(text.hasPrefix(".") ? text : ".\(text)")
+        let path = try WorkContext.path(text)
         guard let place = columns.firstIndex(where: { $0.path == path }) else {
           let names = columns.map(\.path.shortText).joined(separator: ", ")
           return session.warn(
@@ -66,6 +66,9 @@ extension Browser {
         return session.say("the column \(path.shortText) is gone\(removeUses(of: path))")
       }
       let column = try WorkContext.computed(text)
+      if column.paths.contains(where: column.path.contains) {
+        return session.warn("a column cannot be computed from itself: \(column.text)")
+      }
       let place = columns.firstIndex { $0.path == column.path }
       if place == nil, table.columns.seen.contains(where: { $0.path == column.path.description }) {
         return session.warn(
@@ -88,7 +91,7 @@ extension Browser {
     session.arrange(choice, of: datastore)
   }
 
-  /// Takes away the filter and the orders that need a column that is gone, and says so.
+  /// Takes away the filter and the orders that need a column that is gone, and says so, and which computed columns need it.
   mutating func removeUses(of path: DocumentPath) -> String {
     guard let source = table.source else { return "" }
     var (kept, gone) = (source, [String]())
@@ -100,9 +103,12 @@ extension Browser {
     }
     kept.sort.removeAll { WorkContext.isPath($0.path, in: path) }
     if kept.sort != source.sort { gone.append("the order by \(path.shortText)") }
-    guard !gone.isEmpty else { return "" }
+    let dependent = source.computed.filter { $0.path != path && $0.paths.contains(where: path.contains) }
+    let names = dependent.map(\.path.shortText).joined(separator: ", ")
+    let rest = names.isEmpty ? "" : "; without it \(names) \(dependent.count == 1 ? "is" : "are") null"
+    guard !gone.isEmpty else { return rest }
     session.intend(.show(kept, anchor: table.keepingIdentifier()))
-    return ", and with it \(gone.joined(separator: " and "))"
+    return ", and with it \(gone.joined(separator: " and "))\(rest)"
   }
 }
 

@@ -91,22 +91,22 @@ extension TablePane {
   /// The first of some paths that no record has, as far as records were read, in a sentence; nil if there is none.
   func unknownName(in paths: [DocumentPath], _ session: Session) -> String? {
     let derived = (source?.computed.map(\.path) ?? []) + (source?.joined.map(\.path) ?? [])
-    let known = columns.seen.map(\.path) + derived.map(\.description)
+    let known = columns.seen.compactMap { try? DocumentPath(parsing: $0.path) } + derived
     guard !known.isEmpty else { return nil }
     for path in paths {
-      let first = DocumentPath.head(of: path.description)
       if let column = columns.column(above: path) {
         let part = DocumentPath(Array(path.components.dropFirst(column.components.count))).shortText
         return "\(column.shortText) has no part “\(part)”"
       }
-      guard first != ".", !known.contains(where: { DocumentPath.head(of: $0) == first }) else { continue }
-      let name = String(first.dropFirst())
+      guard case .member(let name)? = path.components.first,
+        !known.contains(where: { $0.components.first == .member(name) })
+      else { continue }
       let text = "no record that was read has “\(name)”"
       let indexes = session.current?.indexes.map(\.descriptor) ?? []
       if let index = indexes.first(where: { $0.name == name })?.documentPath {
         return "\(text): the index of that name is of \(index.shortText)"
       }
-      let names = known.map { String($0.dropFirst()) } + indexes.map(\.name)
+      let names = known.map(\.shortText) + indexes.map(\.name)
       return text + UnknownName.question(UnknownName.nearest(to: name, among: names))
     }
     return nil
@@ -387,13 +387,4 @@ extension TablePane {
 extension Session {
   /// The key that rewrites records of older versions, if the app's formats are available for it.
   fileprivate var rewriteHint: String { configuration.canWarmUp && writingRefusal == nil ? ", M then a rewrites" : "" }
-}
-
-extension DocumentPath {
-  /// The first member of a written path: `.names` for `.names[0].short`.
-  fileprivate static func head(of path: String) -> String {
-    guard let start = path.firstIndex(where: { $0 != "." }) else { return "." }
-    let end = path[start...].firstIndex { $0 == "." || $0 == "[" } ?? path.endIndex
-    return ".\(path[start..<end])"
-  }
 }

@@ -62,7 +62,7 @@ extension Browser {
     let items = ValueFormat.allCases.filter { $0 != .label || leads }.map { format in
       MenuOverlay.Item(title: format.rawValue, detail: format.title, choice: Intent { $0.setFormat(format, of: path) })
     }
-    present(MenuOverlay(title: "Values of \(path)", items: items))
+    present(MenuOverlay(title: "Values of \(DocumentPath.title(of: path))", items: items))
   }
 
   private func leadsSomewhere(_ path: String) -> Bool {
@@ -77,7 +77,7 @@ extension Browser {
     var choice = session.columnChoice(datastore)
     choice.formats = (choice.formats ?? [:]).merging([path: format.rawValue]) { $1 }
     session.arrange(choice, of: datastore)
-    session.say("\(path): \(format.title)")
+    session.say("\(DocumentPath.title(of: path)): \(format.title)")
   }
 }
 

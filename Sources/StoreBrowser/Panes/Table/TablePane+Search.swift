@@ -87,7 +87,7 @@ extension TablePane {
   /// Says that no value has the text. If the name of a column has it, the cursor goes there.
   private mutating func missing(_ answer: SearchAnswer, _ session: Session) -> String {
     let text = answer.request.text
-    let words = "no match for “\(text.typed)” in \(NumberFormat.count(answer.rowsRead)) rows"
+    let words = "no match for “\(text.typed)” in \(NumberFormat.counted(answer.rowsRead, "row"))"
     let names = visibleColumns(session).map(\.title)
     // From the column after the cursor on and round to it.
     let places = names.indices.filter { $0 > column } + names.indices.filter { $0 <= column }
@@ -122,7 +122,7 @@ extension TablePane {
     var parts = [
       answer.wasSeek
         ? "INDEX \(answer.request.source.index ?? "id"): row \(NumberFormat.count(position + 1))"
-        : "SCAN: \(NumberFormat.count(answer.rowsRead)) rows read"
+        : "SCAN: \(NumberFormat.counted(answer.rowsRead, "row")) read"
     ]
     if let matches, matches.request.search.finds(theSameAs: answer.request),
       let place = matches.positions.firstIndex(of: position)

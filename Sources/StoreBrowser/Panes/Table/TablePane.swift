@@ -196,26 +196,10 @@ struct TablePane: ListPane, PermanentPane, Equatable {
 
   func visibleColumns(_ session: Session) -> [TableColumn] {
     if let arranged, arranged.origin == arrangement(session) { return arranged.columns }
-    let names = session.current.map { session.naming.fields(of: $0.descriptor) }
     return columns.visible(
       choice: session.columnChoice(source?.datastore ?? ""), datastore: session.current,
       index: source?.index
-    ) { path in
-      guard let path = try? DocumentPath(parsing: path),
-        case .member(let name)? = path.components.last
-      else {
-        return false
-      }
-      return names?.target(of: path) != nil || Self.isNameOrDate(name)
-    }
-  }
-
-  /// Whether a field's name says that its numbers are identifiers or dates: `id`, `parentId`, `order_id`, `year`, `createdAt`.
-  private static func isNameOrDate(_ name: String) -> Bool {
-    let lower = name.lowercased()
-    return ["id", "key", "year", "zip", "postcode"].contains(lower)
-      || ["Id", "ID", "_id", "-id", "At", "_at"].contains(where: name.hasSuffix)
-      || ["date", "time", "timestamp"].contains(where: lower.hasSuffix)
+    ) { (try? DocumentPath(parsing: $0)).map(session.isNameOrDate) ?? false }
   }
 
   private func arrangement(_ session: Session) -> Arrangement {
