@@ -102,6 +102,66 @@ struct GroupTests {
     #expect(driver.browser.table.storedCount == descending[1].count)
   }
 
+  @Test("in a narrow window no figure is cut, and the cursor brings the columns that have no room")
+  func narrow() throws {
+    let store = try Sample.large(997)
+    let driver = Driver(store, size: Size(columns: 40, rows: 20), start: .init(datastore: "Item"))
+    try driver.play(":group group value")
+    let expected = try groups(store)
+    func figures(_ line: Int) -> [String] {
+      let text = driver.lines[line + 3].replacing("▶", with: " ").filter { $0 != "┃" }
+      return text.split(separator: "  ").map { String($0).trimmed }.filter { !$0.isEmpty }
+    }
+    for _ in 0..<6 {
+      for (line, group) in expected.enumerated() {
+        let whole = [group.count, group.sum, group.least, group.greatest].map { NumberFormat.count($0) }
+        let mean = NumberFormat.exact(NumberText(Double(group.sum) / Double(group.count)))
+        let shown = figures(line)
+        #expect(shown.first == group.key)
+        for figure in shown.dropFirst() where !figure.contains("k") {
+          #expect(whole.contains(figure) || mean.hasPrefix(figure.prefix(6)), "\(figure) of \(whole) \(mean)")
+        }
+      }
+      driver.press("l")
+    }
+    #expect(driver.shows("greatest"), "\(driver.screen)")
+  }
+
+  @Test("groups, pivots and counts of values are those of the shown commit, and the cursor stays on its line")
+  func renewed() throws {
+    let store = try Sample.large(100)
+    let driver = try driver(store, ":group group value")
+    driver.press("G")
+    try Sample.change(store, "Item", "3", ".group", to: "a")
+    driver.tell(.storeStirred)
+    #expect(try shown(driver) == groups(store), "\(driver.screen)")
+    let pane = driver.browser.panes[GroupPane.self]
+    #expect(pane.selected?.keys == [.string("g9")])
+    driver.press("q")
+    try driver.play(":frequency group")
+    try Sample.change(store, "Item", "3", ".group", to: "b")
+    driver.tell(.storeStirred)
+    let counted = driver.browser.panes[FrequencyPane.self].reply?.values.map(\.value.text) ?? []
+    #expect(counted.contains("b") && !counted.contains("a"), "\(driver.screen)")
+    driver.press("q")
+    try driver.play(":pivot group name")
+    try Sample.change(store, "Item", "3", ".group", to: "c")
+    driver.isHolding = true
+    driver.tell(.storeStirred)
+    driver.releaseAll { $0.slot != PivotPane.question }
+    #expect(driver.shows("as of #"), "\(driver.screen)")
+    driver.release()
+    #expect(driver.browser.panes[PivotPane.self].rows.first == .string("c"), "\(driver.screen)")
+    #expect(!driver.shows("as of #"))
+  }
+
+  @Test("keys that are identifiers have no separators")
+  func identifiers() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":group geonameid")
+    #expect(driver.shows(" 611717 ") && !driver.shows("611 717"), "\(driver.screen)")
+  }
+
   @Test(
     ":pivot counts by two fields as a loop over the records does, steps through figures, and Enter shows a cell's records"
   )

@@ -159,6 +159,18 @@ import Testing
     #expect(driver.browser.table.count(driver.browser.session) == 10, "\(filter)")
   }
 
+  @Test("a plot of filtered rows keeps the filter when another program commits")
+  func filteredPlot() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 160, rows: 48), start: .init(datastore: "City"))
+    try driver.play(":filter countrycode = \"CH\"")
+    try driver.play(":plot population geonameid")
+    try Sample.change(store, "City", "2661552", ".population", to: 200_000)
+    driver.tell(.storeStirred)
+    let reply = try #require((driver.browser.panes[.plot] as? PlotPane)?.reply)
+    #expect(reply.request.commit == store.head.commit && reply.count.inside == 4, "\(driver.screen)")
+  }
+
   @Test("zooming shows a part, and the points beside it are counted")
   func zoom() throws {
     let driver = try Self.driver()

@@ -29,17 +29,6 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     ask(request, label: "describe \(request.source.datastore)", in: &session)
   }
 
-  /// The description is renewed for the shown commit.
-  mutating func demand(frame: PaneFrame, in session: inout Session) {
-    guard var request, frame != .hidden, request.commit != session.shown, !session.isRunning(Self.question) else {
-      return
-    }
-    (request.commit, request.ranks) = (session.shown, nil)
-    let kept = list
-    show(request, in: &session)
-    list = kept
-  }
-
   func lineCount(_ session: Session) -> Int { reply?.fields.count ?? 0 }
   var rowColumns: [String] { ["field", "types", "values", "nulls", "distinct", "least", "greatest"] }
 
@@ -85,7 +74,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     guard
       grid.begin(
         frame, title: "Fields of \(request?.source.datastore ?? "")",
-        footer: ([state] + (request?.source.narrowing ?? [])).joined(separator: " \(theme.dot) "),
+        footer: ([state] + scope(session)).joined(separator: " \(theme.dot) "),
         problem: reading.problem, note: isEmpty ? empty : nil, theme: theme), let description = reply
     else { return }
     let inside = frame.inside
@@ -155,7 +144,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
       in: Rect(column: inside.left + left, row: top + 3, columns: max(0, inside.columns - left - 1), rows: 1),
       form: session.barForm
     ) { _ in theme.style(.bar) }
-    let least = field.isEstimated ? "at least " : ""
+    let least = field.areCountsLeast ? "at least " : ""
     line(
       4, "commonest  ",
       field.commonest.allSatisfy { $0.count == 1 }

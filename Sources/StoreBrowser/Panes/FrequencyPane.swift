@@ -37,7 +37,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     guard let selected, let request else { return false }
     switch command {
     case .open:
-      let path = request.path.hasPrefix(".") ? String(request.path.dropFirst()) : request.path
+      let path = (try? DocumentPath(parsing: request.path))?.shortText ?? request.path
       let isList = selected.value.kind != .null && reply?.plan == "SCAN"
       session.intend(.closeView(id), .filter(Self.filter(path, selected, mayBeList: isList, in: session)))
     case .copyValue: session.copy(row(list.selection).first)
@@ -58,10 +58,10 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     let found = reply.map {
       "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
     }
-    let footer = [found].compactMap(\.self) + (request?.source.narrowing ?? [])
+    let footer = [found].compactMap(\.self) + scope(session)
     guard
       grid.begin(
-        frame, title: request.map { "\($0.source.datastore) by \($0.path.dropFirst())" } ?? "Frequency",
+        frame, title: request.map { "\($0.source.datastore) by \(DocumentPath.title(of: $0.path))" } ?? "Frequency",
         footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
         note: reply == nil ? reading.note : nil, theme: theme), let answer = reply
     else { return }

@@ -34,6 +34,14 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     ask(request, label: "groups of \(request.keys[0])", in: &session)
   }
 
+  mutating func answered(_ answer: any Sendable, in session: inout Session) {
+    let sorted = sorted
+    keepingSelection(session) {
+      $0.reading.take(answer)
+      if sorted != (0, false) { $0.reading.reply?.groups.sort(by: sorted.column, isDescending: sorted.isDescending) }
+    }
+  }
+
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { reply?.groups.count ?? 0 }
   var rowColumns: [String] { reply?.columns ?? [] }
@@ -101,7 +109,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     let found = reply.map { [NumberFormat.counted($0.groups.count, "group"), $0.plan] } ?? []
-    let footer = [figures].compactMap(\.self) + (request?.source.narrowing ?? []) + found
+    let footer = [figures].compactMap(\.self) + scope(session) + found
     guard
       grid.begin(
         frame, title: request.map { "\($0.source.datastore) by \($0.keys[0].shortText)" } ?? "Groups",
@@ -110,21 +118,24 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
         note: reply == nil ? reading.note : reply?.groups.isEmpty == true ? "no record is shown" : nil,
         theme: theme), let reply
     else { return }
+    let isPlain = request.map { session.isNameOrDate($0.keys[0]) } ?? false
     let columns = layout(reply, width: frame.columns - 2, rows: visibleRows(frame), theme)
-    for (position, place) in columns.enumerated() {
-      let rect = Rect(column: frame.inside.left + 2 + place.left, row: frame.inside.top, columns: place.width, rows: 1)
+    for slot in columns {
+      let rect = Rect(column: frame.inside.left + 2 + slot.x, row: frame.inside.top, columns: slot.width, rows: 1)
       grid.write(
-        title(position, reply, theme), at: rect.origin, width: place.width, style: theme.style(.header),
-        alignment: position == 0 ? .leading : .trailing)
-      if position == column { grid.restyle(rect) { $0.attributes.insert(.underline) } }
+        title(slot.column, reply, theme), at: rect.origin, width: slot.width, style: theme.style(.header),
+        alignment: slot.column == 0 ? .leading : .trailing)
+      if slot.column == column { grid.restyle(rect) { $0.attributes.insert(.underline) } }
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
-      for (place, value) in zip(columns, reply.groups[line].cells) {
-        let shown = ValueText(cell: value)
-        let text = shown.kind == .number ? NumberFormat.exact(value, in: place.width) : shown.text
+      let cells = reply.groups[line].cells
+      for slot in columns {
+        let shown = ValueText(cell: cells[slot.column])
+        let isNumber = shown.kind == .number && !(isPlain && slot.column == 0)
+        let text = isNumber ? NumberFormat.exact(cells[slot.column], in: slot.width) : shown.text
         grid.write(
-          text, at: rect.at(2 + place.left), width: place.width, style: theme.style(shown.cellRole),
-          alignment: place.left > 0 || shown.isTrailing ? .trailing : .leading)
+          text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
+          alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)
       }
     }
   }
@@ -138,10 +149,11 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     return "\(name) \(theme.isASCII ? (sorted.isDescending ? "v" : "^") : sorted.isDescending ? "▼" : "▲")"
   }
 
-  /// Columns are as wide as their texts on the screen. If that is too much, figures are scaled, and the key has the rest.
+  /// Columns are as wide as their texts on the screen. If that is too much, figures are scaled, and the key has the rest. The key stays in
+  /// sight, and with it the columns around the cursor.
   private func layout(
     _ reply: GroupRequest.Reply, width: Int, rows: Int, _ theme: Theme
-  ) -> [(left: Int, width: Int)] {
+  ) -> [TableGeometry.Slot] {
     var window = list
     window.reveal(rows: rows, count: reply.groups.count)
     let shown = reply.groups.dropFirst(window.top).prefix(rows)
@@ -156,11 +168,10 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       for column in widths.indices.dropFirst() { widths[column] = min(widths[column], room) }
       widths[0] = max(8, widths[0] - max(0, total() - width))
     }
-    var left = 0
-    return widths.map { width in
-      defer { left += width + 2 }
-      return (left, width)
-    }
+    let left = widths.removeFirst()
+    let figures = TableGeometry.slots(of: widths, around: max(0, column - 1), width: width - left - 2)
+    return [.init(column: 0, x: 0, width: left)]
+      + figures.map { .init(column: $0.column + 1, x: left + 2 + $0.x, width: $0.width) }
   }
 }
 
@@ -176,7 +187,7 @@ extension Browser {
   /// numbers, or of the second that is typed.
   mutating func openGroups(_ argument: String?) {
     guard let source = table.source else { return }
-    let words = argument?.split(separator: " ").map(String.init) ?? []
+    let words = argument?.words ?? []
     do throws(ModelError) {
       guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }
       let key = try fieldPath(text)

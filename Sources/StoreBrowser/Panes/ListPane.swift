@@ -37,6 +37,14 @@ extension ListPane {
     list.reveal(rows: visibleRows(frame), count: lineCount(session))
   }
 
+  /// Changes the lines and stays on the line of the same first value, if it is still there.
+  mutating func keepingSelection(_ session: Session, _ change: (inout Self) -> Void) {
+    let selected = list.selection < lineCount(session) ? row(list.selection).first : nil
+    change(&self)
+    guard let selected, let line = (0..<lineCount(session)).first(where: { row($0).first == selected }) else { return }
+    list.selection = line
+  }
+
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
     let line = list.top + point.row - headerRows(frame)
     guard point.row >= headerRows(frame), point.row < headerRows(frame) + visibleRows(frame),

@@ -38,8 +38,14 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   }
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
+    let title = columns.dropFirst(column).first
+    keepingSelection(session) { $0.take(answer) }
+    column = title.flatMap { columns.firstIndex(of: $0) } ?? 0
+  }
+
+  private mutating func take(_ answer: any Sendable) {
+    reading.take(answer)
     guard let answer = answer as? GroupRequest.Reply else { return }
-    reading.reply = answer
     figures = Array(answer.columns.dropFirst(2))
     cells = Dictionary(answer.groups.map { ($0.keys, $0) }, uniquingKeysWith: { first, _ in first })
     rows = Self.values(of: 0, in: answer.groups)
@@ -98,7 +104,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let theme = session.theme
     let names = request.map { $0.keys.map(\.shortText).joined(separator: " × ") } ?? ""
     let size = "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
-    let footer = reply.map { _ in [figures[figure]] + (request?.source.narrowing ?? []) + [size] } ?? []
+    let footer = reply.map { _ in [figures[figure]] + scope(session) + [size] } ?? []
     guard
       grid.begin(
         frame, title: "\(request?.source.datastore ?? "Pivot") by \(names)",
@@ -106,9 +112,10 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
         note: reply == nil ? reading.note : rows.isEmpty ? "no record is shown" : nil,
         theme: theme)
     else { return }
-    let texts = rows.map { NumberFormat.exact($0) }
+    let isPlain = request?.keys.map(session.isNameOrDate) ?? [false, false]
+    let texts = rows.map { isPlain[0] ? ValueText(cell: $0).text : NumberFormat.exact($0) }
     let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
-    let titles = columns.map { NumberFormat.exact($0) }
+    let titles = columns.map { isPlain[1] ? ValueText(cell: $0).text : NumberFormat.exact($0) }
     let slots = TableGeometry.slots(of: widths(titles, frame), around: column, width: frame.columns - left)
     grid.titles(titles, slots, selected: column, from: frame.inside.at(left), isTrailing: true, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
@@ -144,7 +151,7 @@ extension Browser {
   /// `:pivot ROWS COLUMNS [FIELD]`; without names, by the column under the cursor and the next one.
   mutating func openPivot(_ argument: String?) {
     guard let source = table.source, table.opened != nil else { return }
-    var names = argument?.split(separator: " ").map(String.init) ?? []
+    var names = argument?.words ?? []
     let shown = table.visibleColumns(session)
     if names.isEmpty {
       let next = shown.indices.contains(table.column + 1) ? shown[table.column + 1].path : nil

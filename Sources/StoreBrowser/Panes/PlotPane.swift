@@ -49,9 +49,8 @@ struct PlotPane: PermanentPane, ReplyPane {
     request.commit = session.shown
     if request != reply?.request, request != pending {
       if subject?.commit != session.shown {
-        // Ranks belong to one commit; for another commit the whole order is requested.
+        // Ranks belong to one commit; at another commit the filter is asked of each record.
         request.ranks = nil
-        request.source.filter = nil
         subject = request
       }
       pending = request
@@ -228,9 +227,9 @@ extension Browser {
   /// `X Y by Z`, `X Y`, or nothing.
   mutating func plot(_ argument: String?) {
     guard let source = table.source, table.opened != nil else { return }
-    var words = (argument ?? "").split(separator: " ").map { $0.hasPrefix(".") ? String($0) : ".\($0)" }
+    var words = argument?.words ?? []
     var by: String?
-    if let word = words.firstIndex(of: ".by") {
+    if let word = words.firstIndex(of: "by") {
       guard words.count == word + 2 else { return session.warn("plot X Y by Z: the field behind “by” is missing") }
       by = words[word + 1]
       words.removeSubrange(word...)

@@ -42,6 +42,37 @@ extension Reading where Asked: Equatable {
   }
 }
 
+/// A question about the rows of a table as of a commit.
+protocol RowsQuestion: Question, Equatable {
+  var source: RowSource { get }
+  var commit: CommitNumber { get set }
+  /// The ranks of the rows at the commit, if they are known.
+  var ranks: RowRanks? { get set }
+}
+
+extension ReplyPane where Asked: RowsQuestion {
+  /// Asks again for the shown commit, unless the user has ended the work. The last reply stays until the next one is there.
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard var request, frame != .hidden, request.commit != session.shown, request.source.limit == nil,
+      !reading.isStopped, !session.isRunning(Self.question)
+    else { return }
+    (request.commit, request.ranks, reading.problem) = (session.shown, nil, nil)
+    reading.ask(request, as: Self.question, label: "\(Self.question.name) of \(request.source.datastore)", in: &session)
+  }
+
+  /// The filter, the range and the limit of the rows, and the commit of the reply if another one is shown.
+  func scope(_ session: Session) -> [String] {
+    let commit = reading.answered.flatMap { $0.commit == session.shown ? nil : "as of \($0.commit)" }
+    return (request?.source.narrowing ?? []) + [commit].compactMap(\.self)
+  }
+}
+
+extension ReplyPane where Self: ListPane, Asked: RowsQuestion {
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    keepingSelection(session) { $0.reading.take(reply) }
+  }
+}
+
 extension Reading: Equatable where Asked: Equatable, Asked.Reply: Equatable {}
 
 extension ReplyPane {

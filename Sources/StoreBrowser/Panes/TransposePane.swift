@@ -31,6 +31,13 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     ask(request, label: "reading \(NumberFormat.counted(request.columns.count, "record"))", in: &session)
   }
 
+  /// Records are read again for the shown commit; versions stay what they are.
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard var request, frame != .hidden, !request.isOfVersions, !session.isRunning(Self.question) else { return }
+    for place in request.columns.indices { request.columns[place].commit = session.shown }
+    reading.ask(request, as: Self.question, label: "reading records", in: &session)
+  }
+
   var lines: [TransposeRequest.Line] {
     reply.map { showsDifferences ? $0.lines.filter(\.differs) : $0.lines } ?? []
   }

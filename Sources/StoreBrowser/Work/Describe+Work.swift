@@ -1,7 +1,7 @@
 package import StrataModel
 
 /// Describes the fields of a table's rows; results so far are reported as partial replies.
-package struct DescribeRequest: Question, Hashable {
+package struct DescribeRequest: RowsQuestion, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   /// The rows of a filter, if they are known; nil for the whole range, through the filter.

@@ -2,7 +2,7 @@ import StrataDocuments
 package import StrataModel
 
 /// Counts the distinct values of a column.
-package struct FrequencyRequest: Question, Hashable {
+package struct FrequencyRequest: RowsQuestion, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var path: String

@@ -3,7 +3,7 @@ import StrataDocuments
 import StrataExpressions
 
 /// Groups the rows that the table shows by one or more fields, with figures over another.
-struct GroupRequest: Question, Hashable {
+struct GroupRequest: RowsQuestion, Hashable {
   var source: RowSource
   var commit: CommitNumber
   var keys: [DocumentPath]
