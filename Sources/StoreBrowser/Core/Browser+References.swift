@@ -53,19 +53,13 @@ extension Browser {
 
   /// The path of a field that the records seen so far have. If none has it, warns and returns nil.
   private mutating func path(of field: String) -> DocumentPath? {
-    guard let path = try? DocumentPath(named: field), case .member(let first)? = path.components.first else {
+    guard let path = try? DocumentPath(named: field), case .member? = path.components.first else {
       session.warn("“\(field)” is no field")
       return nil
     }
-    let seen = table.columns.seen.compactMap { column -> String? in
-      guard case .member(let name)? = (try? DocumentPath(parsing: column.path))?.components.first else { return nil }
-      return name
-    }
-    guard seen.contains(first) || record.document?[path] != nil else {
-      session.warn("no record that was read has “\(first)”; there are \(Set(seen).sorted().joined(separator: ", "))")
-      return nil
-    }
-    return path
+    guard record.document?[path] == nil, let unknown = table.unknownName(in: [path], session) else { return path }
+    session.warn(unknown)
+    return nil
   }
 }
 

@@ -35,10 +35,12 @@ package struct TimeText: Sendable {
     return isNarrow ? String(day.suffix(5)) : day
   }
 
-  /// Returns the clock time, after the day unless the line above is of the same day: `2026-11-20 09:14`, `today 09:14`, `09:14`.
-  func under(_ above: Int64?, _ time: Int64, now: Int64) -> String {
+  /// Returns the clock time, after the day unless the line above is of the same day: `2026-11-20 09:14`, `today 09:14`, `09:14`. In five
+  /// cells the first line of a day has the day alone, `11-20`.
+  func under(_ above: Int64?, _ time: Int64, now: Int64, isNarrow: Bool = false) -> String {
     let day = day(time)
     if above.map(self.day) == day { return clock(time) }
+    if isNarrow { return short(time, now: now, isNarrow: true) }
     return "\(day == self.day(now) ? "today" : day) \(clock(time))"
   }
 

@@ -38,11 +38,7 @@ struct BulkOverlay: ListPane, ReplyPane {
 
   func footer(_ session: Session) -> [Command] { canStage ? Self.entry.footer : [.escape] }
   func short(_ command: Command) -> String? {
-    switch command {
-    case .open: "stage"
-    case .escape: canStage ? "leave it" : "close"
-    default: nil
-    }
+    command == .open ? "stage" : command == .escape ? (canStage ? "leave it" : "close") : nil
   }
   private var canStage: Bool { reply.map { !$0.edits.isEmpty } ?? false }
 

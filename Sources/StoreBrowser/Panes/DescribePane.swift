@@ -214,7 +214,8 @@ private struct DescribeColumns {
       add("index", min(24, max(5, longestIndex)), role: .dim) { field, _ in field.index ?? "" }
     }
     add("commonest", max(0, width - left), role: .dim) { field, theme in
-      field.commonest.prefix(4).map { "\(DescribePane.text($0.value)) \(NumberFormat.count($0.count))" }
+      let least = field.areCountsLeast ? theme.isASCII ? ">=" : "≥" : ""
+      return field.commonest.prefix(4).map { "\(DescribePane.text($0.value)) \(least)\(NumberFormat.count($0.count))" }
         .joined(separator: " \(theme.dot) ")
     }
   }

@@ -120,12 +120,10 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     else { return }
     let isPlain = request.map { session.isNameOrDate($0.keys[0]) } ?? false
     let columns = layout(reply, width: frame.columns - 2, rows: visibleRows(frame), theme)
+    let titles = reply.columns.indices.map { title($0, reply, theme) }
     for slot in columns {
-      let rect = Rect(column: frame.inside.left + 2 + slot.x, row: frame.inside.top, columns: slot.width, rows: 1)
-      grid.write(
-        title(slot.column, reply, theme), at: rect.origin, width: slot.width, style: theme.style(.header),
-        alignment: slot.column == 0 ? .leading : .trailing)
-      if slot.column == column { grid.restyle(rect) { $0.attributes.insert(.underline) } }
+      grid.titles(
+        titles, [slot], selected: column, from: frame.inside.at(2), isTrailing: slot.column > 0, theme: theme)
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let cells = reply.groups[line].cells

@@ -99,11 +99,7 @@ extension HistoryPane {
     put(number, numberWidth, .key, .trailing)
     put(sign, 1, .marked)
     let isNarrow = rect.columns < 64
-    let (text, now) = (session.time, session.now)
-    let begins = above.map(text.day) != text.day(commit.date)
-    let time =
-      isNarrow && begins
-      ? text.short(commit.date, now: now, isNarrow: true) : text.under(above, commit.date, now: now)
+    let time = session.time.under(above, commit.date, now: session.now, isNarrow: isNarrow)
     put(time, isNarrow ? 5 : 16, .dim, .trailing)
     let author = rect.columns >= 90 && authors.count > 1 ? "  \(commit.who)" : ""
     let counts = counts(of: commit, room: (rect.right - x) / 2 - SafeText.width(author))

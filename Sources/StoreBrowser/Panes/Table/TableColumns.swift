@@ -54,33 +54,22 @@ struct TableColumns: Sendable, Hashable {
   /// Takes the columns of a window of rows into account. Columns of keys and numbers grow with the visible rows; other widths stay, so that
   /// columns do not move while the user reads.
   mutating func widen(for columns: [ColumnSeen], rows: [Row]) {
-    for column in columns where !seen.contains(where: { $0.path == column.path }) { seen.append(column) }
-    for position in seen.indices where [.null, .problem].contains(seen[position].kind) {
-      if let column = columns.first(where: { $0.path == seen[position].path }),
-        ![.null, .problem].contains(column.kind)
-      {
-        seen[position] = column
-      }
-    }
+    for column in columns { see(column) }
     let identifiers = rows.map { ValueText(key: $0.entry.identifier.value) }
     let keys = rows.map { ValueText(key: $0.entry.value) }
     identifierWidth = max(identifierWidth, identifiers.map { SafeText.width($0.text) }.max() ?? 0)
     keyWidth = max(keyWidth, keys.map { SafeText.width($0.text) }.max() ?? 0)
-    widenNumbers(columns)
     identifierIsTrailing = identifiers.first?.isTrailing ?? identifierIsTrailing
     keyIsTrailing = keys.first { $0.kind != .null }?.isTrailing ?? keyIsTrailing
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
   }
 
-  /// A cut number says nothing, and a cut label little.
-  private mutating func widenNumbers(_ columns: [ColumnSeen]) {
-    for column in columns {
-      guard let position = seen.firstIndex(where: { $0.path == column.path }) else { continue }
-      // A column that begins or ceases to show labels gets a new width.
-      if column.isNamed != seen[position].isNamed { seen[position] = column }
-      guard column.kind == .number || column.isNamed else { continue }
-      seen[position].width = max(seen[position].width, column.width)
-    }
+  private mutating func see(_ column: ColumnSeen) {
+    guard let position = seen.firstIndex(where: { $0.path == column.path }) else { return seen.append(column) }
+    // A column that gets its first values, or begins or ceases to show labels, gets a new width.
+    if [.null, .problem].contains(seen[position].kind) || column.isNamed != seen[position].isNamed { seen[position] = column }
+    // A cut number says nothing, and a cut label little.
+    if column.kind == .number || column.isNamed { seen[position].width = max(seen[position].width, column.width) }
   }
 
   /// Whether the values of a field are booleans, as far as they were seen.
