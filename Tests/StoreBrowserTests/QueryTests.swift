@@ -39,7 +39,12 @@ struct QueryTests {
     driver.press("g q")
     #expect(driver.editorRequest?.text.contains("· SORT timezone descending") == true)
     save(driver) { $0 }
+    driver.tell(.command(.filter, argument: ""))
     try driver.play(":sort population desc")
+    driver.press("g q")
+    #expect(driver.editorRequest?.text.contains("// plan: INDEX population ... · SORT no") == true)
+    save(driver) { $0 }
+    try driver.play(":filter population > 150000")
     driver.press("g q")
     let before = (driver.browser.table.source, identifiers(driver))
     save(driver) { $0 }

@@ -98,13 +98,8 @@ extension Browser {
   }
 
   private mutating func show(_ explained: ExplainRequest.Reply) {
-    var lines = explained.plan.parts
-    let source = explained.request.source
-    if let range = source.range { lines.append("WITHIN \(source.index ?? "identifier") \(range)") }
-    if source.filter == nil, source.sort.isEmpty {
-      lines = ["INDEX \(source.index ?? "identifier") \(source.range?.description ?? "...")", "SORT no"]
-    }
-    if let scan = table.scan, source == table.source {
+    var lines = explained.parts
+    if let scan = table.scan, explained.request.source == table.source {
       lines.append("records read \(NumberFormat.count(scan.read)), kept \(NumberFormat.count(table.storedCount))")
     }
     present(TextOverlay(title: "Plan", lines: lines))

@@ -1,5 +1,6 @@
 import StrataExpressions
 package import StrataDocuments
+import StrataLocks
 package import StrataModel
 
 /// A change of an index from the browser; each is a commit.
@@ -13,12 +14,6 @@ package enum IndexChange: Sendable, Hashable {
     case .add(let name, _, _): "add index \(name)"
     case .rebuild(let name): "rebuild index \(name)"
     case .drop(let name): "drop index \(name)"
-    }
-  }
-
-  var name: String {
-    switch self {
-    case .add(let name, _, _), .rebuild(let name), .drop(let name): name
     }
   }
 
@@ -48,7 +43,7 @@ package enum IndexChange: Sendable, Hashable {
 package struct IndexChangeReport: Sendable, Hashable {
   package var change: IndexChange
   package var commit: CommitNumber
-  /// The number of records of the datastore, all of which were evaluated; then the number of entries of the index.
+  /// The number of records that were evaluated, and of entries that were written.
   package var records: Int
   package var entries: Int
   /// By how much the store grew.
@@ -91,12 +86,15 @@ package struct IndexChangeRequest: Question {
     let store = context.store
     do throws(ModelError) {
       let (bytes, startedAt) = (try store.byteCount, LocalTime.now)
-      let commit = try commit(in: context)
-      let present = try context.datastore(datastore, at: commit)
+      let last = Mutex<Activity?>(nil)
+      let commit = try commit(in: context) { activity in
+        last.withLock { $0 = activity }
+        return context.going(activity)
+      }
+      let counts = last.withLock { $0 }?.counts
       return .changed(
         IndexChangeReport(
-          change: change, commit: commit, records: try present.count,
-          entries: try present.indexes.first { $0.descriptor.name == change.name }?.count ?? 0,
+          change: change, commit: commit, records: counts?.records ?? 0, entries: counts?.entries ?? 0,
           bytes: Int(clamping: try store.byteCount) - Int(clamping: bytes),
           seconds: Double(LocalTime.now - startedAt) / 1e9))
     } catch .failures(let records, let total) {
@@ -110,13 +108,15 @@ package struct IndexChangeRequest: Question {
     }
   }
 
-  private func commit(in context: WorkContext) throws(ModelError) -> CommitNumber {
+  private func commit(
+    in context: WorkContext, _ activity: @escaping ActivityProgress
+  ) throws(ModelError) -> CommitNumber {
     let editable = try context.editable()
     let leftOut = Set(leavingOut.filter { $0.datastore == datastore }.map(\.identifier))
     var options = EditOptions(
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
     )
-    options.activity = context.going
+    options.activity = activity
     switch change {
     case .add(let name, let path, let kind):
       options.learnsType = true

@@ -77,6 +77,15 @@ struct ExplainRequest: Question, Hashable {
     /// The number of rows that match, if ranks give it.
     var count: Int?
 
+    /// The plan, and the range. All entries of an index in its order need no plan.
+    var parts: [String] {
+      let source = request.source
+      guard source.needsScan else {
+        return ["INDEX \(source.index ?? "identifier") \(source.range?.description ?? "...")", "SORT no"]
+      }
+      return plan.parts + (source.range.map { ["WITHIN \(source.index ?? "identifier") \($0)"] } ?? [])
+    }
+
     /// `INDEX population · 812 records`, `SCAN`.
     func standing(_ session: Session) -> String {
       plan.shortText + (count.map { " \(session.theme.dot) \(NumberFormat.counted($0, "record"))" } ?? "")
