@@ -176,13 +176,7 @@ extension Browser {
     guard let source = table.source, !file.trimmed.isEmpty, let format = TableWriter.Format(file: file.trimmed) else {
       return
     }
-    let columns = table.visibleColumns(session).compactMap { column -> String? in
-      switch column.source {
-      case .identifier: table.columns.identifierPath
-      case .key: session.current?.index(source.index)?.descriptor.documentPath?.description
-      case .field(let path): path
-      }
-    }
+    let columns = table.visibleColumns(session).compactMap { table.path(of: $0, session) }
     export(
       ExportRequest(
         source: source, commit: table.commit(session), which: table.everything, file: file.trimmed,

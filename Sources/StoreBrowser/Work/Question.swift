@@ -86,14 +86,3 @@ package struct WorkContext: Sendable {
 
   var status: StoreStatus { StoreStatus(of: store, letters: letters) }
 }
-
-extension ReadableDatastore {
-  /// Returns the order by identifier for nil, otherwise the index of the name.
-  func index(_ name: String?) throws(ModelError) -> any ReadableIndex {
-    guard let name else { return primary }
-    guard let index = indexes.first(where: { $0.descriptor.name == name }) else {
-      throw .noSuchIndex(name, datastore: descriptor.key, known: indexes.map(\.descriptor.name))
-    }
-    return index
-  }
-}

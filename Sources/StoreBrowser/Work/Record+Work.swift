@@ -179,11 +179,3 @@ extension WorkContext {
     return records
   }
 }
-
-extension IndexDescriptor {
-  /// The document path of its values, declared or by the name of the key path; nil if it is unknown.
-  var documentPath: DocumentPath? {
-    guard let text = rule ?? keyPathName else { return nil }
-    return try? DocumentPath(parsing: text)
-  }
-}

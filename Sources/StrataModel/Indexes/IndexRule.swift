@@ -83,6 +83,9 @@ extension IndexDescriptor {
     if case .compound(let encodings) = encoding, tiers.count == encodings.count { encodings } else { [encoding] }
   }
 
+  /// The document path of its values, declared or by the name of the key path; nil if it is unknown.
+  package var documentPath: DocumentPath? { (rule ?? keyPathName).flatMap { try? DocumentPath(parsing: $0) } }
+
   /// Whether a declared rule gives the values of the index.
   package var hasDeclaredRule: Bool { declaredRule != nil }
 

@@ -154,7 +154,7 @@ package struct QueryRun {
   private static func entries(
     of name: String, in datastore: any ReadableDatastore
   ) throws(ModelError) -> ReadableEntries {
-    ReadableEntries(index: try datastore.index(named: name), isPrimary: name.isEmpty)
+    ReadableEntries(index: try datastore.index(name.isEmpty ? nil : name), isPrimary: name.isEmpty)
   }
 
   private func candidates(_ plan: QueryPlan, after: QueryPosition? = nil) -> QueryCandidates {

@@ -158,8 +158,9 @@ extension IndexDescriptor {
 }
 
 extension ReadableDatastore {
-  func index(named name: String) throws(ModelError) -> any ReadableIndex {
-    guard !name.isEmpty else { return primary }
+  /// Returns the order by identifier for nil, otherwise the index of the name.
+  package func index(_ name: String?) throws(ModelError) -> any ReadableIndex {
+    guard let name else { return primary }
     guard let index = indexes.first(where: { $0.descriptor.name == name }) else {
       throw .noSuchIndex(name, datastore: descriptor.key, known: indexes.map(\.descriptor.name))
     }

@@ -164,7 +164,7 @@ package struct RowDescription {
           fields[position].areCountsLeast = false
           fields[position].commonest = []
         }
-        guard let index = datastore.indexes.first(where: { $0.descriptor.covers(path) && !$0.descriptor.isStale })
+        guard let index = datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })
         else { continue }
         fields[position].index = index.descriptor.name
         try fields[position].correct(by: index, in: datastore, isComplete: read == total, goOn)
@@ -207,13 +207,5 @@ extension ReadableIndex {
       size = start > entries.count / 4 ? min(1_024, size * 2) : 16
       rank = behind
     }
-  }
-}
-
-extension IndexDescriptor {
-  /// Whether the values of the index are those of a field.
-  fileprivate func covers(_ path: DocumentPath) -> Bool {
-    guard let text = rule ?? keyPathName, let own = try? DocumentPath(parsing: text) else { return false }
-    return own == path
   }
 }

@@ -159,13 +159,9 @@ extension VerbRun {
   }
 
   private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {
-    guard let name = arguments.value("--index") else { return datastore.primary }
-    guard let index = datastore.indexes.first(where: { $0.descriptor.name == name }) else {
-      throw ModelError.noSuchIndex(
-        name, datastore: datastore.descriptor.key, known: datastore.indexes.map(\.descriptor.name))
-    }
+    let index = try datastore.index(arguments.value("--index"))
     if index.descriptor.isStale {
-      complain("index \(name) is stale: records may be missing or at the wrong place until the app rebuilds it")
+      complain("index \(index.descriptor.name) is stale: records may be missing or at the wrong place until the app rebuilds it")
     }
     return index
   }

@@ -25,7 +25,7 @@ struct TableColumn: Sendable, Hashable {
 
 extension DocumentPath {
   /// A written path as a title, in which a name has no quotes.
-  static func title(of path: String) -> String { path == "." ? "value" : path.dropFirst().filter { $0 != "\"" } }
+  static func title(of path: String) -> String { path == "." ? "value" : path.dropFirst().filter { !"\"\\".contains($0) } }
 }
 
 extension Session {
