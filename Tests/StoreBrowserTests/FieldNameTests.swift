@@ -76,6 +76,12 @@ struct FieldNameTests {
     try driver.play(":plot \"odd name\" size by kind")
     #expect(!driver.status.contains("⚠"), "\(driver.status)")
     driver.press("q")
+    driver.press("f")
+    driver.type("od")
+    driver.press("Tab Tab")
+    driver.type(" = 3")
+    driver.press("Enter")
+    #expect(shown(driver) == (0..<12).filter { $0 * 7 % 4 == 3 }.map(String.init), "\(driver.screen)")
     try driver.play(":filter odd = 3")
     #expect(driver.shows("no record that was read has “odd”"), "\(driver.screen)")
   }

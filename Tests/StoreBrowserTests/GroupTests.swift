@@ -155,6 +155,17 @@ struct GroupTests {
     #expect(!driver.shows("as of #"))
   }
 
+  @Test("a field that no record has is reported, and so is a pivot without figures to step through")
+  func unknown() throws {
+    let driver = try driver(Sample.large(20), ":group grup value")
+    #expect(driver.status.contains("“grup”; did you mean group?"), "\(driver.status)")
+    driver.press("q")
+    try driver.play(":pivot group naem")
+    #expect(driver.status.contains("“naem”; did you mean name?"), "\(driver.status)")
+    driver.press("g P")
+    #expect(driver.status.contains("figures are of a third field"), "\(driver.status)")
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

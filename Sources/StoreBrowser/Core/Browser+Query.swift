@@ -19,13 +19,14 @@ struct QueryRequest: Question {
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
-    let explained = try ExplainRequest(source: source, commit: commit).reply(in: context)
+    let plan = try ExplainRequest(source: source, commit: commit).reply(in: context).parts
     let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
     let names = RecordQuery(
       filter: filter, sort: try source.sort.paths + (query.select + query.group).map { ($0, false) })
     let unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore)
     return Reply(
-      plan: explained.parts.joined(separator: " · "), order: try OrderRequest(source: source, commit: commit).reply(in: context),
+      plan: plan.joined(separator: " · "),
+      order: try OrderRequest(source: source, commit: commit).reply(in: context),
       unknown: unknown.first { !source.derives([$0.path]) })
   }
 }

@@ -45,8 +45,9 @@ struct ConditionVocabulary: Sendable, Hashable {
   func completions(_ text: String, cursor: Int) -> [Completion] {
     let word = TypedWord(text, cursor: cursor)
     func matching(_ words: [(text: String, detail: String)]) -> [Completion] {
-      let typed = word.typed.lowercased()
-      return words.filter { $0.text.lowercased().hasPrefix(typed) && $0.text != word.typed }.map {
+      // A name in quotes is typed without them.
+      let typed = [word.typed.lowercased(), "\"" + word.typed.lowercased()]
+      return words.filter { typed.contains(where: $0.text.lowercased().hasPrefix) && $0.text != word.typed }.map {
         Completion(text: $0.text, detail: $0.detail, word: word.range)
       }
     }

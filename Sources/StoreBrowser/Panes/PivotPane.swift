@@ -88,7 +88,9 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     guard let request, reply != nil else { return false }
     switch command {
     case .left, .right: column = max(0, min(columns.count - 1, column + (command == .left ? -1 : 1)))
-    case .pivot where argument == nil: figure = (figure + 1) % max(1, figures.count)
+    case .pivot where argument == nil && figures.count < 2:
+      session.warn("figures are of a third field: :pivot ROWS COLUMNS FIELD")
+    case .pivot where argument == nil: figure = (figure + 1) % figures.count
     case .copyValue: session.copy(value(list.selection, column))
     case .open:
       guard let group = cell(list.selection, column) else { return false }
@@ -162,6 +164,7 @@ extension Browser {
       let paths = try names.prefix(3).map { name throws(ModelError) in
         try fieldPath(name)
       }
+      if let unknown = table.unknownName(in: paths, session) { session.warn(unknown) }
       open(ViewKind(of: .pivot))
       let request = GroupRequest(
         source: source, commit: table.commit(session), keys: Array(paths.prefix(2)), field: paths.dropFirst(2).first,

@@ -164,8 +164,8 @@ package struct RowDescription {
           fields[position].areCountsLeast = false
           fields[position].commonest = []
         }
-        guard let index = datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })
-        else { continue }
+        let indexes = datastore.indexes.filter { !$0.descriptor.isStale }
+        guard let index = indexes.first(where: { $0.descriptor.documentPath == path }) else { continue }
         fields[position].index = index.descriptor.name
         try fields[position].correct(by: index, in: datastore, isComplete: read == total, goOn)
       }

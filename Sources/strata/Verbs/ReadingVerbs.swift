@@ -161,7 +161,8 @@ extension VerbRun {
   private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {
     let index = try datastore.index(arguments.value("--index"))
     if index.descriptor.isStale {
-      complain("index \(index.descriptor.name) is stale: records may be missing or at the wrong place until the app rebuilds it")
+      let name = index.descriptor.name
+      complain("index \(name) is stale: records may be missing or at the wrong place until the app rebuilds it")
     }
     return index
   }

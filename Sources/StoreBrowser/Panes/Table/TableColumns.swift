@@ -25,7 +25,9 @@ struct TableColumn: Sendable, Hashable {
 
 extension DocumentPath {
   /// A written path as a title, in which a name has no quotes.
-  static func title(of path: String) -> String { path == "." ? "value" : path.dropFirst().filter { !"\"\\".contains($0) } }
+  static func title(of path: String) -> String {
+    path == "." ? "value" : path.dropFirst().filter { !"\"\\".contains($0) }
+  }
 }
 
 extension Session {
@@ -67,7 +69,8 @@ struct TableColumns: Sendable, Hashable {
   private mutating func see(_ column: ColumnSeen) {
     guard let position = seen.firstIndex(where: { $0.path == column.path }) else { return seen.append(column) }
     // A column that gets its first values, or begins or ceases to show labels, gets a new width.
-    if [.null, .problem].contains(seen[position].kind) || column.isNamed != seen[position].isNamed { seen[position] = column }
+    let isEmpty = [.null, .problem].contains(seen[position].kind)
+    if isEmpty || column.isNamed != seen[position].isNamed { seen[position] = column }
     // A cut number says nothing, and a cut label little.
     if column.kind == .number || column.isNamed { seen[position].width = max(seen[position].width, column.width) }
   }
