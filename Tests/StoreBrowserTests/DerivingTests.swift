@@ -244,6 +244,10 @@ struct DerivingTests {
     #expect(pane.lines.filter(\.differs).map(\.path) == [".population"])
     #expect(
       pane.lines.first { $0.path == ".population" }?.values.map { $0?.text } == ["1049498", "5"])
+    let first = try Sample.large(5)
+    try Sample.change(first, "Item", "3", ".value", to: 77)
+    let alone = try self.driver(first, "keys j j j H G gt", in: "Item").browser.panes[TransposePane.self]
+    #expect(alone.lines.first { $0.path == ".value" }?.values.map { $0?.text } == ["\(3 * 7_919 % 5)"])
     let pair = try self.driver(store, "keys Space Space W")
     #expect(
       pair.browser.panes[TransposePane.self].showsDifferences && pair.shows("differ"),

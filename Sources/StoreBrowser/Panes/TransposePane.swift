@@ -151,9 +151,9 @@ struct TransposeRequest: Question, Hashable {
 
   var source: RowSource
   var columns: [Column]
+  /// Whether the columns are versions of one record.
+  var isOfVersions: Bool
   var naming = Naming()
-
-  var isOfVersions: Bool { Set(columns.map(\.commit)).count > 1 }
 
   struct Line: Sendable, Hashable {
     var path: String
@@ -215,8 +215,9 @@ extension Browser {
       columns = places.map { .init(place: $0, commit: session.shown) }
     }
     guard !columns.isEmpty else { return session.warn("no record is selected") }
+    let request = TransposeRequest(
+      source: source, columns: columns, isOfVersions: focus == .history, naming: session.naming)
     open(ViewKind(of: .transpose))
-    let request = TransposeRequest(source: source, columns: columns, naming: session.naming)
     with(TransposePane.self) { $0.show(request, differences: differences, in: &$1) }
   }
 }
