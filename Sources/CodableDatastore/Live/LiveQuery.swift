@@ -116,8 +116,8 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
       arrived.append(.init(place: place, instance: instance))
     }
     let outcome = try answer.replace(newest.keys, with: arrived)
-    guard outcome == .incomplete else { return outcome == .changed }
-    return try await askAgain(&answer, at: last.commit, changed: Set(newest.keys))
+    if outcome == .incomplete { _ = try await askAgain(&answer, at: last.commit, changed: []) }
+    return outcome != .same
   }
 
   private func askAgain(
@@ -181,7 +181,7 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
 
   enum Outcome {
     case same, changed
-    /// An instance that is not held may belong to the page now.
+    /// An instance left the full page, and one that is not held may belong to it now.
     case incomplete
   }
 
