@@ -189,12 +189,12 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
     }
     guard let list = PredicateConstant.value(of: sequence) as? any Sequence else { return nil }
     let values = Array<Any>(erasing: list)
-    let text = " in [\(values.prefix(8).map(PredicateReading.shown).joined(separator: ", "))]"
+    let text = " in [\(values.shortText(PredicateReading.shown))]"
     return reading.term(element, text: text) { keys in
       var intervals: [KeyInterval] = []
       for value in values {
         guard let key = try keys.key(value) else { return nil }
-        if !intervals.contains(PredicateReading.one(key)) { intervals.append(PredicateReading.one(key)) }
+        intervals.append(PredicateReading.one(key))
       }
       return intervals
     }

@@ -73,7 +73,7 @@ package struct IndexableTerm: Hashable, Sendable {
       var intervals: [KeyInterval] = []
       for value in values {
         guard let interval = interval(.equal, value, in: encoding) else { return nil }
-        if !intervals.contains(interval) { intervals.append(interval) }
+        intervals.append(interval)
       }
       return intervals
     case .keys: return nil

@@ -54,6 +54,13 @@ package struct IndexRanges: Hashable, Sendable {
   package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 }
 
+extension Collection {
+  /// The first elements as text, for a plan.
+  package func shortText(_ text: (Element) -> String) -> String {
+    prefix(8).map(text).joined(separator: ", ") + (count > 8 ? ", …" : "")
+  }
+}
+
 extension [Range<Int>] {
   /// The ranges in order, with adjacent ones joined.
   var united: [Range<Int>] {
@@ -68,8 +75,17 @@ extension [Range<Int>] {
     return result
   }
 
+  /// Returns the ranges that lie in both lists, each of which is ascending and disjoint. The cost is linear.
   func intersected(with other: [Range<Int>]) -> [Range<Int>] {
-    flatMap { left in other.map { left.clamped(to: $0) } }.united
+    var result: [Range<Int>] = []
+    var (place, otherPlace) = (0, 0)
+    while place < count, otherPlace < other.count {
+      let (range, otherRange) = (self[place], other[otherPlace])
+      let common = range.clamped(to: otherRange)
+      if !common.isEmpty { result.append(common) }
+      if range.upperBound < otherRange.upperBound { place += 1 } else { otherPlace += 1 }
+    }
+    return result
   }
 
   func complement(in count: Int) -> [Range<Int>] {

@@ -286,7 +286,7 @@ package struct QueryPlanner {
       var ranges: [Range<Int>] = []
       for interval in intervals { ranges.append(try index.ranks(of: interval, after: prefix)) }
       let isOne = intervals.count == 1 && intervals[0].isOneValue
-      let shown = intervals.isEmpty ? "nothing" : intervals.map(\.description).joined(separator: ", ")
+      let shown = intervals.isEmpty ? "nothing" : intervals.shortText(\.description)
       var next = found ?? Found(ranges: ranges.united, shown: [], settles: [], fixedTiers: 0)
       next.ranges = next.ranges.intersected(with: ranges.united)
       next.shown.append(shown)

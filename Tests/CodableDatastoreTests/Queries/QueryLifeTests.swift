@@ -124,6 +124,33 @@ struct QueryLifeTests {
     #expect(try await newest.next() == answers.last, "who is slow gets the newest")
   }
 
+  @Test("a live query tells that a full page has become shorter")
+  func shorterPage() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...3))
+    let query = books.load(where: #Predicate { $0.pages > 0 }).sorted(by: \.pages).limit(3)
+    var answers = query.live(bufferingPolicy: .unbounded).makeAsyncIterator()
+    #expect(try await answers.next()?.count == 3)
+    try await books.delete(1)
+    try await books.update(3) { $0.pages = 0 }
+    try await books.persist(contentsOf: Book.numbered(7...7))
+    #expect(try await answers.next()?.count == 2)
+    #expect(try await answers.next()?.map(\.id) == [2])
+    #expect(try await answers.next()?.map(\.id) == [2, 7])
+  }
+
+  @Test("the values of a long list are looked up, and a plan shows the first of them")
+  func longList() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...40))
+    let many = (1...1_000).map { $0 * 2 }
+    let query = books.load(where: #Predicate { many.contains($0.id) })
+    #expect(try await query.count == 20)
+    #expect(
+      try await query.where(#Predicate { many.contains($0.id) && $0.id > 30 }).all().map(\.id) == [32, 34, 36, 38, 40])
+    #expect(try await query.explain().contains("16, …"))
+  }
+
   @Test("of a state of the past there is one answer, whatever comes later")
   func past() async throws {
     let books = BookFormat.datastore(persistence)

@@ -89,6 +89,27 @@ struct QueryPlannerTests {
     #expect(try plan("not a = 3", indexes, mayScan: false).entryCount == 9_999)
   }
 
+  @Test("ranges have in common what each number lies in both")
+  func commonRanges() {
+    var random = SystemRandomNumberGenerator()
+    func ranges() -> [Range<Int>] {
+      (0..<Int.random(in: 0...6, using: &random)).map { _ in
+        let start = Int.random(in: 0...30, using: &random)
+        return start..<start + Int.random(in: 0...6, using: &random)
+      }.united
+    }
+    for _ in 0..<200 {
+      let (left, right) = (ranges(), ranges())
+      let common = left.intersected(with: right)
+      #expect(
+        common.flatMap { $0 }
+          == (0...40).filter { number in
+            left.contains { $0.contains(number) } && right.contains { $0.contains(number) }
+          })
+      #expect(common == common.united || zip(common, common.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
+    }
+  }
+
   @Test("a compound index takes equal tiers and one range after them, also of a descending tier")
   func compounds() throws {
     #expect(try plan("a = 3", [compound]).entryCount == 100)
