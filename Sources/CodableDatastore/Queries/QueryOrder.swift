@@ -58,7 +58,8 @@ final class SortRank: Sendable {
 
   func bytes(of key: [UInt8]) throws -> [UInt8] {
     let rank = try known.value(of: key) { try throwingStoreErrors { try self.rank(key) } }
-    return (0..<8).map { UInt8(truncatingIfNeeded: rank >> (56 - 8 * $0)) }
+    // A value must not begin with 00 or FF: see `KeyEncoder`.
+    return [1] + (0..<8).map { UInt8(truncatingIfNeeded: rank >> (56 - 8 * $0)) }
   }
 }
 

@@ -63,6 +63,18 @@ struct AppOrderTests {
     #expect(try await selection.count == expected.count, sourceLocation: sourceLocation)
   }
 
+  @Test("a sort by a text and then by such a type has their order, also if a text is the beginning of another")
+  func afterTexts() async throws {
+    let shirts = MemoryPersistence().datastore(ShirtFormat.self)
+    for (id, shop) in ["", "\0", "", "\0"].enumerated() {
+      try await shirts.persist(
+        Shirt(id: id, shop: shop, size: .small, name: Name(text: id < 2 ? "b" : "a"), price: 0))
+    }
+    let all = shirts.load(...).scanning().sorted(by: \.shop)
+    #expect(try await all.sorted(by: \.name).all().map(\.id) == [2, 0, 3, 1])
+    #expect(try await all.sorted(by: \.name, .descending).all().map(\.id) == [0, 2, 1, 3])
+  }
+
   @Test("their values and ranges are found by tiers, first, in the middle and last, in either direction")
   func tiers() async throws {
     let shirts = try await shirts()
