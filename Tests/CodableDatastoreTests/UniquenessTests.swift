@@ -50,6 +50,35 @@ struct UniquenessTests {
     #expect(try await users.load("a", from: \.email)?.id == 2)
   }
 
+  struct Member: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var email: String?
+    var town: String
+    var seat: Int?
+  }
+
+  struct MemberFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case only }
+    typealias Instance = Member
+    static let defaultKey: DatastoreKey = "Members"
+    static let currentVersion = Version.only
+    @Unique var email = OneToOneIndex(\.email)
+    @Unique var seat = OneToOneIndex(\.town, \.seat)
+  }
+
+  @Test("any number of instances may have nil for a unique value, or for a tier of it")
+  func uniqueNil() async throws {
+    let members = persistence.datastore(MemberFormat.self)
+    for id in 1...3 { try await members.persist(Member(id: id, town: "Zug")) }
+    try await members.persist(Member(id: 4, email: "a", town: "Zug", seat: 1))
+    let error = await #expect(throws: UniquenessError.self) {
+      try await members.persist(Member(id: 5, email: "a", town: "Bern", seat: 1))
+    }
+    #expect(error?.values == ["\"a\""])
+    await #expect(throws: UniquenessError.self) { try await members.persist(Member(id: 5, town: "Zug", seat: 1)) }
+    #expect(try await members.load(where: #Predicate { $0.email == nil }).count == 3)
+  }
+
   @Test("over duplicates that are there, opening lists them")
   func existing() async throws {
     do {

@@ -14,7 +14,7 @@ public struct Direct<Index: IndexRepresentation>: Sendable {
 }
 
 /// Keeps the values of an index unique: a transaction that would leave a value with two instances fails with
-/// ``UniquenessError`` when it ends, so that two instances may swap their values within one.
+/// ``UniquenessError`` when it ends, so that two instances may swap their values within one. Any number of instances may have nil.
 ///
 /// ```swift
 /// @Unique var email = OneToOneIndex(\.email)

@@ -300,11 +300,12 @@ package struct IndexWriter {
     guard descriptor.isUnique, !isStale, !touched.isEmpty, let tree = try transaction.tree(tree) else { return [] }
     var conflicts: [UniquenessConflict] = []
     for value in touched.sorted(by: { $0.precedes($1) }) where conflicts.count < Self.conflictLimit {
+      guard let shown = descriptor.soleValue(value) else { continue }
       let owners = try tree.identifiers(of: value, order, limit: 16)
       guard owners.count > 1 else { continue }
       conflicts.append(
         UniquenessConflict(
-          datastore: datastore.key, index: descriptor.name, value: descriptor.shownValue(value),
+          datastore: datastore.key, index: descriptor.name, value: shown,
           identifiers: owners.map { datastore.storedKey($0) }, isEnforced: true))
     }
     return conflicts

@@ -186,8 +186,9 @@ struct DatastoreVerifier {
 
   private mutating func reportDuplicates(_ owners: ValueOwners.Shared, _ position: Int) {
     let index = subjects[position].index.descriptor
+    guard let value = index.soleValue(owners.value) else { return }
     subjects[position].duplicate(
-      index.shownValue(owners.value), of: owners.identifiers.map(descriptor.storedKey), isEnforced: index.isUnique,
+      value, of: owners.identifiers.map(descriptor.storedKey), isEnforced: index.isUnique,
       in: descriptor.key)
   }
 
