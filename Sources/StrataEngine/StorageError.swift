@@ -4,6 +4,8 @@ package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
   case alreadyExists(path: String)
   /// A symbolic link lies at the path, and its target does not exist.
   case danglingLink(path: String)
+  /// A store would be made in the folder of another.
+  case inStore(path: String, store: String)
   case notAStore(path: String)
   /// A store of a later format, or one with features that this program must know and does not.
   case newerFormat(version: UInt32, requiredFeatures: UInt64)
@@ -53,6 +55,8 @@ package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     case .alreadyExists(let path): "something lies at \(path) already"
     case .danglingLink(let path):
       "\(path) is a symbolic link that leads to nothing: make the folder that it shall lead to, or take the link away"
+    case .inStore(let path, let store):
+      "\(path) lies in the folder of the store \(store): choose a location outside of it"
     case .notAStore(let path): "\(path) is not a store"
     case .newerFormat(let version, let features):
       features == 0

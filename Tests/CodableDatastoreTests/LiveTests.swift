@@ -194,6 +194,8 @@ struct LiveTests {
     #expect(try await books.load(id: 99) == nil)
     let error = await #expect(throws: StoreError.self) { try await disk.backUp(to: backup) }
     #expect(error?.kind == .refused && error?.message.contains("choose a location where nothing lies") == true)
+    await #expect(throws: StoreError.self) { try await disk.backUp(to: place.url.appending(path: "a/Copy.strata")) }
+    #expect(!FileManager.default.fileExists(atPath: place.url.appending(path: "a").path))
     try await copy.close()
     let restored = try await DiskPersistence<ReadWrite>.restore(
       backup: backup, to: folder.appending(path: "Again.strata"))

@@ -43,6 +43,7 @@ struct Creation {
   /// innermost first. Removes the files that a killed maker has left.
   func begin() throws(StorageError) -> (draft: DraftFile, made: [String]) {
     try requireNothing()
+    try requireNoStoreAbove()
     var made: [String] = []
     do throws(StorageError) {
       try makeFolders(folder, &made)
@@ -63,6 +64,16 @@ struct Creation {
       throw .alreadyExists(path: folder)
     }
     if let trace { throw .dataMissing(path: folder, trace: trace) }
+  }
+
+  /// Throws if the folder lies in that of a store: whoever moves or removes that one would take this one along.
+  private func requireNoStoreAbove() throws(StorageError) {
+    var (path, above) = (folder, parent(of: folder))
+    while above != path {
+      let data = try? disk.open(StoreReader.dataPath(above), .read)
+      if let data, (try? FileHeader(reading: data, path: above)) != nil { throw .inStore(path: folder, store: above) }
+      (path, above) = (above, parent(of: above))
+    }
   }
 
   /// Renames a durable file to the store's data, and makes the name durable. After a failure there is no data.
