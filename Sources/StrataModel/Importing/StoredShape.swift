@@ -15,6 +15,8 @@ struct StoredShape: Sendable {
 
   /// Includes fields within objects.
   private var types: [DocumentPath: Set<CellType>] = [:]
+  /// The fields of which a value has a fraction.
+  private var fractions: Set<DocumentPath> = []
   private var versions: [String: Version] = [:]
   /// Members that are the identifier in all records seen so far; nil before the first one.
   private var identifierNames: [String]?
@@ -46,6 +48,7 @@ struct StoredShape: Sendable {
       for member in members { see(member.value, at: path.appending(member.name)) }
     } else if let type = CellType(document) {
       types[path, default: []].insert(type)
+      if case .number(let number) = document, !number.isInteger { fractions.insert(path) }
     }
   }
 
@@ -73,7 +76,13 @@ struct StoredShape: Sendable {
       }
     }
     guard let types = types[path], types.count == 1, let type = types.first else { return nil }
-    return ColumnRule(type: type, origin: "in the records of \(descriptor.key)")
+    var rule = ColumnRule(type: type, origin: "in the records of \(descriptor.key)")
+    // Coders write 2.0 as 2: an index may tell that a field of whole numbers may have fractions.
+    let mayHaveFractions =
+      fractions.contains(path)
+      || descriptor.indexes.contains { $0.subjectPaths == [path] && $0.encoding.hasFractions }
+    rule.isWhole = type == .number && !mayHaveFractions
+    return rule
   }
 
   /// The field that is the identifier: the one in the descriptor, or the only field that is it in all examined records.

@@ -85,6 +85,12 @@ package struct ColumnRule: Sendable, Hashable {
   package var type: CellType
   /// The source of the rule, as the end of a sentence: `in the records of City`.
   package var origin: String
+  /// Whether a number must have no fraction.
+  package var isWhole = false
+
+  func takes(_ value: Document) -> Bool {
+    if isWhole, case .number(let number) = value { number.isInteger } else { true }
+  }
 }
 
 /// Takes rows of cells off a stream (RFC 4180, with any separator; lines may end in CR LF, LF or CR).
@@ -173,7 +179,9 @@ struct CellReader {
       var values: [Document] = []
       values.reserveCapacity(cells.count)
       for (index, cell) in cells.enumerated() {
-        if let value = columns[index].type.value(of: cell.text, isQuoted: cell.isQuoted) {
+        if let value = columns[index].type.value(of: cell.text, isQuoted: cell.isQuoted),
+          rules[index]?.takes(value) != false
+        {
           values.append(value)
         } else if rules[index] == nil {
           values.append(.string(cell.text))
@@ -199,8 +207,11 @@ struct CellReader {
   private func refusal(of cell: Cell, _ index: Int) -> String {
     let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
     let (type, origin) = (columns[index].type, rules[index]?.origin ?? "")
-    return
-      "\(columns[index].path.shortText) is “\(text)”, and it is \(type == .number ? "a number" : "\(type)") \(origin)"
+    let (name, isFraction) = (columns[index].path.shortText, CellType(cell: cell.text) == .number)
+    guard isFraction, rules[index]?.isWhole == true else {
+      return "\(name) is “\(text)”, and it is \(type == .number ? "a number" : "\(type)") \(origin)"
+    }
+    return "\(name) is “\(text)”, and it is a whole number \(origin); --type \(name)=number takes fractions"
   }
 
   private func document(of values: [Document]) -> Document {

@@ -117,6 +117,21 @@ struct ImportedRecordsTests {
     #expect(typed.1[0] == #"{"id":1,"code":49,"n":5,"ok":true}"#)
   }
 
+  @Test("a fraction is no whole number, unless a record or an index has fractions, or the user says so")
+  func wholeNumbers() throws {
+    let records: [Document] = [["id": 1, "n": 5, "m": 1.5], ["id": 2, "n": 6, "m": 2]]
+    let (report, found) = try importTable("id,n,m\n1,2.5,2.5\n2,7,1.25\n", over: records)
+    #expect((report.changed, report.rejected) == (1, 1))
+    #expect(
+      report.rejections.first?.reason
+        == "n is “2.5”, and it is a whole number in the records of City; --type n=number takes fractions")
+    #expect(found == [#"{"id":1,"n":5,"m":1.5}"#, #"{"id":2,"n":7,"m":1.25}"#])
+    let typed = try importTable("id,n,m\n1,2.5,2.5\n", over: records) {
+      $0.types = [DocumentPath([.member("n")]): .number]
+    }
+    #expect(typed.1[0] == #"{"id":1,"n":2.5,"m":2.5}"#)
+  }
+
   @Test("what an export printed comes back as it was, whatever the types and whatever is missing")
   func exported() throws {
     let records: [Document] = [
