@@ -69,6 +69,35 @@ struct QueryVerbTests {
     #expect(run.complaint.contains("no field countrycod; did you mean countrycode"))
   }
 
+  @Test("two unknown names are refused, and for a delete one beside a field, because a text may be meant")
+  func unquotedTexts() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    let both = try ProgramRun(["records", path, "Town", "--where", "country_code = CH"])
+    #expect(both.status == 1 && both.lines.isEmpty)
+    #expect(both.complaint.contains("records have no field country_code; did you mean countrycode"))
+    #expect(both.complaint.contains("A text is written in quotes: \"CH\""))
+    let other = ["Town", "--where", "countrycode != CH"]
+    #expect(try ProgramRun(["delete", path] + other).status == 1)
+    #expect(try ProgramRun(["records", path] + other + ["--count"]).lines == ["300"])
+    #expect(try ProgramRun(["delete", path, "Town", "--where", "population = name"]).status == 1)
+  }
+
+  @Test("a name with spaces is a field to sort by, among others and with a direction")
+  func namesWithSpaces() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Orders.strata")
+    let file = try folder.file("orders.csv", "Order ID,2024,name\n7,1,a\n5,2,b\n6,2,c\n")
+    #expect(try ProgramRun(["import", path, "Order", file]).status == 0)
+    func names(_ sort: String) throws -> [String] {
+      try ProgramRun(["records", path, "Order", "--sort", sort, "--json"]).lines.map { String($0.suffix(4).prefix(1)) }
+    }
+    #expect(try names("2024,Order ID desc") == ["a", "c", "b"])
+    #expect(try names("Order ID:desc, 2024") == ["a", "c", "b"])
+    #expect(try names("Order ID") == ["b", "c", "a"])
+    #expect(try ProgramRun(["records", path, "Order", "--sort", "Order Id"]).status == 2)
+  }
+
   @Test("export and delete take the same condition")
   func others() throws {
     let folder = try TemporaryFolder()

@@ -101,10 +101,13 @@ package struct RecordQuery: Sendable {
 
   /// Reads fields to sort by, as they are typed: `population`, `population desc`, `country, population:desc`.
   ///
-  /// - Parameter isDescending: the direction of a field without one.
+  /// - Parameters:
+  ///   - isDescending: the direction of a field without one.
+  ///   - isField: whether a text that cannot be parsed as a path, such as `Order ID`, is the name of a field.
   /// - Throws: `ModelError.invalid` with the column of the error.
   package static func order(
-    parsing text: String, isDescending: Bool = false
+    parsing text: String, isDescending: Bool = false,
+    isField: (DocumentPath) throws(ModelError) -> Bool = { _ in false }
   ) throws(ModelError) -> [(path: DocumentPath, isDescending: Bool)] {
     var order: [(path: DocumentPath, isDescending: Bool)] = []
     var column = 1
@@ -126,6 +129,11 @@ package struct RecordQuery: Sendable {
       do {
         order.append((try DocumentPath(parsing: String(name)), direction))
       } catch {
+        let whole = DocumentPath([.member(String(name))])
+        if try isField(whole) {
+          order.append((whole, direction))
+          continue
+        }
         let place = name.firstIndex { $0 == " " || $0 == ":" }
         guard let place else { throw .invalid(text: text, column: start, reason: "\(error)") }
         let word = String(name[name.index(after: place)...]).trimmingSpaces

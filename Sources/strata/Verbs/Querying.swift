@@ -8,12 +8,24 @@ import StoreBrowser
 extension VerbRun {
   /// Returns the query of the arguments. Reports unknown names on standard error, with similar ones.
   ///
-  /// - Parameter sorted: Whether `--sort` names fields of records.
-  func query(in datastore: any ReadableDatastore, sorted: Bool = true) throws -> RecordQuery {
+  /// - Parameters:
+  ///   - sorted: Whether `--sort` names fields of records.
+  ///   - deletes: Whether the records are to be deleted: then a comparison with an unknown field is refused, because a text without quotes
+  ///     may be meant, and would select other records.
+  func query(in datastore: any ReadableDatastore, sorted: Bool = true, deletes: Bool = false) throws -> RecordQuery {
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
     let sort = sorted ? try arguments.values("--sort").flatMap { try order($0, in: datastore) } : []
     let query = RecordQuery(filter: filter, sort: sort)
-    for name in try query.unknownNames(in: datastore) {
+    let unknown = try query.unknownNames(in: datastore)
+    for (left, right) in filter?.comparedPaths ?? [] {
+      guard let name = unknown.first(where: { $0.path == left || $0.path == right }) else { continue }
+      let other = unknown.first { $0.path == (name.path == left ? right : left) }
+      guard deletes || other != nil, filter?.namesInQuotes.contains(name.path) == false else { continue }
+      throw ModelError.refused(
+        reason: "--where compares \(left.shortText) with \(right.shortText), and records have \(name.sentence)"
+          + " A text is written in quotes: \"\(right.shortText)\"")
+    }
+    for name in unknown {
       if filter?.namesInQuotes.contains(name.path) == true {
         throw ModelError.refused(
           reason: "--where compares two constants, and records have no field \(name.path)"
@@ -32,14 +44,8 @@ extension VerbRun {
   private func order(
     _ text: String, in datastore: any ReadableDatastore
   ) throws -> [(path: DocumentPath, isDescending: Bool)] {
-    do {
-      return try RecordQuery.order(parsing: text)
-    } catch {
-      let isDescending = text.hasSuffix(":desc")
-      let name = isDescending ? String(text.dropLast(5)) : text.hasSuffix(":asc") ? String(text.dropLast(4)) : text
-      let whole = [(path: DocumentPath([.member(name)]), isDescending: isDescending)]
-      guard try RecordQuery(sort: whole).unknownNames(in: datastore).isEmpty else { throw error }
-      return whole
+    try RecordQuery.order(parsing: text) { path throws(ModelError) in
+      try RecordQuery(sort: [(path, false)]).unknownNames(in: datastore).isEmpty
     }
   }
 

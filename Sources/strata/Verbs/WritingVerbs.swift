@@ -22,7 +22,7 @@ extension VerbRun {
     if arguments.has("--where"), let own = store as? EngineStore {
       return try printCommit(
         own.delete(
-          query(in: datastore), from: key, named: arguments.value("--name"), options: options))
+          query(in: datastore, deletes: true), from: key, named: arguments.value("--name"), options: options))
     }
     for text in texts {
       let record = try record(text, of: datastore)
