@@ -76,7 +76,12 @@ extension EngineStore {
 extension KeyEncoding {
   func identifier(of document: Document, at path: DocumentPath) throws(ModelError) -> [UInt8] {
     guard let field = document[path], field != .null else {
-      throw .refused(reason: "\(path) is missing, which is the identifier")
+      var reason = "\(path) is missing, which is the identifier"
+      let wanted = path.shortText.lowercased()
+      if case .object(let members) = document, let other = members.first(where: { $0.name.lowercased() == wanted }) {
+        reason += "; case counts, and there is \(other.name)"
+      }
+      throw .refused(reason: reason)
     }
     guard let value = keyValue(of: field) else {
       throw .refused(reason: "the identifier \(path) is \(field.shownInSentence), which is no \(name)")

@@ -70,26 +70,16 @@ package struct ByteCondition: Sendable {
     _ node: Node, _ text: UnsafeRawBufferPointer, _ presumed: (Int) -> JSONToken?
   ) -> Bool? {
     switch node {
-    case .all(let parts):
+    case .all(let parts), .any(let parts):
+      // A part with this result decides for all of them.
+      let decisive = if case .any = node { true } else { false }
       var isKnown = true
       for part in parts {
-        guard let holds = holds(part, text, presumed) else {
-          isKnown = false
-          continue
-        }
-        if !holds { return false }
+        let holds = holds(part, text, presumed)
+        if holds == decisive { return decisive }
+        isKnown = isKnown && holds != nil
       }
-      return isKnown ? true : nil
-    case .any(let parts):
-      var isKnown = true
-      for part in parts {
-        guard let holds = holds(part, text, presumed) else {
-          isKnown = false
-          continue
-        }
-        if holds { return true }
-      }
-      return isKnown ? false : nil
+      return isKnown ? !decisive : nil
     case .not(let inner): return holds(inner, text, presumed).map { !$0 }
     case .value(let part, let test): return test.holds(for: places[part] ?? presumed(part), in: text)
     case .unknown: return nil
