@@ -78,6 +78,7 @@ struct DatastoreVerifier {
         subject.source = .rule(rule)
       } else if let rule = try RuleProof(datastore: datastore).likelyRule(of: index) {
         subject.source = .rule(rule)
+        subject.sparesOlder = true
       } else if case .unproven(let reason)? = outcomes[subject.name] {
         subject.findings.append(
           Finding(
@@ -214,7 +215,9 @@ struct DatastoreVerifier {
         let document = try? content.document(at: selection)
       else { continue }
       let given = try? format?.keys(of: record.stored).values
-      for position in wanted { try subjects[position].nameMissing(key, document, given) }
+      for position in wanted where !subjects[position].sparesOlder || record.version == descriptor.version {
+        try subjects[position].nameMissing(key, document, given)
+      }
       try advance()
     }
   }
@@ -237,6 +240,7 @@ struct DatastoreVerifier {
     guard let record = try? datastore.record(entry.identifier) else {
       return subjects[position].stray(entry, "there is no such record")
     }
+    if subjects[position].sparesOlder, record.version != descriptor.version { return }
     let value = try? subjects[position].index.descriptor.encoding.encode(entry.value)
     guard let value, let document = try? record.document() else { return }
     let given = try? format?.keys(of: record.stored).values

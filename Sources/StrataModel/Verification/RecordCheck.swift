@@ -63,12 +63,14 @@ struct RecordCheck: Sendable {
     }
     let key = StoredKey(bytes: identifier, value: value)
     let document: Document
+    let isOlder: Bool
     do {
       guard let content = try cursor.rawRecord() else {
         wrong(key, "it is listed and cannot be found", "rebuild the store by salvage")
         return nil
       }
       document = try content.document(at: selection)
+      isOlder = content.version != descriptor.version
     } catch {
       wrong(key, "it cannot be read: \(error)", "restore the record from the history")
       return nil
@@ -82,7 +84,7 @@ struct RecordCheck: Sendable {
         wrong(key, "\(error)", "mend the record")
       }
     }
-    return subjects.indices.map { subjects[$0].values(of: document, given, expectedOf: key) }
+    return subjects.indices.map { subjects[$0].values(of: document, given, isOlder: isOlder, expectedOf: key) }
   }
 
   private mutating func wrong(_ record: StoredKey, _ text: String, _ advice: String?) {
