@@ -14,7 +14,7 @@ extension DiskPersistence {
   public nonisolated func backUp(to url: URL) async throws {
     guard url.isFileURL else { throw DiskPersistenceError.notFileURL }
     guard let source = _store.connection.path, let view = try _store.currentView() else {
-      throw StoreError(.notFound, "There is no store to back up.")
+      throw StoreError(StorageError.notFound(path: _store.connection.path ?? ""))
     }
     try await onThread { try StoreCopy(from: source, to: StoreCopy.path(of: url), commit: view.commit.number).run() }
   }

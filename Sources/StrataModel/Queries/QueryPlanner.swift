@@ -175,7 +175,7 @@ package struct QueryPlanner {
       ranges.allSatisfy({ $0.index == all.index })
     else { return .union(ways) }
     all.ranges = ranges.flatMap(\.ranges).united
-    all.shown = ranges.map(\.shown).joined(separator: ", ")
+    all.shown = ranges.shortText(\.shown)
     all.fixedTiers = 0
     return .index(all)
   }
