@@ -192,9 +192,10 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
     let text = " in [\(values.shortText(PredicateReading.shown))]"
     return reading.term(element, text: text) { keys in
       var intervals: [KeyInterval] = []
+      var seen: Set<KeyValue> = []
       for value in values {
         guard let key = try keys.key(value) else { return nil }
-        intervals.append(PredicateReading.one(key))
+        if seen.insert(key).inserted { intervals.append(PredicateReading.one(key)) }
       }
       return intervals
     }

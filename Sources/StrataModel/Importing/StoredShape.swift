@@ -77,11 +77,9 @@ struct StoredShape: Sendable {
     }
     guard let types = types[path], types.count == 1, let type = types.first else { return nil }
     var rule = ColumnRule(type: type, origin: "in the records of \(descriptor.key)")
-    // Coders write 2.0 as 2: an index may tell that a field of whole numbers may have fractions.
-    let mayHaveFractions =
-      fractions.contains(path)
-      || descriptor.indexes.contains { $0.subjectPaths == [path] && $0.encoding.hasFractions }
-    rule.isWhole = type == .number && !mayHaveFractions
+    // Coders write 2.0 as 2. An index of the field has fractions, or refuses them itself.
+    let isIndexed = descriptor.indexes.contains { $0.subjectPaths == [path] }
+    rule.isWhole = type == .number && !isIndexed && !fractions.contains(path)
     return rule
   }
 

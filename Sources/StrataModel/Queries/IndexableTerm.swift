@@ -71,9 +71,10 @@ package struct IndexableTerm: Hashable, Sendable {
     case .compare(let comparison, let value): return interval(comparison, value, in: encoding).map { [$0] }
     case .isOne(let values):
       var intervals: [KeyInterval] = []
+      var seen: Set<KeyInterval> = []
       for value in values {
         guard let interval = interval(.equal, value, in: encoding) else { return nil }
-        intervals.append(interval)
+        if seen.insert(interval).inserted { intervals.append(interval) }
       }
       return intervals
     case .keys: return nil
