@@ -17,13 +17,9 @@ extension Filter {
   }
 }
 
-extension Filter {
-  /// The fields of each comparison of two fields.
-  package var comparedPaths: [(DocumentPath, DocumentPath)] { condition.comparedPaths }
-}
-
 extension Filter.Condition {
-  fileprivate var comparedPaths: [(DocumentPath, DocumentPath)] {
+  /// The fields of each comparison of two fields.
+  package var comparedPaths: [(DocumentPath, DocumentPath)] {
     switch self {
     case .all(let parts), .any(let parts): parts.flatMap(\.comparedPaths)
     case .not(let inner): inner.comparedPaths

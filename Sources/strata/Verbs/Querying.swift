@@ -17,12 +17,11 @@ extension VerbRun {
     let sort = sorted ? try arguments.values("--sort").flatMap { try order($0, in: datastore) } : []
     let query = RecordQuery(filter: filter, sort: sort)
     let unknown = try query.unknownNames(in: datastore)
-    for (left, right) in filter?.comparedPaths ?? [] {
-      guard let name = unknown.first(where: { $0.path == left || $0.path == right }) else { continue }
-      let other = unknown.first { $0.path == (name.path == left ? right : left) }
-      guard deletes || other != nil, filter?.namesInQuotes.contains(name.path) == false else { continue }
+    for (left, right) in filter?.condition.comparedPaths ?? [] {
+      let names = unknown.filter { $0.path == left || $0.path == right }
+      guard names.count > (deletes ? 0 : 1) else { continue }
       throw ModelError.refused(
-        reason: "--where compares \(left.shortText) with \(right.shortText), and records have \(name.sentence)"
+        reason: "--where compares \(left.shortText) with \(right.shortText), and records have \(names[0].sentence)"
           + " A text is written in quotes: \"\(right.shortText)\"")
     }
     for name in unknown {
