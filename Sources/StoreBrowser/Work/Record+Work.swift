@@ -79,7 +79,7 @@ struct HolderRequest: Question {
     var holders: [StoredKey] = []
     for name in indexes {
       let index = try datastore.index(name)
-      guard let key = index.descriptor.encoding.keyValue(of: value) else { continue }
+      guard value != .null, let key = index.descriptor.encoding.keyValue(of: value) else { continue }
       let ranks = try WorkContext.bounds(of: KeyInterval(lower: .including(key), upper: .including(key)), in: index)
       holders += try index.entries(at: ranks.prefix(16)).map(\.identifier)
     }

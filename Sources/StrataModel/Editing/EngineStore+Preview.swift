@@ -142,11 +142,10 @@ private struct EntryBalance {
       let stored = EngineIndex(datastore: datastore, descriptor: index)
       guard let tree = try stored.tree() else { continue }
       for (value, newcomers) in added[position].sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-        guard let shown = index.soleValue(value) else { continue }
         let leaving = removed[position][value] ?? []
         let present = try onStorage { try tree.identifiers(of: value, stored.order, limit: 16 + leaving.count) }
         let owners = Set(present).subtracting(leaving).union(newcomers)
-        guard owners.count > 1 else { continue }
+        guard owners.count > 1, let shown = index.soleValue(value) else { continue }
         conflicts.append(
           UniquenessConflict(
             datastore: datastore.descriptor.key, index: index.name, value: shown,

@@ -300,9 +300,8 @@ package struct IndexWriter {
     guard descriptor.isUnique, !isStale, !touched.isEmpty, let tree = try transaction.tree(tree) else { return [] }
     var conflicts: [UniquenessConflict] = []
     for value in touched.sorted(by: { $0.precedes($1) }) where conflicts.count < Self.conflictLimit {
-      guard let shown = descriptor.soleValue(value) else { continue }
       let owners = try tree.identifiers(of: value, order, limit: 16)
-      guard owners.count > 1 else { continue }
+      guard owners.count > 1, let shown = descriptor.soleValue(value) else { continue }
       conflicts.append(
         UniquenessConflict(
           datastore: datastore.key, index: descriptor.name, value: shown,
