@@ -4,10 +4,10 @@
 /// did so for each record that they read took as long together as one alone. A copy needs a cache line of its own.
 package enum ThreadLane {
   /// How many lanes there are.
-  package static let count = 16
+  @inlinable package static var count: Int { 16 }
 
   /// The lane of the calling thread, less than `count`. It follows from the place of its stack, so two threads may share a lane.
-  package static var current: Int {
+  @inlinable @inline(__always) package static var current: Int {
     var local = 0
     let address = withUnsafeMutablePointer(to: &local) { UInt64(UInt(bitPattern: $0)) }
     // Stacks lie half a megabyte apart or more. The factor is that of Fibonacci hashing: 2^64 divided by the golden ratio.

@@ -255,19 +255,31 @@ struct Counter: ~Copyable, Sendable {
 
 /// A number that is added to so often that each lane of threads has a part of its own. If two threads of a lane add at the same moment,
 /// one may be lost.
-struct ReadCounter: Sendable {
-  private final class Part: Sendable {
-    let total = Atomic<UInt64>(0)
-    private let distance = CacheLineDistance()
+struct ReadCounter: ~Copyable, Sendable {
+  // The pointer is set once; its words are only touched as atomics. An array would be retained for each read.
+  nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt64>>
+  /// From one part to the next: a cache line.
+  private static let stride = 8
+
+  init() {
+    words = .allocate(capacity: ThreadLane.count * Self.stride)
+    for word in 0..<ThreadLane.count * Self.stride { (words + word).initialize(to: Atomic(0)) }
   }
 
-  private let parts = (0..<ThreadLane.count).map { _ in Part() }
+  deinit {
+    words.deinitialize(count: ThreadLane.count * Self.stride)
+    words.deallocate()
+  }
 
+  @inline(__always)
   func add(_ more: UInt64) {
-    let part = parts[ThreadLane.current]
-    part.total.store(part.total.load(ordering: .relaxed) &+ more, ordering: .relaxed)
+    let part = words + ThreadLane.current * Self.stride
+    part.pointee.store(part.pointee.load(ordering: .relaxed) &+ more, ordering: .relaxed)
   }
-  var value: UInt64 { parts.reduce(0) { $0 &+ $1.total.load(ordering: .relaxed) } }
+
+  var value: UInt64 {
+    (0..<ThreadLane.count).reduce(0) { $0 &+ words[$1 * Self.stride].load(ordering: .relaxed) }
+  }
 }
 
 /// Counts of work, from any thread.

@@ -7,8 +7,10 @@ struct FileMappings: ~Copyable, Sendable {
   private let base: Atomic<UInt>
   private let count: Atomic<UInt64>
   private let all: Mappings
-  /// Per lane; empty if the file is not mapped.
-  private let holds: [Hold]
+  /// Whether the file is mapped. Bytes behind the mapping's end are read by calls.
+  let isMapped: Bool
+  /// One per lane. The pointer and what it points to are set once. An array would be retained for each read.
+  nonisolated(unsafe) private let holds: UnsafeMutablePointer<Hold>
 
   private final class Mappings: Sendable {
     let state: Mutex<(mappings: [any DiskMapping], sizes: MappingSizes)>
@@ -41,15 +43,21 @@ struct FileMappings: ~Copyable, Sendable {
     count = Atomic(UInt64(mapping?.bytes.count ?? 0))
     let all = Mappings(mapping.map { [$0] } ?? [], sizes)
     self.all = all
-    holds = mapping == nil ? [] : (0..<ThreadLane.count).map { _ in Hold(all) }
+    isMapped = mapping != nil
+    holds = .allocate(capacity: ThreadLane.count)
+    for lane in 0..<ThreadLane.count { (holds + lane).initialize(to: Hold(all)) }
   }
 
-  /// Whether the file is mapped. Bytes behind the mapping's end are read by calls.
-  var isMapped: Bool { !holds.isEmpty }
+  deinit {
+    holds.deinitialize(count: ThreadLane.count)
+    holds.deallocate()
+  }
 
   /// The object that keeps the mapped bytes in place, one per lane of threads, because its references are counted with each
-  /// record that is read. The file must be mapped.
-  var owner: any AnyObject & Sendable { holds[ThreadLane.current] }
+  /// record that is read.
+  var owner: any AnyObject & Sendable {
+    @inline(__always) get { holds[ThreadLane.current] }
+  }
 
   /// Maps more of a file that has outgrown its mapping. If the system has no addresses for it, the rest is read by calls from now on.
   func extend(to end: FileOffset, of file: any DiskFile) {

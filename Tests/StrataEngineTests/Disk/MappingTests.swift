@@ -91,13 +91,13 @@ struct MappingTests {
 
   @Test("threads that exist at the same time use several lanes, and the reads that they count add up")
   func lanes() throws {
-    let counter = ReadCounter()
+    let counters = Counters()
     let threads = 16
     let lanes = Mutex<[Int]>([])
     for _ in 0..<threads {
       try startThread {
         lanes.withLock {
-          counter.add(3)
+          counters.nodeReads.add(3)
           $0.append(ThreadLane.current)
         }
         while lanes.withLock({ $0.count }) < threads { yieldThread() }
@@ -105,7 +105,7 @@ struct MappingTests {
     }
     while lanes.withLock({ $0.count }) < threads { yieldThread() }
     #expect(lanes.withLock { Set($0).count } >= threads / 4)
-    #expect(counter.value == UInt64(3 * threads))
+    #expect(counters.nodeReads.value == UInt64(3 * threads))
   }
 
   @Test("if the system has no addresses for more, the rest is read by calls, and it is not asked again")
