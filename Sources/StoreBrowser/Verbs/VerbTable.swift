@@ -160,10 +160,10 @@ extension Verb {
       details: """
         JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins. Without --id the \
         identifier is that of the datastore; of a new one a unique field called id, _id, uuid, guid, key, code or identifier, or \
-        ending in id. Cells are read as the types that the records of the datastore have. A record that is changed keeps its \
-        version; a new one takes the newest, which its members must fit. A file that lacks a field of the records that it would \
-        replace is refused without --merge or --replace. On a server --history \
-        goes on from head, or is refused: nothing lies beside head there.
+        ending in id. Cells are read as the types that the records of the datastore have: a fraction among whole numbers is \
+        refused, unless --type says that the column has numbers. A record that is changed keeps its version; a new one takes the \
+        newest, which its members must fit. A file that lacks a field of the records that it would replace is refused without \
+        --merge or --replace. On a server --history goes on from head, or is refused: nothing lies beside head there.
         """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
@@ -194,7 +194,9 @@ extension Verb {
     Verb(
       "delete", [.required("PATH"), .required("DATASTORE"), Verb.Operand(name: "ID", kind: .repeatedOrNone)],
       [.filter, Option("--name", "TEXT", "The name of the commit."), .json],
-      summary: "Delete records by identifier or by a filter, in one commit."),
+      summary: "Delete records by identifier or by a filter, in one commit.",
+      details:
+        "A filter that compares a field with a name that no record has is refused: a text without quotes may be meant."),
     Verb(
       "undo", [.required("PATH"), .optional("COMMIT")], [.json],
       summary: "Take back the newest commit that is not taken back yet, by a new commit."),
