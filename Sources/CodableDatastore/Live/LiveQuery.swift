@@ -24,9 +24,9 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     self.answer = nil
     do {
       while let changes = try await waiting.next(of: buffer, policy) {
-        if try await update(&answer, with: changes) {
+        if let instances = try await update(&answer, with: changes) {
           self.answer = answer
-          return answer.instances
+          return instances
         }
       }
     } catch is ChangesMissed {
@@ -54,28 +54,28 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     let isAlone = Transactions.scope(for: core.store) == nil
     if isAlone { _ = try await core.ready(takesAsItIs: true) }
     try core.requireSoundDeclaration()
-    let answer: LiveAnswer<Format>
+    let asked: (answer: LiveAnswer<Format>, instances: [Instance])
     do {
-      answer = try await ask(core.currentView())
+      asked = try await ask(core.currentView())
     } catch {
       // Another transaction may keep an index from being built that the query needs.
       guard isAlone, core.view == nil, try !core.fits(ReadState(core.currentView())) else { throw error }
       _ = try await core.ready()
-      answer = try await ask(core.currentView())
+      asked = try await ask(core.currentView())
     }
-    (self.buffer, self.answer) = (buffer, answer)
-    return answer.instances
+    (self.buffer, answer) = (buffer, asked.answer)
+    return asked.instances
   }
 
-  /// The whole answer at a commit. On no actor, which many instances would hold up.
-  @concurrent private func ask(_ view: View?) async throws -> LiveAnswer<Format> {
+  /// The whole answer at a commit. On no actor: to read, sort or copy many instances would hold it up.
+  @concurrent private func ask(_ view: View?) async throws -> (LiveAnswer<Format>, [Instance]) {
     let order = LiveOrder(own: areInIncreasingOrder, order: query.order)
     var answer = LiveAnswer<Format>(order: order, most: query.most ?? .max)
     // All of it is held anyway.
     let isSorted = !query.sorts.isEmpty || areInIncreasingOrder != nil
     let isWhole = query.most == nil && query.offset == 0 && query.cursor == nil && isSorted
     var run = try query.run(in: ReadState(view), sortsItself: isWhole)
-    guard let view else { return answer }
+    guard let view else { return (answer, []) }
     answer.commit = view.commit.number
     var members: [LiveAnswer<Format>.Member] = []
     while let found = try await run?.next() {
@@ -84,13 +84,17 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
       members.append(.init(place: try query.place(of: found.instance, key: found.key), instance: found.instance))
     }
     try answer.fill(members, areSorted: !isWhole)
-    return answer
+    return (answer, answer.instances)
   }
 
-  /// Takes changes in, on no actor; whether the answer changed.
+  /// Takes changes in, on no actor. Returns nil if the answer stays the same.
   @concurrent private func update(
     _ answer: inout LiveAnswer<Format>, with changes: [StoredChange]
-  ) async throws -> Bool {
+  ) async throws -> [Instance]? {
+    try await takesIn(changes, &answer) ? answer.instances : nil
+  }
+
+  private func takesIn(_ changes: [StoredChange], _ answer: inout LiveAnswer<Format>) async throws -> Bool {
     // An app's own condition or order is asked again of what was only persisted again.
     let changes = changes.filter { $0.commit > answer.commit && (isIncluded != nil || $0.old != $0.new) }
     guard let last = changes.last else { return false }
@@ -127,7 +131,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     let core = query.core
     let view = try (try? core.view(at: Commit.Number(commit))) ?? core.currentView()
     let before = answer.keys
-    answer = try await ask(view)
+    (answer, _) = try await ask(view)
     return before != answer.keys || before.contains { changed.contains($0) }
   }
 

@@ -90,7 +90,7 @@ extension FileStore {
   /// Costs at most about 2 log₂ n frame reads.
   package func view(at number: UInt64) throws(StorageError) -> View {
     let current = publication.current
-    if number == current.head.number { return View(commit: current.head, file: current.file) }
+    if number == current.head.number { return current.view }
     let search = CommitSearch(file: current.file, newest: current.newest)
     return View(commit: try search.commit(number), file: current.file)
   }

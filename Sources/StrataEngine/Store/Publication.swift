@@ -7,16 +7,18 @@ final class Publication: Sendable {
     let file: DataFile
     /// The newest commit in the order of the file.
     let newest: CommitRecord
-    let head: CommitRecord
+    let view: View
     /// The end of the frames known here.
     let chain: ChainEnd
 
     init(file: DataFile, newest: CommitRecord, head: CommitRecord, chain: ChainEnd) {
       self.file = file
       self.newest = newest
-      self.head = head
+      view = View(commit: head, file: file)
       self.chain = chain
     }
+
+    var head: CommitRecord { _read { yield view.commit } }
 
     /// Creates a chain's state from its newest commit, which says which commit `head` is.
     convenience init(file: DataFile, newest: CommitRecord, chain: ChainEnd) throws(StorageError) {
@@ -38,7 +40,7 @@ final class Publication: Sendable {
 
   var current: State { state.withLock { $0 } }
 
-  var head: View { state.withLock { View(commit: $0.head, file: $0.file) } }
+  var head: View { state.withLock { $0.view } }
 
   /// Stays the same as long as the shown state does; no state of another store ever has the same number. Data read after the number is at
   /// least as new as the state that it stands for.

@@ -1,10 +1,25 @@
 /// The whole store as of one commit: immutable, cheap to take and copy, safe from any thread. It stays readable as long as it is held, even
 /// after a compaction or after the store was closed.
 package struct View: Sendable {
-  package let commit: CommitRecord
-  var file = DataFile.none
+  /// One reference to all of it: a view is copied for each call, and the record of a commit has seven references to count.
+  private let state: Shared<State>
+
+  private struct State: Sendable {
+    let commit: CommitRecord
+    var file = DataFile.none
+    var servedView: (any ServedView)?
+  }
+
+  init(commit: CommitRecord, file: DataFile) { state = Shared(State(commit: commit, file: file)) }
+
+  package init(commit: CommitRecord, served: any ServedView) {
+    state = Shared(State(commit: commit, servedView: served))
+  }
+
+  package var commit: CommitRecord { _read { yield state.value.commit } }
+  var file: DataFile { state.value.file }
   /// The view on a server that reads the state; nil for a view of a file.
-  package private(set) var servedView: (any ServedView)?
+  package var servedView: (any ServedView)? { state.value.servedView }
 
   private var catalog: TreeRoot { TreeRoot(pointer: commit.links.catalog) }
 
@@ -37,10 +52,6 @@ package struct View: Sendable {
   package func value(of record: RecordReference) throws(StorageError) -> Bytes {
     try RecordSource(file: file).value(of: record)
   }
-}
-
-extension View {
-  package init(commit: CommitRecord, served: any ServedView) { self.init(commit: commit, servedView: served) }
 }
 
 struct CatalogScan {

@@ -1,17 +1,50 @@
 /// A tree as it was at one moment: of a commit, or of a transaction's uncommitted state. Immutable and safe from any thread.
 package struct Tree: Sendable {
-  package let name: TreeName
+  /// One reference to all of it, because a tree is copied with each step to a record.
+  private let state: Shared<State>
+
+  private struct State: Sendable {
+    let name: TreeName
+    let identifier: UInt32
+    let kind: TreeKind
+    var order = TreeOrder.bytes
+    let attributes: Bytes
+    var root = TreeRoot.empty
+    var goneRoot = TreeRoot.empty
+    var source = RecordSource(file: .none)
+    var served: (any ServedTree)?
+  }
+
+  init(
+    name: TreeName, identifier: UInt32, kind: TreeKind, order: TreeOrder, attributes: Bytes, root: TreeRoot,
+    goneRoot: TreeRoot, source: RecordSource
+  ) {
+    state = Shared(
+      State(
+        name: name, identifier: identifier, kind: kind, order: order, attributes: attributes, root: root,
+        goneRoot: goneRoot, source: source))
+  }
+
+  /// A tree on a server.
+  package init(
+    name: TreeName, identifier: UInt32, kind: TreeKind, attributes: Bytes, served: any ServedTree
+  ) {
+    state = Shared(
+      State(name: name, identifier: identifier, kind: kind, attributes: attributes, served: served))
+  }
+
+  package var name: TreeName { state.value.name }
   /// The lasting number by which change entries name the tree.
-  package let identifier: UInt32
-  package let kind: TreeKind
-  package private(set) var order = TreeOrder.bytes
+  package var identifier: UInt32 { state.value.identifier }
+  package var kind: TreeKind { state.value.kind }
+  package var order: TreeOrder { state.value.order }
   /// The data that the module above keeps with the tree.
-  package let attributes: Bytes
-  var root = TreeRoot.empty
-  var goneRoot = TreeRoot.empty
-  var source = RecordSource(file: .none)
+  package var attributes: Bytes { state.value.attributes }
+  var root: TreeRoot { state.value.root }
+  var goneRoot: TreeRoot { state.value.goneRoot }
+  var source: RecordSource { _read { yield state.value.source } }
   /// The tree on a server; nil for a tree of a file.
-  private(set) var served: (any ServedTree)?
+  private var served: (any ServedTree)? { state.value.served }
 
   /// Whether it is read over a network: then keys should be asked for together.
   package var isServed: Bool { served != nil }
@@ -98,16 +131,6 @@ package struct Tree: Sendable {
     case .entry(let reference): try source.change(reference)
     case .served(let record): record.change
     }
-  }
-}
-
-extension Tree {
-  /// A tree on a server.
-  package init(
-    name: TreeName, identifier: UInt32, kind: TreeKind, attributes: Bytes, served: any ServedTree
-  ) {
-    self.init(name: name, identifier: identifier, kind: kind, attributes: attributes)
-    self.served = served
   }
 }
 
