@@ -150,10 +150,15 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   }
 }
 
-/// An instance of a live answer, and its place in the order of the query.
-struct LiveMember<Instance: Sendable>: Sendable {
-  var place: QueryPlace
-  var instance: Instance
+/// An instance of a live answer, and its place in the order of the query. A class, because a sort moves its members many times.
+final class LiveMember<Instance: Sendable>: Sendable {
+  let place: QueryPlace
+  let instance: Instance
+
+  init(place: QueryPlace, instance: Instance) {
+    self.place = place
+    self.instance = instance
+  }
 }
 
 /// The order of a live answer: an app's own, then that of the query.
@@ -175,6 +180,16 @@ struct LiveOrder<Instance: Sendable>: Sendable {
       comparisons &+= 1
       if comparisons % 4_096 == 0 { yieldThread() }
       return try isBefore(left, right)
+    }
+  }
+}
+
+extension Array {
+  /// Lets a thread that waits for this one's processor, possibly the main thread, run now and then.
+  fileprivate func forEachGivingWay(_ body: (Element) -> Void) {
+    for (place, element) in enumerated() {
+      if place % 1_024 == 0 { yieldThread() }
+      body(element)
     }
   }
 }
@@ -202,7 +217,12 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
     self.most = most
   }
 
-  var instances: [Format.Instance] { members.map(\.instance) }
+  var instances: [Format.Instance] {
+    var instances: [Format.Instance] = []
+    instances.reserveCapacity(members.count)
+    members.forEachGivingWay { instances.append($0.instance) }
+    return instances
+  }
 
   /// The identifiers, in the order of the answer.
   var keys: [[UInt8]] { members.map(\.place.identifier) }
@@ -210,7 +230,8 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
   mutating func fill(_ found: [Member], areSorted: Bool) throws {
     members = found
     if !areSorted { try order.sort(&members) }
-    for member in found { held[member.place.identifier] = member }
+    held.reserveCapacity(found.count)
+    found.forEachGivingWay { held[$0.place.identifier] = $0 }
   }
 
   /// Takes out what changed, and puts in what of it belongs to the query now.

@@ -11,13 +11,13 @@ import StrataEngine
 /// A task that yields may go on on another processor, whose caches do not hold the data that the task reads: measured, a sixth of a slice
 /// of a millisecond. While no other task runs when it yields, its slices therefore grow.
 package final class TimeSlices: Sendable {
-  /// A slice in nanoseconds if others wait, and on the main actor. Short enough that a frame of a display (8 ms) has room for one beside
-  /// its own work.
+  /// A slice in nanoseconds if others wait.
   static let length: UInt64 = 1_000_000
-  /// The longest slice of a task for which no other task waits. A task that comes while it lasts waits no longer than this.
-  static let longest: UInt64 = 4_000_000
+  /// The longest slice of a task for which no other task waits: on the main actor, where a frame of a display (8 ms) must have room for one
+  /// beside its own work, and elsewhere. A task that comes while it lasts waits no longer than this.
+  static let longest: (onMain: UInt64, elsewhere: UInt64) = (2_000_000, 3_000_000)
   /// The longest slice while tasks wait for their commits: each of them waits for a thread behind all tasks that read.
-  static let besideWriters: UInt64 = 250_000
+  static let besideWriters: UInt64 = 40_000
   /// If a yield took less time than this, no other task ran.
   static let briefest: UInt64 = 100_000
 
@@ -70,8 +70,8 @@ package final class TimeSlices: Sendable {
     if !isMain { yieldThread() }
     await Task.yield()
     let now = now()
-    let isAlone = now &- yielded < Self.briefest && !isMain
-    begin(at: now, length: isAlone ? min(2 * length, Self.longest) : Self.length)
+    let longest = isMain ? Self.longest.onMain : Self.longest.elsewhere
+    begin(at: now, length: now &- yielded < Self.briefest ? min(2 * length, longest) : Self.length)
   }
 
   /// Never inlined: with the comparison in the same function as `#isolation`, the optimizer of Swift 6.3 makes code that it
