@@ -140,6 +140,8 @@ struct VerbRun {
   func store() throws -> any ReadableStore {
     UnreadableMappings.areZeros.store(true, ordering: .relaxed)
     let store = try openStore(required(0), readOnly: true, encoding: encoding())
+    // A file's is never released: the system takes back the memory of a process that ends faster than the store would.
+    if let store = store as? EngineStore { _ = Unmanaged.passRetained(store) }
     if let damage = store.damage {
       notice.give("\(store.path): \(damage); strata salvage saves what can be read behind it")
     }
