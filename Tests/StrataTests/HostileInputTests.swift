@@ -27,6 +27,32 @@ struct HostileInputTests {
     #expect(!run.complaint.isEmpty)
   }
 
+  @Test("a standard stream that is closed is no store: nothing is read from one or written into one by mistake")
+  func closedStreams() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path("Open.strata")
+    let file = try folder.file("one.jsonl", #"{"id": 1, "name": "A"}"#)
+    #expect(try ProgramRun(["import", store, "Thing", file, "--id", "id"]).status == 0)
+    let noInput = try ProgramRun(script: "exec $STRATA put '\(store)' Thing <&-")
+    #expect(noInput.status == 1)
+    #expect(noInput.complaint.contains("standard input: Bad file descriptor"), "\(noInput.complaint)")
+    for closed in [">&-", "2>&-", ">&- 2>&-"] {
+      _ = try ProgramRun(script: "exec $STRATA put '\(store)' Thing '\(file)' \(closed)")
+      #expect(try ProgramRun(["verify", store]).status == 0, "\(closed)")
+    }
+  }
+
+  @Test("an argument that is not UTF-8 is refused, because its replacement would name another file")
+  func argumentBytes() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("one.jsonl", #"{"id": 1}"#)
+    let run = try ProgramRun(
+      script: #"cd '\#(folder.url.path)' && exec $STRATA import $'x\xFF.strata' Thing '\#(file)' --id id"#)
+    #expect(run.status == 2)
+    #expect(run.complaint.contains("x\u{FFFD}.strata: this argument is not UTF-8"), "\(run.complaint)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["one.jsonl"])
+  }
+
   @Test("a store can be read and written where a process may not have many addresses")
   func fewAddresses() throws {
     let folder = try TemporaryFolder()

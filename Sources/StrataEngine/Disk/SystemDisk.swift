@@ -133,7 +133,13 @@ package struct SystemDisk: Disk {
 }
 
 // The methods above have the same names as the functions they wrap.
-private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { open(path, flags, 0o666) }
+private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+  let descriptor = open(path, flags, 0o666)
+  // The number of a standard stream that the app has closed. The text that it prints there must not go into a store.
+  guard (STDIN_FILENO...STDERR_FILENO).contains(descriptor) else { return descriptor }
+  defer { close(descriptor) }
+  return fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+}
 private func systemRename(_ source: UnsafePointer<CChar>, _ target: String) -> Int32 { rename(source, target) }
 private func systemUnlink(_ path: UnsafePointer<CChar>) -> Int32 { unlink(path) }
 

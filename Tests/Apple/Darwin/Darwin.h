@@ -63,6 +63,7 @@ int *__error(void);
 #define O_DIRECTORY 0x100000
 #define O_CLOEXEC 0x1000000
 #define F_GETFD 1
+#define F_DUPFD_CLOEXEC 67
 #define F_SETFD 2
 #define F_GETFL 3
 #define F_SETFL 4

@@ -45,6 +45,19 @@ struct SystemDiskTests {
     }
   }
 
+  @Test("a file never gets the number of a standard stream that the process has closed")
+  func closedStreams() async throws {
+    try await withDirectory { directory in
+      _ = await #expect(processExitsWith: .success) { [directory = directory as String] in
+        for stream in 0...2 as ClosedRange<Int32> { close(stream) }
+        let file = try SystemDisk().open("\(directory)/data", .create)
+        let written = (0...2 as ClosedRange<Int32>).map { Glibc.write($0, "x", 1) }
+        let size = try file.status.size
+        precondition(written == [-1, -1, -1] && size == 0)
+      }
+    }
+  }
+
   @Test("a missing file, a second creation and a path with a zero byte are errors that name the call and the path")
   func errors() async throws {
     try await withDirectory { directory in
