@@ -66,10 +66,9 @@ package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     case .locked(let hold): "held by \(hold)"
     case .readOnly(let reason): "the store can only be read: \(reason)"
     case .io(let error): error.description
-    case .full(let error):
-      "there is no room for the change (\(error.operation): \(systemMessage(error.code))); nothing was written"
+    case .full(let error): "there is no room for the change; nothing was written (\(error))"
     case .poisoned(let cause):
-      "an earlier \(cause.operation) failed (\(systemMessage(cause.code))), so whether the last changes are kept is unknown: open the store again"
+      "an earlier \(cause.operation) failed (\(cause.cause)), so whether the last changes are kept is unknown: open the store again"
     case .replaced(let path):
       "\(path) was taken away or replaced by another file while it was being written; the last changes may not be in what lies there now: open the store again"
     case .dataMissing(let path, let trace):

@@ -93,4 +93,24 @@ struct LeavingTests {
     #expect(other.hasQuit)
     #expect(try TestFile.text(path) == "name,qty\nbolt,6\nnut,8\n")
   }
+
+  /// A browser on a city's population, which is staged.
+  private func staged(files: BrowserFiles = .none, isHolding: Bool = false) throws -> Driver {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2661552"), files: files)
+    while driver.browser.table.selectedPath(driver.browser.session) != ".population" { driver.press("l") }
+    driver.isHolding = isHolding
+    driver.press("e ^u")
+    driver.type("8")
+    driver.press("Enter")
+    return driver
+  }
+
+  @Test("if the staged changes cannot be kept, the line says first what another Q does: the reason may not fit into it")
+  func unkept() throws {
+    let driver = try staged(isHolding: true)
+    driver.press("Q")
+    let saving = try #require(driver.held.last { $0.0.slot == .staging }?.0)
+    driver.tell(.work(saving, .failed(.storage("the staged changes cannot be kept: ENOSPC", kind: .failed))))
+    #expect(driver.status.contains("Q again leaves without it: the staged changes"), "\(driver.status)")
+  }
 }

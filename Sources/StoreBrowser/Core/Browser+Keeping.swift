@@ -79,8 +79,7 @@ extension Browser {
   mutating func keepingFailed(_ error: ModelError) {
     session.keeping.problem = error.description
     session.keeping.waiting = nil
-    let leaving = session.keeping.isLeaving ? " — Q again leaves without it" : ""
-    session.complain(error.description + leaving)
+    session.complain((session.keeping.isLeaving ? "Q again leaves without it: " : "") + error.description)
   }
 
   // MARK: Leaving

@@ -133,6 +133,8 @@ package protocol DiskFile: AnyObject, Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError)
   /// Writes zeros over a range, so that later writes there change no metadata and ENOSPC comes now.
   func zero(_ range: Range<UInt64>) throws(DiskError)
+  /// Makes a range read as zeros, and may give its room back to the disk. For a nearly empty range this takes little time and no room.
+  func clear(_ range: Range<UInt64>) throws(DiskError)
   /// The parts of a range in which something may have been written, in ascending order; the rest reads as zeros. Returns the whole range if
   /// the disk cannot tell.
   func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>]
@@ -156,8 +158,7 @@ package protocol DiskFile: AnyObject, Sendable {
 extension DiskFile {
   package func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] { [range] }
 
-  /// Writes zeros over the written parts of a range. For a nearly empty range this takes little time and no room.
-  func clear(_ range: Range<UInt64>) throws(DiskError) {
+  package func clear(_ range: Range<UInt64>) throws(DiskError) {
     for part in try writtenParts(of: range) { try zero(part) }
   }
 }
@@ -190,6 +191,6 @@ package struct DiskError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The failed call, its path and the cause, as `fdatasync of /a/data failed: No space left on device`.
   package var description: String {
-    "\(operation)\(path.isEmpty ? "" : " of \(path)") failed: \(systemMessage(code))"
+    "\(operation)\(path.isEmpty ? "" : " of \(path)") failed: \(cause)"
   }
 }

@@ -3,15 +3,14 @@ import StrataSystem
 /// The system's number of this process.
 package func processIdentifier() -> Int32 { getpid() }
 
-/// The system's words for an error number.
-func systemMessage(_ code: Int32) -> String {
-  // strerror's buffer is shared between threads; the reentrant form differs between platforms in its result only.
-  var buffer = [CChar](repeating: 0, count: 256)
-  guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
-  return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-}
-
 extension DiskError {
+  /// The system's words for the error number.
+  package var cause: String {
+    // strerror's buffer is shared between threads; the reentrant form differs between platforms in its result only.
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
   /// Whether the call failed for lack of room, so that it may succeed later.
   var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
   /// Whether the disk could not return bytes that were written to it.

@@ -54,7 +54,7 @@ struct StoreReader: Sendable {
         return try disk.openByName(path, .readWrite)
       } catch {
         guard error.isForbidden else { throw error }
-        reason = systemMessage(error.code)
+        reason = error.cause
       }
     }
     return try disk.openByName(path, .read)

@@ -111,6 +111,7 @@ package final class StagedFile: Sendable {
   }
 
   private static func failure(_ error: DiskError) -> ModelError {
-    .storage("the staged changes cannot be kept: \(error)", kind: .failed)
+    // The cause comes first: a path may be longer than a terminal is wide.
+    .storage("the staged changes cannot be kept: \(error.cause) (\(error.operation) of \(error.path))", kind: .failed)
   }
 }
