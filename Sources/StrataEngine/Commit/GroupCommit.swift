@@ -127,15 +127,16 @@ extension Writer {
     try? zeroAbandoned(of: file)
   }
 
-  /// Zeroes the abandoned range, if that was not done yet: nothing may be written before. The caller must hold the turn.
+  /// Clears the abandoned range, if that was not done yet: nothing may be written before. The caller must hold the turn.
   func zeroAbandoned(of file: DataFile) throws(StorageError) {
     guard let range = tail.abandoned else { return }
     do {
-      try file.file.zero(range)
+      try file.file.clear(range)
     } catch {
       if !error.isFull { poison(.poisoned(cause: error)) }
       throw StorageError(error)
     }
+    zeros.begin(at: try file.endOfWritten(in: range.lowerBound..<max(range.upperBound, file.end)))
     tail.abandoned = nil
   }
 

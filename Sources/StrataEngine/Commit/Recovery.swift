@@ -80,8 +80,11 @@ extension Writer {
       throw .damaged(what: "frame", offset: chain.end)
     }
     report.cutBytes = garbage.length
+    // A long frame gets its header last. Without it the commit was not finished, and may have been as long as an import.
+    let header = chain.end..<min(garbage.upperBound, chain.end + UInt64(FrameHeader.size))
+    let hasHeader = try file.lastNonzero(in: header) != nil
     do throws(StorageError) {
-      report.keptAside = try keepAside(garbage, of: file, number: chain.number, isWanted: !whole.isEmpty)
+      if !whole.isEmpty || hasHeader { report.keptAside = try keepAside(garbage, of: file, number: chain.number) }
     } catch {
       // Useless bytes may be lost; whole commits may not.
       if !whole.isEmpty { throw error }
@@ -109,9 +112,9 @@ extension Writer {
     }
   }
 
-  /// Copies bytes that are about to be cut into a file beside the data. `isWanted`: they are made durable there before they are cut.
+  /// Copies bytes that are about to be cut into a file beside the data, and makes them durable there.
   private func keepAside(
-    _ range: Range<FileOffset>, of file: DataFile, number: UInt64, isWanted: Bool
+    _ range: Range<FileOffset>, of file: DataFile, number: UInt64
   ) throws(StorageError) -> String {
     let path = CutBytes.newPath(in: folder, after: number, on: disk)
     let aside = try engineCall { () throws(DiskError) in try disk.open(path, .create) }
@@ -124,11 +127,9 @@ extension Writer {
           }
         }
       }
-      if isWanted {
-        try engineCall { () throws(DiskError) in
-          try aside.sync()
-          try disk.syncDirectory(folder)
-        }
+      try engineCall { () throws(DiskError) in
+        try aside.sync()
+        try disk.syncDirectory(folder)
       }
       return path
     } catch {

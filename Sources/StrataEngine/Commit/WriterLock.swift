@@ -133,7 +133,7 @@ extension Writer {
     try lockData(current.file)
     let found = try recovered(from: current)
     let chain = found.state.chain
-    zeros.begin(at: max(found.fileEnd, chain.end))
+    zeros.begin(at: try current.file.endOfWritten(in: chain.end..<max(found.fileEnd, chain.end)))
     tail = Tail(origin: found.origin)
     monitor.withLock {
       shared.appended = found.state

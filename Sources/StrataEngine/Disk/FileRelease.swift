@@ -26,7 +26,8 @@ func closeLeavingAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)?
   return (own, size)
 }
 
-private let freedAtOnce: off_t = 1 << 20
+/// A file, or a range of one, that is larger is worth freeing by itself.
+let freedAtOnce: off_t = 1 << 20
 
 private func sizeOfUnnamed(_ descriptor: Int32) -> off_t? {
   var found = stat()

@@ -8,6 +8,8 @@
   // The system has no call that brings a range to the disk.
   let writeBackName: String? = nil
   func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 { 0 }
+  // A hole there must begin and end with a block.
+  func freeContents(of descriptor: Int32, from start: off_t, count: Int) -> Bool { false }
   /// Opens an open file again, for writing, by its present name. Returns nil if that is impossible.
   func openAnew(_ descriptor: Int32) -> Int32? {
     var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))

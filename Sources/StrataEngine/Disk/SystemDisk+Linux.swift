@@ -22,6 +22,16 @@
   private let syncFileRange = dlsym(nil, "sync_file_range").map {
     unsafeBitCast($0, to: (@convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
   }
+  /// Makes a range of a file a hole, which reads as zeros. Returns whether the file system can do that. The length of the file stays: other
+  /// processes may have mapped it.
+  func freeContents(of descriptor: Int32, from start: off_t, count: Int) -> Bool {
+    // FALLOC_FL_KEEP_SIZE and FALLOC_FL_PUNCH_HOLE.
+    allocateContents?(descriptor, 1 | 2, start, off_t(count)) == 0
+  }
+  /// `int fallocate(int, int, off_t, off_t)`, shown to programs that define `_GNU_SOURCE`.
+  private let allocateContents = dlsym(nil, "fallocate").map {
+    unsafeBitCast($0, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
+  }
   /// Opens an open file again, for writing. Returns nil if that is impossible.
   func openAnew(_ descriptor: Int32) -> Int32? {
     let new = open("/proc/self/fd/\(descriptor)", O_RDWR | O_CLOEXEC)

@@ -263,6 +263,13 @@ private final class SystemFile: DiskFile {
     }
   }
 
+  func clear(_ range: Range<UInt64>) throws(DiskError) {
+    let (start, count) = (off_t(clamping: range.lowerBound), Int(clamping: range.upperBound - range.lowerBound))
+    // The bytes of an unfinished import may have filled the disk. Small ranges are left to the next commits.
+    if count > freedAtOnce, freeContents(of: descriptor, from: start, count: count) { return }
+    for part in writtenParts(of: range) { try zero(part) }
+  }
+
   func writtenParts(of range: Range<UInt64>) -> [Range<UInt64>] {
     var parts: [Range<UInt64>] = []
     var position = range.lowerBound

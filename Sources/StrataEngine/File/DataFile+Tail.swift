@@ -11,6 +11,13 @@ extension DataFile {
     }
   }
 
+  /// The end of the bytes that are written at the beginning of a range; the range's start if it begins with a hole.
+  func endOfWritten(in range: Range<FileOffset>) throws(StorageError) -> FileOffset {
+    let parts = try engineCall { () throws(DiskError) in try file.writtenParts(of: range.bytes) }
+    guard let first = parts.first, first.lowerBound == range.lowerBound.bytes else { return range.lowerBound }
+    return FileOffset(first.upperBound)
+  }
+
   /// The place of the last nonzero byte in a range, or nil. Ranges that were never written are not read, so that a file that was made as
   /// long as a disk is wide costs nothing.
   func lastNonzero(in range: Range<FileOffset>) throws(StorageError) -> FileOffset? {

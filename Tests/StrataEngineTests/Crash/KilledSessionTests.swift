@@ -173,6 +173,24 @@ struct KilledSessionTests {
     #expect(try FileStore.verify(at: Self.salvaged, disk: disk).isClean)
   }
 
+  @Test("the bytes of a long commit that was not finished are cut and not kept: they may be as many as an import has")
+  func unfinishedImport() throws {
+    let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 57)
+    let store = try FileStore.create(at: Self.path, options: options, disk: disk)
+    try store.change(CommitInfo(action: "commit 1")) { try $0.createTree(people, kind: .records) }
+    let transaction = try store.beginBlocking()
+    for number in 0..<40 { try transaction.put(key(number), [UInt8](repeating: 7, count: 100_000), in: people) }
+    let killed = ImageDisk(disk.image)
+    transaction.cancel()
+    let next = try FileStore.open(at: Self.path, options: options, disk: killed)
+    try put(2, next)
+    #expect(next.openingReport.cutBytes > 1_000_000)
+    #expect(next.openingReport.keptAside == nil)
+    #expect(try FileStore.leftovers(at: Self.path, disk: killed).isEmpty)
+    try next.close()
+    #expect(try FileStore.verify(at: Self.path, disk: killed).findings.isEmpty)
+  }
+
   @Test("a power cut while whole commits are kept aside, or at any moment afterwards, loses none of them")
   func powerCutWhileKeptAside() throws {
     let (image, frames) = try killed(5, unsynced: 4)

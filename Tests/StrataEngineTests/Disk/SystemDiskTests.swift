@@ -45,6 +45,29 @@ struct SystemDiskTests {
     }
   }
 
+  @Test("a cleared range reads as zeros, and a long one takes no room any more; the file stays as long as it was")
+  func clear() async throws {
+    try await withDirectory { directory in
+      let path = "\(directory)/data"
+      let file = try disk.open(path, .create)
+      try write([UInt8](repeating: 1, count: 8 << 20), at: 0, to: file)
+      func blocks() -> Int {
+        var found = stat()
+        return stat(path, &found) == 0 ? Int(found.st_blocks) * 512 : -1
+      }
+      let before = blocks()
+      try file.clear(5_000..<6_000)
+      #expect(blocks() == before)
+      try file.clear(10_001..<(8 << 20) - 3)
+      #expect(try file.status.size == 8 << 20)
+      #expect(try read(4, at: 9_999, from: file) == [1, 1, 0, 0])
+      #expect(try read(4, at: (8 << 20) - 4, from: file) == [0, 1, 1, 1])
+      #expect(try read(3, at: 4_999, from: file) == [1, 0, 0])
+      // A file system without holes gets zeros.
+      if try file.writtenParts(of: 0..<8 << 20).count > 1 { #expect(blocks() < 1 << 20) }
+    }
+  }
+
   @Test("a file never gets the number of a standard stream that the process has closed")
   func closedStreams() async throws {
     try await withDirectory { directory in
