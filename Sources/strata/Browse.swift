@@ -65,7 +65,7 @@ extension Program {
 
   /// The files in which the browser keeps its state for a store.
   static func stateFiles(_ path: String) -> BrowserFiles {
-    BrowserFiles(folder: BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment))
+    BrowserFiles(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment)
   }
 
   /// Prints the settings and their origins. Reports invalid lines, and then returns status 2.

@@ -6,8 +6,9 @@ func currentUser() -> String {
   return environment("USER") ?? "user \(getuid())"
 }
 
-/// A variable of the environment, where it is set to anything but nothing.
+/// A variable of the environment, where it is set to anything but nothing. The home folder is also known without one.
 func environment(_ name: String) -> String? {
-  guard let value = getenv(name), value.pointee != 0 else { return nil }
-  return String(cString: value)
+  if let value = getenv(name), value.pointee != 0 { return String(cString: value) }
+  guard name == "HOME", let entry = getpwuid(getuid()), let home = entry.pointee.pw_dir else { return nil }
+  return String(cString: home)
 }

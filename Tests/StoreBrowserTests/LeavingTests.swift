@@ -113,4 +113,14 @@ struct LeavingTests {
     driver.tell(.work(saving, .failed(.storage("the staged changes cannot be kept: ENOSPC", kind: .failed))))
     #expect(driver.status.contains("Q again leaves without it: the staged changes"), "\(driver.status)")
   }
+
+  @Test("without a home folder nothing that is staged is called kept")
+  func noHome() throws {
+    let driver = try staged(files: BrowserFiles(forStoreAt: "/tmp/Atlas.strata", environment: [:]))
+    #expect(driver.title.contains("staged NOT on disk"), "\(driver.title)")
+    driver.press("Q Q")
+    #expect(driver.hasQuit)
+    let farewell = driver.farewell ?? ""
+    #expect(farewell.contains("NOT kept") && farewell.contains("neither HOME nor XDG_STATE_HOME"), "\(farewell)")
+  }
 }

@@ -12,7 +12,7 @@ package struct BrowserFiles: Sendable {
   /// For a store in memory: the file that keeps its commits.
   var commits: StagedFile?
   /// Why staged changes cannot be kept; nil if they can.
-  private let stagedProblem: String?
+  private var stagedProblem: String?
 
   /// Keeps nothing.
   package static let none = BrowserFiles(folder: nil)
@@ -26,6 +26,12 @@ package struct BrowserFiles: Sendable {
     do throws(ModelError) { (staged, stagedProblem) = (try StagedFile(folder: folder), nil) } catch {
       (staged, stagedProblem) = (nil, error.description)
     }
+  }
+
+  /// The files for a store.
+  package init(forStoreAt path: String, environment: [String: String]) {
+    self.init(folder: Self.folder(forStoreAt: path, environment: environment))
+    if folder == nil { stagedProblem = "the staged changes cannot be kept: neither HOME nor XDG_STATE_HOME is set" }
   }
 
   /// The folder of a store: under `$XDG_STATE_HOME/strata`, named by the store's name and a mark of its path.
