@@ -80,7 +80,7 @@ final class BrowsingConnection: Sendable {
     self.accepts = accepts
     waiting = Mutex(Waiting(writer: LineWriter(descriptor: ends.input, name: name, patience: Self.writePatience)))
     try startThread { [self] in
-      let end = Ended(reason: read(LineReader(descriptor: ends.output, name: name)))
+      let end = Ended(reason: read(LineReader(descriptor: ends.output, name: name, takesRest: false)))
       let waiters = waiting.withLock { waiting in
         waiting.ended = end
         defer { waiting.waiters = [] }
@@ -129,7 +129,7 @@ final class BrowsingConnection: Sendable {
     var isGreeted = false
     do {
       while let bytes = try reader.next(limit: Self.lineLimit) {
-        guard let line = StreamLine(bytes) else { return "what comes is no line of strata serve" }
+        guard let line = StreamLine(bytes) else { return StreamLine.refusal(of: bytes) }
         if !isGreeted {
           guard line.kind == "serve" else { return "what comes is not from strata serve" }
           if let refusal = Self.refusal(ofVersion: line.number("browse")) { return refusal }

@@ -32,7 +32,7 @@ package final class PipePeer: Peer {
     self.name = name
     self.mayAsk = mayAsk
     child = try ChildProcess(words, keepsTerminal: mayAsk)
-    reader = LineReader(descriptor: child.output, name: name, patience: Self.patience)
+    reader = LineReader(descriptor: child.output, name: name, patience: Self.patience, takesRest: false)
     writer = LineWriter(descriptor: child.input, name: name, patience: Self.patience)
   }
 
@@ -168,9 +168,7 @@ package final class PipePeer: Peer {
 
   private func answer() throws -> StreamLine {
     guard let bytes = try reader.next(limit: Self.answerLimit) else { throw disconnected() }
-    guard let line = StreamLine(bytes) else {
-      throw wrong("it says what is no line of the stream: “\(String(decoding: bytes.prefix(80), as: UTF8.self))”")
-    }
+    guard let line = StreamLine(bytes) else { throw wrong(StreamLine.refusal(of: bytes)) }
     if line.kind == "error" { throw refusal(bytes) }
     return line
   }

@@ -8,6 +8,7 @@ package final class LineReader {
   private let name: String
   /// The milliseconds to wait for a silent peer; negative means for ever.
   private let patience: Int32
+  private let takesRest: Bool
   private var ahead: [UInt8] = []
   private var at = 0
   private var again: [UInt8]?
@@ -28,7 +29,11 @@ package final class LineReader {
   private static let pause: Int32 = 2_000
 
   /// Takes over an open descriptor, and closes it in the end.
-  package init(descriptor: Int32, name: String, patience: Int32 = -1) {
+  ///
+  /// - Parameter takesRest: Whether bytes after the last end of a line are a line too. From another machine they are a part of a line,
+  ///   after which the connection was lost.
+  package init(descriptor: Int32, name: String, patience: Int32 = -1, takesRest: Bool = true) {
+    self.takesRest = takesRest
     self.descriptor = descriptor
     self.name = name
     self.patience = patience
@@ -52,7 +57,7 @@ package final class LineReader {
     isAtEnd = true
   }
 
-  /// The next line, without its end; nil at the end. Bytes after the last end of a line are a line too.
+  /// The next line, without its end; nil at the end.
   ///
   /// - Parameter limit: A longer line is an error; no more than 4 MiB of it are held before it is all there.
   package func next(limit: Int = lineLimit) throws -> [UInt8]? {
@@ -66,7 +71,7 @@ package final class LineReader {
       searched = ahead.count
       if searched - at >= Self.plainLimit, limit > Self.plainLimit { return try longLine(limit) }
       guard searched - at < limit else { throw tooLong(limit) }
-      if isAtEnd { return at < ahead.count ? consume(to: ahead.count) : nil }
+      if isAtEnd { return takesRest && at < ahead.count ? consume(to: ahead.count) : nil }
       if at > 0 {
         ahead.removeFirst(at)
         searched -= at
@@ -83,7 +88,7 @@ package final class LineReader {
   }
 
   /// The next line, which is long: it is kept in a file until all of it has come. A line without a record is refused.
-  private func longLine(_ limit: Int) throws -> [UInt8] {
+  private func longLine(_ limit: Int) throws -> [UInt8]? {
     let holdsRecord = ["{\"put\":", "{\"set\":"].contains { ahead[at...].starts(with: $0.utf8) }
     guard holdsRecord else { throw tooLong(Self.plainLimit) }
     let file = try ScratchFile.temporary()
@@ -92,6 +97,7 @@ package final class LineReader {
       try ahead[at..<(end ?? ahead.count)].withUnsafeBytes { try file.append($0) }
       guard file.count < UInt64(limit) else { throw tooLong(limit) }
       at = end.map { $0 + 1 } ?? ahead.count
+      if end == nil, isAtEnd, !takesRest { return nil }
       if end != nil || isAtEnd { break }
       ahead.removeAll(keepingCapacity: true)
       at = 0

@@ -14,6 +14,12 @@ package struct StreamLine {
     self.members = members
   }
 
+  /// Why bytes that are not a JSON object are refused. Most often a start-up file of a shell has printed them.
+  static func refusal(of bytes: [UInt8]) -> String {
+    "it says what is no line of the stream: “\(String(decoding: bytes.prefix(80), as: UTF8.self))”; "
+      + "the start-up files of the shell there must print nothing"
+  }
+
   /// The check of the lines before it and of this one, with its end.
   func check(_ before: UInt32) -> UInt32 { crc32c(crc32c(before, bytes), [UInt8(ascii: "\n")]) }
 
