@@ -24,17 +24,17 @@ final class Output {
   /// Leaves out the next `count` bytes.
   func leaveOut(_ count: Int) { leftOut = count }
 
-  /// Adds a line. On a terminal, stored text must not control it, so control characters are shown; other readers get the bytes.
+  /// Adds a line.
   ///
   /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` if the system refuses the bytes.
   func line(_ text: String) throws {
     try append { bytes in
-      bytes.append(contentsOf: (isTerminal ? text.showingControls : text).utf8)
+      bytes.append(contentsOf: text.utf8)
       bytes.append(UInt8(ascii: "\n"))
     }
   }
 
-  /// Adds bytes unchanged.
+  /// Adds bytes.
   func bytes(_ bytes: some Sequence<UInt8>) throws { try append { $0.append(contentsOf: bytes) } }
 
   /// Adds what `body` appends; nothing if it throws.
@@ -54,22 +54,15 @@ final class Output {
     if buffer.count >= 1 << 16 { try flush() }
   }
 
-  /// Passes everything to the system.
+  /// Passes everything to the system. Stored text must not control a terminal, so control characters are shown there; other readers get the
+  /// bytes.
   func flush() throws {
-    var done = 0
-    while done < buffer.count {
-      let count = buffer.withUnsafeBytes { bytes in
-        write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-      }
-      if count >= 0 {
-        done += count
-      } else if errno == EPIPE {
-        throw OutputClosed()
-      } else if errno != EINTR {
-        throw OutputFailed(code: errno)
-      }
+    let bytes = isTerminal ? Array(String(decoding: buffer, as: UTF8.self).showingControls.utf8) : buffer
+    guard writeAll(bytes, to: descriptor) else {
+      if errno == EPIPE { throw OutputClosed() }
+      throw OutputFailed(code: errno)
     }
-    written += done
+    written += buffer.count
     buffer.removeAll(keepingCapacity: true)
   }
 }
@@ -87,10 +80,7 @@ struct OutputFailed: Error, CustomStringConvertible {
 func complain(_ sentence: String) { writeError("strata: \(sentence.showingControls)\n") }
 
 /// Writes a text to standard error, unchanged.
-func writeError(_ text: String) {
-  var text = text
-  text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
-}
+func writeError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
 extension String {
   /// The text as it is safe for a terminal: nothing that controls, hides or reorders the output. Tabs and ends of lines stay.

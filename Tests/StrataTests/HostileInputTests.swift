@@ -27,6 +27,18 @@ struct HostileInputTests {
     #expect(!run.complaint.isEmpty)
   }
 
+  @Test("an export to a terminal does not control it either")
+  func exportToTerminal() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path("Shown.strata")
+    let file = try folder.file("one.jsonl", "{\"id\": 1, \"name\": \"a\u{9B}2Jb\u{202E}\"}")
+    #expect(try ProgramRun(["import", store, "Thing", file, "--id", "id"]).status == 0)
+    #expect(try ProgramRun(["export", store, "Thing"]).output.unicodeScalars.contains("\u{9B}"))
+    let shown = try ProgramRun(script: "script -qec \"$STRATA export '\(store)' Thing\" /dev/null < /dev/null").output
+    #expect(shown.contains("a⟨U+009B⟩2Jb⟨U+202E⟩"), "\(shown)")
+    #expect(!shown.unicodeScalars.contains("\u{9B}"))
+  }
+
   @Test("a standard stream that is closed is no store: nothing is read from one or written into one by mistake")
   func closedStreams() throws {
     let folder = try TemporaryFolder()

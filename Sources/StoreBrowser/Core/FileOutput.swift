@@ -60,21 +60,8 @@ package final class FileOutput: Sendable {
 
   /// Writes bytes. Returns the number of bytes written.
   func add(_ bytes: [UInt8]) throws(ModelError) -> Int {
-    guard Self.put(bytes, into: descriptor) else { throw Self.failure("cannot be written", path) }
+    guard writeAll(bytes, to: descriptor) else { throw Self.failure("cannot be written", path) }
     return bytes.count
-  }
-
-  private static func put(_ bytes: [UInt8], into descriptor: Int32) -> Bool {
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { buffer in
-        buffer.baseAddress.map { write(descriptor, $0 + done, bytes.count - done) } ?? 0
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return false }
-      done += count
-    }
-    return true
   }
 
   /// Replaces the file with the written bytes, durably.
@@ -98,7 +85,7 @@ package final class FileOutput: Sendable {
     let new = try FileBytes.read(temporary)
     let copy = try copyAside(FileBytes.read(path))
     let file = open(path, O_WRONLY | O_CLOEXEC)
-    guard file >= 0, Self.put(new, into: file), ftruncate(file, off_t(new.count)) == 0, fsync(file) == 0,
+    guard file >= 0, writeAll(new, to: file), ftruncate(file, off_t(new.count)) == 0, fsync(file) == 0,
       close(file) == 0
     else { throw .storage("\(path) could not be written whole; what it was lies at \(copy)", kind: .failed) }
     discard()
@@ -114,7 +101,7 @@ package final class FileOutput: Sendable {
         if file < 0, errno == EEXIST { continue }
         guard file >= 0 else { break }
         defer { _ = close(file) }
-        if Self.put(bytes, into: file), fsync(file) == 0 { return copy }
+        if writeAll(bytes, to: file), fsync(file) == 0 { return copy }
         unlink(copy)
         break
       }

@@ -43,14 +43,6 @@ enum PlainFile {
     let file = path == "-" ? STDOUT_FILENO : open(path, flags, 0o644)
     guard file >= 0 else { return false }
     defer { if file != STDOUT_FILENO { close(file) } }
-    let bytes = Array(text.utf8)
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { write(file, $0.baseAddress.map { $0 + done }, $0.count - done) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return false }
-      done += count
-    }
-    return true
+    return writeAll(Array(text.utf8), to: file)
   }
 }
