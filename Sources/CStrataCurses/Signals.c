@@ -2,7 +2,7 @@
 //
 //   told to the loop            SIGWINCH SIGCONT SIGTSTP SIGINT
 //   told, then enforced         SIGTERM SIGHUP    two seconds to say goodbye, then they kill
-//   restore the terminal, die   SIGILL SIGTRAP SIGSEGV SIGBUS SIGFPE SIGABRT SIGSYS SIGQUIT
+//   restore the terminal, die   SIGILL SIGTRAP SIGSEGV SIGBUS SIGFPE SIGABRT SIGSYS SIGQUIT SIGXCPU
 //
 // Former handlers, such as Swift's backtracer, run after the restore, on a screen where they can be read.
 
@@ -19,7 +19,7 @@
 void strata_post_signal(int number);
 
 static const int told[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP};
-static const int deadly[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGSYS, SIGQUIT};
+static const int deadly[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGSYS, SIGQUIT, SIGXCPU};
 enum { TOLD = sizeof told / sizeof *told, DEADLY = sizeof deadly / sizeof *deadly };
 
 static struct sigaction before_told[TOLD], before_deadly[DEADLY], before_alarm;
@@ -39,9 +39,9 @@ static void crashed(int number, siginfo_t *info, void *context) {
     }
   }
   signal(number, SIG_DFL);
-  // A fault repeats by itself when the handler returns; what was sent, and a trap that has been stepped over, does not.
+  // A fault repeats by itself when the handler returns; what was sent, a trap that was stepped over, and a limit do not.
   bool was_sent = info == NULL || info->si_code <= 0;
-  if (was_sent || number == SIGTRAP) raise(number);
+  if (was_sent || number == SIGTRAP || number == SIGXCPU) raise(number);
 }
 
 static void unblock(int number) {

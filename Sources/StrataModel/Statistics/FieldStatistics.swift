@@ -5,6 +5,7 @@ final class FieldStatistics {
   let name: String
   private let isRoot: Bool
   private var children: [FieldStatistics] = []
+  private var childrenByName: [String: FieldStatistics] = [:]
   private var kinds = [Int](repeating: 0, count: FieldDescription.Kind.allCases.count)
   private var nulls = 0
   /// How often it was present, once in each object that may have it.
@@ -64,9 +65,10 @@ final class FieldStatistics {
   /// Returns the statistics of a member. Records of a kind have their members in the same order, so the first guess is nearly always right.
   private func child(_ name: String, at position: Int) -> FieldStatistics {
     if position < children.count, children[position].name == name { return children[position] }
-    if let known = children.first(where: { $0.name == name }) { return known }
+    if let known = childrenByName[name] { return known }
     let new = FieldStatistics(name: name)
     children.append(new)
+    childrenByName[name] = new
     return new
   }
 
