@@ -48,9 +48,7 @@ extension ValueText {
     }
     switch value {
     case .null: self.init(text: "—", kind: .null)
-    case .string(let text):
-      let (line, isCut) = Self.line(text)
-      self.init(text: line, kind: .string, isCut: isCut)
+    case .string(let text): self.init(line: text)
     default: self.init(literal: value)
     }
   }
@@ -61,9 +59,7 @@ extension ValueText {
     case .null: self.init(text: "null", kind: .null)
     case .bool(let flag): self.init(text: flag ? "true" : "false", kind: .bool)
     case .number(let number): self.init(text: number.text, kind: .number)
-    case .string(let text):
-      let (line, isCut) = Self.line(text)
-      self.init(text: "\"\(line)\"", kind: .string, isCut: isCut)
+    case .string(let text): self.init(line: text, quote: "\"")
     case .date(let seconds): self.init(text: DateText.text(of: seconds), kind: .date)
     case .data(let bytes): self.init(text: Self.data(bytes), kind: .data)
     case .array(let elements):
@@ -81,9 +77,7 @@ extension ValueText {
   init(key: KeyValue) {
     switch key {
     case .null: self.init(text: "—", kind: .null)
-    case .string(let text):
-      let (line, isCut) = Self.line(text)
-      self.init(text: line, kind: .string, isCut: isCut)
+    case .string(let text): self.init(line: text)
     case .integer, .unsigned, .double, .decimal: self.init(text: key.description, kind: .number)
     case .bool: self.init(text: key.description, kind: .bool)
     case .date: self.init(text: key.description, kind: .date)
@@ -92,16 +86,12 @@ extension ValueText {
     }
   }
 
-  /// Returns one line for a text of any length: at most `limit` characters are read; line ends become `↵`.
-  private static func line(_ text: String) -> (String, isCut: Bool) {
-    var line = ""
-    var count = 0
-    for character in text {
-      if count == limit { return (line + "…", true) }
-      line.append(character.isNewline ? "↵" : character)
-      count += 1
-    }
-    return (line, false)
+  /// Makes one line of a text of any length: at most `limit` characters are read; line ends become `↵`.
+  private init(line text: String, quote: String = "") {
+    let first = text.prefix(Self.limit)
+    let isCut = first.endIndex < text.endIndex
+    let line = String(first.map { $0.isNewline ? "↵" : $0 })
+    self.init(text: quote + line + (isCut ? "…" : "") + quote, kind: .string, isCut: isCut)
   }
 
   private static func data(_ bytes: [UInt8]) -> String {

@@ -9,7 +9,6 @@ package struct InfoFile: ParsedFile, Hashable, Sendable {
 
   package init(parsing bytes: [UInt8]) throws(FormatError) {
     let file = try JSONFile(parsing: bytes)
-    try file.checkVersion()
     currentSnapshot = try file.optionalIdentifier("currentSnapshot")
     absentMembers = file.absent(["modificationDate"])
   }
@@ -25,7 +24,6 @@ package struct SnapshotManifest: ParsedFile, Hashable, Sendable {
 
   package init(parsing bytes: [UInt8]) throws(FormatError) {
     let file = try JSONFile(parsing: bytes)
-    try file.checkVersion()
     currentIteration = try file.optionalIdentifier("currentIteration")
     absentMembers = file.absent(["id", "modificationDate"])
   }

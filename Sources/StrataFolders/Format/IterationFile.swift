@@ -36,7 +36,6 @@ package struct IterationFile: ParsedFile, Hashable, Sendable {
 
   package init(parsing bytes: [UInt8]) throws(FormatError) {
     let file = try JSONFile(parsing: bytes)
-    try file.checkVersion()
     creationDate = try file.date("creationDate")
     preceding = try file.optionalIdentifier("precedingIteration")
     precedingSnapshot = try file.optionalIdentifier("precedingSnapshot")

@@ -9,8 +9,11 @@ struct JSONFile {
   /// The name of the object in errors: `descriptor`, or empty for the file itself.
   private let name: String
 
+  /// Every file of the folder has the version of its format, and there is only one.
   init(parsing bytes: [UInt8]) throws(FormatError) {
     try self.init(Document(parsing: bytes, "the file"), named: "")
+    let version = try text("version")
+    guard version == "alpha" else { throw FormatError("the format version is \(version), and only alpha is known") }
   }
 
   init(_ document: Document, named name: String) throws(FormatError) {
@@ -86,12 +89,6 @@ struct JSONFile {
   private func there<Value>(_ value: Value?, _ member: String) throws(FormatError) -> Value {
     guard let value else { throw FormatError("\(path(member)) is missing") }
     return value
-  }
-
-  /// Every file of the folder has the version of its format, and there is only one.
-  func checkVersion() throws(FormatError) {
-    let version = try text("version")
-    guard version == "alpha" else { throw FormatError("the format version is \(version), and only alpha is known") }
   }
 
   /// Those of the members that are absent.

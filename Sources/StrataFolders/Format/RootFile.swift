@@ -40,7 +40,6 @@ package struct RootFile: ParsedFile, Hashable, Sendable {
 
   package init(parsing bytes: [UInt8]) throws(FormatError) {
     let file = try JSONFile(parsing: bytes)
-    try file.checkVersion()
     primaryManifest = try file.name("primaryIndexManifest")
     directIndexes = try Self.references(file, "directIndexManifests")
     referenceIndexes = try Self.references(file, "secondaryIndexManifests")

@@ -134,8 +134,7 @@ struct EngineIndex: ReadableIndex {
   }
 
   func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
-    guard let tree = try tree() else { return entries.map { _ in false } }
-    guard tree.isServed else {
+    guard let tree = try tree(), tree.isServed else {
       var found: [Bool] = []
       for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
       return found

@@ -19,16 +19,18 @@ extension VerbRun {
     case "remove":
       let name = try required(2)
       try file.remove(name)
-      try exchange(of: editableOwnStore()).forget(name)
+      try editableExchange().forget(name)
     case let word?: throw UsageError("it is add or remove, not “\(word)”", verb: arguments.verb)
     }
   }
 
-  func fetch() throws {
-    let store = try editableOwnStore()
-    let exchange = exchange(of: store)
-    for remote in try remotes(of: store, arguments.operands(from: 1)) {
-      try fetch(peers.open(remote, of: store), remote, exchange)
+  func fetch() throws { try forEachPeer { try fetch($0, $1, $2) } }
+  func push() throws { try forEachPeer { try push($0, $1, $2) } }
+
+  private func forEachPeer(_ body: (any Peer, Remote, StoreExchange) throws -> Void) throws {
+    let exchange = try editableExchange()
+    for remote in try remotes(of: exchange.store, arguments.operands(from: 1)) {
+      try body(peers.open(remote, of: exchange.store), remote, exchange)
     }
   }
 
@@ -44,14 +46,6 @@ extension VerbRun {
     return fetched
   }
 
-  func push() throws {
-    let store = try editableOwnStore()
-    let exchange = exchange(of: store)
-    for remote in try remotes(of: store, arguments.operands(from: 1)) {
-      try push(peers.open(remote, of: store), remote, exchange)
-    }
-  }
-
   private func push(_ peer: any Peer, _ remote: Remote, _ exchange: StoreExchange) throws {
     let sent = try exchange.push(
       peer, as: remote.name, progress: ProgressMeter("sending to \(remote.name)").report)
@@ -59,13 +53,12 @@ extension VerbRun {
   }
 
   func merge() throws -> Int32 {
-    let store = try editableOwnStore()
-    let exchange = exchange(of: store)
+    let exchange = try editableExchange()
     if arguments.has("--step-back") {
-      try printCommit(exchange.stepBack(over: store.head.commit))
+      try printCommit(exchange.stepBack(over: exchange.store.head.commit))
       return 0
     }
-    for (name, commit) in try commitsToMerge(in: store, exchange) {
+    for (name, commit) in try commitsToMerge(in: exchange.store, exchange) {
       let merged = try exchange.merge(
         commit, policy: policy(), unrelated: arguments.has("--unrelated"), isDryRun: arguments.has("--dry-run"),
         named: "Merge \(name)", options: EditOptions())
@@ -76,10 +69,10 @@ extension VerbRun {
   }
 
   func exchange() throws -> Int32 {
-    let store = try editableOwnStore()
-    let exchange = exchange(of: store)
+    let exchange = try editableExchange()
     let policy = try policy()
-    let peers = try remotes(of: store, arguments.operands(from: 1)).map { ($0, try self.peers.open($0, of: store)) }
+    let remotes = try remotes(of: exchange.store, arguments.operands(from: 1))
+    let peers = try remotes.map { ($0, try self.peers.open($0, of: exchange.store)) }
     var heads: [(Remote, CommitIdentity)] = []
     for (remote, peer) in peers {
       heads += try fetch(peer, remote, exchange).heads.map { (remote, $0) }
@@ -131,7 +124,7 @@ extension VerbRun {
 
   // MARK: Shared functions
 
-  private func editableOwnStore() throws -> EngineStore { try ownStore(editableStore()) }
+  private func editableExchange() throws -> StoreExchange { exchange(of: try ownStore(editableStore())) }
 
   private func exchange(of store: EngineStore) -> StoreExchange { StoreExchange(store, now: LocalTime.now) }
 
