@@ -30,8 +30,7 @@ package final class LineReader {
 
   /// Takes over an open descriptor, and closes it in the end.
   ///
-  /// - Parameter takesRest: Whether bytes after the last end of a line are a line too. From another machine they are a part of a line,
-  ///   after which the connection was lost.
+  /// - Parameter takesRest: Whether bytes after the last end of a line are a line too, and not a part of one that was cut.
   package init(descriptor: Int32, name: String, patience: Int32 = -1, takesRest: Bool = true) {
     self.takesRest = takesRest
     self.descriptor = descriptor
