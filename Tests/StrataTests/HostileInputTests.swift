@@ -54,6 +54,15 @@ struct HostileInputTests {
     }
   }
 
+  @Test("without HOME the home folder is the one that the system has for the user")
+  func noHome() throws {
+    let home = try #require(getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) })
+    for unset in ["-u HOME", "HOME="] {
+      let run = try ProgramRun(script: "exec env -u XDG_CONFIG_HOME \(unset) \"$STRATA\" --print-config")
+      #expect(run.output.hasPrefix("# \(home)/.config/strata/config"), "\(run.output)")
+    }
+  }
+
   @Test("an argument that is not UTF-8 is refused, because its replacement would name another file")
   func argumentBytes() throws {
     let folder = try TemporaryFolder()
