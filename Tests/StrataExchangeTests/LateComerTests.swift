@@ -113,4 +113,26 @@ struct LateComerTests {
       try expectWhole(path, like: ours)
     }
   }
+
+  @Test("a store that pruned the commit on which another one was made gets it from the folder again")
+  func prunedParent() throws {
+    try inFolder { path in
+      func stick() throws -> FolderPeer { try FolderPeer(path, name: "stick") }
+      let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#, #"{"id":2,"name":"b"}"#)
+      try ours.put(1, bytes: #"{"id":1,"name":"middle"}"#)
+      try theirs.fetchAndMerge(ours)
+      try theirs.put(2, bytes: #"{"id":2,"name":"theirs"}"#)
+      try ours.put(1, bytes: #"{"id":1,"name":"end"}"#)
+      _ = try ours.exchange.push(stick(), as: "stick")
+      for head in try theirs.exchange.fetch(stick(), as: "stick").heads { try theirs.merge(head) }
+      _ = try theirs.exchange.push(stick(), as: "stick")
+      // What they made lies on a commit in the middle of our file.
+      _ = try ours.own.compact(.last(1), progress: nil)
+      let heads = try ours.exchange.fetch(stick(), as: "stick").heads
+      #expect(heads == [theirs.head])
+      try ours.merge(theirs.head)
+      #expect(try ours.contents() == theirs.contents())
+      try ours.expectSound()
+    }
+  }
 }

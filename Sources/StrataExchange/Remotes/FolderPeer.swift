@@ -69,12 +69,15 @@ package final class FolderPeer: Peer {
     let file: File
     /// The heads that it builds on, as its header says.
     let since: [CommitIdentity]
+    /// Whether it is read although its head is here, for commits before it that this store has pruned.
+    let isReadAgain: Bool
     private(set) var lines: LineReader?
     private var place = CommitReceiver.StreamPlace()
 
-    init(_ file: File, since: [CommitIdentity]) {
+    init(_ file: File, since: [CommitIdentity] = [], isReadAgain: Bool = false) {
       self.file = file
       self.since = since
+      self.isReadAgain = isReadAgain
     }
 
     /// Reads it to its end, or up to a commit of which a parent is missing; then throws that.
@@ -104,21 +107,26 @@ package final class FolderPeer: Peer {
   /// Reads the files that lead to unknown heads, each after the files with the parents of its commits: a commit is linked to the commits
   /// that are here when it comes. If no file has a parent, its commit comes without a link to it. If a file cannot be read to its end, it
   /// is left for the next time and others are read; the last error is thrown in the end.
+  ///
+  /// If a commit was made on one that this store has pruned, the files whose heads are here are read again: one of them has it.
   func fetch(_ receiver: CommitReceiver, _ meter: inout TransferMeter) throws {
     func isKnown(_ commit: CommitIdentity) -> Bool { receiver.graph.number(of: commit) != nil }
+    let files = try files()
+    var readBefore = files.filter { isKnown($0.head) }
     var open: [Stream] = []
     var announced = 0
-    for file in try files() where !isKnown(file.head) {
+    for file in files where !isKnown(file.head) {
       let header = header(of: file)
       announced = announced.addingClamped(Int(clamping: header?.number("commits") ?? 0))
       open.append(Stream(file, since: (header?.texts("since") ?? []).compactMap(CommitIdentity.init(text:))))
     }
     try meter.announce(announced)
+    var needsPruned = false
     var failures: [(head: CommitIdentity, error: any Error)] = []
     /// Reads files on and returns whether that brought any commit. A file that is at its end, or cannot be read, is done.
     func goOn(_ streams: [Stream], requiresParents: Bool = true) throws -> Bool {
       var hasCome = false
-      for stream in streams where !isKnown(stream.file.head) {
+      for stream in streams where stream.isReadAgain || !isKnown(stream.file.head) {
         let before = receiver.received.count
         var isDone = true
         do {
@@ -126,7 +134,10 @@ package final class FolderPeer: Peer {
         } catch ModelError.cancelled {
           throw ModelError.cancelled
         } catch {
-          if case .missing? = error as? ExchangeError { isDone = false }
+          if case .missing(let parent, _)? = error as? ExchangeError {
+            isDone = false
+            needsPruned = needsPruned || receiver.graph.knows(parent)
+          }
           failures.removeAll { $0.head == stream.file.head }
           failures.append((stream.file.head, ExchangeError.peer(name: name, reason: "\(stream.file.name): \(error)")))
         }
@@ -139,7 +150,10 @@ package final class FolderPeer: Peer {
     while !open.isEmpty {
       if try goOn(open.filter { $0.lines != nil || $0.since.allSatisfy(isKnown) }) { continue }
       if try goOn(Array(open.filter { $0.lines == nil }.prefix(Self.mostWaiting))) { continue }
-      guard try goOn(open.filter { $0.lines != nil }, requiresParents: false) else { break }
+      if try goOn(open.filter { $0.lines != nil }, requiresParents: false) { continue }
+      guard needsPruned, !readBefore.isEmpty else { break }
+      open += readBefore.map { Stream($0, isReadAgain: true) }
+      readBefore = []
     }
     if let failure = failures.first(where: { !isKnown($0.head) }) { throw failure.error }
   }
