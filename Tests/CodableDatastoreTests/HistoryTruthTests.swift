@@ -105,6 +105,21 @@ struct HistoryTruthTests {
     #expect(versions.map(\.instance?.title) == ["One", "Made again"])
   }
 
+  @Test("a restore of a commit that is pruned since is no version of an instance that it left as it was")
+  func restoreOfPrunedCommit() async throws {
+    let place = TemporaryPlace()
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(persistence)
+    for title in ["One", "Two", "One"] { try await books.persist(Book(id: 1, title: title)) }
+    try await books.persist(Book(id: 2, title: "Other"))
+    try await persistence.restore(1)
+    try await books.persist(Book(id: 1, title: "Three"))
+    #expect(try await books.history(of: 1).all().map(\.commit.id) == [6, 3, 2, 1])
+    try await persistence.shortenHistory(keeping: .last(4))
+    #expect(try await books.history(of: 1).all().map(\.commit.id) == [6, 3])
+    #expect(try await books.history(of: 2).all().map(\.commit.id) == [5, 4])
+  }
+
   @Test("a commit that a restore was squashed into is no restore")
   func squashedRestore() async throws {
     let place = TemporaryPlace()

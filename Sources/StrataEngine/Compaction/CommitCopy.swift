@@ -114,7 +114,10 @@ struct CommitCopy {
         bytes.add(known)
         continue
       }
-      if isSquashed, let oldReference, let replaced, try old.file.holdsSame(oldReference, as: reference, in: new.file) {
+      // An entry before the frame was written by a commit that is gone, and this commit restored or merged it.
+      if isSquashed || reference.offset < new.commit.links.own.offset, let oldReference, let replaced,
+        try old.file.holdsSame(oldReference, as: reference, in: new.file)
+      {
         // Changed and changed back by commits that are gone: nothing happened.
         try copy.remember(reference, as: replaced)
         bytes.add(replaced)
