@@ -152,6 +152,34 @@ struct HistoryTruthTests {
     #expect(try await books.load("One", from: \.title).all() == [loan])
   }
 
+  @Test("a merge that took nothing over is not what an undo takes back")
+  func undoAfterEmptyMerge() async throws {
+    let (here, there) = (TemporaryPlace(), TemporaryPlace())
+    let ours = try DiskPersistence(readWriteURL: here.url)
+    let theirs = try DiskPersistence(readWriteURL: there.url)
+    let (books, others) = (BookFormat.datastore(ours), BookFormat.datastore(theirs))
+    try await books.persist(Book(id: 1, title: "One"))
+    try await theirs.addRemote(RemoteStore(name: "ours", location: here.url.path))
+    try await theirs.exchange(with: "ours")
+    // Both make the same edit; ours has one more.
+    try await books.persist(Book(id: 1, title: "Two"))
+    try await others.persist(Book(id: 1, title: "Two"))
+    try await books.persist(Book(id: 2, title: "More"))
+    try await ours.addRemote(RemoteStore(name: "theirs", location: there.url.path))
+    try await theirs.releaseWriter()
+    try await ours.exchange(with: "theirs")
+    let merge = try #require(try await ours.head)
+    #expect(merge.parents.count == 2 && merge.changes.isEmpty)
+    try await ours.undo()
+    #expect(try await books.load(2) == nil)
+    try await ours.redo()
+    #expect(try await books.load(2)?.title == "More")
+    try await books.persist(Book(id: 3, title: "Last"))
+    try await ours.undo()
+    try await ours.undo()
+    #expect(try await books.load(...).all().map(\.id) == [1])
+  }
+
   @Test("undoing a commit that changed nothing says so")
   func undoOfName() async throws {
     let books = BookFormat.datastore(persistence)

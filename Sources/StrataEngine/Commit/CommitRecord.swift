@@ -44,8 +44,12 @@ package struct CommitRecord: Sendable, Hashable {
 
   /// Whether it changed no record and is nothing else that a user would look for: it only sets a name, or changes an index.
   package var changesNoRecord: Bool {
-    flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
-      && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
+    flags.isEmpty && parents.count < 2 && isWithoutChanges
+  }
+
+  /// Whether it changed no record and brought no state back. A merge may be such a commit: its first parent had all of the second.
+  package var isWithoutChanges: Bool {
+    undoes == nil && restores == nil && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
   }
 }
 

@@ -135,7 +135,7 @@ extension EngineStore {
       next = record.parents.first.map { CommitNumber($0) }
       // A squashed commit is not one user's action, and the commits before it are gone.
       if record.flags.contains(.squashed) { break }
-      if record.changesNoRecord || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
+      if record.isWithoutChanges || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
       if let target = record.undoes.map({ CommitNumber($0) }) {
         takenBack.insert(target)
         let isRedo = (try? commitRecord(target))?.undoes != nil
