@@ -180,6 +180,15 @@ struct HistoryTruthTests {
     #expect(try await books.load(...).all().map(\.id) == [1])
   }
 
+  @Test("an instance of a datastore that was never written has no past, also beside another datastore")
+  func neverWritten() async throws {
+    try await BookFormat.datastore(persistence).persist(Book(id: 1, title: "One"))
+    let others = BookFormat.datastore(persistence, key: "Others")
+    #expect(try await others.blame(of: 1).isEmpty)
+    #expect(try await others.blame(of: 1, \.title) == nil)
+    #expect(try await others.history(of: 1).all().isEmpty)
+  }
+
   @Test("undoing a commit that changed nothing says so")
   func undoOfName() async throws {
     let books = BookFormat.datastore(persistence)

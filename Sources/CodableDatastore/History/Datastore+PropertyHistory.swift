@@ -86,7 +86,9 @@ extension Datastore {
 
 extension DatastoreCore {
   fileprivate func blame(of identifier: Identifier) throws -> [PropertyBlame] {
-    guard let view = try currentView(), let model = try store.model() else { return [] }
+    guard let view = try currentView(), try view.tree(recordsTree) != nil, let model = try store.model() else {
+      return []
+    }
     let stored = try key(of: identifier)
     let place = RecordPlace(datastore: key, identifier: StoredKey(bytes: stored, value: .data(stored)))
     let life = try throwingStoreErrors { try model.life(of: place, from: CommitNumber(view.commit.number)) }
