@@ -180,6 +180,32 @@ struct HistoryTruthTests {
     #expect(try await books.load(...).all().map(\.id) == [1])
   }
 
+  @Test("an instance of a datastore whose creation was undone has the versions from before", arguments: [false, true])
+  func datastoreCreatedAgain(isFirst: Bool) async throws {
+    let books = BookFormat.datastore(persistence)
+    try await BookFormat.datastore(persistence, key: "Others").persist(Book(id: 1, title: "Other"))
+    try await books.persist(Book(id: 1, title: "One"))
+    try await persistence.undo()
+    if !isFirst { try await books.persist(Book(id: 2, title: "Two")) }
+    try await books.persist(Book(id: 1, title: "New"))
+    let versions = try await books.history(of: 1).all()
+    #expect(versions.map(\.instance?.title) == ["New", nil, "One"])
+    #expect(versions.map(\.commit.id) == [isFirst ? 4 : 5, 3, 2])
+  }
+
+  @Test("a restore of a datastore that was created again since has the versions from before both")
+  func restoreOfDatastoreCreatedAgain() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await BookFormat.datastore(persistence, key: "Others").persist(Book(id: 1, title: "Other"))
+    try await books.persist(Book(id: 1, title: "One"))
+    try await persistence.restore(1)
+    try await books.persist(Book(id: 2, title: "Two"))
+    try await persistence.restore(2, datastore: BookFormat.defaultKey)
+    let versions = try await books.history(of: 1).all()
+    #expect(versions.map(\.instance?.title) == ["One", nil, "One"])
+    #expect(versions.map(\.commit.id) == [5, 3, 2])
+  }
+
   @Test("an instance of a datastore that was never written has no past, also beside another datastore")
   func neverWritten() async throws {
     try await BookFormat.datastore(persistence).persist(Book(id: 1, title: "One"))

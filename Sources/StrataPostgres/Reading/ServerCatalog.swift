@@ -58,14 +58,13 @@ struct ServerCatalog: Sendable {
     rows[name]?.filter { $0.born <= commit }.max { $0.born < $1.born }
   }
 
-  /// All trees that have had a name up to a commit, one after the other.
+  /// All trees that have had a name up to a commit, newest first.
   func trees(_ name: TreeName, upTo commit: UInt64) -> [Int32] {
-    Array(Set((rows[name] ?? []).lazy.filter { $0.born <= commit }.map(\.tree)))
-  }
-
-  /// The commit that dropped a tree of a name.
-  func end(of tree: Int32, _ name: TreeName) -> UInt64? {
-    rows[name]?.lazy.filter { $0.tree == tree }.map(\.died).max()
+    var trees: [Int32] = []
+    for row in (rows[name] ?? []).sorted(by: { $0.born > $1.born }) where row.born <= commit && !trees.contains(row.tree) {
+      trees.append(row.tree)
+    }
+    return trees
   }
 
   func names(prefix: [UInt8], at commit: UInt64) -> [TreeName] {

@@ -102,7 +102,7 @@ private struct VersionWalk {
       }
       if !isTold { versions.append(version) }
       isTold = false
-      guard parent > 0, parent < place, !isReplaced(state, after: parent) else { break }
+      guard parent > 0, parent < place else { break }
       place = parent
     }
     return versions
@@ -113,21 +113,15 @@ private struct VersionWalk {
     left.entry?.written == right.entry?.written
   }
 
-  /// Whether the commit of a state replaced another tree of the same name by this one.
-  private func isReplaced(_ state: ServerVersion, after parent: UInt64) -> Bool {
-    guard let tree = catalog.row(name, at: parent)?.tree, tree != state.tree else { return false }
-    return catalog.end(of: tree, name) == state.commit
-  }
-
-  /// The state as of a commit; nil if the tree, or the key in it, is not known to have existed then. For the first commit the state is also
-  /// returned if it dropped the tree: it deleted everything in the tree.
+  /// The state as of a commit; nil if the key is not known to have existed then. A tree that never had the key has it as the tree of that
+  /// name before left it: to drop a tree deletes everything in it.
   private mutating func state(at commit: UInt64) throws(StorageError) -> ServerVersion? {
-    let row = catalog.row(name, at: commit) ?? (commit == first ? catalog.latest(name, upTo: commit) : nil)
-    guard let tree = row?.tree else { return nil }
-    while true {
-      if let state = states.first(where: { $0.commit <= commit && $0.tree == tree }) { return state }
-      guard try readOn() else { return nil }
+    for tree in catalog.trees(name, upTo: commit) {
+      repeat {
+        if let state = states.first(where: { $0.commit <= commit && $0.tree == tree }) { return state }
+      } while try readOn()
     }
+    return nil
   }
 
   /// The commit that made a state, on the side of a commit that has the state; nil if it is not known.
