@@ -107,6 +107,7 @@ void strata_signals_default_in_child(sigset_t *signals) {
   for (int index = 0; index < DEADLY; index++) sigaddset(signals, deadly[index]);
   sigaddset(signals, SIGALRM);
   sigaddset(signals, SIGPIPE);
+  sigaddset(signals, SIGXFSZ);
 }
 
 void strata_stop(void) {

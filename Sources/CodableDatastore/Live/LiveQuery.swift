@@ -188,7 +188,7 @@ extension Array {
   /// Lets a thread that waits for this one's processor, possibly the main thread, run now and then.
   fileprivate func forEachGivingWay(_ body: (Element) -> Void) {
     for (place, element) in enumerated() {
-      if place % 1_024 == 0 { yieldThread() }
+      if place % 1_024 == 1_023 { yieldThread() }
       body(element)
     }
   }
