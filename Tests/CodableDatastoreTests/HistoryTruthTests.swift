@@ -120,6 +120,26 @@ struct HistoryTruthTests {
     #expect(try await books.history(of: 2).all().map(\.commit.id) == [5, 4])
   }
 
+  @Test("a restore that brings back the delete of a commit that is pruned since deletes nothing that was not there")
+  func restoreOfPrunedDelete() async throws {
+    let place = TemporaryPlace()
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 2, title: "Other"))
+    try await books.persist(Book(id: 1, title: "One"))
+    try await books.delete(id: 1)
+    try await persistence.restore(1)
+    try await books.persist(Book(id: 2, title: "New"))
+    try await persistence.restore(3)
+    #expect(try await books.history(of: 1).all().map(\.commit.id) == [3, 2])
+    try await persistence.name("kept", commit: 2)
+    try await persistence.shortenHistory(keeping: .last(3))
+    let versions = try await books.history(of: 1).all()
+    #expect(versions.map(\.commit.id) == [4, 2])
+    #expect(versions.map(\.instance?.title) == [nil, "One"])
+    #expect(try await books.history(of: 2).all().map(\.commit.id) == [6, 5, 2])
+  }
+
   @Test("a commit that a restore was squashed into is no restore")
   func squashedRestore() async throws {
     let place = TemporaryPlace()

@@ -74,7 +74,7 @@ struct FileVersions: Walk {
     while !isAtEnd {
       let change = try reference.map { reference throws(StorageError) in try view.file.change(reference) }
       // The chain goes on among the commits since the last restore.
-      if let change, change.commit >= restore?.number ?? 0 {
+      if let change, change.commit >= restore?.number ?? 0, !isBroughtBack(change) {
         // The version that a change replaced was written before it, so that no damage makes the walk endless.
         if let older = change.replaced?.entry, let newer = change.reference.entry, older.offset >= newer.offset {
           throw .damaged(what: "change entry", offset: newer.offset)
@@ -112,6 +112,11 @@ struct FileVersions: Walk {
       }
     }
     return nil
+  }
+
+  /// Whether the restore brought a delete back that replaces nothing: a compaction writes it there if the commit that deleted is gone.
+  private func isBroughtBack(_ change: Change) -> Bool {
+    change.commit == restore?.number && change.kind == .delete && change.replaced == nil
   }
 
   /// The commit of this line that brought a change; nil if that brought a newer version as well, which was returned already.

@@ -60,11 +60,8 @@ struct ServerCatalog: Sendable {
 
   /// All trees that have had a name up to a commit, newest first.
   func trees(_ name: TreeName, upTo commit: UInt64) -> [Int32] {
-    var trees: [Int32] = []
-    for row in (rows[name] ?? []).sorted(by: { $0.born > $1.born }) where row.born <= commit && !trees.contains(row.tree) {
-      trees.append(row.tree)
-    }
-    return trees
+    let rows = (rows[name] ?? []).filter { $0.born <= commit }.sorted { $0.born > $1.born }
+    return rows.reduce(into: []) { if !$0.contains($1.tree) { $0.append($1.tree) } }
   }
 
   func names(prefix: [UInt8], at commit: UInt64) -> [TreeName] {
