@@ -226,6 +226,20 @@ struct HistoryTruthTests {
     #expect(versions.map(\.commit.id) == [5, 3, 2])
   }
 
+  @Test("a restore of a state in which an instance had the same value is none of its versions")
+  func restoreOfEqualValue() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await BookFormat.datastore(persistence, key: "Others").persist(Book(id: 1, title: "Other"))
+    try await books.persist(Book(id: 1, title: "One"))
+    try await persistence.restore(1)
+    try await books.persist(Book(id: 1, title: "One"))
+    try await books.persist(Book(id: 2, title: "Two"))
+    try await persistence.restore(2, datastore: BookFormat.defaultKey)
+    #expect(try await books.history(of: 1).all().map(\.commit.id) == [4, 3, 2])
+    #expect(try await books.history(of: 2).all().map(\.commit.id) == [6, 5])
+    #expect(try await books.blame(of: 1, \.title)?.id == 4)
+  }
+
   @Test("an instance of a datastore that was never written has no past, also beside another datastore")
   func neverWritten() async throws {
     try await BookFormat.datastore(persistence).persist(Book(id: 1, title: "One"))

@@ -89,6 +89,11 @@ private struct VersionWalk {
           (place, line) = (second, nil)
           continue
         }
+        // An older commit gave it the same value.
+        if step.commit < state.commit {
+          place = step.commit
+          continue
+        }
         version.commit = step.commit
         parent = step.parent
       } else if let writer = state.entry?.written, writer < place {
@@ -129,7 +134,7 @@ private struct VersionWalk {
     if line == nil { line = try steps(from: place) }
     for step in line ?? [] where step.commit <= place {
       let before = try step.parent > 0 ? self.state(at: step.parent) : nil
-      let wasSame = before.map { isSame($0, state) } ?? (state.entry == nil)
+      let wasSame = before?.entry?.payload == state.entry?.payload
       if !wasSame { return step }
     }
     return nil
