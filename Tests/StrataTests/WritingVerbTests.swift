@@ -181,6 +181,7 @@ struct WritingVerbTests {
     let file = try folder.file("many.jsonl", (0..<1_000).map { "{\"id\":\($0)}" }.joined(separator: "\n"))
     #expect(try ProgramRun(["import", path, "T", file, "--name", "fill"]).status == 0)
     let script = """
+      : > \(path).out
       "$STRATA" watch \(path) $1 > \(path).out & watcher=$!
       while ! grep -q . \(path).out; do :; done
       kill -9 $watcher; cat \(path).out
