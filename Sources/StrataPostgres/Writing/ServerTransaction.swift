@@ -32,6 +32,11 @@ package final class ServerTransaction: WriteTransaction {
         !tree.writes.isEmpty || (tree.stored == nil) != tree.isGone || tree.dropped != nil || tree.hasNewAttributes
       }
     }
+
+    /// The place of a tree that the transaction has made itself: of its keys, the server knows nothing.
+    func own(_ name: TreeName) -> Dictionary<TreeName, TreeDraft>.Index? {
+      trees.index(forKey: name).flatMap { trees.values[$0].stored == nil && !trees.values[$0].isGone ? $0 : nil }
+    }
   }
 
   struct TreeDraft: Sendable {
@@ -207,7 +212,8 @@ package final class ServerTransaction: WriteTransaction {
   /// The entry of a key, with the changes so far.
   private func find(_ key: [UInt8], in name: TreeName, _ probe: KeyProbe?) throws(StorageError) -> Entry? {
     if case .compare? = probe { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
-    return try existing(name).find([key])[0]
+    let isNew = try locked { state in state.own(name).map { state.trees.values[$0].writes[key] == nil } }
+    return isNew == true ? nil : try existing(name).find([key])[0]
   }
 
   // MARK: Entries
@@ -215,7 +221,6 @@ package final class ServerTransaction: WriteTransaction {
   package func insert(
     _ bytes: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    let key = Array(bytes)
     let payload: ServerPayload =
       switch payload {
       case .none: .none
@@ -224,16 +229,15 @@ package final class ServerTransaction: WriteTransaction {
       case .record(.served(let record)): .record(writtenBy: record.commit)
       case .record(.entry(let reference)): .record(writtenBy: reference.offset.bytes)
       }
-    try Self.check(key, payload, kind: .entries)
-    // In a tree that the transaction has made itself, no look-up on the server is needed.
+    try Self.check(bytes.count, payload, kind: .entries)
     let isNew = try locked { state throws(StorageError) -> Bool? in
-      // No copy of the tree may live while it is written to.
-      let isOwn = state.trees[name].map { $0.stored == nil && !$0.isGone && $0.kind == .entries }
-      guard isOwn == true else { return nil }
-      return state.trees[name]?.writes.set(KeyWrite(payload: payload), for: key)?.payload == nil
+      // Changed in its place: of a copy, the writes would be copied.
+      guard let own = state.own(name), state.trees.values[own].kind == .entries else { return nil }
+      return state.trees.values[own].writes.set(KeyWrite(payload: payload), for: bytes)?.payload == nil
     }
     if let isNew { return isNew }
     if case .compare? = probe { throw .wrongTree(name, reason: "its order is that of bytes") }
+    let key = Array(bytes)
     let old = try existing(name).look(for: key)
     if old?.payload != payload { try set(key, to: payload, in: name, kind: .entries) }
     return old == nil
@@ -256,8 +260,8 @@ package final class ServerTransaction: WriteTransaction {
 
   // MARK: Writing
 
-  private static func check(_ key: [UInt8], _ payload: ServerPayload?, kind: TreeKind) throws(StorageError) {
-    guard key.count <= ServerLimits.key else { throw .keyTooLong(key.count) }
+  private static func check(_ keySize: Int, _ payload: ServerPayload?, kind: TreeKind) throws(StorageError) {
+    guard keySize <= ServerLimits.key else { throw .keyTooLong(keySize) }
     guard case .bytes(let bytes)? = payload else { return }
     let limit = kind == .records ? ServerLimits.value : Limits.payload
     guard bytes.count <= limit else { throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(limit)) }
@@ -269,7 +273,7 @@ package final class ServerTransaction: WriteTransaction {
   package func set(
     _ key: [UInt8], to payload: ServerPayload?, writtenBy written: UInt64? = nil, in name: TreeName, kind: TreeKind
   ) throws(StorageError) {
-    try Self.check(key, payload, kind: kind)
+    try Self.check(key.count, payload, kind: kind)
     guard let tree = try load(name) else { throw .noSuchTree(name) }
     guard tree.kind == kind else {
       throw .wrongTree(
@@ -281,7 +285,8 @@ package final class ServerTransaction: WriteTransaction {
       if isNothing {
         state.trees[name]?.writes.remove(key)
       } else {
-        state.trees[name]?.writes.set(KeyWrite(payload: payload, written: written), for: key)
+        let write = KeyWrite(payload: payload, written: written)
+        key.withUnsafeBytes { _ = state.trees[name]?.writes.set(write, for: $0) }
       }
     }
   }
@@ -307,8 +312,8 @@ package final class ServerTransaction: WriteTransaction {
 
   package func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
     var places: [TreeKey] = []
-    for (name, key) in keys {
-      guard let tree = try load(name), tree.stored != nil, tree.writes[key] == nil else { continue }
+    for (name, key) in keys where try locked({ $0.own(name) == nil }) {
+      guard let tree = try load(name), tree.writes[key] == nil else { continue }
       places.append(TreeKey(tree: tree.tree, key: key))
     }
     try reads.fetch(places, in: store, asOf: view.asOf)
