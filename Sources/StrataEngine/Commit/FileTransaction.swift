@@ -82,7 +82,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   }
 
   /// A file has no round trips to save.
-  package var asksServer: Bool { false }
+  package func asksServer(of records: TreeName) -> Bool { false }
   package func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) {}
 
   // MARK: The changes to commit

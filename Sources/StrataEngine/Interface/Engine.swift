@@ -248,8 +248,8 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError)
   /// Makes the commit fail if another program has taken over the work meanwhile.
   func require(_ work: any ClaimedWork) throws(StorageError)
-  /// Whether `prefetch` is of use, because a server has the data.
-  var asksServer: Bool { get }
+  /// Whether a server has data of a tree of records or its indexes, so that `prefetch` is of use.
+  func asksServer(of records: TreeName) -> Bool
   /// Whether writing some keys asks no server, because none of the keys is known to exist, or their trees are new.
   func needsNoServer(writing keys: [PrefetchKey]) -> Bool
   /// Writes the new nodes of a tree into the frame now, if that saves memory.

@@ -258,7 +258,7 @@ package final class DatastoreWriter: @unchecked Sendable {
 
   /// Asks a server in one request for all that a change will look up: the record, and its entries of some values.
   private func prefetch(_ identifier: [UInt8], _ values: [[[UInt8]]]) throws {
-    if transaction.asksServer { try transaction.prefetch(places(identifier, values)) }
+    if transaction.asksServer(of: records) { try transaction.prefetch(places(identifier, values)) }
   }
 
   /// Asks a server in one request for all that the changes of some hundred records will look up, and in a second one for the entries of
@@ -270,7 +270,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package func prefetch(
     _ changes: @autoclosure () -> [(identifier: [UInt8], values: [[[UInt8]]])], stored: (Current) -> [[[UInt8]]]?
   ) throws {
-    guard transaction.asksServer else { return }
+    guard transaction.asksServer(of: records) else { return }
     let changes = changes()
     try transaction.prefetch(changes.flatMap { places($0.identifier, $0.values) })
     var old: [(tree: TreeName, key: [UInt8])] = []

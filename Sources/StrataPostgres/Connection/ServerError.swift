@@ -29,7 +29,10 @@ struct SQLError: Error, Hashable, Sendable {
 
 extension [UInt8] {
   /// A random name, such as that of a commit, which serves to find out its outcome after a connection was lost.
-  static func token() -> [UInt8] { (0..<16).map { _ in .random(in: .min ... .max) } }
+  static func token() -> [UInt8] {
+    // Each random number is a call of the system.
+    Swift.withUnsafeBytes(of: (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)), Array.init)
+  }
 }
 
 // Errors that only a server has, one sentence each that a user can act on; none contains a password.

@@ -33,10 +33,8 @@ package final class ServerTransaction: WriteTransaction {
       }
     }
 
-    /// The place of a tree that the transaction has made itself: of its keys, the server knows nothing.
-    func own(_ name: TreeName) -> Dictionary<TreeName, TreeDraft>.Index? {
-      trees.index(forKey: name).flatMap { trees.values[$0].stored == nil && !trees.values[$0].isGone ? $0 : nil }
-    }
+    /// The writes of a tree that the transaction has made itself; nil if it is none.
+    func ownWrites(_ name: TreeName) -> SortedWrites? { trees[name].flatMap { $0.isOwn ? $0.writes : nil } }
   }
 
   struct TreeDraft: Sendable {
@@ -53,6 +51,14 @@ package final class ServerTransaction: WriteTransaction {
     var writes = SortedWrites()
 
     var hasNewAttributes: Bool { stored.map { $0.attributes != attributes } ?? false }
+
+    /// Whether the transaction has made the tree itself: then the server knows nothing of its keys.
+    var isOwn: Bool { stored == nil && !isGone }
+
+    /// Sets an entry in an own tree, and returns whether it is new; returns nil for all other trees.
+    mutating func insertIfOwn(_ key: UnsafeRawBufferPointer, _ payload: ServerPayload) -> Bool? {
+      isOwn && kind == .entries ? writes.set(KeyWrite(payload: payload), for: key)?.payload == nil : nil
+    }
   }
 
   init(_ store: ServerStore, on view: ServerView, presuming presumed: TreeName? = nil) {
@@ -212,7 +218,7 @@ package final class ServerTransaction: WriteTransaction {
   /// The entry of a key, with the changes so far.
   private func find(_ key: [UInt8], in name: TreeName, _ probe: KeyProbe?) throws(StorageError) -> Entry? {
     if case .compare? = probe { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
-    let isNew = try locked { state in state.own(name).map { state.trees.values[$0].writes[key] == nil } }
+    let isNew = try locked { state in state.ownWrites(name).map { $0[key] == nil } }
     return isNew == true ? nil : try existing(name).find([key])[0]
   }
 
@@ -231,9 +237,8 @@ package final class ServerTransaction: WriteTransaction {
       }
     try Self.check(bytes.count, payload, kind: .entries)
     let isNew = try locked { state throws(StorageError) -> Bool? in
-      // Changed in its place: of a copy, the writes would be copied.
-      guard let own = state.own(name), state.trees.values[own].kind == .entries else { return nil }
-      return state.trees.values[own].writes.set(KeyWrite(payload: payload), for: bytes)?.payload == nil
+      guard let place = state.trees.index(forKey: name) else { return nil }
+      return state.trees.values[place].insertIfOwn(bytes, payload)
     }
     if let isNew { return isNew }
     if case .compare? = probe { throw .wrongTree(name, reason: "its order is that of bytes") }
@@ -298,7 +303,7 @@ package final class ServerTransaction: WriteTransaction {
     try locked { $0.lease = lease.claim }
   }
 
-  package var asksServer: Bool { true }
+  package func asksServer(of records: TreeName) -> Bool { state.withLock { $0.ownWrites(records) == nil } }
 
   package func needsNoServer(writing keys: [PrefetchKey]) -> Bool {
     state.withLock { state in
@@ -312,8 +317,8 @@ package final class ServerTransaction: WriteTransaction {
 
   package func prefetch(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
     var places: [TreeKey] = []
-    for (name, key) in keys where try locked({ $0.own(name) == nil }) {
-      guard let tree = try load(name), tree.writes[key] == nil else { continue }
+    for (name, key) in keys {
+      guard let tree = try load(name), !tree.isOwn, tree.writes[key] == nil else { continue }
       places.append(TreeKey(tree: tree.tree, key: key))
     }
     try reads.fetch(places, in: store, asOf: view.asOf)
