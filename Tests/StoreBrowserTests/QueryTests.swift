@@ -80,7 +80,19 @@ struct QueryTests {
     #expect(driver.editorRequest?.text.contains("select  population, name\n") == true)
     save(driver) { _ in "group countrycode population\n" }
     #expect(driver.shows("City by countrycode") && driver.shows("figures of population"), "\(driver.screen)")
-    driver.press("Esc")
+    // From the groups, they are a part of the text.
+    driver.press("g q")
+    #expect(driver.editorRequest?.text.contains("\ngroup   countrycode population\n") == true)
+    save(driver) { _ in "order population desc\nlimit 3\ngroup timezone population\n" }
+    let largest = cities.sorted { population($0.1) > population($1.1) }.prefix(3)
+    #expect(
+      driver.browser.panes[GroupPane.self].reply?.groups.map(\.cells[0].searchText)
+        == Set(largest.map { $0.1[member: "timezone"]?.searchText ?? "" }).sorted(), "\(driver.screen)")
+    driver.press("g q")
+    save(driver) { $0.replacing("timezone population", with: "") }
+    #expect(driver.browser.focus == .table && driver.browser.table.source?.limit == 3, "\(driver.screen)")
+    driver.press("g q")
+    save(driver) { _ in "order name\n" }
     #expect(driver.browser.table.storedCount == 10 && driver.browser.table.source?.limit == nil)
     driver.press("U")
     #expect(driver.browser.table.storedCount == 3)

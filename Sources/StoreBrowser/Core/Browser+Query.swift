@@ -44,7 +44,7 @@ extension Browser {
     ask(viewQuery(of: source), .edit)
   }
 
-  /// The view of the table as it is shown.
+  /// The view of the table as it is shown, with its groups if they have the focus.
   private func viewQuery(of source: RowSource) -> ViewQuery {
     func name(_ path: String) -> String { String(path.drop { $0 == "." }) }
     var texts: [ViewQuery.Clause: String] = [:]
@@ -58,6 +58,9 @@ extension Browser {
     let choice = session.columnChoice(source.datastore)
     if !choice.hidden.isEmpty || !choice.order.isEmpty {
       texts[.select] = table.visibleColumns(session).compactMap { $0.path.map(name) }.joined(separator: ", ")
+    }
+    if focus == .group, let groups = panes[GroupPane.self].request {
+      texts[.group] = (groups.keys + [groups.field].compactMap(\.self)).map { name($0.description) }.joined(separator: " ")
     }
     return ViewQuery(texts)
   }
@@ -117,6 +120,7 @@ extension Browser {
     if let filter = source.filter { remember(filter, in: \.knownFilters) }
     arrange(query.select, in: source.datastore)
     recordJump()
+    closeView(of: .group)
     table.show(source, anchor: table.keepingIdentifier())
     if let name = query[.name] { nameView(name, query) }
     if !query.group.isEmpty { run(.group, argument: query[.group]) }
@@ -155,7 +159,7 @@ extension CommandTable {
       .query, ["g q"], "edit the view as text in $EDITOR", "query", .table, verb: "records",
       "Opens the view of the table as text in $VISUAL or $EDITOR: condition, order, selected fields, group and limit, with the "
         + "plan as a comment. What is saved is applied. A mistake opens the text again at its line. With `name` the view is "
-        + "kept under VIEWS. An empty file cancels.", in: [.table], unless: .withoutDatastore
+        + "kept under VIEWS. An empty file cancels.", in: [.table, .group], unless: .withoutDatastore
     ) { browser, _ in browser.openQuery() }
   ]
 }
