@@ -60,7 +60,8 @@ extension Browser {
       texts[.select] = table.visibleColumns(session).compactMap { $0.path.map(name) }.joined(separator: ", ")
     }
     if focus == .group, let groups = panes[GroupPane.self].request {
-      texts[.group] = (groups.keys + [groups.field].compactMap(\.self)).map { name($0.description) }.joined(separator: " ")
+      let paths = groups.keys + [groups.field].compactMap(\.self)
+      texts[.group] = paths.map { name($0.description) }.joined(separator: " ")
     }
     return ViewQuery(texts)
   }
