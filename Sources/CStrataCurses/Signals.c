@@ -2,7 +2,7 @@
 //
 //   told to the loop            SIGWINCH SIGCONT SIGTSTP SIGINT
 //   told, then enforced         SIGTERM SIGHUP    two seconds to say goodbye, then they kill
-//   restore the terminal, die   SIGILL SIGTRAP SIGSEGV SIGBUS SIGFPE SIGABRT SIGSYS SIGQUIT SIGXCPU
+//   restore the terminal, die   SIGILL SIGTRAP SIGSEGV SIGBUS SIGFPE SIGABRT SIGSYS SIGQUIT SIGXCPU SIGUSR1 SIGUSR2
 //
 // Former handlers, such as Swift's backtracer, run after the restore, on a screen where they can be read.
 
@@ -19,7 +19,8 @@
 void strata_post_signal(int number);
 
 static const int told[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP};
-static const int deadly[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGSYS, SIGQUIT, SIGXCPU};
+static const int deadly[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT,
+                             SIGSYS, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
 enum { TOLD = sizeof told / sizeof *told, DEADLY = sizeof deadly / sizeof *deadly };
 
 static struct sigaction before_told[TOLD], before_deadly[DEADLY], before_alarm;

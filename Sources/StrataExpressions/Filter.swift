@@ -33,7 +33,20 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
   package func matches(_ document: Document) -> Bool { condition.holds(for: document) }
 
   /// The paths that are conditions by themselves and keep the records in which they are true: `isOpen and …`.
-  package var barePaths: [DocumentPath] { condition.barePaths }
+  package var barePaths: [DocumentPath] {
+    condition.parts.compactMap { if case .isTrue(.path(let path)) = $0 { path } else { nil } }
+  }
+
+  /// The paths that are compared with a constant that is no list and no object, and so find none of these.
+  package var pathsOfPlainValues: [DocumentPath] {
+    condition.parts.compactMap { part in
+      switch part {
+      case .compare(_, _, .literal(.array)), .compare(_, _, .literal(.object)): nil
+      case .compare(.path(let path), _, .literal): path
+      default: nil
+      }
+    }
+  }
 
   /// The filter that keeps the records with this value at this place: `population = 12`.
   package static func text(of path: DocumentPath, being value: Document) -> String {
@@ -59,12 +72,12 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     case text(Operand, TextTest, Operand)
     case matches(Operand, Pattern)
 
-    fileprivate var barePaths: [DocumentPath] {
+    /// The conditions that are put together with `and`, `or` and `not`.
+    fileprivate var parts: [Condition] {
       switch self {
-      case .all(let parts), .any(let parts): parts.flatMap(\.barePaths)
-      case .not(let inner): inner.barePaths
-      case .isTrue(.path(let path)): [path]
-      default: []
+      case .all(let conditions), .any(let conditions): conditions.flatMap(\.parts)
+      case .not(let inner): inner.parts
+      default: [self]
       }
     }
   }

@@ -129,6 +129,23 @@ struct TruthTests {
     #expect(driver.shows("no record that was read has “pupulatoin”; did you mean population?"), "\(driver.screen)")
   }
 
+  @Test("a filter that compares lists with a value says how their elements are found, and only if nothing matches")
+  func listFilter() throws {
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Lists.strata", program: "tests")
+    try Sample.add([["id": 1, "tags": ["pear", "fig"]]], to: store, Sample.plan("Item", "id", []), "fill")
+    let driver = Driver(store, size: Size(columns: 160, rows: 24), start: .init(datastore: "Item"))
+    for filter in [#"tags = "fig""#, #"id = 1 and not tags != "fig""#, #"tags > 3"#] {
+      try driver.play(": filter \(filter)")
+      #expect(driver.shows("tags is a list: tags has … finds its elements"), "\(driver.screen)")
+    }
+    for filter in [#"tags has "plum""#, #"id = 7"#] {
+      try driver.play(": filter \(filter)")
+      #expect(driver.shows("no record matches"), "\(driver.screen)")
+    }
+    try driver.play(": filter tags has \"fig\"")
+    #expect(driver.browser.table.storedCount == 1 && !driver.shows("is a list"))
+  }
+
   @Test("an element inserted at the head of a list is the only one that is shown as changed")
   func insertedElement() throws {
     let old: Document = ["list": ["a", "b", "c"]]

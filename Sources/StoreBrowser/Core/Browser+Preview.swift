@@ -85,8 +85,8 @@ extension Browser {
       return FilterStatus(filter: filter, text: plan.standing(session))
     }
     guard let filter = table.source?.filter else { return nil }
-    if table.scan?.isRunning == false, table.storedCount == 0, let unknown = table.unknownName(session) {
-      return FilterStatus(filter: filter, text: unknown)
+    if table.scan?.isRunning == false, table.storedCount == 0, let reason = table.reasonForNoRows(session) {
+      return FilterStatus(filter: filter, text: reason)
     }
     return table.filterStatus(session).map { FilterStatus(filter: filter, text: $0) }
   }

@@ -32,7 +32,7 @@ struct EndingTests {
 
   @Test(
     "by every signal that ends a process",
-    arguments: [SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS, SIGXCPU])
+    arguments: [SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS, SIGXCPU, SIGUSR1])
   func signals(number: Int32) throws {
     let process = try card(environment: ["SWIFT_BACKTRACE": "enable=no"])
     process.signal(number)

@@ -65,7 +65,7 @@ extension TablePane {
   private func emptyText(_ session: Session) -> String {
     if scan?.isRunning == true { return "searching…" }
     if scan?.isCutShort == true { return "stopped before the first row; Esc again shows all" }
-    if let unknown = unknownName(session) { return unknown }
+    if let reason = reasonForNoRows(session) { return reason }
     return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
   }
 
@@ -83,9 +83,14 @@ extension TablePane {
     return "\(scan.plan) \(dot) \(read) \(dot) \(NumberFormat.count(renewal?.ranks.count ?? storedCount)) so far"
   }
 
-  /// Why nothing matches: the filter names a field that no record has; with the closest name that exists.
-  func unknownName(_ session: Session) -> String? {
-    source?.filter.flatMap { try? RowTest($0) }.flatMap { unknownName(in: $0.filter.paths, session) }
+  /// Why nothing matches, if it is known: the filter names a field that no record has, or compares lists with a value.
+  func reasonForNoRows(_ session: Session) -> String? {
+    guard let filter = source?.filter.flatMap({ try? RowTest($0) })?.filter else { return nil }
+    if let unknown = unknownName(in: filter.paths, session) { return unknown }
+    let list = filter.pathsOfPlainValues.first { path in
+      columns.seen.contains { $0.path == path.description && $0.kind == .list }
+    }
+    return list.map { "\($0.shortText) is a list: \($0.shortText) has … finds its elements" }
   }
 
   /// The first of some paths that no record has, as far as records were read, in a sentence; nil if there is none.
