@@ -37,7 +37,7 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     condition.parts.compactMap { if case .isTrue(.path(let path)) = $0 { path } else { nil } }
   }
 
-  /// The paths that are compared with a constant that is no list and no object, and so find none of these.
+  /// The paths that are compared with a constant other than a list or an object, and so find none of these.
   package var pathsOfPlainValues: [DocumentPath] {
     condition.parts.compactMap { part in
       switch part {
