@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataEngine
 import StrataModel
 import StrataTerminal
 import Testing
@@ -19,6 +20,35 @@ struct FollowingTests {
     #expect(driver.selectedIdentifier == "1850147")
     driver.press("l")
     #expect(!driver.shows("~      615532"))
+  }
+
+  @Test("another store in the place of the open one is told, and nothing is edited any more")
+  func replaced() throws {
+    let copies = try CopiedStore()
+    let driver = Driver(copies.here, start: .init(datastore: "City"))
+    driver.press("j l l e ^u")
+    driver.type("XX")
+    driver.press("Enter")
+    let path = copies.folder + "/other.strata"
+    let other = try EngineStore.open(path: path, program: "tests", author: "bob", creates: true)
+    try Sample.add([Sample.city(1, "Other", "CH", 1, "X", [])], to: other, Sample.cityPlan(), "other")
+    copies.here.engine.releaseLock()
+    try SystemDisk().rename(copies.here.path, to: copies.folder + "/away.strata")
+    try SystemDisk().rename(path, to: copies.here.path)
+    // Within a tenth of a second, a look at the files of the store is not repeated.
+    var looks = 0
+    while !driver.status.contains("another store"), looks < 20_000 {
+      driver.tell(.storeStirred)
+      looks += 1
+    }
+    for _ in 0..<2 {
+      driver.tell(.storeStirred)
+      #expect(driver.title.contains("HEAD #1"), "\(driver.screen)")
+      #expect(driver.status.contains("another store took its place"), "\(driver.screen)")
+    }
+    driver.press("j e")
+    #expect(driver.status.contains("another store took its place"), "\(driver.screen)")
+    #expect(driver.shows("XX"), "\(driver.screen)")
   }
 
   @Test("a commit before, on and after the selection leaves it on its record; a delete moves it to the successor")

@@ -108,7 +108,9 @@ package struct Browser: Sendable {
   /// Looks for other processes' commits, but not while a commit of this browser is pending, so that it is not taken for another's.
   mutating func look() {
     guard !session.isRunning(.commit) else { return }
-    session.start(.refresh, RefreshRequest(known: session.head, shown: session.datastore)) { $0.follow($1) }
+    let request = RefreshRequest(
+      known: session.head, details: session.outline?.commit, shown: session.datastore)
+    session.start(.refresh, request) { $0.follow($1) }
   }
 
   // MARK: Layout

@@ -17,16 +17,32 @@ struct OutlineRequest: Question {
 /// Looks for other processes' commits.
 struct RefreshRequest: Question {
   var known: CommitNumber
+  /// The details of the known commit, if they were read.
+  var details: CommitDetails?
   var shown: String?
 
   func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {
     let head = try context.store.refresh().commit
+    if isReplaced(head, in: context) {
+      var status = context.status
+      status.access = .readOnly(reason: "another store took its place; quit and open it again")
+      return RefreshAnswer(head: known, status: status, newCommits: 0, changed: [:])
+    }
     guard head != known else {
       return RefreshAnswer(head: head, status: context.status, newCommits: 0, changed: [:])
     }
     return RefreshAnswer(
       head: head, status: context.status, newCommits: try context.commitCount(from: head, after: known),
       changed: try context.changedKeys(from: known, to: head, in: shown))
+  }
+
+  /// Whether another store, or an older copy of this one, has taken its place: then the known commit is missing or another.
+  private func isReplaced(_ head: CommitNumber, in context: WorkContext) -> Bool {
+    guard let details, details.number == known, known.rawValue > 0 else { return false }
+    if head < known { return true }
+    // A commit that was pruned or squashed meanwhile proves nothing.
+    guard let found = try? context.store.commitUncounted(known), !found.isSquashed else { return false }
+    return found.date != details.date
   }
 }
 

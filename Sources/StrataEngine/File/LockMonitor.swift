@@ -73,6 +73,9 @@ final class LockMonitor: Sendable {
     return Answer(hold: isHeld ? try LockFile.hold(in: opened.file) : nil, isHeld: isHeld, words: words)
   }
 
+  /// Makes a whole look due, because other files may have taken the names.
+  func expire() { state.withLock { $0.seen = nil } }
+
   /// Records that the caller has read everything that a whole look found.
   func recordSeen(_ answer: Answer) {
     state.withLock { $0.seen = answer.words.map { ($0, monotonicClock()) } }

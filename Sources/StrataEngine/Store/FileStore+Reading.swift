@@ -1,3 +1,5 @@
+import StrataLocks
+
 extension FileStore {
   package var head: View { publication.head }
 
@@ -142,17 +144,28 @@ extension FileStore {
   }
 
   package func follow(_ change: @escaping @Sendable () -> Void) throws(StorageError) -> any DiskWatch {
-    try engineCall { () throws(DiskError) in
-      FollowToken(watches: [
-        try disk.watch(path + "/lock", change: change), try disk.watch(path + "/activity", change: change),
-      ])
-    }
+    try engineCall { () throws(DiskError) in try FollowToken(self, change) }
   }
 }
 
+/// Watches the files of a store that change with its state, also after another folder has taken the name of the store's.
 private final class FollowToken: DiskWatch {
-  private let watches: [any DiskWatch]
-  init(watches: [any DiskWatch]) { self.watches = watches }
+  private let files: Mutex<[any DiskWatch]>
+  private let folder = Mutex<(any DiskWatch)?>(nil)
+
+  init(_ store: FileStore, _ change: @escaping @Sendable () -> Void) throws(DiskError) {
+    let (disk, path, lockLook) = (store.disk, store.path, store.lockLook)
+    @Sendable func watchFiles() throws(DiskError) -> [any DiskWatch] {
+      [try disk.watch(path + "/lock", change: change), try disk.watch(path + "/activity", change: change)]
+    }
+    files = Mutex(try watchFiles())
+    let watch = try? disk.watch(path) { [weak self] in
+      self?.files.withLock { $0 = (try? watchFiles()) ?? [] }
+      lockLook.expire()
+      change()
+    }
+    folder.withLock { $0 = watch }
+  }
 }
 
 extension Publication.State {

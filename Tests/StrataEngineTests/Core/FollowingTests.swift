@@ -181,6 +181,11 @@ struct FollowingTests {
     #expect(try reader.refresh().commit.number == 2)
     try writer.close()
     wait { reader.writer == nil }
+    // Another store that takes the name is followed, too.
+    try SystemDisk().rename(folder.store(), to: folder.store("away"))
+    let other = try FileStore.create(at: folder.store(), options: StoreOptions())
+    for number in 0..<5 { try other.change { try $0.createTree(TreeName([UInt8(number)]), kind: .records) } }
+    wait { (try? reader.refresh().commit.number) == 5 }
     withExtendedLifetime(token) {}
   }
 

@@ -38,7 +38,8 @@ struct ServerSharingTests {
     try second.waitFor("Xamar")
     try second.waitUntilIdle()
     second.expectNot("✗")
-    try second.press("Enter Enter")
+    // The commit that was begun during the cut may have been made by now.
+    for _ in 0..<2 where !second.screen.text.contains("HEAD #7") { try second.press("Enter") }
     second.expect("HEAD #7")
     try first.waitFor("HEAD #7")
     try first.waitUntilIdle()
