@@ -239,7 +239,10 @@ struct TransactionScenarios {
   @Test("options print by name, and keep only the bits that everybody may set")
   func options() {
     #expect(TransactionOptions([.readOnly]).debugDescription == "TransactionOptions([.readOnly])")
-    #expect(TransactionOptions(rawValue: .max).rawValue == 7 | 1 << 32)
+    #expect(TransactionOptions(rawValue: .max).rawValue == 7)
+    let retrying: TransactionOptions = [.readOnly, .retriesConflicts]
+    #expect(TransactionOptions(rawValue: retrying.rawValue) == retrying)
+    #expect(retrying.subtracting(.readOnly) == .retriesConflicts)
     #expect(TransactionOptions(rawValue: 8).rawValue == 0)
     #expect(UnsafeTransactionOptions(TransactionOptions.collateWrites) == .collateWrites)
     #expect(UnsafeTransactionOptions.skipObservations.rawValue == 1 << 16)
