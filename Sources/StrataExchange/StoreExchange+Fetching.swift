@@ -221,7 +221,7 @@ extension StoreExchange {
       try Self.asking { wants in
         isMoved = try peer.push(
           OutgoingCommits(
-            head: head, store: store, graph: graph, numbers: missing, progress: progress,
+            head: head, store: store, graph: graph, numbers: missing, whole: wants, progress: progress,
             write: { sink in
               try CommitSender(store, graph, sink: sink).send(missing, since: known, whole: wants, progress: progress)
             }))

@@ -135,4 +135,48 @@ struct LateComerTests {
       try ours.expectSound()
     }
   }
+
+  @Test("a store that pruned a commit and got it again writes it to the folder, because others are made on it")
+  func prunedBase() throws {
+    try inFolder { path in
+      func stick() throws -> FolderPeer { try FolderPeer(path, name: "stick") }
+      let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#, #"{"id":2,"name":"b"}"#)
+      for number in 0..<4 { try ours.put(1, bytes: #"{"id":1,"name":"\#(number)"}"#) }
+      _ = try ours.own.compact(.last(1), progress: nil)
+      _ = try ours.exchange.push(stick(), as: "stick")
+      // What they make lies on a commit that no file has.
+      try theirs.put(2, bytes: #"{"id":2,"name":"theirs"}"#)
+      try ours.fetchAndMerge(theirs)
+      _ = try ours.exchange.push(stick(), as: "stick")
+      let late = try ExchangedStore("eve", isEmpty: true)
+      #expect(try late.exchange.fetch(stick(), as: "stick").heads == [ours.head])
+      try late.merge(ours.head)
+      #expect(try late.contents() == ours.contents())
+      try late.expectSound()
+    }
+  }
+
+  @Test("a file that begins with a whole commit is not written again, because no file has the commits before it")
+  func wholeFile() throws {
+    try inFolder { path in
+      func stick() throws -> FolderPeer { try FolderPeer(path, name: "stick") }
+      let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#, #"{"id":2,"name":"b"}"#)
+      for number in 0..<4 {
+        try ours.put(1, bytes: #"{"id":1,"name":"\#(number)"}"#)
+        try theirs.fetchAndMerge(ours)
+      }
+      _ = try ours.own.compact(.last(1), progress: nil)
+      _ = try ours.exchange.push(stick(), as: "stick")
+      let whole = try lines(path, #require(files(path).first))
+      // They have all the commits that ours has pruned.
+      try theirs.put(2, bytes: #"{"id":2,"name":"theirs"}"#)
+      _ = try theirs.exchange.push(stick(), as: "stick")
+      #expect(try files(path).contains { try lines(path, $0) == whole })
+      let late = try ExchangedStore("eve", isEmpty: true)
+      #expect(try late.exchange.fetch(stick(), as: "stick").heads == [theirs.head])
+      try late.merge(theirs.head)
+      #expect(try late.contents() == theirs.contents())
+      try late.expectSound()
+    }
+  }
 }

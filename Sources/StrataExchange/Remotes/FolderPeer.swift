@@ -163,8 +163,31 @@ package final class FolderPeer: Peer {
   // MARK: Writing
 
   package func push(_ commits: OutgoingCommits) throws -> Bool {
+    let bases = try missingBases(of: commits.numbers, whole: commits.whole, commits.store, commits.graph)
+    if let base = bases.first { throw ExchangeError.missing(base, line: 0) }
     try add(commits.head, commits.numbers, commits.graph, commits.write)
     return true
+  }
+
+  /// The commits that some others were made on and that neither these nor the files have: a file that was written after this store had
+  /// pruned them begins behind them, and now this store has them again.
+  ///
+  /// - Parameter whole: Commits that are written with all their content, so that they need no other.
+  private func missingBases(
+    of numbers: [UInt64], whole: [CommitIdentity] = [], _ store: EngineStore, _ graph: CommitGraph
+  ) throws -> [CommitIdentity] {
+    let sent = Set(numbers.compactMap { graph.identity(of: $0) } + whole)
+    let wholeNumbers = Set(whole.compactMap { graph.number(of: $0) })
+    var bases: Set<CommitIdentity> = []
+    for number in numbers where !wholeNumbers.contains(number) {
+      if let base = try store.engine.commit(number).parents.first.flatMap(graph.identity) { bases.insert(base) }
+    }
+    let files = try files()
+    bases.subtract(sent.union(files.map(\.head)))
+    for file in files where bases.contains(where: { graph.contains($0, in: file.head) }) {
+      bases.subtract(try contents(of: file).commits)
+    }
+    return bases.sorted()
   }
 
   /// Writes a file of some commits, which leads to a head.
@@ -215,7 +238,7 @@ package final class FolderPeer: Peer {
     guard files.count > Self.mostFiles else { return }
     let own = files.filter { $0.header?.text("store") == store.identity }.map(\.file)
     guard own.count > Self.mostFiles else { return }
-    let held = try own.map { (file: $0, commits: try commits(in: $0)) }
+    let held = try own.map { (file: $0, commits: try contents(of: $0).commits) }
     let others = seenFiles().filter { $0.reader != store.identity && now - $0.date < Self.forgottenAfter }
     var lone = Set<CommitIdentity>()
     var count = 0
@@ -239,8 +262,9 @@ package final class FolderPeer: Peer {
     let numbers = lone.compactMap { graph.number(of: $0) }
     // Commits that this store has pruned since stay in the files that it wrote.
     guard numbers.count == lone.count else { return }
+    let whole = try missingBases(of: numbers, store, graph)
     try add(newest, numbers, graph) { sink in
-      try CommitSender(store, graph, sink: sink).send(numbers, since: Self.parents(of: lone, graph))
+      try CommitSender(store, graph, sink: sink).send(numbers, since: Self.parents(of: lone, graph), whole: whole)
     }
   }
 
@@ -255,11 +279,12 @@ package final class FolderPeer: Peer {
     guard header.texts("since") == [], graph.number(of: file.head) != nil,
       graph.numbers(in: [file.head], butNotIn: []).count > Int(clamping: header.number("commits") ?? 0)
     else { return }
-    let commits = try commits(in: file)
+    let (commits, bases) = try contents(of: file)
     let (numbers, since) = (commits.compactMap { graph.number(of: $0) }, Self.parents(of: commits, graph))
-    guard numbers.count == commits.count, !since.isEmpty else { return }
+    guard numbers.count == commits.count, !bases.isEmpty else { return }
     let anew = try DurableFile(in: path)
-    try CommitSender(store, graph, sink: anew.add).send(numbers, since: since)
+    try CommitSender(store, graph, sink: anew.add).send(
+      numbers, since: since, whole: missingBases(of: numbers, store, graph))
     try anew.finish(as: file.name)
   }
 
@@ -268,15 +293,17 @@ package final class FolderPeer: Peer {
     (try? LineReader(path: file.path).next(limit: Self.noteLimit)).flatMap { StreamLine($0) }
   }
 
-  private func commits(in file: File) throws -> Set<CommitIdentity> {
+  /// The commits of a file, and those outside of it on which they were made.
+  private func contents(of file: File) throws -> (commits: Set<CommitIdentity>, bases: Set<CommitIdentity>) {
     let reader = try LineReader(path: file.path)
-    var commits: Set<CommitIdentity> = []
-    while let line = try reader.next() {
-      guard line.starts(with: Array("{\"end\":".utf8)),
-        let identity = StreamLine(line)?.text("end").flatMap(CommitIdentity.init(text:))
-      else { continue }
-      commits.insert(identity)
+    let kinds = ["commit", "end"].map { Array("{\"\($0)\":".utf8) }
+    var (commits, bases): (Set<CommitIdentity>, Set<CommitIdentity>) = ([], [])
+    while let bytes = try reader.next() {
+      guard kinds.contains(where: bytes.starts), let line = StreamLine(bytes) else { continue }
+      let text = line.text("end") ?? (line.has("on") ? line.text("on") : line.texts("parents")?.first)
+      guard let identity = text.flatMap(CommitIdentity.init(text:)) else { continue }
+      if line.has("end") { commits.insert(identity) } else { bases.insert(identity) }
     }
-    return commits
+    return (commits, bases.subtracting(commits))
   }
 }

@@ -10,6 +10,8 @@ package struct OutgoingCommits {
   package var graph: CommitGraph
   /// The numbers of the commits in that store.
   package var numbers: [UInt64]
+  /// Those that `write` sends with all their content, because the other side lacks their parents.
+  package var whole: [CommitIdentity] = []
   /// Reports commits that have gone over, if they are sent by another way than `write`.
   package var progress: WorkProgress?
   /// Hands them to a sink as the lines of a stream, and calls `progress` itself.

@@ -176,10 +176,7 @@ package final class CommitReceiver {
       commit = incoming
       return
     }
-    if requiresParents, let missing = parents.first(where: { graph.number(of: $0) == nil }) {
-      defer { place.line -= 1 }
-      throw ExchangeError.missing(missing, line: place.line)
-    }
+    if requiresParents, let parent = parents.first(where: { graph.number(of: $0) == nil }) { throw missing(parent) }
     let base = try self.base(line, parents)
     try check(date: date, on: base)
     incoming.base = base?.number ?? 0
@@ -208,10 +205,14 @@ package final class CommitReceiver {
       if wanted == nil, line.document("on") != .null { throw wrong("“on” is no identity") }
     }
     guard let wanted else { return nil }
-    guard let number = graph.number(of: wanted) else {
-      throw ExchangeError.missing(wanted, line: place.line)
-    }
+    guard let number = graph.number(of: wanted) else { throw missing(wanted) }
     return try store.engine.commit(number)
+  }
+
+  /// The line of the commit may come again.
+  private func missing(_ parent: CommitIdentity) -> ExchangeError {
+    defer { place.line -= 1 }
+    return ExchangeError.missing(parent, line: place.line)
   }
 
   /// The parent that its changes are made on, and another parent that is here.
