@@ -78,6 +78,8 @@ struct EditApplication {
   let store: EngineStore
   let transaction: any WriteTransaction
   let options: EditOptions
+  /// Indexes by datastore that get no entries, because the same transaction drops them or creates them empty.
+  var left: [String: [String]] = [:]
 
   func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws {
     var conflicts: [EditConflict] = []
@@ -113,7 +115,8 @@ struct EditApplication {
   private func apply(
     _ edits: [RecordEdit], to datastore: EngineDatastore, _ meter: WorkMeter
   ) throws -> [EditConflict] {
-    let indexing = try permitted(RecordIndexing(datastore, progress: options.proofProgress))
+    let known = try RecordIndexing(datastore, progress: options.proofProgress)
+    let indexing = try permitted(known.marking(stale: left[datastore.descriptor.key] ?? []))
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var conflicts: [EditConflict] = []
     for (place, edit) in edits.enumerated() {

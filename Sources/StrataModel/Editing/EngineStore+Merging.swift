@@ -103,7 +103,11 @@ private struct MergeApplication {
     }
     var options = options
     options.bringsBackContents = true
-    let application = EditApplication(store: store, transaction: transaction, options: options)
+    var application = EditApplication(store: store, transaction: transaction, options: options)
+    for merged in merge.descriptors {
+      let indexes = try first.requiredDatastore(merged.key).descriptor.indexes
+      application.left[merged.key] = indexes.filter { merged.index($0.name) != $0 }.map(\.name)
+    }
     try meter.expect(edits.count)
     try application.apply(edits, meter)
     // A record may take over a value that an edit removes from another record, so uniqueness is checked after all changes.
