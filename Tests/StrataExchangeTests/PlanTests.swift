@@ -117,6 +117,20 @@ struct PlanTests {
     for edit in edits { #expect(try ours.graph.contains(edit, in: ours.head)) }
   }
 
+  @Test("an edit that came by a merge is as late as it was made, not as late as the merge")
+  func laterThanAMerge() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b","n":0}"#)
+    let third = try ExchangedStore("eve", isEmpty: true)
+    try third.fetchAndMerge(ours)
+    try theirs.put(#"{"id":1,"name":"early","n":0}"#)
+    try ours.put(#"{"id":1,"name":"late","n":0}"#)
+    try third.put(#"{"id":1,"name":"b","n":1}"#)
+    // The merge writes the record anew, and is dated after both edits of the name.
+    try third.fetchAndMerge(theirs)
+    try ours.fetchAndMerge(third, .later)
+    #expect(try ours.text(1).map { try JSONParser.parse($0) } == ["id": 1, "name": "late", "n": 1])
+  }
+
   @Test("a merge that was not sent is stepped back over; one that was sent is not, and its undo says what that means")
   func steppingBack() throws {
     let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)

@@ -171,6 +171,13 @@ extension MergePlanner {
         guard try version.record?.document()[field] == wanted else { break }
         number = version.commit.number
       }
+      // These are the versions of the first parents: a merge may have the field from its second one.
+      if let second = try store.engine.commit(number.rawValue).parents.dropFirst().first.map({ CommitNumber($0) }),
+        let record = try store.view(at: second).datastore(place.datastore)?.record(place.identifier),
+        try record.document()[field] == wanted
+      {
+        return try change(of: place, field, from: second)
+      }
     } else if let edit = versions.first(where: { !$0.commit.isMaintenance }) {
       number = edit.commit.number
     }
