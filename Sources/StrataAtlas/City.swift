@@ -61,7 +61,7 @@ public struct CityFormat: DatastoreFormat {
   public let alternateNames = ManyToManyIndex(\.alternatenames)
 }
 
-extension CityFormat {
+extension DatastoreFormat where Instance == City, Version == CityFormat.Version, Identifier == City.ID {
   /// Opens the datastore of cities. Both versions have the same shape, so both are read by the same decoder.
   public static func datastore(in persistence: some Persistence<ReadWrite>) -> Self.Datastore {
     .JSONStore(
@@ -99,16 +99,4 @@ public struct FirstCityFormat: DatastoreFormat {
   public let country = Index(\.countrycode)
   /// The cities of each time zone.
   public let timezone = Index(\.timezone)
-}
-
-extension FirstCityFormat {
-  /// Opens the datastore of cities as version 1 did.
-  public static func datastore(in persistence: some Persistence<ReadWrite>) -> Self.Datastore {
-    .JSONStore(
-      persistence: persistence,
-      migrations: [
-        .first: { decoder, data in try decoder.decode(City.self, from: data) },
-        .searchable: { decoder, data in try decoder.decode(City.self, from: data) },
-      ])
-  }
 }

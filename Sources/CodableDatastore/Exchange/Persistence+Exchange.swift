@@ -41,7 +41,7 @@ extension Persistence where AccessMode == ReadWrite {
   ///   next fetch goes on from there.
   @discardableResult
   public func fetch(from name: String, progress: ExchangeProgressHandler? = nil) async throws -> Int {
-    try await _store.exchanging(progress) { try $0.fetch(name).received }
+    try await _store.exchanging(progress) { try $0.fetch($0.peer(name), name).received }
   }
 
   /// Previews a merge of the head that was fetched from a remote. Writes nothing.
@@ -132,15 +132,12 @@ struct ExchangeWork {
     }
   }
 
-  func fetch(_ name: String) throws -> StoreExchange.Fetched { try fetch(peer(name), name) }
-
   func fetch(_ peer: any Peer, _ name: String) throws -> StoreExchange.Fetched {
     try exchange.fetch(peer, as: name, progress: report(.fetching))
   }
 
   func push(_ peer: any Peer, _ name: String) throws -> Int {
-    let sent = try exchange.push(peer, as: name, progress: report(.sending))
-    return sent
+    try exchange.push(peer, as: name, progress: report(.sending))
   }
 
   func merge(

@@ -49,12 +49,8 @@ extension StoreExchange {
     }
   }
 
-  /// The heads that were fetched of a remote: one, or several of a folder that several stores write to.
-  package func heads(of remote: String) throws -> [CommitNumber] {
-    Self.heads(of: remote, in: try store.pins).map(\.commit)
-  }
-
-  /// The heads that were fetched last from a remote, among the names of a store; other names under the remote's name are its pins.
+  /// The heads that were fetched last from a remote, among the names of a store: one, or several of a folder that several stores write to.
+  /// Other names under the remote's name are its pins.
   package static func heads(of remote: String, in pins: [Pin]) -> [Pin] {
     let name = name(of: remote)
     return pins.filter { pin in

@@ -304,14 +304,12 @@ package final class CommitReceiver {
       throw error
     }
     incoming.application = application
-    let end = place.line
-    place.line = end - incoming.waiting.count
+    place.line -= incoming.waiting.count
     for bytes in incoming.waiting {
       place.line += 1
       guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object") }
       try making(application) { try application.apply(parsed) }
     }
-    place.line = end
     incoming.waiting = []
   }
 

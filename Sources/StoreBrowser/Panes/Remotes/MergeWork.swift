@@ -284,17 +284,9 @@ struct MergeCommitRequest: Question {
       try context.goOn()
       let plan = try merge.plan(by: exchange)
       guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
-      switch plan.kind {
-      case .nothing: return MergeCommitReply(head: context.store.head.commit, plan: plan)
-      case .fastForward, .twin:
-        if try exchange.commit(plan, named: name) != nil {
-          return MergeCommitReply(head: try context.store.refresh().commit, plan: plan)
-        }
-      case .merge:
-        let options = EditOptions(progress: context.goingOn)
-        if let head = try exchange.commit(plan, named: name, options: options) {
-          return MergeCommitReply(head: head, plan: plan)
-        }
+      let options = EditOptions(progress: context.goingOn)
+      if let head = try exchange.commit(plan, named: name, options: options) {
+        return MergeCommitReply(head: head, plan: plan)
       }
     }
     throw ModelError.refused(reason: "the head moves too fast to be merged with; try again")

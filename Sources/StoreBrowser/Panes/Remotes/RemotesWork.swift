@@ -120,22 +120,18 @@ struct TransferRequest: Question, Hashable {
     var reply = TransferReply(request: self)
     let location = try RemotesFile(storeAt: exchange.store.path).remote(remote).location
     let peer = try context.peer(location, name: remote)
-    if kind != .send {
-      reply.fetched = try exchange.fetch(peer, as: remote, progress: context.goingOn).received
-    }
+    let fetched = kind == .send ? nil : try exchange.fetch(peer, as: remote, progress: context.goingOn)
+    reply.fetched = fetched?.received ?? 0
     try context.goOn()
     guard kind != .fetch else { return reply }
-    if kind == .exchange {
-      for head in try exchange.heads(of: remote) {
-        try context.goOn()
-        let plan = try exchange.planMerge(of: head)
-        guard plan.open.isEmpty else {
-          (reply.unsettled, reply.unsettledCount) = (head, plan.open.count)
-          return reply
-        }
-        reply.merged += plan.kind == .nothing ? 0 : plan.cleanCount
-        _ = try exchange.merge(plan.theirs, policy: .ask, named: "Merge \(remote)")
+    for head in fetched?.heads ?? [] {
+      try context.goOn()
+      let plan = try exchange.merge(head, policy: .ask, named: "Merge \(remote)").plan
+      guard plan.open.isEmpty else {
+        (reply.unsettled, reply.unsettledCount) = (plan.second, plan.open.count)
+        return reply
       }
+      reply.merged += plan.kind == .nothing ? 0 : plan.cleanCount
     }
     reply.sent = try exchange.push(peer, as: remote, progress: context.goingOn)
     return reply
