@@ -142,6 +142,21 @@ struct ExchangeRefusalTests {
     #expect(try run("get", third, "River", "1").output.contains("Rhine"))
   }
 
+  @Test("a folder that was there stays with its files if nothing can be taken in")
+  func folderStays() throws {
+    let garbage = try folder.file("garbage", "garbage")
+    for (words, name) in [(["--history"], "a"), (["--interchange"], "b"), (["T"], "c"), (["T", "--entities"], "d")] {
+      let path = folder.path(name)
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      let note = try folder.file("\(name)/note", "kept")
+      #expect(try ProgramRun(["import", path] + words.prefix(1) + [garbage] + words.dropFirst()).status != 0)
+      #expect(try String(contentsOfFile: note, encoding: .utf8) == "kept")
+      let new = folder.path("new-\(name)")
+      #expect(try ProgramRun(["import", new] + words.prefix(1) + [garbage] + words.dropFirst()).status != 0)
+      #expect(!FileManager.default.fileExists(atPath: new))
+    }
+  }
+
   /// A program in the place of ssh that runs the command here.
   private func standIn(_ script: String = #"shift 2; exec sh -c "$1""#) throws -> [String: String] {
     let path = try folder.file("ssh-\(UUID().uuidString)", "#!/bin/bash\n\(script)\n")

@@ -33,14 +33,7 @@ package struct DefinitionConflict: Hashable, Sendable {
 
   /// `index population`, `version`.
   package var name: String {
-    switch subject {
-    case .version: "version"
-    case .type: "type"
-    case .identifier: "identifier"
-    case .rules: "rules"
-    case .index(let name): "index \(name)"
-    case .datastore: "datastore"
-    }
+    if case .index(let name) = subject { "index \(name)" } else { "\(subject)" }
   }
 }
 

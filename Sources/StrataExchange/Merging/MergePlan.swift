@@ -4,14 +4,14 @@ package import StrataEngine
 /// The changes that a merge would make, found without writing anything. Conflicts are settled in `conflicts` one by one, or all that are
 /// left by `StoreExchange.settle`; then `StoreExchange.commit` writes the plan.
 package struct MergePlan: Sendable {
-  package enum Kind: Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable {
     /// The commit to be merged is in head's history already.
     case nothing
     /// Head is in the history of the commit to be merged: it moves there, without a commit.
-    case fastForward
+    case fastForward = "fast-forward"
     /// Both heads have the same content, and differ only in merges of the same commits: both stores go on from the lower of the two. Or two
     /// versions of an app merged the same commits differently: both stores go on from the merge of the newer version.
-    case twin
+    case twin = "same"
     case merge
   }
 

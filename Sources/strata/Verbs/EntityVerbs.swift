@@ -27,7 +27,7 @@ extension VerbRun {
         throw ModelError.refused(reason: "this program was built without PostgreSQL")
       #endif
     }
-    let isNew = !FileManager.default.fileExists(atPath: path)
+    let isNew = isFree(path)
     if !isNew, let datastore = try openStore(path, readOnly: true).head.datastore(key) {
       try requireEntities(datastore)
     }
@@ -35,7 +35,7 @@ extension VerbRun {
     do {
       return try await importEntities(text, file, as: key, into: persistence)
     } catch {
-      if isNew, (try? await persistence.head) == nil { try? FileManager.default.removeItem(atPath: path) }
+      if isNew, (try? await persistence.head) == nil { removeStore(path) }
       throw error
     }
   }

@@ -146,11 +146,9 @@ extension VerbRun {
   }
 
   private func policy() throws -> MergePolicy {
-    let given = [("--ours", MergePolicy.ours), ("--theirs", .theirs), ("--later", .later)].filter {
-      arguments.has($0.0)
-    }
-    if given.count > 1 { throw UsageError("\(given[0].0) and \(given[1].0) exclude one another", verb: arguments.verb) }
-    return given.first?.1 ?? .ask
+    let given = ["ours", "theirs", "later"].filter { arguments.has("--\($0)") }
+    if given.count > 1 { throw UsageError("--\(given[0]) and --\(given[1]) exclude one another", verb: arguments.verb) }
+    return given.first.flatMap(MergePolicy.init) ?? .ask
   }
 
   private func commitsToMerge(in store: EngineStore, _ exchange: StoreExchange) throws -> [(String, CommitIdentity)] {
@@ -205,15 +203,8 @@ extension VerbRun {
   private func tell(_ merged: StoreExchange.Merged, _ name: String, _ exchange: StoreExchange) throws {
     let plan = merged.plan
     if isJSON {
-      let kind =
-        switch plan.kind {
-        case .nothing: "nothing"
-        case .fastForward: "fast-forward"
-        case .twin: "same"
-        case .merge: "merge"
-        }
       try line([
-        "merge": .string(name), "kind": .string(kind), "clean": .count(plan.cleanCount),
+        "merge": .string(name), "kind": .string(plan.kind.rawValue), "clean": .count(plan.cleanCount),
         "conflicts": .count(plan.conflicts.count), "open": .count(plan.open.count),
         "notes": .array((plan.notes + plan.dangling.map(\.sentence)).map { .string($0) }),
         "commit": merged.head.map(Document.commit) ?? .null,
@@ -294,6 +285,4 @@ extension VerbRun {
       throw error
     }
   }
-
-  func removeStore(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -11,9 +11,9 @@ extension VerbRun {
     let file = try required(2)
     var source = try TableSource(path: file, encoding: encoding())
     let path = try required(0)
-    let isNew = !isServer(path) && !FileManager.default.fileExists(atPath: path)
+    let isNew = isFree(path)
     let store = try importedStore(at: path, isNew: isNew)
-    defer { if isNew, store.head.commit == CommitNumber(0) { try? FileManager.default.removeItem(atPath: path) } }
+    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
     let plan = try importPlan(&source, into: store)
     let report = try Importer(store, plan, progress: ProgressMeter("importing \(plan.datastore)").report)
       .run(&source, named: arguments.value("--name"))

@@ -2,6 +2,7 @@ import StrataDocuments
 import StrataModel
 import StrataLocks
 import StoreBrowser
+import StrataFoundation
 
 /// One run of a headless verb: its arguments and its output.
 struct VerbRun {
@@ -177,6 +178,12 @@ struct VerbRun {
     if isServer(path) { return try ownStore(openServer(path, readOnly: false, creates: true)) }
     return try EngineStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }
+
+  /// Whether nothing is at a path. A store that a verb makes there is removed again if the verb commits nothing; a folder that was there
+  /// stays, because it may contain more.
+  func isFree(_ path: String) -> Bool { !isServer(path) && !FileManager.default.fileExists(atPath: path) }
+
+  func removeStore(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
   /// The view that `--at` names; the head without it.
   func view(of store: any ReadableStore) throws -> any ReadableView {
