@@ -144,6 +144,7 @@ private func libraryError(for error: any Error) -> any Error {
     return UniquenessError(
       datastore: DatastoreKey(first.datastore), index: IndexName(first.index),
       values: conflicts.filter { $0.index == first.index }.map(\.value.description))
+  case ModelError.cancelled: return CancellationError()
   case let error as ModelError: return StoreError(error)
   default: return error
   }

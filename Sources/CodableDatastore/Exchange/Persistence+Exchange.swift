@@ -219,13 +219,7 @@ extension _StoreHandle {
           if after.commit.number != before.commit.number { connection.publication.publish(after, madeOn: before) }
         }
         do {
-          return try body(ExchangeWork(model, progress) { cancelled.withLock { $0 } })
-        } catch ModelError.cancelled {
-          throw CancellationError()
-        } catch let error as ModelError {
-          throw StoreError(error)
-        } catch let error as StorageError {
-          return try throwingStoreErrors { throw error }
+          return try throwingStoreErrors { try body(ExchangeWork(model, progress) { cancelled.withLock { $0 } }) }
         } catch let error as ExchangeError {
           throw StoreError(.refused, error.description)
         }

@@ -51,18 +51,14 @@ extension FolderConversion {
   static func make(
     from folder: String, to path: String, keepsHistory: Bool, goesOn: (FolderConversionProgress) -> Bool
   ) throws -> FolderConversion {
-    do {
-      return try withoutActuallyEscaping(goesOn) { goesOn in
+    try throwingStoreErrors {
+      try withoutActuallyEscaping(goesOn) { goesOn in
         let converter = try FolderConverter(
           from: folder, to: path, keepsHistory: keepsHistory, program: StoreConnection.programName,
           author: StoreConnection.userName
         ) { goesOn(FolderConversionProgress($0)) }
         return FolderConversion(try converter.run())
       }
-    } catch ModelError.cancelled {
-      throw CancellationError()
-    } catch let error as ModelError {
-      throw StoreError(error)
     }
   }
 }
