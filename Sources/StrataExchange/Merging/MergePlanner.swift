@@ -115,8 +115,19 @@ package struct MergePlanner {
           taken: ours == nil ? .theirs : .mine, isSettled: false))
       return
     }
+    // The records of one side have identifiers that the other side cannot hold.
     if ours.identifierEncoding != theirs.identifierEncoding {
-      return try takeOneSide(of: key, ours, theirs, policy, &plan)
+      guard policy == .ours || policy == .theirs else {
+        throw ModelError.refused(
+          reason: "\(key) has \(ours.identifierType) identifiers here and \(theirs.identifierType) identifiers there, "
+            + "so its records cannot be merged; --ours or --theirs takes the datastore of one side as a whole")
+      }
+      if policy == .theirs { plan.clean.whole.append(key) }
+      plan.definitions.append(
+        DefinitionConflict(
+          datastore: key, subject: .identifier, ours: ours.identifierType, theirs: theirs.identifierType,
+          taken: policy == .theirs ? .theirs : .mine, isSettled: true))
+      return
     }
     let base = try bases.first.flatMap { try store.descriptor(of: key, at: $0) }
     let (merged, clashes) = DescriptorMerge(base: base, ours: ours, theirs: theirs, policy: policy).merged()
@@ -124,25 +135,6 @@ package struct MergePlanner {
     if let merged { plan.clean.descriptors.append(merged) }
     try mergeRecords(of: key, ours, bases, policy, &plan)
     try openCollisions(in: key, ours, &plan)
-  }
-
-  /// Takes a datastore of one side as a whole: the records of the other side have identifiers that it cannot hold.
-  ///
-  /// - Throws: `ModelError.refused` if the policy names no side, because the other side's records leave the datastore.
-  private func takeOneSide(
-    of key: String, _ ours: DatastoreDescriptor, _ theirs: DatastoreDescriptor, _ policy: MergePolicy,
-    _ plan: inout MergePlan
-  ) throws {
-    guard policy == .ours || policy == .theirs else {
-      throw ModelError.refused(
-        reason: "\(key) has \(ours.identifierType) identifiers here and \(theirs.identifierType) identifiers there, so "
-          + "its records cannot be merged; --ours or --theirs takes the datastore of one side as a whole")
-    }
-    if policy == .theirs { plan.clean.whole.append(key) }
-    plan.definitions.append(
-      DefinitionConflict(
-        datastore: key, subject: .identifier, ours: ours.identifierType, theirs: theirs.identifierType,
-        taken: policy == .theirs ? .theirs : .mine, isSettled: true))
   }
 
   private func count(of key: String, from base: CommitNumber?, to commit: CommitNumber) throws -> Int {

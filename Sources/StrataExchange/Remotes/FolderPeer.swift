@@ -176,14 +176,11 @@ package final class FolderPeer: Peer {
   private func missingBases(
     of numbers: [UInt64], whole: [CommitIdentity] = [], _ store: EngineStore, _ graph: CommitGraph
   ) throws -> [CommitIdentity] {
-    let sent = Set(numbers.compactMap { graph.identity(of: $0) } + whole)
-    let wholeNumbers = Set(whole.compactMap { graph.number(of: $0) })
-    var bases: Set<CommitIdentity> = []
-    for number in numbers where !wholeNumbers.contains(number) {
-      if let base = try store.engine.commit(number).parents.first.flatMap(graph.identity) { bases.insert(base) }
-    }
+    let (numbers, whole) = (Set(numbers), Set(whole.compactMap { graph.number(of: $0) }))
+    let parents = Set(try numbers.subtracting(whole).compactMap { try store.engine.commit($0).parents.first })
+    var bases = Set(parents.subtracting(numbers).subtracting(whole).compactMap { graph.identity(of: $0) })
     let files = try files()
-    bases.subtract(sent.union(files.map(\.head)))
+    bases.subtract(files.map(\.head))
     for file in files where bases.contains(where: { graph.contains($0, in: file.head) }) {
       bases.subtract(try contents(of: file).commits)
     }

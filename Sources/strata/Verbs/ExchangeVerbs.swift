@@ -58,10 +58,17 @@ extension VerbRun {
       try printCommit(exchange.stepBack(over: exchange.store.head.commit))
       return 0
     }
-    for (name, commit) in try commitsToMerge(in: exchange.store, exchange) {
+    return try merge(commitsToMerge(in: exchange.store, exchange), policy(), exchange)
+  }
+
+  /// Merges commits up to the first with an open conflict, and returns the status.
+  private func merge(
+    _ heads: [(name: String, CommitIdentity)], _ policy: MergePolicy, _ exchange: StoreExchange
+  ) throws -> Int32 {
+    for (name, commit) in heads {
       let merged = try exchange.merge(
-        commit, policy: policy(), unrelated: arguments.has("--unrelated"), isDryRun: arguments.has("--dry-run"),
-        named: "Merge \(name)", options: EditOptions())
+        commit, policy: policy, unrelated: arguments.has("--unrelated"), isDryRun: arguments.has("--dry-run"),
+        named: "Merge \(name)")
       try tell(merged, name, exchange)
       if !merged.plan.open.isEmpty { return try refuse(merged.plan) }
     }
@@ -69,21 +76,13 @@ extension VerbRun {
   }
 
   func exchange() throws -> Int32 {
-    let exchange = try editableExchange()
-    let policy = try policy()
+    let (exchange, policy) = (try editableExchange(), try policy())
     let remotes = try remotes(of: exchange.store, arguments.operands(from: 1))
     let peers = try remotes.map { ($0, try self.peers.open($0, of: exchange.store)) }
-    var heads: [(Remote, CommitIdentity)] = []
-    for (remote, peer) in peers {
-      heads += try fetch(peer, remote, exchange).heads.map { (remote, $0) }
-    }
-    for (remote, head) in heads {
-      let merged = try exchange.merge(head, policy: policy, named: "Merge \(remote.name)")
-      try tell(merged, remote.name, exchange)
-      if !merged.plan.open.isEmpty { return try refuse(merged.plan) }
-    }
-    for (remote, peer) in peers { try push(peer, remote, exchange) }
-    return 0
+    let heads = try peers.flatMap { remote, peer in try fetch(peer, remote, exchange).heads.map { (remote.name, $0) } }
+    let status = try merge(heads, policy, exchange)
+    if status == 0 { for (remote, peer) in peers { try push(peer, remote, exchange) } }
+    return status
   }
 
   func clone() throws {
@@ -100,11 +99,10 @@ extension VerbRun {
     _ = try peer.heads()
     try making(path) { workPath in
       let store = try EngineStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
-      let exchange = exchange(of: store)
+      let exchange = StoreExchange(store, now: LocalTime.now)
       let origin = Remote(name: "origin", location: kept)
-      let fetched = try fetch(peer, origin, exchange)
       // A folder may have the heads of several copies.
-      for (place, head) in fetched.heads.enumerated() {
+      for (place, head) in try fetch(peer, origin, exchange).heads.enumerated() {
         if place == 0 { _ = try exchange.moveHead(to: head) }
         let merged = try exchange.merge(head, policy: .ask, named: "Merge origin")
         if !merged.plan.open.isEmpty { try tell(merged, "origin", exchange) }
@@ -124,9 +122,9 @@ extension VerbRun {
 
   // MARK: Shared functions
 
-  private func editableExchange() throws -> StoreExchange { exchange(of: try ownStore(editableStore())) }
-
-  private func exchange(of store: EngineStore) -> StoreExchange { StoreExchange(store, now: LocalTime.now) }
+  private func editableExchange() throws -> StoreExchange {
+    StoreExchange(try ownStore(editableStore()), now: LocalTime.now)
+  }
 
   var peers: RemotePeers {
     RemotePeers(

@@ -46,8 +46,7 @@ extension VerbRun {
   private func receive(
     _ reader: LineReader, _ path: String, _ meter: ProgressMeter
   ) throws -> (StoreExchange.Taken, head: CommitNumber) {
-    let isNew = isFree(path)
-    let store = try madeStore(at: path)
+    let (isNew, store) = (isFree(path), try madeStore(at: path))
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
     let outcome = try StoreExchange(store, now: LocalTime.now).receive(reader, progress: meter.report)
@@ -98,8 +97,7 @@ extension VerbRun {
     var bytes: [UInt8] = []
     while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
     let path = try required(0)
-    let isNew = isFree(path)
-    let store = try madeStore(at: path)
+    let (isNew, store) = (isFree(path), try madeStore(at: path))
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
     let taken = try StoreDocument.read(
       bytes, into: store, named: arguments.value("--name") ?? "import \(file == "-" ? "standard input" : file)")

@@ -284,8 +284,7 @@ struct MergeCommitRequest: Question {
       try context.goOn()
       let plan = try merge.plan(by: exchange)
       guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
-      let options = EditOptions(progress: context.goingOn)
-      if let head = try exchange.commit(plan, named: name, options: options) {
+      if let head = try exchange.commit(plan, named: name, options: EditOptions(progress: context.goingOn)) {
         return MergeCommitReply(head: head, plan: plan)
       }
     }

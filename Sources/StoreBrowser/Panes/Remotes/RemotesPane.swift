@@ -272,8 +272,8 @@ struct RemotesPane: ListPane, PermanentPane {
         Span("\(head.number) “\(head.action)”  \(head.who)  \(session.time.short(head.date, now: session.now))"),
       ])
     }
-    if row.headCount > 1 {
-      lines.append([Span("\(row.headCount) heads lie in this folder; X merges each", theme.style(.dim))])
+    if row.state.heads.count > 1 {
+      lines.append([Span("\(row.state.heads.count) heads lie in this folder; X merges each", theme.style(.dim))])
     }
     lines.append(
       problems[row.name].map { [Span("\(theme.problemSign) \($0)", theme.style(.problem))] }

@@ -41,7 +41,6 @@ struct RemoteRow: Sendable, Hashable {
   var name: String { state.remote.name }
   var location: String { state.remote.location }
   var exchangedAt: Int64? { state.remote.exchangedAt }
-  var headCount: Int { state.heads.count }
   /// The first head with new commits, otherwise the first; nil if nothing was fetched yet.
   var firstHeadBehind: RemoteState.Head? { state.heads.first { $0.behind > 0 } ?? state.heads.first }
 
