@@ -83,8 +83,13 @@ extension Program {
   private static func requireSample(at path: String, _ sampleKeys: [String]) throws {
     let store = try openStore(path, readOnly: true)
     let keys = try store.head.datastores.map(\.descriptor.key)
-    guard Set(keys).isSubset(of: sampleKeys) else {
-      throw ModelError.refused(reason: "\(path) is no sample store (it has \(keys.joined(separator: ", "))); it stays")
+    let storeFiles = ["data", "lock", "activity", "ancestry", "inbox", "pruning", "remotes"]
+    let others = try FileManager.default.contentsOfDirectory(atPath: path).filter { name in
+      !storeFiles.contains { name == $0 || name.hasPrefix("\($0).") }
+    }
+    guard !keys.isEmpty, Set(keys).isSubset(of: sampleKeys), others.isEmpty else {
+      let found = (keys + others.sorted()).joined(separator: ", ")
+      throw ModelError.refused(reason: "\(path) is no sample store (it has \(found)); it stays")
     }
     if let writer = store.writer { throw ModelError.locked(writer) }
   }

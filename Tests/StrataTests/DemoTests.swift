@@ -28,5 +28,12 @@ struct DemoTests {
     // The countries, a commit for each country that has cities, and the warm-up.
     #expect(try ProgramRun(["history", path, "--json"]).lines.count == 173)
     #expect(try ProgramRun(["verify", path]).status == 0)
+    // A person's own file beside it is not removed with the sample.
+    let own = try folder.file("Atlas.strata/notes.txt", "mine")
+    let again = try ProgramRun(["demo", path, "--again", "--script", script])
+    #expect(again.status == 1 && again.complaint.contains("notes.txt"), "\(again.complaint)")
+    #expect(try String(contentsOfFile: own, encoding: .utf8) == "mine")
+    try FileManager.default.removeItem(atPath: own)
+    #expect(try ProgramRun(["demo", path, "--again", "--script", script]).status == 0)
   }
 }
