@@ -8,7 +8,8 @@
 #pragma GCC visibility pop
 
 #define EACH(X) \
-  X(PQconnectdbParams) \
+  X(PQconnectStartParams) \
+  X(PQreset) \
   X(PQpingParams) \
   X(PQconnectionNeedsPassword) \
   X(PQconndefaults) \
@@ -86,9 +87,9 @@ const char *strata_libpq_failure(void) {
 
 // MARK: What is forwarded
 
-PGconn *PQconnectdbParams(const char *const *names, const char *const *values, int expand) {
+PGconn *PQconnectStartParams(const char *const *names, const char *const *values, int expand) {
   if (strata_libpq_failure()) return NULL;
-  return libpq.PQconnectdbParams(names, values, expand);
+  return libpq.PQconnectStartParams(names, values, expand);
 }
 PQconninfoOption *PQconndefaults(void) {
   if (strata_libpq_failure()) return NULL;
@@ -98,6 +99,7 @@ PGPing PQpingParams(const char *const *names, const char *const *values, int exp
   if (strata_libpq_failure()) return PQPING_NO_ATTEMPT;
   return libpq.PQpingParams(names, values, expand);
 }
+void PQreset(PGconn *conn) { libpq.PQreset(conn); }
 int PQconnectionNeedsPassword(const PGconn *conn) { return libpq.PQconnectionNeedsPassword(conn); }
 void PQconninfoFree(PQconninfoOption *options) { libpq.PQconninfoFree(options); }
 void PQfinish(PGconn *conn) { libpq.PQfinish(conn); }

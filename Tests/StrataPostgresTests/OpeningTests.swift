@@ -125,6 +125,39 @@ struct OpeningTests {
     #expect(try failure(url).description.contains("no store in schema “strata”"))
   }
 
+  @Test("texts are the same for every client, whatever encoding its role or the environment sets")
+  func encodings() throws {
+    let server = try server()
+    let schema = TestServer.newSchema() + "é"
+    server.psql("create role western login superuser; alter role western set client_encoding = 'LATIN1'")
+    let western = try ServerStore.open(
+      server.url(schema, user: "western", more: "&client_encoding=LATIN1"), creates: true)
+    try western.change(CommitInfo(action: "löschen", names: ["näme": nil])) { transaction throws(StorageError) in
+      try transaction.createTree(TreeName([1]), kind: .records)
+    }
+    try western.change(CommitInfo(action: "naming", names: ["näme": 1])) { _ throws(StorageError) in }
+    let other = try ServerStore.open(server.url(schema))
+    #expect(try other.names == ["näme": 1])
+    #expect(try other.commit(1).action == "löschen")
+  }
+
+  @Test("what a server says while a client connects is not printed")
+  func notices() throws {
+    let server = try server()
+    server.psql("create role chatty login; alter role chatty set client_min_messages = 'debug5'")
+    let printed = NSTemporaryDirectory() + "strata-notices-\(UInt64.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: printed) }
+    let chatty = try server.url(user: "chatty")
+    let descriptor = open(printed, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+    dup2(descriptor, STDERR_FILENO)
+    let connection = Result { try Connection(chatty, program: "tests", roundTrips: SharedCount()) }
+    dup2(error, STDERR_FILENO)
+    for descriptor in [descriptor, error] { close(descriptor) }
+    _ = try connection.get()
+    #expect(try !String(contentsOfFile: printed, encoding: .utf8).contains("DEBUG"))
+  }
+
   @Test("where a pooler keeps no prepared statements, everything works without them")
   func unprepared() throws {
     let url = try #require(TestServer.shared).url(more: "&prepared=no")

@@ -13,6 +13,6 @@
 #include <postgresql/libpq-fe.h>
 #endif
 
-/// Why the library cannot be used, or NULL where it can. Loads it. Where it cannot be, `PQconnectdbParams` and `PQconndefaults` answer NULL,
+/// Why the library cannot be used, or NULL where it can. Loads it. Where it cannot be, `PQconnectStartParams` and `PQconndefaults` answer NULL,
 /// and no other function may be called, as all take what these answer. Any thread.
 const char *strata_libpq_failure(void);

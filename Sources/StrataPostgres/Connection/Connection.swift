@@ -23,7 +23,7 @@ final class Connection: @unchecked Sendable {
   init(_ url: ServerURL, program: String, roundTrips: SharedCount) throws(StorageError) {
     self.url = url
     self.roundTrips = roundTrips
-    guard let opened = Self.withWords(url.words(program: program), { PQconnectdbParams($0, $1, 0) }) else {
+    guard let opened = Self.connect(url.words(program: program)) else {
       let reason = strata_libpq_failure().map { String(cString: $0) }
       throw .noConnection(to: url, reason ?? "no memory")
     }
@@ -35,8 +35,6 @@ final class Connection: @unchecked Sendable {
       }
       throw .noConnection(to: url, reason)
     }
-    // Notices that libpq would print are dropped: the terminal is not libpq's own.
-    PQsetNoticeProcessor(handle, { _, _ in }, nil)
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
       throw .noConnection(to: url, Self.message(of: handle, url))
     }
@@ -65,9 +63,21 @@ final class Connection: @unchecked Sendable {
     // A server without TLS answers only clients that do not require TLS.
     let plain = words.filter { $0.name != "sslmode" } + [("sslmode", "prefer")]
     guard withWords(plain, { PQpingParams($0, $1, 0) }) == PQPING_OK else { return false }
-    let handle = withWords(words) { PQconnectdbParams($0, $1, 0) }
+    let handle = connect(words)
     defer { PQfinish(handle) }
     return PQstatus(handle) != CONNECTION_OK
+  }
+
+  /// Connects, and waits until that is done or has failed. Returns nil if libpq cannot be used.
+  ///
+  /// The server's notices are dropped, because libpq would print them, and the terminal is not its own. They begin while it connects, for
+  /// example with the warning that the collations of a database have another version. So the connection is only begun first, which sends
+  /// nothing, and is made after the notices have another receiver: libpq's waiting functions alone go on to the next host after a timeout.
+  private static func connect(_ words: [(name: String, value: String)]) -> OpaquePointer? {
+    guard let handle = withWords(words, { PQconnectStartParams($0, $1, 0) }) else { return nil }
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    if PQstatus(handle) != CONNECTION_BAD { PQreset(handle) }
+    return handle
   }
 
   // MARK: Exchanges

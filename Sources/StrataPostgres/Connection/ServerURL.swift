@@ -173,6 +173,9 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
   /// The parameters of a connection: those of the URL, and our defaults for those that it does not set.
   func words(program: String) -> [(name: String, value: String)] {
     var words = parameters.map { (name: $0.name, value: $0.value) }
+    // Every text of a store is UTF-8, whatever the settings of the role, of the database or of this process's environment.
+    words.removeAll { $0.name == "client_encoding" }
+    words.append(("client_encoding", "UTF8"))
     // A firewall forgets idle connections, and a server that is gone sends nothing: both are found out in half a minute.
     for (name, value) in [
       ("fallback_application_name", program), ("connect_timeout", "10"), ("keepalives_idle", "30"),
