@@ -116,6 +116,7 @@ struct DamageTests {
     let store = try builder.open()
     #expect(store.head.commit == CommitNumber(2))
     #expect(store.openingReport.contains { $0.contains(file) && $0.contains("is missing") })
+    #expect(store.damage == store.openingReport.first)
   }
 
   @Test("links that lead back to themselves end the history once")
@@ -159,6 +160,7 @@ struct DamageTests {
       let store = try builder.open()
       #expect(try store.head.datastores.isEmpty)
       #expect(store.openingReport.contains { $0.contains(file) })
+      #expect(store.damage?.contains(file) == true)
       return
     }
     builder.write(file, text)

@@ -77,6 +77,22 @@ struct FixtureVerbTests {
   }
 
   /// The options that ask for a range of the expected file.
+  @Test("a verb that reads an older commit, because the newest one cannot be read, says so and ends with status 3")
+  func olderCommit() throws {
+    let folder = try TemporaryFolder()
+    let path = try #require(Fixture.all.first { $0.name == "books" }).unpack(into: folder)
+    let whole = try ProgramRun(["records", path, "BooksStore"])
+    #expect(whole.status == 0 && whole.complaint.isEmpty)
+    let files = try FileManager.default.subpathsOfDirectory(atPath: path)
+    let newest = try #require(files.filter { $0.contains("/Iterations/") && $0.hasSuffix(".json") }.max())
+    try FileManager.default.removeItem(atPath: "\(path)/\(newest)")
+    for verb in [["info", path], ["records", path, "BooksStore"], ["history", path], ["export", path]] {
+      let run = try ProgramRun(verb)
+      #expect(run.status == 3 && run.complaint.contains("\(newest): the file is missing"), "\(verb): \(run.complaint)")
+      #expect(run.complaint.contains("shown is the newest commit that can be read"))
+    }
+  }
+
   private func options(of query: [String: Any]) throws -> [String] {
     var options: [String] = []
     if let index = query["index"] as? String { options += ["--index", index] }

@@ -41,8 +41,8 @@ private final class FolderFollower: Sendable {
   }
 
   private var currentPointer: FolderHistory.Link? {
-    var report: [String] = []
-    return (try? FolderStore.currentIteration(of: contents, report: &report)) ?? nil
+    var damage: String?
+    return (try? FolderStore.currentIteration(of: contents, damage: &damage)) ?? nil
   }
 
   private func look() {

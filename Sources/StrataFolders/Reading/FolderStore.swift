@@ -21,6 +21,8 @@ package final class FolderStore: ReadableStore {
     /// The iteration that the folder's manifest named, so that a look tells quickly whether anything is new.
     var pointer: FolderHistory.Link?
     var report: [String]
+    /// Why not the newest commit is shown, if it is not.
+    var damage: String?
   }
 
   /// Opens the folder; throws if it is not such a folder (`ModelError.invalid`) or none of it can be read.
@@ -39,6 +41,7 @@ package final class FolderStore: ReadableStore {
   }
 
   package var openingReport: [String] { state.withLock { $0.report } }
+  package var damage: String? { state.withLock { $0.damage } }
   package var head: any ReadableView { headView }
   var headView: FolderView { state.withLock { $0.head } }
   package var history: FolderHistory { state.withLock { $0.history } }
@@ -75,35 +78,38 @@ package final class FolderStore: ReadableStore {
 
   private static func look(at contents: FolderContents, after known: State?) throws(FolderError) -> State {
     var report: [String] = []
-    let pointer = try currentIteration(of: contents, report: &report)
+    var damage: String?
+    let pointer = try currentIteration(of: contents, damage: &damage)
     if let known, known.pointer == pointer { return known }
     guard let pointer else {
-      let empty = FolderView(empty: contents)
-      return State(history: FolderHistory(), head: empty, pointer: nil, report: report)
+      return State(
+        history: FolderHistory(), head: FolderView(empty: contents), report: [damage].compactMap(\.self), damage: damage
+      )
     }
-    let history = try history(from: pointer, after: known, in: contents, report: &report)
+    let history = try history(from: pointer, after: known, in: contents, damage: &damage)
+    report += [damage].compactMap(\.self)
     switch history.ending {
     case nil, .pruned: break
     case .unreadable(let error): report.append("the history ends before \(history.links.count) commits: \(error)")
     case .loop(let link): report.append("the history leads back to itself: \(link.file) was met already")
     }
     guard let newest = history.links.last else {
-      return State(history: history, head: FolderView(empty: contents), report: report)
+      return State(history: history, head: FolderView(empty: contents), report: report, damage: damage)
     }
     let head = try FolderView(history.head, at: newest, in: contents)
-    return State(history: history, head: head, pointer: pointer, report: report)
+    return State(history: history, head: head, pointer: pointer, report: report, damage: damage)
   }
 
   /// The iteration that `Info.json` and the snapshot's manifest lead to; nil in an empty store.
   static func currentIteration(
-    of contents: FolderContents, report: inout [String]
+    of contents: FolderContents, damage: inout String?
   ) throws(FolderError) -> FolderHistory.Link? {
     func parse<File: ParsedFile>(_ file: String) throws(FolderError) -> File? {
       do throws(FolderError) {
         return try contents.parse(file)
       } catch {
         guard error.problem == .missing else { throw error }
-        report.append("\(file) is missing, which reads as an empty store")
+        damage = "\(file) is missing, which reads as an empty store"
         return nil
       }
     }
@@ -115,14 +121,14 @@ package final class FolderStore: ReadableStore {
 
   /// The history from the current iteration; if that cannot be read, from the newest one that can.
   private static func history(
-    from pointer: FolderHistory.Link, after known: State?, in contents: FolderContents, report: inout [String]
+    from pointer: FolderHistory.Link, after known: State?, in contents: FolderContents, damage: inout String?
   ) throws(FolderError) -> FolderHistory {
     do throws(FolderError) {
       return try FolderHistory(from: pointer, known: known?.history ?? FolderHistory(), in: contents)
     } catch {
       for link in iterations(of: pointer.snapshot, in: contents).reversed() {
         guard link != pointer, let history = try? FolderHistory(from: link, in: contents) else { continue }
-        report.append("\(error); shown is the newest commit that can be read, \(link.iteration)")
+        damage = "\(error); shown is the newest commit that can be read, \(link.iteration)"
         return history
       }
       throw error

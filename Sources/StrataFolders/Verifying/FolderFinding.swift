@@ -74,7 +74,7 @@ package struct FolderFinding: Hashable, Sendable, CustomStringConvertible {
     self.remedy = remedy
   }
 
-  static let backup = "restore the file from a backup; what does not need it can still be read and converted"
+  package static let backup = "restore the file from a backup; what does not need it can still be read and converted"
 
   /// Damage of a file that cannot be read. `lost` says what needs the file.
   init(

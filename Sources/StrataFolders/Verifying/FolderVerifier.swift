@@ -58,9 +58,7 @@ package struct FolderVerifier {
   }
 
   private mutating func checkPointers() {
-    for line in store.openingReport where !line.hasPrefix("the history") {
-      add(FolderFinding(.damage, .missingFile, line, remedy: FolderFinding.backup))
-    }
+    if let damage = store.damage { add(FolderFinding(.damage, .missingFile, damage, remedy: FolderFinding.backup)) }
     files.insert(InfoFile.name)
     if let info: InfoFile = try? contents.parse(InfoFile.name) {
       addAbsent(info.absentMembers, of: InfoFile.name)

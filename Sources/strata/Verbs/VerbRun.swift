@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataModel
+import StrataFolders
 import StrataLocks
 import StoreBrowser
 import StrataFoundation
@@ -144,7 +145,8 @@ struct VerbRun {
     // A file's is never released: the system takes back the memory of a process that ends faster than the store would.
     if let store = store as? EngineStore { _ = Unmanaged.passRetained(store) }
     if let damage = store.damage {
-      notice.give("\(store.path): \(damage); strata salvage saves what can be read behind it")
+      let remedy = store is FolderStore ? FolderFinding.backup : "strata salvage saves what can be read behind it"
+      notice.give("\(store.path): \(damage); \(remedy)")
     }
     return store
   }
