@@ -163,7 +163,7 @@ extension Query where AccessMode == ReadWrite {
     _ body: (inout TypedQueryRun<Format>, TransactionScope) async throws -> Bool?
   ) async throws -> Int {
     try await Transactions.run(
-      store: core.store, actionName: action, options: [], runsOwnCode: runsOwnCode
+      store: core.store, actionName: action, options: runsOwnCode ? [] : .retriesConflicts, runsOwnCode: runsOwnCode
     ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       var changed = 0

@@ -122,7 +122,7 @@ extension Datastore where AccessMode == ReadWrite {
     _ identifier: IdentifierType, references rules: [ReferenceRule<Format>]
   ) async throws -> InstanceType {
     try await Transactions.run(
-      isolation: nil, store: core.store, actionName: "delete \(core.key)", options: []
+      isolation: nil, store: core.store, actionName: "delete \(core.key)", options: .retriesConflicts
     ) { _, _ in
       var cascade = Cascade()
       let deleted = try await core.delete(identifier, references: rules, cascade: &cascade)

@@ -21,7 +21,9 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     _ instance: InstanceType, readAt commit: Commit.Number
   ) async throws -> InstanceType {
     try await core.readyForWriting()
-    return try await Transactions.run(store: core.store, actionName: "persist \(core.key)", options: []) { scope, _ in
+    return try await Transactions.run(
+      store: core.store, actionName: "persist \(core.key)", options: .retriesConflicts
+    ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       let merged = try await core.merged(instance, identifier: instance.id, readAt: commit)
       _ = try await core.persist(merged, identifier: instance.id)

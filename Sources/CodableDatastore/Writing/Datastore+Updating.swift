@@ -1,5 +1,6 @@
 extension Datastore where AccessMode == ReadWrite {
-  /// Changes the instance of an identifier, in one transaction. If the closure throws, nothing is changed.
+  /// Changes the instance of an identifier, in one transaction. If the closure throws, nothing is changed. On a server the closure runs
+  /// again, on the newest instance, if another process has changed the instance meanwhile.
   ///
   /// ```swift
   /// try await cities.update(2643743) { $0.population += 1 }
@@ -12,7 +13,9 @@ extension Datastore where AccessMode == ReadWrite {
     _ identifier: IdentifierType, _ change: (inout InstanceType) async throws -> Void
   ) async throws -> (old: InstanceType, new: InstanceType) {
     try await core.readyForWriting()
-    return try await Transactions.run(store: core.store, actionName: "update \(core.key)", options: []) { scope, _ in
+    return try await Transactions.run(
+      store: core.store, actionName: "update \(core.key)", options: .retriesConflicts
+    ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       guard let old = try await core.load(identifier) else { throw DatastoreInterfaceError.instanceNotFound }
       var new = old
@@ -30,7 +33,9 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// - Throws: Any error from persisting one of them, and `CancellationError`; then none is stored.
   public nonisolated func persist(contentsOf instances: some Sequence<InstanceType>) async throws {
     try await core.readyForWriting()
-    try await Transactions.run(store: core.store, actionName: "persist \(core.key)", options: []) { scope, _ in
+    // Other sequences may give their instances only once.
+    let options: UnsafeTransactionOptions = instances is any Collection ? .retriesConflicts : []
+    try await Transactions.run(store: core.store, actionName: "persist \(core.key)", options: options) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       for instance in instances {
         try Task.checkCancellation()
