@@ -231,7 +231,7 @@ struct TransactionTests {
               let old = value(try transaction.look(for: key, in: Self.records))
               try transaction.set(key, bytes(old + 1), in: Self.records)
               do {
-                _ = try await transaction.commitAsync(CommitInfo())
+                _ = try await transaction.commitAsync(CommitInfo()) { _ in }
                 break
               } catch StorageError.conflict {
                 try store.refreshed()

@@ -27,22 +27,68 @@ final class ChangeReporter: Sendable {
   private struct State {
     var observers: [String: [WeakObserver]] = [:]
     /// Appended commits that are not durable yet, in their order, with the changes of each datastore.
-    var waiting: [(number: UInt64, changes: [String: [StoredChange]])] = []
+    var waiting: [WaitingCommit] = []
     var newest: PendingCommit?
     var newestOwn: UInt64 = 0
     /// The state of that commit, until the changes that others committed after it are reported. It is kept only while other processes are
     /// followed, because it keeps its file open, which another process's compaction may have replaced.
     var ownState: View?
     var followsOthers = false
-    /// Commits of this process that are newer than the last reported state of other processes; kept only on a server.
-    var own: Set<UInt64> = []
+    /// On a server, the newest commit that was reported to the observers that hear other processes.
+    var reported: UInt64 = 0
+    /// On a server, this process's own commits after that one, with their changes: the commits of others before them come first.
+    var own: [UInt64: [String: [StoredChange]]] = [:]
     var keepsOwn = false
 
-    mutating func recordOwn(_ number: UInt64, _ view: View?) {
+    mutating func recordOwn(_ number: UInt64, _ view: View?, _ changes: [String: [StoredChange]]) {
       if number >= newestOwn, followsOthers { ownState = view }
       newestOwn = max(newestOwn, number)
-      if keepsOwn { own.insert(number) }
+      if !changes.isEmpty { waiting.append(WaitingCommit(number: number, changes: changes, isCommit: true)) }
+      guard keepsOwn, number > reported else { return }
+      own[number] = changes
+      reportOwn()
     }
+
+    /// Reports own commits to the observers that hear other processes, up to the next commit of another process.
+    mutating func reportOwn() {
+      while let changes = own.removeValue(forKey: reported + 1) {
+        reported += 1
+        for (datastore, changes) in changes {
+          for buffer in buffers(of: datastore) where buffer.hearsOtherProcesses { buffer.append(changes) }
+        }
+      }
+    }
+
+    /// Reports a commit to all observers except those that hear other processes of a server: to these `reportOwn` does.
+    func report(_ commit: WaitingCommit) {
+      for (datastore, changes) in commit.changes {
+        for buffer in buffers(of: datastore) {
+          // A transaction without a commit has values of its base, which may be older than reported ones.
+          if keepsOwn, buffer.hearsOtherProcesses, commit.isCommit || commit.number < reported { continue }
+          buffer.append(changes)
+        }
+      }
+    }
+
+    mutating func setReported(_ number: UInt64) {
+      reported = number
+      own = own.filter { $0.key > number }
+      reportOwn()
+    }
+
+    func buffers(of datastore: String) -> [ChangeBuffer] { observers[datastore]?.compactMap(\.buffer) ?? [] }
+
+    /// The observers that hear other processes, by datastore.
+    var listeners: [(datastore: String, buffers: [ChangeBuffer])] {
+      observers.keys.map { ($0, buffers(of: $0).filter(\.hearsOtherProcesses)) }.filter { !$1.isEmpty }
+    }
+  }
+
+  private struct WaitingCommit {
+    var number: UInt64
+    var changes: [String: [StoredChange]]
+    /// False if the transaction had nothing to append; the number is then that of its base.
+    var isCommit: Bool
   }
 
   /// The state of following other processes' commits. The lock is held while they are read, so that each is reported once.
@@ -61,7 +107,7 @@ final class ChangeReporter: Sendable {
 
   func hasObservers(of datastore: String) -> Bool {
     guard isHeard.load(ordering: .acquiring) else { return false }
-    return state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
+    return state.withLock { !$0.buffers(of: datastore).isEmpty }
   }
 
   func add(_ buffer: ChangeBuffer, for datastore: String, of owner: _StoreHandle? = nil) {
@@ -89,9 +135,10 @@ final class ChangeReporter: Sendable {
     return state.withLock { state in
       if let pending {
         state.newest = pending
-        state.recordOwn(number, pending.view)
+        state.recordOwn(number, pending.view, byDatastore)
+      } else if !byDatastore.isEmpty {
+        state.waiting.append(WaitingCommit(number: number, changes: byDatastore, isCommit: false))
       }
-      if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
       // A transaction without anything of its own to wait for is durable only when the commit that it read is.
       let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
       return AppendedCommit(number: number, pending: awaited, publication: self)
@@ -131,16 +178,13 @@ final class ChangeReporter: Sendable {
   }
 
   private func fail(_ datastore: String, _ error: any Error) {
-    for observer in state.withLock({ $0.observers[datastore] ?? [] }) { observer.buffer?.fail(error) }
+    for buffer in state.withLock({ $0.buffers(of: datastore) }) { buffer.fail(error) }
   }
 
   private func append(_ changes: [StoredChange], _ view: View) {
     let number = view.commit.number
     let byDatastore = ChangeReporter.byDatastore(changes)
-    state.withLock { state in
-      state.recordOwn(number, view)
-      if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
-    }
+    state.withLock { $0.recordOwn(number, view, byDatastore) }
   }
 
   private static func byDatastore(_ changes: [StoredChange]) -> [String: [StoredChange]] {
@@ -153,7 +197,9 @@ final class ChangeReporter: Sendable {
   // MARK: Other processes
 
   /// Begins to follow other processes, unless this is done already.
-  func beginFollowing(at view: View, _ watch: () throws -> any DiskWatch) throws {
+  ///
+  /// - Parameter isServed: Whether commits of others lie between this process's own, as on a server; see `noticeEach`.
+  func beginFollowing(at view: View, isServed: Bool = false, _ watch: () throws -> any DiskWatch) throws {
     guard following.withLock({ $0.watch == nil }) else { return }
     let watch = try watch()
     following.withLock { following in
@@ -163,6 +209,8 @@ final class ChangeReporter: Sendable {
       state.withLock { state in
         state.followsOthers = true
         state.ownState = state.newest?.view
+        state.keepsOwn = isServed
+        state.reported = max(view.commit.number, state.newestOwn)
       }
     }
   }
@@ -174,7 +222,7 @@ final class ChangeReporter: Sendable {
       return following.watch.take()
     }
     state.withLock { state in
-      (state.followsOthers, state.keepsOwn, state.ownState, state.own) = (false, false, nil, [])
+      (state.followsOthers, state.keepsOwn, state.ownState, state.own) = (false, false, nil, [:])
     }
     withExtendedLifetime(watch) {}
   }
@@ -191,9 +239,7 @@ final class ChangeReporter: Sendable {
     _ view: () throws -> View,
     changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange]
   ) {
-    let listeners = state.withLock { state in
-      state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }.filter { !$1.isEmpty }
-    }
+    let listeners = state.withLock(\.listeners)
     do {
       try following.withLock { following in
         guard var told = following.lastSeen else { return }
@@ -214,70 +260,65 @@ final class ChangeReporter: Sendable {
     }
   }
 
-  /// As `notice`, for commits of others that lie between this process's own: reports each of theirs, in order. If commits were pruned
-  /// meanwhile, reports the difference between the last reported state and the newest one; if that state is gone too, reports the commits
-  /// as missed.
+  /// As `notice`, on a server, where commits of others lie between this process's own: reports each commit, in the order of their numbers. If
+  /// commits were pruned meanwhile, reports the difference between the last reported state and the newest one; if that state is gone too,
+  /// reports the commits as missed.
   ///
   /// - Parameters:
-  ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know; then nothing is reported yet.
-  ///   - changes: Reads the difference between two states.
-  func noticeEach(
-    _ view: () throws -> View, isOvertaken: () -> Bool,
-    changes: (_ told: UInt64, _ new: UInt64, _ datastore: String) throws -> [StoredChange]
-  ) {
-    let listeners = state.withLock { state in
-      state.keepsOwn = true
-      return state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }
-        .filter { !$1.isEmpty }
-    }
+  ///   - view: Takes the newest state.
+  ///   - state: Takes the state of a commit.
+  ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know. Then nothing after its newest known
+  ///     commit is reported: it may be its own.
+  func noticeEach(_ view: () throws -> View, at commit: (UInt64) throws -> View, isOvertaken: () -> Bool) {
+    let listeners = state.withLock(\.listeners)
     do {
       try following.withLock { following in
-        guard let lastSeen = following.lastSeen else { return }
-        let view = try view()
-        if isOvertaken() { return }
-        let (first, newest) = (lastSeen.commit.number + 1, view.commit.number)
-        guard first <= newest else { return }
-        let own = state.withLock { $0.own }
-        func tell(from told: UInt64, to number: UInt64) throws {
-          let found = try listeners.map { datastore, buffers in (buffers, try changes(told, number, datastore)) }
-          for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+        guard let begin = following.lastSeen else { return }
+        let newest = try view().commit.number
+        let end = isOvertaken() ? min(newest, newestOwn) : newest
+        func report(after told: UInt64, upTo number: UInt64) throws {
+          // The state before the first commit cannot be asked for.
+          let (old, new) = (told == 0 ? begin : try commit(told), try commit(number))
+          let found = try listeners.map { ($1, try ChangeWalk(from: old, to: new, datastore: $0).all()) }
+          state.withLock { state in
+            // Otherwise it turned out to be a commit of this process.
+            guard state.reported == told else { return }
+            for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+            state.setReported(number)
+          }
         }
         func isPruned(_ error: any Error) -> Bool { (error as? StoreError)?.kind == .noSuchCommit }
-        for number in first...newest where !own.contains(number) {
+        while case let told = state.withLock(\.reported), told < end {
           do {
-            try tell(from: number - 1, to: number)
+            try report(after: told, upTo: told + 1)
           } catch  where isPruned(error) {
             do {
-              try tell(from: number - 1, to: newest)
+              try report(after: told, upTo: newest)
             } catch  where isPruned(error) {
               for (datastore, buffers) in listeners {
                 let missed = ChangesMissed(
-                  datastore: DatastoreKey(datastore), first: Commit.Number(number), last: Commit.Number(newest))
+                  datastore: DatastoreKey(datastore), first: Commit.Number(told + 1), last: Commit.Number(newest))
                 for buffer in buffers { buffer.fail(missed) }
               }
+              state.withLock { $0.setReported(newest) }
             }
-            break
           }
         }
-        following.lastSeen = view
-        state.withLock { state in state.own = state.own.filter { $0 > newest } }
       }
     } catch {
       for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
     }
   }
 
-  /// From now on keeps the numbers of this process's own commits.
-  func keepOwn() { state.withLock { $0.keepsOwn = true } }
+  /// Whether own commits wait for those of others before them.
+  var hasWaitingOwn: Bool { state.withLock { !$0.own.isEmpty } }
 
   /// Reports everything up to a durable commit. Costs as much for a commit of a million changes as for one of a single change.
   fileprivate func publish(upTo number: UInt64) {
     state.withLock { state in
       while let first = state.waiting.first, first.number <= number {
         state.waiting.removeFirst()
-        for (datastore, changes) in first.changes {
-          for observer in state.observers[datastore] ?? [] { observer.buffer?.append(changes) }
-        }
+        state.report(first)
       }
       if state.newest?.number == number { state.newest = nil }
     }

@@ -6,8 +6,7 @@ extension StoreConnection {
   /// Begins to listen for commits of other processes. The file is watched, never polled.
   func followOtherProcesses(forWriter: Bool) throws {
     guard let store = try storeForReading(forWriter: forWriter) else { return }
-    if isServed { publication.keepOwn() }
-    try publication.beginFollowing(at: store.head) {
+    try publication.beginFollowing(at: store.head, isServed: isServed) {
       try throwingStoreErrors { try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) } }
     }
     isFollowing.store(true, ordering: .releasing)
@@ -19,8 +18,8 @@ extension StoreConnection {
     if isFollowing.load(ordering: .acquiring), !isServed { noticeOtherProcesses(in: store) }
   }
 
-  /// Makes a commit on a server. Until its number is known here, this process cannot distinguish it from the commits of others, so these
-  /// are reported afterwards.
+  /// Makes a commit on a server. Until its number is known here, this process cannot distinguish it from the commits of others after its
+  /// own, so these are reported afterwards.
   func committing<R: Sendable>(_ commit: () async throws -> R) async throws -> R {
     underWay.add(1, ordering: .acquiringAndReleasing)
     let result: R
@@ -36,9 +35,13 @@ extension StoreConnection {
 
   private func endCommit() {
     let isLast = underWay.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
-    guard isLast, isFollowing.load(ordering: .acquiring) else { return }
+    guard isFollowing.load(ordering: .acquiring), isLast || publication.hasWaitingOwn,
+      isToNotice.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    else { return }
     DispatchQueue.global().async { [weak self] in
-      guard let self, let store = try? self.storeForReading(forWriter: true) else { return }
+      guard let self else { return }
+      self.isToNotice.store(false, ordering: .releasing)
+      guard let store = try? self.storeForReading(forWriter: true) else { return }
       self.noticeOtherProcesses(in: store)
     }
   }
@@ -46,10 +49,7 @@ extension StoreConnection {
   /// Looks for new commits. While a server is unreachable nothing is read: its commits are reported when it can be reached again.
   private func noticeOtherProcesses(in store: any Engine) {
     if store.isAway { return }
-    if isServed {
-      guard underWay.load(ordering: .acquiring) == 0 else { return }
-      return noticeOthersBesideOwn(in: store)
-    }
+    if isServed { return noticeOthersBesideOwn(in: store) }
     publication.notice {
       try throwingStoreErrors { try store.refresh() }
     } changes: { told, new, datastore in
@@ -61,11 +61,10 @@ extension StoreConnection {
   private func noticeOthersBesideOwn(in store: any Engine) {
     publication.noticeEach {
       try throwingStoreErrors { try store.refresh() }
+    } at: { number in
+      try throwingStoreErrors { try store.view(at: number) }
     } isOvertaken: {
       self.underWay.load(ordering: .acquiring) > 0
-    } changes: { told, number, datastore in
-      let (old, new) = try throwingStoreErrors { (try store.view(at: told), try store.view(at: number)) }
-      return try ChangeWalk(from: old, to: new, datastore: datastore).all()
     }
   }
 }

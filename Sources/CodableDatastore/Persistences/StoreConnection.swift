@@ -23,6 +23,8 @@ final class StoreConnection: Sendable {
   let isFollowing = Atomic(false)
   /// Commits on a server whose numbers are not known here yet.
   let underWay = Atomic(0)
+  /// Whether a thread is about to report commits of a server.
+  let isToNotice = Atomic(false)
 
   private let state: Mutex<State>
   private struct State {

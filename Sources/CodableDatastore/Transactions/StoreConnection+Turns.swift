@@ -26,7 +26,7 @@ extension StoreConnection {
     guard let store = try storeForWriting() as? FileStore else {
       try await servedChanges.acquire()
       defer { servedChanges.pass() }
-      return try await onThread(body)
+      return try await committing { try await onThread(body) }
     }
     try await store.writing.acquireTurn()
     defer { store.writing.passTurn() }

@@ -252,30 +252,47 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   ) throws -> AppendedCommit {
     let (work, changes) = try end(options: options)
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
-    let base = work.transaction.base.number
     let info = CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated)
-    var commit: AppendedCommit?
-    _ = try throwingStoreErrors {
-      try work.transaction.commit(info) { pending in
-        commit = connection.publication.append(changes.all, pending: pending, base: base)
-      }
-    }
-    guard let commit else { throw DatastoreInterfaceError.transactionInactive }
-    return commit
+    let note = CommitNote(changes, of: work)
+    _ = try throwingStoreErrors { try work.transaction.commit(info, appended: note.append) }
+    return try note.commit
   }
 
   /// As `commit`, on a server, without blocking the caller's thread for long. The commit is durable when this returns.
   func commitAsync(actionName: String, flags: CommitFlags) async throws -> AppendedCommit {
     let (work, changes) = try end(options: [])
-    let base = work.transaction.base.number
-    let made: Result<PendingCommit?, StorageError>
+    let info = CommitInfo(action: actionName, flags: flags)
+    let note = CommitNote(changes, of: work)
+    var failure: StorageError?
     do throws(StorageError) {
-      made = .success(try await work.transaction.commitAsync(CommitInfo(action: actionName, flags: flags)))
+      _ = try await work.transaction.commitAsync(info, appended: note.append)
     } catch {
-      made = .failure(error)
+      failure = error
     }
-    let pending = try throwingStoreErrors { try made.get() }
-    return connection.publication.append(changes.all, pending: pending, base: base)
+    if let failure { try throwingStoreErrors { throw failure } }
+    return try note.commit
+  }
+
+  /// Notes a transaction's commit for observers before this process can make another one.
+  private final class CommitNote: Sendable {
+    private let changes: RecordedChanges
+    private let work: OpenTransaction
+    private let appended = Mutex<AppendedCommit?>(nil)
+
+    init(_ changes: RecordedChanges, of work: OpenTransaction) { (self.changes, self.work) = (changes, work) }
+
+    @Sendable func append(_ pending: PendingCommit?) {
+      let base = work.transaction.base.number
+      let commit = work.connection.publication.append(changes.all, pending: pending, base: base)
+      appended.withLock { $0 = commit }
+    }
+
+    var commit: AppendedCommit {
+      get throws {
+        guard let commit = appended.withLock({ $0 }) else { throw DatastoreInterfaceError.transactionInactive }
+        return commit
+      }
+    }
   }
 
   /// Ends the scope before its commit. Returns its work and the changes that were noted for observers.

@@ -95,7 +95,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
 
   /// Also throws the error of a change that failed halfway and was not rolled back. `appended` is called before the turn passes on.
   package func commit(
-    _ info: CommitInfo, appended: (PendingCommit?) -> Void
+    _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
   ) throws(StorageError) -> PendingCommit? {
     try locked { () throws(StorageError) -> PendingCommit? in
       if let failure = state.pointee.failure {

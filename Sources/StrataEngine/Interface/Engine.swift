@@ -266,10 +266,14 @@ package protocol WriteTransaction: AnyObject, Sendable {
   /// The sums of the changes so far, per tree of records.
   var changeCounts: [ChangeCounts] { get }
   /// Makes the changes one commit. Returns nil if nothing changed. The commit is durable once its caller has waited for it. If this throws,
-  /// nothing is kept and the transaction has ended. On a file, `appended` receives the commit, or nil, before another one can be made.
-  func commit(_ info: CommitInfo, appended: (PendingCommit?) -> Void) throws(StorageError) -> PendingCommit?
+  /// nothing is kept and the transaction has ended. `appended` receives the commit, or nil, before this process can make another one.
+  func commit(
+    _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
+  ) throws(StorageError) -> PendingCommit?
   /// As `commit`, without blocking the caller's thread for long while a server answers.
-  nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit?
+  nonisolated(nonsending) func commitAsync(
+    _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
+  ) async throws(StorageError) -> PendingCommit?
   /// Discards all changes. Does nothing if the transaction has ended.
   func cancel()
 }
@@ -295,8 +299,10 @@ extension WriteTransaction {
     try commit(info) { _ in }
   }
 
-  package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
-    try commit(info)
+  package nonisolated(nonsending) func commitAsync(
+    _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
+  ) async throws(StorageError) -> PendingCommit? {
+    try commit(info, appended: appended)
   }
   package func needsNoServer(writing keys: [PrefetchKey]) -> Bool { false }
 

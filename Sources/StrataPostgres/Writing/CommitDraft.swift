@@ -58,6 +58,8 @@ struct CommitDraft: Sendable {
   var lease: Lease.Claim?
   var info = CommitInfo()
   var restores: UInt64?
+  /// Receives the commit's number, in the order of the numbers.
+  var appended: @Sendable (UInt64) -> Void = { _ in }
 
   /// Other commits that it names, which must therefore be kept.
   var namedCommits: [UInt64] {

@@ -38,6 +38,7 @@ final class FlushWorker: @unchecked Sendable {
     do throws(StorageError) {
       let commits = try flush(drafts, for: store, sent: sent)
       owesNotification = true
+      for (draft, commit) in zip(drafts, commits) { draft.appended(commit.number) }
       return commits.map { .success($0) }
     } catch {
       // One that fails must not take others with it, unless it is the server that fails.

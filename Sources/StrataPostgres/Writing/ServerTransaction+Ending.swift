@@ -78,19 +78,28 @@ extension ServerTransaction {
   package func cancel() { state.withLock { $0.hasEnded = true } }
 
   package func commit(
-    _ info: CommitInfo, appended: (PendingCommit?) -> Void
+    _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
   ) throws(StorageError) -> PendingCommit? {
-    let draft = try sealed(info)
-    let pending = try draft.flatMap { draft throws(StorageError) in
-      try committed(store.commits.commit(draft, of: store))
-    }
-    appended(pending)
-    return pending
+    guard let draft = try draft(info, appended) else { return nil }
+    return try committed(store.commits.commit(draft, of: store))
   }
 
-  package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
-    guard let draft = try sealed(info) else { return nil }
+  package nonisolated(nonsending) func commitAsync(
+    _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
+  ) async throws(StorageError) -> PendingCommit? {
+    guard let draft = try draft(info, appended) else { return nil }
     return try committed(await store.commits.commitAsync(draft, of: store))
+  }
+
+  private func draft(
+    _ info: CommitInfo, _ appended: @escaping @Sendable (PendingCommit?) -> Void
+  ) throws(StorageError) -> CommitDraft? {
+    guard var draft = try sealed(info) else {
+      appended(nil)
+      return nil
+    }
+    draft.appended = { appended(PendingCommit(durable: $0)) }
+    return draft
   }
 
   private func committed(_ outcome: ServerCommitQueue.Outcome) throws(StorageError) -> PendingCommit? {
