@@ -22,6 +22,33 @@ struct InterchangeTests {
     #expect(try await entities.follow("author", from: book).map { $0?.label } == ["Frank"])
   }
 
+  @Test(
+    "a property that a restore or a new entity of the same identifier has not got is no property of what is imported",
+    arguments: [false, true])
+  func lostProperties(isRestored: Bool) async throws {
+    let persistence = MemoryPersistence()
+    let entities = EntityStore(persistence)
+    try await entities.add(Entity("e", type: "t", properties: isRestored ? [:] : ["a": 1]))
+    if isRestored {
+      let first = try #require(try await persistence.head)
+      try await entities.update("e", ["a": 1])
+      try await persistence.restore(first.id)
+    } else {
+      try await entities.delete("e")
+      try await entities.add(Entity("e", type: "t"))
+    }
+    let past = try await entities.past(of: "e", "a")
+    #expect(past.map(\.property?.value) == [nil, .integer(1)])
+    for form in [EntityInterchangeForm.full, .compact] {
+      let text = try await entities.exported(form: form, history: true)
+      let others = EntityStore(MemoryPersistence())
+      try await others.importing(text)
+      let other = try #require(try await others.load("e"))
+      #expect(other.properties.isEmpty)
+      #expect(try await others.exported(form: form, history: true) == text)
+    }
+  }
+
   @Test("bare values, dates of both forms and missing dates are read; the compact form says no more than it must")
   func compact() async throws {
     let text = #"""

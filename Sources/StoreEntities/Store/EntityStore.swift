@@ -101,14 +101,20 @@ public struct EntityStore<AccessMode: _AccessMode>: Sendable {
     try await pasts(of: id)[key] ?? []
   }
 
-  /// The earlier values of each property.
+  /// The earlier values of each property. A property that the entity lacks now begins with its removal: a restored or newly added entity
+  /// does not record that.
   func pasts(of id: String) async throws -> [EntityKey: [EntityPast]] {
     var told: [EntityKey: [EntityPast]] = [:]
     var newest: Entity?
+    var next: Commit?
     for try await version in datastore.history(of: id) {
+      defer { next = version.commit }
       guard let entity = version.instance else { continue }
       if newest == nil { newest = entity }
-      for (key, property) in entity.properties { told[key, default: []].append(EntityPast(property)) }
+      for (key, property) in entity.properties {
+        let removal = newest?[key] == nil ? next.map { [EntityPast(removed: $0.date)] } : nil
+        told[key, default: removal ?? []].append(EntityPast(property))
+      }
       for (key, past) in entity.past { told[key, default: []] += past }
     }
     for (key, all) in told {
