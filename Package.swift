@@ -143,9 +143,8 @@ let package = Package(
     .testTarget(
       name: "PostgresPersistenceTests",
       dependencies: [
-        "StrataLocks", "PostgresPersistence", "StrataPostgres", "CodableDatastore", "StrataModel", "StrataDocuments",
-        "StrataExchange",
-        "StrataExpressions", "StrataEngine", linuxCalls,
+        "StrataLocks", "PostgresPersistence", "StrataPostgres", "CodableDatastore", "StoreEntities", "StrataModel",
+        "StrataDocuments", "StrataExchange", "StrataExpressions", "StrataEngine", linuxCalls,
       ],
       swiftSettings: everyTarget),
     .testTarget(name: "StrataDocumentsTests", dependencies: ["StrataDocuments"], swiftSettings: everyTarget),

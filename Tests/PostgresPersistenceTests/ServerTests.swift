@@ -2,6 +2,7 @@ import CodableDatastore
 import StrataModel
 import Foundation
 import PostgresPersistence
+import StoreEntities
 import StrataEngine
 import Testing
 
@@ -89,6 +90,25 @@ struct ServerTests {
     }
     #expect(try await ours.load(7) != nil)
     #expect(try await ours.load(range: 7...7).all().count == 1)
+  }
+
+  @Test("single calls of stores of entities are made again, too")
+  func entities() async throws {
+    let stores = [EntityStore(try other()), EntityStore(try other())]
+    try await stores[0].add(Entity("e", type: "t"))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<6 {
+        group.addTask {
+          let entities = stores[task % 2]
+          for turn in 0..<5 { try await entities.update("e", [EntityKey("key \(task)"): .integer(turn)]) }
+          try await entities.relate((.identifier("e"), "t"), EntityKey("to \(task)"), to: (.name("shared"), "t"))
+        }
+      }
+      try await group.waitForAll()
+    }
+    let entity = try #require(try await stores[0].load("e"))
+    #expect((0..<6).allSatisfy { entity[EntityKey("key \($0)")]?.value == .integer(4) })
+    #expect(entity.targets.count == 1)
   }
 
   @Test("counters that tasks of several processes add to come out exact")

@@ -78,7 +78,7 @@ extension EntityStore where AccessMode == ReadWrite {
   ) async throws -> EntityImportReport {
     let entities = try InterchangeReader(now: now).entities([UInt8](data))
     for entity in entities { try entity.requireSound() }
-    return try await persistence.perform(actionName: actionName) {
+    return try await persistence.perform(actionName: actionName, options: .retriesConflicts) {
       var report = EntityImportReport()
       for entity in entities {
         guard let known = try await datastore.load(entity.id) else {

@@ -90,7 +90,7 @@ extension EntityStore where AccessMode == ReadWrite {
   func resolve(
     _ matches: [EntityMatch], type: String, orCreate properties: [EntityKey: EntityValue]
   ) async throws -> ResolvedEntity {
-    try await persistence.perform(actionName: "resolve \(type)") {
+    try await persistence.perform(actionName: "resolve \(type)", options: .retriesConflicts) {
       if let found = try await find(matches, type: type) { return ResolvedEntity(entity: found, isCreated: false) }
       var entity = Entity(type: type, properties: properties)
       for match in matches.reversed() {
@@ -119,7 +119,7 @@ extension EntityStore where AccessMode == ReadWrite {
     _ subject: (match: EntityMatch, type: String), _ key: EntityKey, to object: (match: EntityMatch, type: String),
     label: String? = nil
   ) async throws -> (subject: ResolvedEntity, object: ResolvedEntity) {
-    try await persistence.perform(actionName: "relate \(key)") {
+    try await persistence.perform(actionName: "relate \(key)", options: .retriesConflicts) {
       let object = try await resolve([object.match], type: object.type, orCreate: [:])
       var subject = try await resolve([subject.match], type: subject.type, orCreate: [:])
       if subject.entity.set(key, .entity(object.entity.id), label: label ?? key.rawValue) {

@@ -39,7 +39,7 @@ extension EntityStore where AccessMode == ReadWrite {
   /// - Throws: ``StoreError`` if the store cannot be written; then nothing is written.
   public func declare(_ type: String, conformsTo others: String...) async throws {
     let id = Self.identifier(ofType: type)
-    try await persistence.perform(actionName: "declare \(type)") {
+    try await persistence.perform(actionName: "declare \(type)", options: .retriesConflicts) {
       let known = try await load(id)
       var declared = known ?? Entity(id, type: Self.typeOfTypes, properties: ["name": .string(type)])
       var targets = declared["conforms", as: [String].self] ?? []

@@ -10,7 +10,7 @@ extension EntityStore where AccessMode == ReadWrite {
   @discardableResult
   public func add(_ entity: Entity) async throws -> Entity {
     try entity.requireSound()
-    try await persistence.perform(actionName: "add \(entity.type)") {
+    try await persistence.perform(actionName: "add \(entity.type)", options: .retriesConflicts) {
       guard try await datastore.load(entity.id) == nil else { throw EntityError.exists(entity.id) }
       try await datastore.persist(entity)
     }
@@ -61,7 +61,7 @@ extension EntityStore where AccessMode == ReadWrite {
   private func change(
     _ id: String, action: String, _ body: (inout Entity) throws -> Set<EntityKey>
   ) async throws -> Set<EntityKey> {
-    try await persistence.perform(actionName: "\(action) \(id)") {
+    try await persistence.perform(actionName: "\(action) \(id)", options: .retriesConflicts) {
       guard var entity = try await datastore.load(id) else { throw EntityError.notFound("“\(id)”") }
       let changed = try body(&entity)
       guard !changed.isEmpty else { return [] }
