@@ -365,6 +365,21 @@ struct ServerVerbTests {
     #expect(try ProgramRun(["records", url, "River", "--at", "before", "--json"]).output == pinned)
     let gone = try ProgramRun(["records", url, "River", "--at", "#1"])
     #expect(gone.status == 1 && gone.complaint.contains("#1"), "\(gone.complaint)")
+    // The versions of a record are those that a file has then.
+    #expect(try ProgramRun(["compact", path, "--keep", "3"]).status == 0)
+    for verb in ["history", "blame"] {
+      for river in 2...3 {
+        func versions(_ place: String) throws -> [String] {
+          let run = try ProgramRun([verb, place, "River", "\(river)", "--json"])
+          #expect(run.status == 0, "\(verb) \(river): \(run.complaint)")
+          return zip(run.objects, run.lines).filter { $0.0["deleted"] as? Bool != true }.map { version, line in
+            let value = line.range(of: #""value""#).map { line[$0.lowerBound...] }
+            return "\(version["commit"] ?? "") \(version["path"] ?? "") \(value ?? "")"
+          }
+        }
+        #expect(try versions(url) == versions(path))
+      }
+    }
     #expect(try ProgramRun(["compact", url, "--keep", "soon"]).status == 2)
     let clean = try ProgramRun(["verify", url])
     #expect(clean.status == 0 && clean.output.contains("clean"), "\(clean.output)")

@@ -12,7 +12,7 @@ private struct ServerVersion {
 extension ServerView {
   /// The states that a key has had up to this view, newest first and with its deletes: at most `limit`. They are those of the side that
   /// gave the value. Each is followed by the state that its commit was made on. If a merge took over a value, the states of the side that
-  /// it came from follow.
+  /// it came from follow. A state of a pruned commit is that of the next one that is kept, as a compaction of a file leaves it.
   ///
   /// - Parameter before: The commit of the version that was returned last; nil begins with the view's own state.
   /// - Complexity: One round trip for each `limit` states. If the key was deleted or brought back, there is one more, whose cost grows with
@@ -23,7 +23,7 @@ extension ServerView {
     guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf) else { return [] }
     // One more, which the last of them replaced.
     var walk = try VersionWalk(self, key, name, from: before ?? commit.number, page: limit + 1)
-    let found = try walk.versions(isTold: before != nil, limit: limit + 1)
+    let found = try store.keptVersions(walk.versions(isTold: before != nil, limit: limit + 1))
     var versions: [Version] = []
     var older: ServedRecord?
     for version in found.reversed() {
@@ -39,6 +39,36 @@ extension ServerView {
       older = record(replacing: nil)
     }
     return Array(versions.reversed().prefix(limit))
+  }
+}
+
+extension ServerStore {
+  /// Versions whose commits are kept, instead of those that pruning has removed. One round trip if there are such, otherwise none.
+  fileprivate func keptVersions(_ versions: [ServerVersion]) throws(StorageError) -> [ServerVersion] {
+    let numbers = versions.flatMap { version -> [UInt64] in
+      let written = version.entry.flatMap { $0.written == version.commit ? nil : $0.written }
+      return [version.parents == nil ? version.commit : nil, written].compactMap(\.self)
+    }
+    if numbers.isEmpty { return versions }
+    let rows = try pool.read(
+      tables.statement(
+        "keptFrom",
+        """
+        select w.number, (select min(c.number) from {commit} c
+          where c.number >= w.number and c.flags & \(CommitFlags.bookkeeping.rawValue) = 0)
+        from unnest($1::bigint[]) w (number)
+        """, [.numbers(numbers)]))
+    var kept: [UInt64: UInt64] = [:]
+    for row in 0..<rows.count where !rows.isNull(row, 1) { kept[rows.number(row, 0)] = rows.number(row, 1) }
+    var versions = versions
+    for place in versions.indices {
+      versions[place].commit = kept[versions[place].commit] ?? versions[place].commit
+      if let written = versions[place].entry?.written { versions[place].entry?.written = kept[written] ?? written }
+    }
+    // Rows that an interrupted pruning has left are in no state that is kept.
+    return versions.enumerated().compactMap { place, version in
+      place > 0 && versions[place - 1].commit == version.commit ? nil : version
+    }
   }
 }
 
