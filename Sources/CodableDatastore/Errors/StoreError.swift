@@ -131,7 +131,7 @@ func throwingStoreErrors<R>(_ body: () throws -> R) throws -> R {
 }
 
 /// The error of this library for one of the disk, the engine or the model; any other as it is.
-private func libraryError(for error: any Error) -> any Error {
+func libraryError(for error: any Error) -> any Error {
   switch error {
   case StorageError.transactionEnded: return DatastoreInterfaceError.transactionInactive
   case StorageError.conflict(let conflict): return TransactionConflict(conflict)

@@ -171,7 +171,7 @@ final class ChangeReporter: Sendable {
   var newestOwn: UInt64 { state.withLock { $0.newestOwn } }
 
   /// Whether each commit must be noted, because there are observers or other processes are followed.
-  var isFollowed: Bool { state.withLock { $0.followsOthers || $0.keepsOwn || !$0.observers.isEmpty } }
+  var isFollowed: Bool { state.withLock { $0.followsOthers || !$0.observers.isEmpty } }
 
   private var observedDatastores: [String] {
     state.withLock { Array($0.observers.keys) }.filter { hasObservers(of: $0) }

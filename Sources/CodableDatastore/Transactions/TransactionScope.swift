@@ -250,36 +250,32 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   func commit(
     actionName: String, options: UnsafeTransactionOptions, flags: CommitFlags = []
   ) throws -> AppendedCommit {
-    let (work, changes) = try end(options: options)
+    let note = try end(options: options)
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     let info = CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated)
-    let note = CommitNote(changes, of: work)
-    _ = try throwingStoreErrors { try work.transaction.commit(info, appended: note.append) }
+    _ = try throwingStoreErrors { try note.work.transaction.commit(info, appended: note.append) }
     return try note.commit
   }
 
   /// As `commit`, on a server, without blocking the caller's thread for long. The commit is durable when this returns.
   func commitAsync(actionName: String, flags: CommitFlags) async throws -> AppendedCommit {
-    let (work, changes) = try end(options: [])
+    let note = try end(options: [])
     let info = CommitInfo(action: actionName, flags: flags)
-    let note = CommitNote(changes, of: work)
-    var failure: StorageError?
-    do throws(StorageError) {
-      _ = try await work.transaction.commitAsync(info, appended: note.append)
+    do {
+      _ = try await note.work.transaction.commitAsync(info, appended: note.append)
     } catch {
-      failure = error
+      throw libraryError(for: error)
     }
-    if let failure { try throwingStoreErrors { throw failure } }
     return try note.commit
   }
 
   /// Notes a transaction's commit for observers before this process can make another one.
   private final class CommitNote: Sendable {
+    let work: OpenTransaction
     private let changes: RecordedChanges
-    private let work: OpenTransaction
     private let appended = Mutex<AppendedCommit?>(nil)
 
-    init(_ changes: RecordedChanges, of work: OpenTransaction) { (self.changes, self.work) = (changes, work) }
+    init(of work: OpenTransaction, _ changes: RecordedChanges) { (self.work, self.changes) = (work, changes) }
 
     @Sendable func append(_ pending: PendingCommit?) {
       let base = work.transaction.base.number
@@ -295,8 +291,8 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// Ends the scope before its commit. Returns its work and the changes that were noted for observers.
-  private func end(options: UnsafeTransactionOptions) throws -> (work: OpenTransaction, changes: RecordedChanges) {
+  /// Ends the scope before its commit.
+  private func end(options: UnsafeTransactionOptions) throws -> CommitNote {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     endChild()
     let changes = try work.step.withLock { _ in
@@ -309,7 +305,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
     for writer in work.writers { try throwingStoreErrors { try writer.finish() } }
-    return (work, changes)
+    return CommitNote(of: work, changes)
   }
 
   func cancel() {

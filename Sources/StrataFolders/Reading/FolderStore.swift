@@ -21,7 +21,7 @@ package final class FolderStore: ReadableStore {
     /// The iteration that the folder's manifest named, so that a look tells quickly whether anything is new.
     var pointer: FolderHistory.Link?
     var report: [String]
-    /// Why not the newest commit is shown, if it is not.
+    /// The reason for not showing the newest commit, if an older one is shown.
     var damage: String?
   }
 
@@ -40,7 +40,7 @@ package final class FolderStore: ReadableStore {
     )
   }
 
-  package var openingReport: [String] { state.withLock { $0.report } }
+  package var openingReport: [String] { state.withLock { [$0.damage].compactMap(\.self) + $0.report } }
   package var damage: String? { state.withLock { $0.damage } }
   package var head: any ReadableView { headView }
   var headView: FolderView { state.withLock { $0.head } }
@@ -82,12 +82,9 @@ package final class FolderStore: ReadableStore {
     let pointer = try currentIteration(of: contents, damage: &damage)
     if let known, known.pointer == pointer { return known }
     guard let pointer else {
-      return State(
-        history: FolderHistory(), head: FolderView(empty: contents), report: [damage].compactMap(\.self), damage: damage
-      )
+      return State(history: FolderHistory(), head: FolderView(empty: contents), report: [], damage: damage)
     }
     let history = try history(from: pointer, after: known, in: contents, damage: &damage)
-    report += [damage].compactMap(\.self)
     switch history.ending {
     case nil, .pruned: break
     case .unreadable(let error): report.append("the history ends before \(history.links.count) commits: \(error)")

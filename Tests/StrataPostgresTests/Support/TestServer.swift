@@ -102,7 +102,7 @@ final class TestServer: Sendable {
       "\(binaries)/pg_ctl",
       [
         "-D", folder + "/data", "-w", "-l", folder + "/log", "-o",
-        "-k '\(folder)' -p \(port) -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=400", "start",
+        "-k '\(folder)' -p \(port) -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=1000", "start",
       ]) == 0
   }
 
