@@ -53,20 +53,20 @@ final class ChangeReporter: Sendable {
     mutating func reportOwn() {
       while let changes = own.removeValue(forKey: reported + 1) {
         reported += 1
-        for (datastore, changes) in changes {
-          for buffer in buffers(of: datastore) where buffer.hearsOtherProcesses { buffer.append(changes) }
-        }
+        pass(changes) { $0.hearsOtherProcesses }
       }
     }
 
     /// Reports a commit to all observers except those that hear other processes of a server: to these `reportOwn` does.
     func report(_ commit: WaitingCommit) {
-      for (datastore, changes) in commit.changes {
-        for buffer in buffers(of: datastore) {
-          // A transaction without a commit has values of its base, which may be older than reported ones.
-          if keepsOwn, buffer.hearsOtherProcesses, commit.isCommit || commit.number < reported { continue }
-          buffer.append(changes)
-        }
+      // A transaction without a commit has values of its base, which may be older than reported ones.
+      let isForAll = !keepsOwn || !commit.isCommit && commit.number >= reported
+      pass(commit.changes) { isForAll || !$0.hearsOtherProcesses }
+    }
+
+    private func pass(_ changes: [String: [StoredChange]], to isMeant: (ChangeBuffer) -> Bool) {
+      for (datastore, changes) in changes {
+        for buffer in buffers(of: datastore) where isMeant(buffer) { buffer.append(changes) }
       }
     }
 
