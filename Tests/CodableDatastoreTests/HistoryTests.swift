@@ -170,6 +170,22 @@ struct HistoryTests {
 }
 
 extension HistoryTests {
+  @Test("a view that is held while the history is shortened tells the versions that it has")
+  func heldView() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    for number in 1...6 { try await books.persist(Book(id: 1, title: "\(number)")) }
+    let view = try await books.view(at: #require(try await disk.head).id)
+    var present = books.history(of: 1).makeAsyncIterator()
+    #expect(try await present.next()?.instance?.title == "6")
+    let versions = try await view.history(of: 1).all()
+    try await books.persist(Book(id: 1, title: "7"))
+    try await disk.shortenHistory(keeping: .last(1))
+    #expect(try await view.history(of: 1).all().map(\.commit) == versions.map(\.commit))
+    #expect(try await present.next()?.instance?.title == "5")
+  }
+
   @Test("a history is shortened: the newest and the named commits stay")
   func shortening() async throws {
     let place = TemporaryPlace()

@@ -33,11 +33,11 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorPr
   }
 
   private mutating func nextVersion() throws -> (commit: Commit, record: Bytes?)? {
-    guard let model, let version = try throwingStoreErrors({ try versions?.next() }) else { return nil }
+    guard let model, let view, let version = try throwingStoreErrors({ try versions?.next() }) else { return nil }
     return try throwingStoreErrors {
-      let commit = Commit(try model.commit(CommitNumber(version.commit)))
+      let commit = Commit(try model.commit(CommitNumber(version.commit), in: view))
       guard let change = version.change, change.kind == .put else { return (commit, nil) }
-      return (commit, try view?.value(of: change.reference))
+      return (commit, try view.value(of: change.reference))
     }
   }
 }

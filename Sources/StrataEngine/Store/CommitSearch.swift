@@ -1,3 +1,11 @@
+extension View {
+  /// A commit as the file of this view has it: a compaction may have put another file in its place. A server has only what is kept.
+  package func record(ofCommit number: UInt64) throws(StorageError) -> CommitRecord {
+    guard servedView == nil else { throw .noSuchCommit(number: number) }
+    return try CommitSearch(file: file, newest: commit).commit(number)
+  }
+}
+
 /// Finding commits by number and by date along jump pointers.
 struct CommitSearch {
   let file: DataFile

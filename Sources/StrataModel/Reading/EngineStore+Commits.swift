@@ -1,10 +1,20 @@
-import StrataEngine
+package import StrataEngine
 
 extension EngineStore {
   package func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails {
     beginReading(.commits(from: [number], limit: 1, folded: false))
     defer { endReading() }
     return try described(commitRecord(number))
+  }
+
+  /// A commit of a view; if it was removed from the history meanwhile, as the view has it.
+  package func commit(_ number: CommitNumber, in view: View) throws(ModelError) -> CommitDetails {
+    do throws(ModelError) {
+      return try commit(number)
+    } catch {
+      guard case .noSuchCommit = error, let record = try? view.record(ofCommit: number.rawValue) else { throw error }
+      return CommitDetails(record)
+    }
   }
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
