@@ -260,9 +260,9 @@ final class ChangeReporter: Sendable {
     }
   }
 
-  /// As `notice`, on a server, where commits of others lie between this process's own: reports each commit, in the order of their numbers. If
-  /// commits were pruned meanwhile, reports the difference between the last reported state and the newest one; if that state is gone too,
-  /// reports the commits as missed.
+  /// As `notice`, on a server, where commits of others lie between this process's own: reports each commit, in the order of their numbers.
+  /// If commits were pruned meanwhile, reports the difference between the last reported state and the newest one; if that state is gone
+  /// too, reports the commits as missed.
   ///
   /// - Parameters:
   ///   - view: Takes the newest state.
