@@ -6,7 +6,7 @@ public struct TransactionOptions: OptionSet, Sendable, CustomDebugStringConverti
   /// Makes options from bits; bits that mean nothing are dropped.
   public init(rawValue: UInt64) {
     // In the original library only the first three bits mean something, whatever others are set.
-    self.rawValue = rawValue & ~0b111 == 1 << 32 ? rawValue : rawValue & 0b111
+    self.rawValue = rawValue & ~0b111 == UInt64(1) << 32 ? rawValue : rawValue & 0b111
   }
 
   /// The transaction only reads: it never waits for a writer, nor a writer for it, and sees one state of all datastores throughout.
