@@ -39,10 +39,9 @@ struct RefreshRequest: Question {
   /// Whether another store, or an older copy of this one, has taken its place: then the known commit is missing or another.
   private func isReplaced(_ head: CommitNumber, in context: WorkContext) -> Bool {
     guard let details, details.number == known, known.rawValue > 0 else { return false }
-    if head < known { return true }
-    // A commit that was pruned or squashed meanwhile proves nothing.
-    guard let found = try? context.store.commitUncounted(known), !found.isSquashed else { return false }
-    return found.date != details.date
+    // A commit that was pruned or squashed meanwhile proves nothing. Head may have stepped back, and then the commit is beside it.
+    guard let found = try? context.store.commitUncounted(known) else { return head < known }
+    return !found.isSquashed && found.date != details.date
   }
 }
 
