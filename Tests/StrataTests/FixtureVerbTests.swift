@@ -91,6 +91,8 @@ struct FixtureVerbTests {
       #expect(run.status == 3 && run.complaint.contains("\(newest): the file is missing"), "\(verb): \(run.complaint)")
       #expect(run.complaint.contains("shown is the newest commit that can be read"))
     }
+    let report = try ProgramRun(["convert", path, folder.path("New.strata")]).output
+    #expect(report.split(separator: "\n").contains { $0.hasPrefix("left out: ") && $0.contains(newest) }, "\(report)")
   }
 
   private func options(of query: [String: Any]) throws -> [String] {

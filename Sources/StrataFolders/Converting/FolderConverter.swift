@@ -166,7 +166,7 @@ private struct ConversionWork {
   func report(for path: String) -> ConversionReport {
     var report = ConversionReport(path: path)
     report.commitCount = commitCount
-    report.omissions = omissions
+    report.omissions = [folder.damage].compactMap(\.self) + omissions
     for (key, conversion) in conversions.sorted(by: { $0.key < $1.key }) {
       let records = (try? conversion.written?.primaryIndex.entries.rowCount) ?? 0
       report.datastores.append(
@@ -190,7 +190,7 @@ private struct ConversionWork {
         }
       }
     }
-    report.notes += folder.openingReport
+    report.notes += folder.openingReport.filter { $0 != folder.damage }
     return report
   }
 }
