@@ -22,7 +22,7 @@ struct FollowingTests {
     #expect(!driver.shows("~      615532"))
   }
 
-  @Test("another store in the place of the open one is told, and nothing is edited any more")
+  @Test("the browser says that another store took the place of the open one, and edits nothing any more")
   func replaced() throws {
     let copies = try CopiedStore()
     let driver = Driver(copies.here, start: .init(datastore: "City"))

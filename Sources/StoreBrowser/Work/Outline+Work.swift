@@ -23,7 +23,8 @@ struct RefreshRequest: Question {
 
   func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {
     let head = try context.store.refresh().commit
-    if isReplaced(head, in: context) {
+    let commits = try head == known ? [] : context.store.commits(from: head, limit: 1000, folded: false)
+    if isReplaced(by: head, commits, in: context) {
       var status = context.status
       status.access = .readOnly(reason: "another store took its place; quit and open it again")
       return RefreshAnswer(head: known, status: status, newCommits: 0, changed: [:])
@@ -32,15 +33,17 @@ struct RefreshRequest: Question {
       return RefreshAnswer(head: head, status: context.status, newCommits: 0, changed: [:])
     }
     return RefreshAnswer(
-      head: head, status: context.status, newCommits: try context.commitCount(from: head, after: known),
+      head: head, status: context.status, newCommits: commits.prefix { $0.number > known }.count,
       changed: try context.changedKeys(from: known, to: head, in: shown))
   }
 
   /// Whether another store, or an older copy of this one, has taken its place: then the known commit is missing or another.
-  private func isReplaced(_ head: CommitNumber, in context: WorkContext) -> Bool {
+  private func isReplaced(by head: CommitNumber, _ commits: [CommitDetails], in context: WorkContext) -> Bool {
     guard let details, details.number == known, known.rawValue > 0 else { return false }
     // A commit that was pruned or squashed meanwhile proves nothing. Head may have stepped back, and then the commit is beside it.
-    guard let found = try? context.store.commitUncounted(known) else { return head < known }
+    guard let found = commits.first(where: { $0.number == known }) ?? (try? context.store.commitUncounted(known)) else {
+      return head < known
+    }
     return !found.isSquashed && found.date != details.date
   }
 }
@@ -114,11 +117,6 @@ extension WorkContext {
 
   /// How many changed records are marked after other processes' commits.
   static var changeMarkLimit: Int { 2000 }
-
-  fileprivate func commitCount(from head: CommitNumber, after known: CommitNumber) throws(ModelError) -> Int {
-    let commits = try store.commits(from: head, limit: 1000, folded: false)
-    return commits.prefix { $0.number > known }.count
-  }
 
   fileprivate func changedKeys(
     from old: CommitNumber, to new: CommitNumber, in datastore: String?
