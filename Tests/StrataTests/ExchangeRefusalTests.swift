@@ -144,13 +144,21 @@ struct ExchangeRefusalTests {
 
   @Test("a folder that was there stays with its files if nothing can be taken in")
   func folderStays() throws {
+    func names(in path: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     let garbage = try folder.file("garbage", "garbage")
     for (words, name) in [(["--history"], "a"), (["--interchange"], "b"), (["T"], "c"), (["T", "--entities"], "d")] {
       let path = folder.path(name)
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       let note = try folder.file("\(name)/note", "kept")
+      let own = try folder.file("\(name)/activity", "kept")
       #expect(try ProgramRun(["import", path] + words.prefix(1) + [garbage] + words.dropFirst()).status != 0)
-      #expect(try String(contentsOfFile: note, encoding: .utf8) == "kept")
+      for file in [note, own] { #expect(try String(contentsOfFile: file, encoding: .utf8) == "kept") }
+      #expect(try names(in: path) == ["activity", "note"], "no rest of a store")
+      if words == ["T"] {
+        let rows = try folder.file("rows.jsonl", #"{"id":1}"#)
+        #expect(try ProgramRun(["import", path, "T", rows, "--id", "id", "--dry-run"]).output.contains("1 new"))
+        #expect(try names(in: path) == ["activity", "note"], "a dry run leaves nothing")
+      }
       let new = folder.path("new-\(name)")
       #expect(try ProgramRun(["import", new] + words.prefix(1) + [garbage] + words.dropFirst()).status != 0)
       #expect(!FileManager.default.fileExists(atPath: new))

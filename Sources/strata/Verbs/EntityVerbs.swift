@@ -27,15 +27,15 @@ extension VerbRun {
         throw ModelError.refused(reason: "this program was built without PostgreSQL")
       #endif
     }
-    let isNew = isFree(path)
-    if !isNew, let datastore = try openStore(path, readOnly: true).head.datastore(key) {
+    let files = newFiles(of: path)
+    if files.isEmpty, let datastore = try openStore(path, readOnly: true).head.datastore(key) {
       try requireEntities(datastore)
     }
     let persistence = try DiskPersistence(readWriteURL: URL(filePath: path))
     do {
       return try await importEntities(text, file, as: key, into: persistence)
     } catch {
-      if isNew, (try? await persistence.head) == nil { removeStore(path) }
+      if (try? await persistence.head) == nil { remove(files, of: path) }
       throw error
     }
   }

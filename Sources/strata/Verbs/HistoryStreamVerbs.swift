@@ -46,9 +46,9 @@ extension VerbRun {
   private func receive(
     _ reader: LineReader, _ path: String, _ meter: ProgressMeter
   ) throws -> (StoreExchange.Taken, head: CommitNumber) {
-    let (isNew, store) = (isFree(path), try madeStore(at: path))
+    let (files, store) = (newFiles(of: path), try madeStore(at: path))
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
-    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    defer { if store.engine.commitCount == 0 { remove(files, of: path) } }
     let outcome = try StoreExchange(store, now: LocalTime.now).receive(reader, progress: meter.report)
     return (outcome, store.head.commit)
   }
@@ -97,8 +97,8 @@ extension VerbRun {
     var bytes: [UInt8] = []
     while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
     let path = try required(0)
-    let (isNew, store) = (isFree(path), try madeStore(at: path))
-    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    let (files, store) = (newFiles(of: path), try madeStore(at: path))
+    defer { if store.engine.commitCount == 0 { remove(files, of: path) } }
     let taken = try StoreDocument.read(
       bytes, into: store, named: arguments.value("--name") ?? "import \(file == "-" ? "standard input" : file)")
     for index in taken.staleIndexes {

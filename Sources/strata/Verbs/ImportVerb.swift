@@ -11,9 +11,8 @@ extension VerbRun {
     let file = try required(2)
     var source = try TableSource(path: file, encoding: encoding())
     let path = try required(0)
-    let isNew = isFree(path)
-    let store = try importedStore(at: path, isNew: isNew)
-    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    let (files, store) = (newFiles(of: path), try importedStore(at: path))
+    defer { if store.engine.commitCount == 0 { remove(files, of: path) } }
     let plan = try importPlan(&source, into: store)
     let report = try Importer(store, plan, progress: ProgressMeter("importing \(plan.datastore)").report)
       .run(&source, named: arguments.value("--name"))
@@ -41,12 +40,13 @@ extension VerbRun {
     return report.rejected == 0 && (!isEmpty || source.isEmpty) ? 0 : 1
   }
 
-  /// The store to import into: created if there is none; a dry run then uses memory.
-  private func importedStore(at path: String, isNew: Bool) throws -> EngineStore {
+  /// The store to import into: created if there is none; a dry run uses memory if nothing is at the path.
+  private func importedStore(at path: String) throws -> EngineStore {
     // A dry run leaves nothing on a server either, so the store must exist.
     guard arguments.has("--dry-run") else { return try madeStore(at: path) }
     if isServer(path) { return try ownStore(openServer(path, readOnly: false)) }
-    return isNew ? EngineStore.memory(program: "strata", author: currentUser()) : try madeStore(at: path)
+    if FileManager.default.fileExists(atPath: path) { return try madeStore(at: path) }
+    return EngineStore.memory(program: "strata", author: currentUser())
   }
 
   private func importPlan(_ source: inout TableSource, into store: EngineStore) throws -> ImportPlan {

@@ -4,6 +4,7 @@ import StrataFolders
 import StrataLocks
 import StoreBrowser
 import StrataFoundation
+import StrataEngine
 
 /// One run of a headless verb: its arguments and its output.
 struct VerbRun {
@@ -181,11 +182,18 @@ struct VerbRun {
     return try EngineStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }
 
-  /// Whether nothing is at a path. A store that a verb makes there is removed again if the verb commits nothing; a folder that was there
-  /// stays, because it may contain more.
-  func isFree(_ path: String) -> Bool { !isServer(path) && !FileManager.default.fileExists(atPath: path) }
+  /// The files of a store that a verb would make at a path; empty if a store is there. If the verb commits nothing, it removes them again,
+  /// and nothing else: a person's own files may be in the folder, even under these names.
+  func newFiles(of path: String) -> [String] {
+    if isServer(path) || FileStore.exists(at: path, disk: SystemDisk()) { return [] }
+    return ["data", "lock", "activity"].map { "\(path)/\($0)" }.filter { !FileManager.default.fileExists(atPath: $0) }
+  }
 
-  func removeStore(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+  /// Removes new files of a store without commits, and its folder if that is empty then.
+  func remove(_ newFiles: [String], of path: String) {
+    for file in newFiles { try? SystemDisk().unlink(file) }
+    if !newFiles.isEmpty { try? SystemDisk().removeDirectory(path) }
+  }
 
   /// The view that `--at` names; the head without it.
   func view(of store: any ReadableStore) throws -> any ReadableView {
