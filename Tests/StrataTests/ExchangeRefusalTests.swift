@@ -144,7 +144,9 @@ struct ExchangeRefusalTests {
 
   @Test("a folder that was there stays with its files if nothing can be taken in")
   func folderStays() throws {
-    func names(in path: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    func names(in path: String) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
     let garbage = try folder.file("garbage", "garbage")
     for (words, name) in [(["--history"], "a"), (["--interchange"], "b"), (["T"], "c"), (["T", "--entities"], "d")] {
       let path = folder.path(name)
