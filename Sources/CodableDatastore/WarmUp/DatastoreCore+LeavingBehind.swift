@@ -32,9 +32,7 @@ extension DatastoreCore {
       let unfit = plan.rebuilt.union(plan.evaluated).union(plan.moved.keys)
       let behind = Set(unfit.map { indexes[$0].name })
       let kept = Set(indexes.map(\.name)).subtracting(behind)
-      for place in descriptor.indexes.indices where !kept.contains(descriptor.indexes[place].name) {
-        descriptor.indexes[place].isStale = true
-      }
+      descriptor.markStale(Set(descriptor.indexes.map(\.name)).subtracting(kept))
       let attributes = try descriptor.bytes
       try transaction.setAttributes(attributes, of: recordsTree)
       return behind

@@ -126,9 +126,7 @@ extension DatastoreCore {
   /// - Parameter behind: the names of indexes that are left behind.
   func makeWriter(in transaction: any WriteTransaction, leaving behind: Set<String> = []) -> DatastoreWriter {
     var descriptor = descriptor(coding: coder.coding ?? .opaque)
-    for place in descriptor.indexes.indices where behind.contains(descriptor.indexes[place].name) {
-      descriptor.indexes[place].isStale = true
-    }
+    descriptor.markStale(behind)
     return DatastoreWriter(descriptor, in: transaction, format: self)
   }
 

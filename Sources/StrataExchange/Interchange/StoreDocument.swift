@@ -112,12 +112,11 @@ package enum StoreDocument {
 
     func write(in transaction: any WriteTransaction, _ taken: inout Taken) throws {
       var descriptor = descriptor
-      for var index in descriptor.indexes
-      where !index.isStale && !(index.hasDeclaredRule && index.encoding.isByteOrdered) {
-        index.isStale = true
-        descriptor.setIndex(index.name, to: index)
-        taken.staleIndexes.append("\(descriptor.key)/\(index.name)")
+      let stale = descriptor.indexes.filter {
+        !$0.isStale && !($0.hasDeclaredRule && $0.encoding.isByteOrdered)
       }
+      descriptor.markStale(stale.map(\.name))
+      taken.staleIndexes += stale.map { "\(descriptor.key)/\($0.name)" }
       try DatastoreWriter.create(descriptor, in: transaction)
       let indexing = RecordIndexing(declared: descriptor)
       let writer = DatastoreWriter(descriptor, in: transaction)

@@ -80,10 +80,7 @@ struct DescriptorMerge {
       if mine == before || policy == .theirs { merged.setIndex(name, to: other) }
     }
     // The merge must come out the same, whichever side a store has first. A rebuild mends the index.
-    for var index in halfStale {
-      index.isStale = true
-      merged.setIndex(index.name, to: index)
-    }
+    merged.markStale(halfStale.map(\.name))
     return (merged == ours && halfStale.isEmpty ? nil : merged, conflicts)
   }
 

@@ -60,7 +60,7 @@ struct DatastoreConversion {
     for index in state.secondaryIndexes {
       try writeEntries(of: index, writer)
       // If a state has an entry too long for a key, the index is incomplete in it.
-      if longEntries[index.descriptor.name]?.isEmpty == false { next.markStale(index.descriptor.name) }
+      if longEntries[index.descriptor.name]?.isEmpty == false { next.markStale([index.descriptor.name]) }
     }
     try builder.store(next)
     descriptor = next
@@ -244,13 +244,6 @@ struct DatastoreConversion {
   }
 }
 
-extension DatastoreDescriptor {
-  fileprivate mutating func markStale(_ name: String) {
-    guard var index = index(name) else { return }
-    index.isStale = true
-    setIndex(name, to: index)
-  }
-}
 
 // MARK: - Order that only the app knows
 

@@ -62,4 +62,9 @@ package struct DatastoreDescriptor: Hashable, Sendable {
     guard let index else { return }
     indexes.insert(index, at: indexes.firstIndex { $0.name > index.name } ?? indexes.endIndex)
   }
+
+  /// Marks the named indexes stale, so that no read uses them until they are rebuilt.
+  package mutating func markStale(_ names: some Collection<String>) {
+    for place in indexes.indices where names.contains(indexes[place].name) { indexes[place].isStale = true }
+  }
 }

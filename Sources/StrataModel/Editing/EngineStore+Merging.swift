@@ -104,7 +104,8 @@ private struct MergeApplication {
     var options = options
     options.bringsBackContents = true
     var application = EditApplication(store: store, transaction: transaction, options: options)
-    for merged in merge.descriptors {
+    let descriptors = try descriptors(merge.descriptors, after: edits, on: first)
+    for merged in descriptors {
       let indexes = try first.requiredDatastore(merged.key).descriptor.indexes
       application.left[merged.key] = indexes.filter { merged.index($0.name) != $0 }.map(\.name)
     }
@@ -112,7 +113,22 @@ private struct MergeApplication {
     try application.apply(edits, meter)
     // A record may take over a value that an edit removes from another record, so uniqueness is checked after all changes.
     for writer in writers { try writer.finish() }
-    for descriptor in merge.descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
+    for descriptor in descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
+  }
+
+  /// The merged descriptors, with each index marked stale that cannot hold a merged record: the side that wrote the record did not have
+  /// the index.
+  private func descriptors(
+    _ merged: [DatastoreDescriptor], after edits: ChangeSet, on first: EngineView
+  ) throws -> [DatastoreDescriptor] {
+    var descriptors = Dictionary(uniqueKeysWithValues: merged.map { ($0.key, $0) })
+    for (key, edits) in Dictionary(grouping: edits.changes, by: \.datastore) {
+      let ours = try first.requiredDatastore(key)
+      let refused = try RecordIndexing(ours).indexes(refusing: edits)
+      guard !refused.isEmpty else { continue }
+      descriptors[key, default: ours.descriptor].markStale(refused)
+    }
+    return descriptors.values.sorted { $0.key < $1.key }
   }
 
   /// Stores a merged descriptor. Indexes that it no longer has are dropped. Indexes that it defines differently, or that are stale, are
@@ -122,11 +138,9 @@ private struct MergeApplication {
     for index in old.descriptor.indexes where merged.index(index.name) == nil {
       try transaction.dropTree(.index(index.name, of: merged.key))
     }
-    for var index in merged.indexes where index.isStale || old.descriptor.index(index.name) != index {
-      index.isStale = true
-      merged.setIndex(index.name, to: index)
-      try DatastoreWriter.createIndex(index, of: merged, in: transaction)
-    }
+    let changed = merged.indexes.filter { $0.isStale || old.descriptor.index($0.name) != $0 }
+    merged.markStale(changed.map(\.name))
+    for index in changed { try DatastoreWriter.createIndex(index, of: merged, in: transaction) }
     try DatastoreWriter.store(merged, in: transaction)
   }
 

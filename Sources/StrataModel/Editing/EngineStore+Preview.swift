@@ -78,6 +78,9 @@ private struct PreviewWork {
         preview.refusals.append(
           EditRefusal(
             datastore: edit.datastore, index: nil, record: edit.identifier, reason: reason, canBeMarkedStale: false))
+        // The other indexes still show which values it would share.
+        guard let refused = try? indexing.indexes(refusing: [edit]) else { return }
+        _ = entries.count(old ?? [], try indexing.marking(stale: refused).values(of: new), of: edit.identifier)
         return
       }
       preview.byteCount += UInt64(new.bytes.count) + Self.changeEntryBytes

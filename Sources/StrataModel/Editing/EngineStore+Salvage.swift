@@ -110,9 +110,7 @@ extension EngineStore {
     _ = try transact(CommitInfo(action: "mark index \(name) of \(datastore) stale", flags: .maintenance)) {
       transaction in
       var descriptor = try baseView(of: transaction).requiredDatastore(datastore).descriptor
-      guard var index = descriptor.index(name) else { return }
-      index.isStale = true
-      descriptor.setIndex(name, to: index)
+      descriptor.markStale([name])
       try DatastoreWriter.store(descriptor, in: transaction)
     }
   }

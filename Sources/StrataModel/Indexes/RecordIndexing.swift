@@ -43,11 +43,7 @@ package struct RecordIndexing {
 
   func marking(stale names: [String]) -> RecordIndexing {
     var descriptor = descriptor
-    for name in names {
-      guard var index = descriptor.index(name) else { continue }
-      index.isStale = true
-      descriptor.setIndex(name, to: index)
-    }
+    descriptor.markStale(names)
     return RecordIndexing(descriptor, format, rules, isServed: isServed)
   }
 
@@ -100,21 +96,42 @@ package struct RecordIndexing {
     return values
   }
 
+  /// The names of the indexes that cannot hold one of the records: it lacks a value that the rule needs, or the value is too long.
+  func indexes(refusing edits: [RecordEdit]) throws(ModelError) -> [String] {
+    guard valueRules.contains(where: { $0 != nil }) else { return [] }
+    var refused: Set<Int> = []
+    for edit in edits {
+      guard let content = edit.new else { continue }
+      let document = try document(of: content)
+      for (position, rule) in valueRules.enumerated() {
+        guard let rule else { continue }
+        let values = try? rule.encodedValues(of: document)
+        if values?.allSatisfy({ fits($0, edit.identifier.bytes) }) != true { refused.insert(position) }
+      }
+    }
+    return refused.sorted().map { descriptor.indexes[$0].name }
+  }
+
   /// Throws if an entry would be longer than a key may be, before anything is written.
   func checkLengths(_ values: [[[UInt8]]], of identifier: [UInt8]) throws(ModelError) {
-    let keyLimit = isServed ? Limits.servedKey : Limits.key
     if identifier.count > keyLimit {
       throw .refused(
         reason: "the identifier, of \(identifier.count) bytes, is longer than the \(keyLimit) that a key may have")
     }
     for (position, values) in values.enumerated() {
-      for value in values where EntryKey.length(value: value, identifier: identifier) > keyLimit {
+      for value in values where !fits(value, identifier) {
         throw .refused(
           reason:
             "index \(descriptor.indexes[position].name): a value of \(value.count) bytes is longer than a key may "
             + "be (\(keyLimit))")
       }
     }
+  }
+
+  private var keyLimit: Int { isServed ? Limits.servedKey : Limits.key }
+
+  private func fits(_ value: [UInt8], _ identifier: [UInt8]) -> Bool {
+    EntryKey.length(value: value, identifier: identifier) <= keyLimit
   }
 
   func document(of content: RecordContent) throws(ModelError) -> Document {

@@ -69,7 +69,9 @@ struct IndexSubject: Sendable {
       return []
     }
     if let values = values(of: document, given) { return values }
-    add(key, "the record has no value that the index could hold", "mend the record")
+    // A stale index need not hold the record, but cannot be rebuilt either until the record is mended.
+    let severity: Finding.Severity = index.descriptor.isStale ? .note : .wrong
+    add(key, "the record has no value that the index could hold", "mend the record", severity)
     return []
   }
 
@@ -154,7 +156,9 @@ struct IndexSubject: Sendable {
     add(record, text, "rebuild the index")
   }
 
-  private mutating func add(_ record: StoredKey, _ text: String, _ advice: String) {
-    findings.append(Finding(severity: .wrong, datastore: "", index: name, record: record, text: text, advice: advice))
+  private mutating func add(
+    _ record: StoredKey, _ text: String, _ advice: String, _ severity: Finding.Severity = .wrong
+  ) {
+    findings.append(Finding(severity: severity, datastore: "", index: name, record: record, text: text, advice: advice))
   }
 }
