@@ -64,6 +64,12 @@ struct Creation {
       throw .alreadyExists(path: folder)
     }
     if let trace { throw .dataMissing(path: folder, trace: trace) }
+    // The writer would overwrite a person's own file. One of a store is empty or has one block, which a power cut can leave unreadable.
+    let lock = folder + "/lock"
+    let status = try engineCall { () throws(DiskError) in try disk.status(lock) }
+    if let status, status.isDirectory || (status.size != 0 && status.size != StoredBlock.size) {
+      throw .alreadyExists(path: lock)
+    }
   }
 
   /// Throws if the folder lies in that of a store: whoever moves or removes that one would take this one along.

@@ -250,14 +250,32 @@ struct ReplacedFileTests {
       #expect("\(error as Any)".contains("the data of the store at \(path) is missing"), "\(error as Any)")
     }
     #expect(try SystemDisk().list(path).sorted() == ["lock"])
-    // Bytes that were kept aside tell of a store as well; a folder with somebody's notes does not.
+    // Bytes that were kept aside tell of a store as well.
     unlink(path + "/lock")
     try SystemDisk().open(path + "/cut-after-7-abc", .create).write([1], at: 0)
     #expect(throws: StorageError.self) { try FileStore.create(at: path, options: StoreOptions()) }
     unlink(path + "/cut-after-7-abc")
-    try SystemDisk().open(path + "/lock", .create).write(bytes("my notes"), at: 0)
-    #expect(!FileStore.exists(at: path, disk: SystemDisk()))
     try FileStore.create(at: path, options: StoreOptions()).close()
+  }
+
+  @Test("no store is made over a person's own file or folder with the name of a store's lock")
+  func ownLock() throws {
+    let path = folder.store("A")
+    let lock = path + "/lock"
+    try SystemDisk().makeDirectory(path)
+    try SystemDisk().open(lock, .create).write(bytes("my notes"), at: 0)
+    func expectRefused() throws {
+      #expect(!FileStore.exists(at: path, disk: SystemDisk()))
+      #expect(throws: StorageError.alreadyExists(path: lock)) {
+        try FileStore.openOrCreate(at: path, options: StoreOptions())
+      }
+      #expect(try SystemDisk().list(path) == ["lock"])
+    }
+    try expectRefused()
+    #expect(try SystemDisk().status(lock)?.size == 8)
+    try SystemDisk().unlink(lock)
+    try SystemDisk().makeDirectory(lock)
+    try expectRefused()
   }
 
   @Test("another copy's commit in the place of the newest one is what the next commit is built on")
