@@ -162,24 +162,14 @@ extension MergePlanner {
   private func change(
     of place: RecordPlace, _ field: DocumentPath?, from newest: CommitNumber
   ) throws -> (date: Int64, identity: CommitIdentity) {
-    let versions = try store.versions(
-      of: place.identifier, in: place.datastore, from: newest, limit: Self.mostVersions)
-    var number = versions.first?.commit.number ?? newest
+    var number = newest
     if let field {
-      let wanted = try versions.first?.record?.document()[field]
-      for version in versions.dropFirst() {
-        guard try version.record?.document()[field] == wanted else { break }
-        number = version.commit.number
-      }
-      // These are the versions of the first parents: a merge may have the field from its second one.
-      if let second = try store.engine.commit(number.rawValue).parents.dropFirst().first.map({ CommitNumber($0) }),
-        let record = try store.view(at: second).datastore(place.datastore)?.record(place.identifier),
-        try record.document()[field] == wanted
-      {
-        return try change(of: place, field, from: second)
-      }
-    } else if let edit = versions.first(where: { !$0.commit.isMaintenance }) {
-      number = edit.commit.number
+      let life = try store.life(of: place, at: field, from: newest, limit: Self.mostVersions)
+      number = life.parts.first?.commit.number ?? newest
+    } else {
+      let versions = try store.versions(
+        of: place.identifier, in: place.datastore, from: newest, limit: Self.mostVersions)
+      number = (versions.first { !$0.commit.isMaintenance } ?? versions.first)?.commit.number ?? newest
     }
     let commit = try store.engine.commit(number.rawValue)
     return (try store.engine.clock(of: commit), commit.identity)

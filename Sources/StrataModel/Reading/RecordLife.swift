@@ -21,37 +21,83 @@ extension ReadableStore {
   /// Returns the history of a record's parts, as seen from a commit.
   ///
   /// A part of an object is identified by its name. Lists are compared as lists: an inserted or removed element does not change the others.
+  /// If a merge has a part from its second parent, the commit of the part is the one that changed it there.
   ///
   /// - Parameters:
+  ///   - path: the part that is asked for, with its contents. Only names of members lead to it.
   ///   - keepsValues: whether the values are wanted, which requires reading all versions.
   ///   - limit: how many versions are read at most.
   ///   - goOn: called now and then with the versions read so far; throws to end the work.
   /// - Returns: nothing if the record does not exist.
   package func life(
-    of record: RecordPlace, from newest: CommitNumber, keepsValues: Bool = false, limit: Int = .max,
-    goOn: (Int) throws(ModelError) -> Void = { _ throws(ModelError) in }
+    of record: RecordPlace, at path: DocumentPath = .root, from newest: CommitNumber, keepsValues: Bool = false,
+    limit: Int = .max, goOn: (Int) throws(ModelError) -> Void = { _ throws(ModelError) in }
   ) throws(ModelError) -> RecordLife {
-    var walk = VersionWalk(self, record, from: newest)
-    guard let first = try walk.next(), let document = try first.record?.document() else { return RecordLife() }
-    let trace = PartTrace(.root, document)
-    var later: (commit: CommitDetails, document: Document?) = (first.commit, document)
-    var read = 1
-    var isComplete = false
-    while read < limit, keepsValues || !trace.isSettled {
-      guard let version = try walk.next() else {
-        isComplete = true
-        break
-      }
-      let document = try version.record?.document()
-      trace.apply(later.document, over: document, in: later.commit, keepsValues: keepsValues)
-      later = (version.commit, document)
+    let first = try versions(of: record.identifier, in: record.datastore, from: newest, limit: 1).first
+    guard let document = try first?.record?.document() else { return RecordLife() }
+    let trace = PartTrace(path, document[path])
+    var reading = LifeReading(store: self, record: record, limit: limit)
+    try reading.follow([trace], from: newest, keepsValues: keepsValues, goOn)
+    return RecordLife(parts: trace.parts, isComplete: reading.isComplete)
+  }
+}
+
+/// Reads the versions of a record backwards, along each line of commits that one of its parts came by.
+private struct LifeReading {
+  private let store: any ReadableStore
+  private let record: RecordPlace
+  private let limit: Int
+  private var read = 0
+  private(set) var isComplete = true
+
+  init(store: any ReadableStore, record: RecordPlace, limit: Int) {
+    self.store = store
+    self.record = record
+    self.limit = limit
+  }
+
+  /// Finds the commits of parts whose values are those of the record as of a commit.
+  mutating func follow(
+    _ traces: [PartTrace], from newest: CommitNumber, keepsValues: Bool, _ goOn: (Int) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    var walk = VersionWalk(store, record, from: newest)
+    guard let first = try walk.next() else { return }
+    var later = (commit: first.commit, document: try first.record?.document())
+    read += 1
+    while read < limit, keepsValues || !traces.allSatisfy(\.isSettled), let version = try walk.next() {
+      let earlier = (commit: version.commit, document: try version.record?.document())
+      try followMerge(later.commit, traces, later.document, over: earlier.document, goOn)
+      for trace in traces { trace.apply(later.document, over: earlier.document, in: later.commit, keepsValues) }
+      later = earlier
       read += 1
       if read.isMultiple(of: 64) { try goOn(read) }
     }
-    if !isComplete { isComplete = !keepsValues && trace.isSettled }
-    if !isComplete { isComplete = try walk.next() == nil }
-    trace.apply(later.document, over: nil, in: later.commit, keepsValues: keepsValues)
-    return RecordLife(parts: trace.parts, isComplete: isComplete)
+    if keepsValues || !traces.allSatisfy(\.isSettled), try walk.next() != nil { isComplete = false }
+    try followMerge(later.commit, traces, later.document, over: nil, goOn)
+    for trace in traces { trace.apply(later.document, over: nil, in: later.commit, keepsValues) }
+  }
+
+  /// Finds the commits of the parts that a merge has from its second parent.
+  private mutating func followMerge(
+    _ commit: CommitDetails, _ traces: [PartTrace], _ new: Document?, over old: Document?,
+    _ goOn: (Int) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    guard let second = commit.parents.dropFirst().first, let other = try document(at: second) else { return }
+    let merged = traces.flatMap { $0.partsMerged(new, over: old, from: other) }
+    guard !merged.isEmpty else { return }
+    let copies = merged.map { PartTrace(copying: $0) }
+    try follow(copies, from: second, keepsValues: false, goOn)
+    for (part, copy) in zip(merged, copies) { part.takeCommits(of: copy) }
+  }
+
+  /// The record as of a commit; nil if it does not exist there, or if the commit is pruned.
+  private func document(at commit: CommitNumber) throws(ModelError) -> Document? {
+    do {
+      let versions = try store.versions(of: record.identifier, in: record.datastore, from: commit, limit: 1)
+      return try versions.first?.record?.document()
+    } catch .noSuchCommit, .noSuchDatastore {
+      return nil
+    }
   }
 }
 
@@ -65,15 +111,21 @@ private final class PartTrace {
   private var values: [(commit: CommitDetails, value: Document)] = []
   private let children: [PartTrace]
 
-  init(_ path: DocumentPath, _ value: Document) {
+  init(_ path: DocumentPath, _ value: Document?) {
     self.path = path
     place = path.components.last
     children =
       switch value {
-      case .object(let members): members.map { PartTrace(path.appending($0.name), $0.value) }
-      case .array(let elements): elements.enumerated().map { PartTrace(path.appending($0.offset), $0.element) }
+      case .object(let members)?: members.map { PartTrace(path.appending($0.name), $0.value) }
+      case .array(let elements)?: elements.enumerated().map { PartTrace(path.appending($0.offset), $0.element) }
       default: []
       }
+  }
+
+  /// The same without the values.
+  init(copying other: PartTrace) {
+    (path, place, commit) = (other.path, other.place, other.commit)
+    children = other.children.map { PartTrace(copying: $0) }
   }
 
   var isSettled: Bool { commit != nil && children.allSatisfy(\.isSettled) }
@@ -83,29 +135,62 @@ private final class PartTrace {
     return [own].compactMap { $0 } + children.flatMap(\.parts)
   }
 
-  /// Takes the change of the part by a commit into account.
-  func apply(_ new: Document?, over old: Document?, in commit: CommitDetails, keepsValues: Bool) {
+  /// Takes the change of a record by a commit into account, for a part that members lead to.
+  func apply(_ new: Document?, over old: Document?, in commit: CommitDetails, _ keepsValues: Bool) {
+    apply(part: new?[path], over: old?[path], in: commit, keepsValues)
+  }
+
+  private func apply(part new: Document?, over old: Document?, in commit: CommitDetails, _ keepsValues: Bool) {
     guard new != old else { return }
     if self.commit == nil { self.commit = commit }
     if keepsValues, let new, !new.isContainer(like: old) { values.append((commit, new)) }
     guard !children.isEmpty else { return }
+    let (members, oldMembers) = (new?.values ?? [:], old?.values ?? [:])
     let origins = Document.origins(of: new?.elements ?? [], in: old?.elements ?? [])
     for child in children {
       switch child.place {
-      case .member(let name)?:
-        child.apply(new?[member: name], over: old?[member: name], in: commit, keepsValues: keepsValues)
+      case .member(let name)?: child.apply(part: members[name], over: oldMembers[name], in: commit, keepsValues)
       case .index(let index)?:
         let origin = origins.indices.contains(index) ? origins[index] : nil
-        child.apply(
-          new?.elements[index], over: origin.flatMap { old?.elements[$0] }, in: commit, keepsValues: keepsValues)
+        child.apply(part: new?.elements[index], over: origin.flatMap { old?.elements[$0] }, in: commit, keepsValues)
         child.place = origin.map { .index($0) }
       case nil: break
       }
     }
   }
+
+  // MARK: Merges
+
+  /// The largest parts without a commit that a version of the record has from another version, and not from the one that it was made on.
+  /// Elements of a list that differs from the other version's do not count.
+  func partsMerged(_ new: Document?, over old: Document?, from other: Document?) -> [PartTrace] {
+    partsMerged(part: new?[path], over: old?[path], from: other?[path])
+  }
+
+  private func partsMerged(part new: Document?, over old: Document?, from other: Document?) -> [PartTrace] {
+    if new == old || isSettled { return [] }
+    if new == other { return [self] }
+    let (members, oldMembers, others) = (new?.values ?? [:], old?.values ?? [:], other?.values ?? [:])
+    return children.flatMap { child in
+      guard case .member(let name)? = child.place else { return [] as [PartTrace] }
+      return child.partsMerged(part: members[name], over: oldMembers[name], from: others[name])
+    }
+  }
+
+  /// Takes over the commits that were found by following a copy of this part.
+  func takeCommits(of copy: PartTrace) {
+    commit = copy.commit
+    for (child, other) in zip(children, copy.children) { child.takeCommits(of: other) }
+  }
 }
 
 extension Document {
+  /// The values of an object's members by name.
+  fileprivate var values: [String: Document] {
+    guard case .object(let members) = self else { return [:] }
+    return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+  }
+
   fileprivate var elements: [Document] { if case .array(let elements) = self { elements } else { [] } }
 
   /// Whether both are objects, or both are lists.

@@ -1,0 +1,71 @@
+import StrataDocuments
+import StrataEngine
+import StrataModel
+import Testing
+
+@testable import StrataExchange
+
+@Suite("Blame through merges")
+struct BlameThroughMergesTests {
+  /// The commit that a search from commit to commit finds: the first parent that has a value is followed, else the second one that has it.
+  private func origin(
+    of path: DocumentPath, in record: Int64, at commit: CommitNumber, of store: ExchangedStore
+  ) throws -> CommitNumber {
+    func value(_ commit: CommitNumber) throws -> Document? {
+      guard commit.rawValue > 0 else { return nil }
+      let text = try ExchangedStore.text(record, in: store.own.view(at: commit))
+      return try text.map { try JSONParser.parse(Array($0.utf8)) }?[path]
+    }
+    let wanted = try value(commit)
+    var commit = commit
+    while let parent = try store.own.commit(commit).parents.first(where: { try value($0) == wanted }) {
+      commit = parent
+    }
+    return commit
+  }
+
+  private func expectTrueBlame(_ store: ExchangedStore, of record: Int64, _ comment: Comment) throws {
+    let datastore = try #require(try store.own.head.datastore("City"))
+    let place = RecordPlace(datastore: "City", identifier: try datastore.identifier(parsing: "\(record)"))
+    let head = try store.own.head.commit
+    for keepsValues in [false, true] {
+      let life = try store.own.life(of: place, from: head, keepsValues: keepsValues)
+      #expect(life.isComplete)
+      for part in life.parts where part.path.components.count == 1 {
+        let origin = try origin(of: part.path, in: record, at: head, of: store)
+        #expect(part.commit.number == origin, "\(comment): \(record) \(part.path)")
+        let alone = try store.own.life(of: place, at: part.path, from: head).parts.first
+        #expect(alone?.commit.number == origin, "\(comment): \(record) \(part.path) alone")
+      }
+    }
+  }
+
+  @Test("blame names the edit that a merge took over, and not the merge", arguments: 1...12 as ClosedRange<UInt64>)
+  func randomMerges(seed: UInt64) throws {
+    var random = Xorshift(seed)
+    let (ours, theirs) = try MergeTests.pair(
+      #"{"id":1,"name":"n","a":0,"b":0,"c":{"d":0,"e":0},"tags":[1,2]}"#,
+      #"{"id":2,"name":"n","a":0,"b":0,"c":{"d":0,"e":0},"tags":[]}"#)
+    var merges = 0
+    for number in 1...40 {
+      let (store, other) = random.next(below: 2) == 0 ? (ours, theirs) : (theirs, ours)
+      if random.next(below: 4) == 0 {
+        try store.fetchAndMerge(other, .later)
+        if store.own.engine.head.commit.parents.count > 1 { merges += 1 }
+      } else {
+        // One side makes the third record: made on both, its equal fields would have two origins.
+        let record = Int64(1 + random.next(below: store.own === ours.own ? 3 : 2))
+        let path = try DocumentPath(parsing: [".a", ".b", ".c.d", ".c.e", ".tags[0]"][random.next(below: 5)])
+        let old = try store.text(record) ?? #"{"id":\#(record),"name":"n","c":{},"tags":[]}"#
+        let new = try JSONParser.parse(Array(old.utf8)).setting(path, to: .number(NumberText(number)))
+        try store.put(record, bytes: new.json(.compact).text)
+      }
+    }
+    #expect(merges > 2)
+    for store in [ours, theirs] {
+      for record in 1...3 as ClosedRange<Int64> where try store.text(record) != nil {
+        try expectTrueBlame(store, of: record, "seed \(seed), \(store.own.path)")
+      }
+    }
+  }
+}
