@@ -201,6 +201,17 @@ extension StoreExchange {
 
   // MARK: Push
 
+  /// Runs a fetch, a merge and a push. Another program may commit to the peer after the fetch, and the push is refused then; so all of it is
+  /// run again, `mostRounds` times at most.
+  package static func untilPushed<R>(_ round: () throws -> R) throws -> R {
+    for _ in 1..<mostRounds {
+      do { return try round() } catch ExchangeError.fetchFirst {}
+    }
+    return try round()
+  }
+
+  private static let mostRounds = 64
+
   /// Sends the commits of head that the peer lacks, and moves its head if that loses nothing.
   ///
   /// - Parameter progress: As for `fetch`, with the commits that were sent. If it ends the work, the other side keeps the commits that came

@@ -58,12 +58,11 @@ final class Output {
   /// bytes.
   func flush() throws {
     let bytes = isTerminal ? Array(String(decoding: buffer, as: UTF8.self).showingControls.utf8) : buffer
-    guard writeAll(bytes, to: descriptor) else {
-      if errno == EPIPE { throw OutputClosed() }
-      throw OutputFailed(code: errno)
-    }
+    let isWritten = writeAll(bytes, to: descriptor)
+    let code = errno
     written += buffer.count
     buffer.removeAll(keepingCapacity: true)
+    guard isWritten else { throw code == EPIPE ? OutputClosed() as any Error : OutputFailed(code: code) }
   }
 }
 

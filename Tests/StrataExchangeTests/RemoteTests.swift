@@ -45,6 +45,27 @@ struct RemoteTests {
     #expect(sent.withLock { $0 } == [[1, 1]])
   }
 
+  @Test("an exchange ends although another program commits to the peer between the fetch and the push")
+  func busyPeer() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    try ours.put(#"{"id":2,"name":"ours"}"#)
+    var rounds = 0
+    func exchange() throws {
+      for head in try ours.exchange.fetch(peer(theirs), as: "bob").heads { try ours.merge(head) }
+      rounds += 1
+      if rounds < 4 { try theirs.put(#"{"id":\#(2 + rounds),"name":"theirs"}"#) }
+      _ = try ours.exchange.push(peer(theirs), as: "bob")
+    }
+    try StoreExchange.untilPushed(exchange)
+    #expect(rounds == 4)
+    #expect(try ours.contents() == theirs.contents() && ours.contents().count == 5)
+    // A peer that never stands still is told of in the end.
+    rounds = -1_000
+    try ours.put(#"{"id":2,"name":"again"}"#)
+    let error = #expect(throws: ExchangeError.self) { try StoreExchange.untilPushed(exchange) }
+    #expect("\(error as Any)".contains("fetch and merge first"))
+  }
+
   @Test("what is missing between two long histories is found by a few words, however long they are")
   func haves() throws {
     let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)

@@ -53,6 +53,14 @@ struct ExchangeRefusalTests {
     }
   }
 
+  @Test("what was fetched before another copy fails is printed")
+  func printedBeforeFailure() throws {
+    try run("remote", second, "add", "spare", folder.path("Gone.strata"))
+    let failed = try run("fetch", second, status: 1)
+    #expect(failed.lines == ["origin: 1 commit fetched"])
+    #expect(failed.complaint.contains("Gone.strata"))
+  }
+
   @Test("a folder that takes nothing", .enabled(if: FileManager.default.fileExists(atPath: "/sys/kernel")))
   func readOnlyFolder() throws {
     try run("remote", second, "add", "stick", "folder:/sys/kernel")

@@ -77,7 +77,8 @@ extension Persistence where AccessMode == ReadWrite {
     try await _store.exchanging(progress) { try $0.push($0.peer(name), name) }
   }
 
-  /// Fetches, merges and pushes. Afterwards both copies have the same state, unless a conflict is open, which the report contains.
+  /// Fetches, merges and pushes, again if another program commits to the other copy meanwhile. Afterwards both copies have the same state,
+  /// unless a conflict is open, which the report contains.
   ///
   /// - Parameters:
   ///   - choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
@@ -90,12 +91,14 @@ extension Persistence where AccessMode == ReadWrite {
   ) async throws -> MergeReport {
     try await _store.exchanging(progress) { work in
       let peer = try work.peer(name)
-      let fetched = try work.fetch(peer, name)
-      var report = MergeReport(commit: nil, mergedRecords: 0, conflicts: [], notes: [])
-      if !fetched.heads.isEmpty { report = try work.merge(name, settlement, choose, isDryRun: false) }
-      report.notes = fetched.notes + report.notes
-      if !report.isOpen { _ = try work.push(peer, name) }
-      return report
+      return try StoreExchange.untilPushed {
+        let fetched = try work.fetch(peer, name)
+        var report = MergeReport(commit: nil, mergedRecords: 0, conflicts: [], notes: [])
+        if !fetched.heads.isEmpty { report = try work.merge(name, settlement, choose, isDryRun: false) }
+        report.notes = fetched.notes + report.notes
+        if !report.isOpen { _ = try work.push(peer, name) }
+        return report
+      }
     }
   }
 }

@@ -79,10 +79,14 @@ extension VerbRun {
     let (exchange, policy) = (try editableExchange(), try policy())
     let remotes = try remotes(of: exchange.store, arguments.operands(from: 1))
     let peers = try remotes.map { ($0, try self.peers.open($0, of: exchange.store)) }
-    let heads = try peers.flatMap { remote, peer in try fetch(peer, remote, exchange).heads.map { (remote.name, $0) } }
-    let status = try merge(heads, policy, exchange)
-    if status == 0 { for (remote, peer) in peers { try push(peer, remote, exchange) } }
-    return status
+    return try StoreExchange.untilPushed {
+      let heads = try peers.flatMap { remote, peer in
+        try fetch(peer, remote, exchange).heads.map { (remote.name, $0) }
+      }
+      let status = try merge(heads, policy, exchange)
+      if status == 0 { for (remote, peer) in peers { try push(peer, remote, exchange) } }
+      return status
+    }
   }
 
   func clone() throws {

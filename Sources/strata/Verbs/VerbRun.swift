@@ -22,6 +22,8 @@ struct VerbRun {
   ///
   /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
   nonisolated(nonsending) func run() async throws -> Int32 {
+    // A verb that fails has printed what it did before.
+    defer { try? output.flush() }
     try requireFileWhereNeeded()
     try requireFileHere()
     var status: Int32 = 0
@@ -88,6 +90,7 @@ struct VerbRun {
     _ arguments: VerbArguments, _ verb: @Sendable (VerbRun) async throws -> Void
   ) async throws -> Int32 {
     let run = VerbRun(arguments)
+    defer { try? run.output.flush() }
     try await verb(run)
     return try run.end(0)
   }

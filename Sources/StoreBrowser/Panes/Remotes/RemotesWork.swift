@@ -112,28 +112,34 @@ struct TransferRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> TransferReply {
     let exchange = try context.exchange()
-    return try onExchange { try transfer(exchange, context) }
+    return try onExchange {
+      var reply = TransferReply(request: self)
+      if kind == .exchange {
+        try StoreExchange.untilPushed { try transfer(exchange, context, &reply) }
+      } else {
+        try transfer(exchange, context, &reply)
+      }
+      return reply
+    }
   }
 
-  private func transfer(_ exchange: StoreExchange, _ context: WorkContext) throws -> TransferReply {
-    var reply = TransferReply(request: self)
+  private func transfer(_ exchange: StoreExchange, _ context: WorkContext, _ reply: inout TransferReply) throws {
     let location = try RemotesFile(storeAt: exchange.store.path).remote(remote).location
     let peer = try context.peer(location, name: remote)
     let fetched = kind == .send ? nil : try exchange.fetch(peer, as: remote, progress: context.goingOn)
-    reply.fetched = fetched?.received ?? 0
+    reply.fetched += fetched?.received ?? 0
     try context.goOn()
-    guard kind != .fetch else { return reply }
+    guard kind != .fetch else { return }
     for head in fetched?.heads ?? [] {
       try context.goOn()
       let plan = try exchange.merge(head, policy: .ask, named: "Merge \(remote)").plan
       guard plan.open.isEmpty else {
         (reply.unsettled, reply.unsettledCount) = (plan.second, plan.open.count)
-        return reply
+        return
       }
       reply.merged += plan.kind == .nothing ? 0 : plan.cleanCount
     }
     reply.sent = try exchange.push(peer, as: remote, progress: context.goingOn)
-    return reply
   }
 }
 
