@@ -107,20 +107,6 @@ extension MergePlanner {
 
   // MARK: Policies
 
-  /// Settles the open conflicts of a plan by a policy, as far as it can.
-  package func settle(_ plan: inout MergePlan, by policy: MergePolicy) throws {
-    if plan.ours == nil { return }
-    for position in plan.conflicts.indices where !plan.conflicts[position].isSettled {
-      var conflict = plan.conflicts[position]
-      try settle(&conflict, of: plan, policy)
-      plan.conflicts[position] = conflict
-    }
-    for key in Set(plan.conflicts.map(\.place.datastore)) {
-      guard let descriptor = try store.descriptor(of: key, at: plan.first) else { continue }
-      try openCollisions(in: key, descriptor, &plan)
-    }
-  }
-
   func settle(_ conflict: inout MergeConflict, of plan: MergePlan, _ policy: MergePolicy) throws {
     if conflict.isCollision { return }
     switch policy {

@@ -29,13 +29,6 @@ package struct BarLayout: Hashable, Sendable {
   /// The columns of a bar, without the gap.
   package func columns(of bar: Int) -> Range<Int> { column(of: bar)..<column(of: bar) + width }
 
-  /// Returns the bar at a column, or nil if there is none.
-  package func bar(at column: Int) -> Int? {
-    guard column >= 0, column < columns else { return nil }
-    let bar = column / pitch * barsPerCell
-    return bar < count ? bar : nil
-  }
-
   /// The columns that all bars together take.
   package var used: Int { count == 0 ? 0 : min(columns, column(of: count - 1) + width) }
 }

@@ -83,11 +83,6 @@ package struct Rect: Hashable, Sendable {
     point.column >= left && point.column < right && point.row >= top && point.row < bottom
   }
 
-  /// Whether every cell of `other` is in it; an empty rectangle is in every other.
-  package func contains(_ other: Rect) -> Bool {
-    other.isEmpty || (other.left >= left && other.right <= right && other.top >= top && other.bottom <= bottom)
-  }
-
   /// Returns the cells in both rectangles; empty if there are none.
   package func intersection(_ other: Rect) -> Rect {
     let column = max(left, other.left)
