@@ -29,6 +29,22 @@ import Testing
     #expect(id?["distinct"] as? Int == 2 && id?["sum"] as? Int == 4, "\(part.complaint)")
   }
 
+  @Test("describe cuts long values on its lines, and not in JSON; a datastore needs a name")
+  func longValues() throws {
+    let folder = try TemporaryFolder()
+    let (file, store) = (folder.path("texts.jsonl"), folder.path("Texts.strata"))
+    let long = String(repeating: "long ", count: 10_000)
+    try Data(#"{"id":1,"text":"\#(long)"}"#.utf8).write(to: URL(filePath: file))
+    let unnamed = try ProgramRun(["import", store, "", file])
+    #expect(unnamed.status == 1 && unnamed.complaint.contains("a datastore needs a name"), "\(unnamed.complaint)")
+    #expect(!FileManager.default.fileExists(atPath: store))
+    #expect(try ProgramRun(["import", store, "Text", file]).status == 0)
+    let lines = try ProgramRun(["describe", store, "Text"]).lines
+    #expect(lines.contains { $0.contains("long long") } && lines.allSatisfy { $0.count < 300 })
+    let text = try ProgramRun(["describe", store, "Text", "--json"]).objects.last
+    #expect(text?["least"] as? String == long)
+  }
+
   @Test("records are printed as columns: selected fields, distinct values, and groups with figures")
   func columns() throws {
     let folder = try TemporaryFolder()

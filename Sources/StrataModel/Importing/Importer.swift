@@ -26,6 +26,7 @@ package struct Importer {
 
   /// - Parameter action: the commit's name. With nil it is `import NAME: n records`.
   package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
+    if plan.datastore.isEmpty { throw .refused(reason: "a datastore needs a name") }
     let startedAt = LocalTime.now
     let shape = try store.shape(of: plan.datastore)
     source.follow(shape, identifier: plan.identifier, types: plan.types)

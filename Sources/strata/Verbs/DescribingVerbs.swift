@@ -1,6 +1,7 @@
 import StrataDocuments
 import StrataModel
 import StoreBrowser
+import StrataTerminal
 
 // The verbs that print an overview of records: describe, blame.
 
@@ -33,15 +34,18 @@ extension VerbRun {
         let quartiles =
           field.areQuartilesSampled ? "least, ~quartiles of a sample, greatest" : "least, quartiles, greatest"
         let names = field.quartiles.count == 3 ? quartiles : "least, greatest"
-        try output.line("\(indent)\(names): \(ends.map(\.compactJSON).joined(separator: "  "))\(sums)")
+        try output.line("\(indent)\(names): \(ends.map(shown).joined(separator: "  "))\(sums)")
       }
-      let commonest = field.commonest.prefix(5).map { "\($0.value.compactJSON) ×\($0.count)" }
+      let commonest = field.commonest.prefix(5).map { "\(shown($0.value)) ×\($0.count)" }
       if !commonest.isEmpty {
         try output.line(
           "\(indent)commonest\(field.areCountsLeast ? ", at least" : ""): \(commonest.joined(separator: "  "))")
       }
     }
   }
+
+  /// A value on a line that has several.
+  private func shown(_ value: Document) -> String { SafeText.cut(value.compactJSON, to: 100) }
 
   /// Returns the description of all records, or of those that meet `--where`.
   private func description(of datastore: any ReadableDatastore) throws -> DatastoreDescription {
