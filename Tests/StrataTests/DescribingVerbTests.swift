@@ -45,6 +45,21 @@ import Testing
     #expect(text?["least"] as? String == long)
   }
 
+  @Test("an index of an import over lists has their elements, without a kind too")
+  func indexOfLists() throws {
+    let folder = try TemporaryFolder()
+    let (file, store) = (folder.path("notes.jsonl"), folder.path("Notes.strata"))
+    let lines = #"{"id":1,"tags":null}"# + "\n" + #"{"id":2,"tags":["a","b"]}"# + "\n" + #"{"id":3,"tags":["b"]}"#
+    try Data(lines.utf8).write(to: URL(filePath: file))
+    for _ in 0..<2 {
+      let run = try ProgramRun(["import", store, "Note", file, "--index", "tag=tags"])
+      #expect(run.status == 0, "\(run.output)\(run.complaint)")
+    }
+    let query = ["records", store, "Note", "--where", #"tags has "b""#, "--select", "id"]
+    #expect(try ProgramRun(query).lines == ["2", "3"])
+    #expect(try ProgramRun(query + ["--explain"]).output.hasPrefix("INDEX tag"))
+  }
+
   @Test("records are printed as columns: selected fields, distinct values, and groups with figures")
   func columns() throws {
     let folder = try TemporaryFolder()

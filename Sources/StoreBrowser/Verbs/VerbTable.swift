@@ -146,7 +146,7 @@ extension Verb {
         .flag("--replace", "Replace records that exist, also by less than they have."),
         Option(
           "--index", "NAME=FIELDPATH[:KIND]",
-          "An index over a field: one-to-one, one-to-many (where none is given), many-to-many or many-to-one.",
+          "An index over a field: one-to-one, many-to-one, many-to-many or one-to-many. Without KIND lists get many-to-many.",
           repeats: true),
         Option("--direct", "NAME", "Let this index lead straight to the record.", repeats: true),
         .flag("--new-only", "Refuse identifiers that exist."),

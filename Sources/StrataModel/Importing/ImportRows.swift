@@ -262,6 +262,18 @@ extension TableSource {
     try rewind()
     return names?.first.map { DocumentPath([.member($0)]) }
   }
+
+  /// Whether the first value at a path is a list.
+  package mutating func hasList(at path: DocumentPath) throws(ModelError) -> Bool {
+    try rewind()
+    var value: Document?
+    while value == nil || value == .null, let row = try next(.parts(DocumentSelection([path]))) {
+      if case .document(let document) = row.content { value = document[path] }
+    }
+    try rewind()
+    if case .array? = value { return true }
+    return false
+  }
 }
 
 extension Document {

@@ -54,7 +54,7 @@ extension VerbRun {
     let direct = arguments.values("--direct")
     var indexes: [ImportPlan.Index] = []
     for text in arguments.values("--index") {
-      var index = try importIndex(text, &source)
+      var index = try importIndex(text, &source, of: store.head.datastore(key)?.descriptor)
       if direct.contains(index.name) { index.storage = .direct }
       indexes.append(index)
     }
@@ -120,13 +120,16 @@ extension VerbRun {
     return TextEncoding(rawValue: name)
   }
 
-  /// `NAME=FIELDPATH[:KIND]`
-  private func importIndex(_ text: String, _ source: inout TableSource) throws -> ImportPlan.Index {
+  /// `NAME=FIELDPATH[:KIND]`. Without a kind it is that of the datastore's index of the name; a new one has many values if the field is a
+  /// list.
+  private func importIndex(
+    _ text: String, _ source: inout TableSource, of descriptor: DatastoreDescriptor?
+  ) throws -> ImportPlan.Index {
     let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2 else {
       throw UsageError("--index is NAME=FIELDPATH[:KIND], not “\(text)”", verb: arguments.verb)
     }
-    var (path, kind) = (parts[1], IndexKind.oneToMany)
+    var (path, kind) = (parts[1], descriptor?.index(parts[0])?.kind)
     if let colon = path.lastIndex(of: ":") {
       guard let named = IndexKind(rawValue: String(path[path.index(after: colon)...])), named != .primary else {
         let kinds = IndexKind.allCases.filter { $0 != .primary }.map(\.rawValue).joined(separator: ", ")
@@ -135,7 +138,9 @@ extension VerbRun {
       kind = named
       path = String(path[..<colon])
     }
-    return ImportPlan.Index(name: parts[0], path: try source.path(named: path), kind: kind)
+    let field = try source.path(named: path)
+    let newKind = try kind ?? (source.hasList(at: field) ? .manyToMany : .oneToMany)
+    return ImportPlan.Index(name: parts[0], path: field, kind: newKind)
   }
 
   private func print(_ report: ImportReport, columns: [TableSource.Column]) throws {
