@@ -202,10 +202,15 @@ extension StoreExchange {
   // MARK: Push
 
   /// Runs a fetch, a merge and a push. Another program may commit to the peer after the fetch, and the push is refused then; so all of it is
-  /// run again, `mostRounds` times at most.
-  package static func untilPushed<R>(_ round: () throws -> R) throws -> R {
-    for _ in 1..<mostRounds {
-      do { return try round() } catch ExchangeError.fetchFirst {}
+  /// run again, `mostRounds` times at most, while each fetch moves head.
+  package func untilPushed<R>(_ round: () throws -> R) throws -> R {
+    var refused: CommitNumber?
+    for _ in 1..<Self.mostRounds {
+      do {
+        return try round()
+      } catch ExchangeError.fetchFirst where store.head.commit != refused {
+        refused = store.head.commit
+      }
     }
     return try round()
   }

@@ -56,14 +56,24 @@ struct RemoteTests {
       if rounds < 4 { try theirs.put(#"{"id":\#(2 + rounds),"name":"theirs"}"#) }
       _ = try ours.exchange.push(peer(theirs), as: "bob")
     }
-    try StoreExchange.untilPushed(exchange)
+    try ours.exchange.untilPushed(exchange)
     #expect(rounds == 4)
     #expect(try ours.contents() == theirs.contents() && ours.contents().count == 5)
     // A peer that never stands still is told of in the end.
     rounds = -1_000
     try ours.put(#"{"id":2,"name":"again"}"#)
-    let error = #expect(throws: ExchangeError.self) { try StoreExchange.untilPushed(exchange) }
+    let error = #expect(throws: ExchangeError.self) { try ours.exchange.untilPushed(exchange) }
     #expect("\(error as Any)".contains("fetch and merge first"))
+    #expect(rounds == 64 - 1_000)
+    // If nothing new is fetched, another round would end as the last.
+    var refusals = 0
+    #expect(throws: ExchangeError.self) {
+      try ours.exchange.untilPushed {
+        refusals += 1
+        throw ExchangeError.fetchFirst("bob")
+      }
+    }
+    #expect(refusals == 2)
   }
 
   @Test("what is missing between two long histories is found by a few words, however long they are")

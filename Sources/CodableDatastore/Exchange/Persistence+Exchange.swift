@@ -91,7 +91,7 @@ extension Persistence where AccessMode == ReadWrite {
   ) async throws -> MergeReport {
     try await _store.exchanging(progress) { work in
       let peer = try work.peer(name)
-      return try StoreExchange.untilPushed {
+      return try work.exchange.untilPushed {
         let fetched = try work.fetch(peer, name)
         var report = MergeReport(commit: nil, mergedRecords: 0, conflicts: [], notes: [])
         if !fetched.heads.isEmpty { report = try work.merge(name, settlement, choose, isDryRun: false) }

@@ -79,7 +79,7 @@ extension VerbRun {
     let (exchange, policy) = (try editableExchange(), try policy())
     let remotes = try remotes(of: exchange.store, arguments.operands(from: 1))
     let peers = try remotes.map { ($0, try self.peers.open($0, of: exchange.store)) }
-    return try StoreExchange.untilPushed {
+    return try exchange.untilPushed {
       let heads = try peers.flatMap { remote, peer in
         try fetch(peer, remote, exchange).heads.map { (remote.name, $0) }
       }

@@ -115,7 +115,7 @@ struct TransferRequest: Question, Hashable {
     return try onExchange {
       var reply = TransferReply(request: self)
       if kind == .exchange {
-        try StoreExchange.untilPushed { try transfer(exchange, context, &reply) }
+        try exchange.untilPushed { try transfer(exchange, context, &reply) }
       } else {
         try transfer(exchange, context, &reply)
       }
