@@ -21,7 +21,8 @@ package enum ConditionGrammar {
       meaning: "Numbers compare by their exact value, texts by Unicode, dates by time; what cannot be compared is not "
         + "equal and in no order."),
     Form(
-      spelling: "between A and B", example: "population between 1000 and 2000", meaning: "From A to B, both included."),
+      spelling: "between A and B", example: "population between 1000 and 2000",
+      meaning: "From A to B, both included, as = A ... B; without B: = A .. B."),
     Form(spelling: "in (A, B, …)", example: "country in (\"CH\", \"FR\")", meaning: "One of them; not in is none."),
     Form(
       spelling: "starts with, ^=", example: "name starts with \"San\"",

@@ -226,6 +226,7 @@ struct ExpressionScanner {
     while at < scalars.count {
       let scalar = scalars[at]
       switch scalar {
+      case "." where at + 1 < scalars.count && scalars[at + 1] == ".": return try finished(digits, from: start)
       case "0"..."9", ".": digits.unicodeScalars.append(scalar)
       case "_" where at > start: break
       case "-" where at == start || isAfterExponent, "+" where isAfterExponent: digits.unicodeScalars.append(scalar)

@@ -8,7 +8,7 @@ package import StrataDocuments
 /// * `= != < <= > >=` compare numbers by their exact value, texts by Swift's order, dates by time; values that cannot be compared are not
 ///   equal and have no order. `!=` is the opposite of `=`.
 /// * `in (…, …)`, `^=` begins with, `$=` ends with, `*=` contains, `~ /…/` (with `i`: in either case) matches.
-/// * The same as words: `between … and …`, `contains`, `starts with`, `ends with`, `like "San%"` (`%` any text, `_` one
+/// * The same as words: `between … and …`, also `= … .. …`, `contains`, `starts with`, `ends with`, `like "San%"` (`%` any text, `_` one
 ///   character); `=~ /…/` matches in either case.
 /// * `has`: a list has an element, an object a member. `is null`, `is not null`, `not in`. A path alone: is true.
 /// * `not`, then `and`, then `or`; brackets.

@@ -58,21 +58,18 @@ struct FilterParser {
       guard scanner.consume(word: "null") || scanner.consume(word: "nil") else { throw scanner.expected("“null”") }
       return isNegative ? .not(.isNull(left)) : .isNull(left)
     }
-    if scanner.consume(word: "in") { return .isOne(try field(left, column), of: try list()) }
-    if scanner.consume(word: "not") {
-      guard scanner.consume(word: "in") else { throw scanner.expected("“in”") }
-      return .not(.isOne(try field(left, column), of: try list()))
+    let isNegative = scanner.consume(word: "not")
+    if scanner.consume(word: "in") {
+      let isOne = Filter.Condition.isOne(try field(left, column), of: try list())
+      return isNegative ? .not(isOne) : isOne
     }
+    if isNegative { throw scanner.expected("“in”") }
     if let words = try words(after: left) { return words }
     if scanner.consume(word: "has") { return .has(left, try operand()) }
-    if scanner.consume("=~") {
-      guard let pattern = try scanner.pattern(ignoringCase: true) else {
+    for (symbol, ignoresCase) in [("=~", true), ("~", false)] where scanner.consume(symbol) {
+      guard let pattern = try scanner.pattern(ignoringCase: ignoresCase) else {
         throw scanner.expected("a pattern, as /San.*/")
       }
-      return .matches(left, pattern)
-    }
-    if scanner.consume("~") {
-      guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
       return .matches(left, pattern)
     }
     for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)]
@@ -81,6 +78,9 @@ struct FilterParser {
     }
     for (symbol, comparison) in Self.comparisons where scanner.consume(symbol) {
       let right = try operand()
+      if comparison == .equal, let end = Self.rangeEnds.first(where: { scanner.consume($0.0) }) {
+        return try range(of: field(left, column), from: right, end.1)
+      }
       if case (.literal, .literal) = (left, right) { return Self.compare(try field(left, column), comparison, right) }
       return Self.compare(left, comparison, right)
     }
@@ -89,12 +89,19 @@ struct FilterParser {
     throw scanner.expected("a comparison")
   }
 
+  /// The values from one on, to the operand that comes next.
+  private mutating func range(
+    of field: Filter.Operand, from low: Filter.Operand, _ end: Filter.Comparison
+  ) throws(ExpressionError) -> Filter.Condition {
+    .all([Self.compare(field, .greaterOrEqual, low), Self.compare(field, end, try operand())])
+  }
+
   /// The comparisons that are words: `between a and b`, `contains`, `starts with`, `ends with`, `like`.
   private mutating func words(after left: Filter.Operand) throws(ExpressionError) -> Filter.Condition? {
     if scanner.consume(word: "between") {
       let low = try operand()
       guard scanner.consume(word: "and") else { throw scanner.expected("“and”") }
-      return .all([Self.compare(left, .greaterOrEqual, low), Self.compare(left, .lessOrEqual, try operand())])
+      return try range(of: left, from: low, .lessOrEqual)
     }
     if scanner.consume(word: "contains") { return .text(left, .contains, try textOperand()) }
     for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.consume(word: word) {
@@ -136,6 +143,11 @@ struct FilterParser {
   private static let comparisons: [(String, Filter.Comparison)] = [
     ("==", .equal), ("=", .equal), ("!=", .notEqual), ("<>", .notEqual), ("<=", .lessOrEqual), ("<", .less),
     (">=", .greaterOrEqual), (">", .greater),
+  ]
+
+  /// The symbols of a range behind `=`, as for the keys of an index.
+  private static let rangeEnds: [(String, Filter.Comparison)] = [
+    ("...", .lessOrEqual), ("..=", .lessOrEqual), ("..<", .less), ("..", .less),
   ]
 
   private static func compare(
@@ -180,12 +192,7 @@ struct FilterParser {
   }
 
   private mutating func list() throws(ExpressionError) -> [Document] {
-    let close: String
-    if scanner.consume("(") {
-      close = ")"
-    } else if scanner.consume("[") {
-      close = "]"
-    } else {
+    guard let (_, close) = [("(", ")"), ("[", "]")].first(where: { scanner.consume($0.0) }) else {
       throw scanner.expected("a list, as (1, 2)")
     }
     var values: [Document] = []

@@ -119,8 +119,12 @@ final class Driver {
   var lines: [String] { grid.lines() }
   var screen: String { grid.text() }
   var title: String { lines.first ?? "" }
-  /// The foot; while a prompt is open, its line, which is above the foot.
-  var status: String { lines[lines.count - (browser.overlays.last is Prompt ? 2 : 1)] }
+  /// The foot, with all lines of a long message; while a prompt is open, its line, which is above the foot.
+  var status: String {
+    if browser.overlays.last is Prompt { return lines[lines.count - 2] }
+    let rows = max(1, browser.longMessage.count)
+    return rows == 1 ? lines[lines.count - 1] : lines.suffix(rows).map(\.trimmed).joined(separator: " ")
+  }
   var keys: String { lines.last ?? "" }
 
   func shows(_ text: String) -> Bool { screen.contains(text) }

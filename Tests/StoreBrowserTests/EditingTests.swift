@@ -31,6 +31,21 @@ struct EditingTests {
 
   // MARK: Numbers
 
+  @Test(
+    "a text among numbers becomes a number if one is typed over it, which the editor says; any other text stays one")
+  func mended() throws {
+    for (typed, value) in [("12.5", 12.5 as Document), ("a few", "a few"), ("12", "12")] {
+      let store = try Sample.documents([["id": 1, "share": "12"], ["id": 2, "share": 2.5], ["id": 3, "share": 4]])
+      let driver = Driver(store, size: Size(columns: 120, rows: 24), start: .init(datastore: "T"))
+      go(to: ".share", driver)
+      driver.press("e ^u")
+      driver.type(typed)
+      #expect(driver.shows("share : Double, as in other records") == (typed == "12.5"), "\(driver.screen)")
+      driver.press("Enter")
+      #expect(try staged(driver)["1"].map { $0[member: "share"] } ?? "12" == value, "\(driver.screen)")
+    }
+  }
+
   @Test("an emptied number is refused, and null is offered for it; JSON has no infinity")
   func emptied() throws {
     #expect(NumberText("") == nil)

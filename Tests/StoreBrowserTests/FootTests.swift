@@ -42,6 +42,23 @@ struct FootTests {
     #expect(driver.status.contains("j move") || driver.status.contains("marked"), "\(driver.status)")
   }
 
+  @Test(
+    "a message that is wider than the foot goes on over the lines above, and no word of it is cut", arguments: sizes)
+  func longMessages(size: Size) throws {
+    let driver = Driver(try Sample.store(), size: size, start: .init(datastore: "City"))
+    driver.press("g")
+    let browser = driver.browser
+    for next in browser.keymap.continuations(of: browser.pendingKeys, in: browser.target) {
+      #expect(driver.shows("\(next.key) ") && driver.shows(CommandTable.entry(next.command).short), "\(driver.screen)")
+    }
+    driver.press("Esc")
+    let words = (1...60).map { "word\($0)" }
+    driver.browser.session.warn(words.joined(separator: " "))
+    #expect(words.allSatisfy(driver.shows), "\(driver.screen)")
+    driver.press("j")
+    #expect(!driver.shows("word1"), "\(driver.screen)")
+  }
+
   @Test("a title says the datastore and its order; what narrows the rows is in the foot of the table")
   func titles() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 40), start: .init(datastore: "City"))

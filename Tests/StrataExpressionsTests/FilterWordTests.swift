@@ -11,6 +11,9 @@ struct FilterWordTests {
     "each word says what its symbol does",
     arguments: [
       ("population between 5 and 6", true), ("population between 6 and 9", false),
+      ("population = 4 .. 5", false), ("population = 4..6", true), ("population = 5 ..< 5.5", true),
+      ("population = 3...5", true), ("population == 3 ..= 5 and name like \"San%\"", true),
+      ("\"population\" = 6..9", false),
       ("population between 1 and 5 and name contains \"José\"", true), ("name starts with \"San\"", true),
       ("name starts with \"san\"", false), ("name ends with \"é\"", true), ("name like \"San%\"", true),
       ("name like \"%os_\"", true), ("name like \"San\"", false), ("name like \"%n J%\"", true),
@@ -25,7 +28,8 @@ struct FilterWordTests {
   @Test(
     "what is missing is told with its column",
     arguments: [
-      ("a between 1", 12), ("a between 1 or 2", 13), ("a starts \"x\"", 10), ("a like 5", 8), ("a contains 5", 12),
+      ("a = 1 ..", 9), ("a = 1 .. or", 10), ("a between 1", 12), ("a between 1 or 2", 13), ("a starts \"x\"", 10),
+      ("a like 5", 8), ("a contains 5", 12),
       ("a =~ 5", 6),
     ])
   func columns(_ text: String, _ column: Int) {

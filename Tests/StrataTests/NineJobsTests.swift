@@ -28,9 +28,7 @@ struct NineJobsTests {
         try run(["import", path, datastore, file] + options)
       }
       for count in Self.counts {
-        var city = try #require(Self.cities.first { Self.identifier($0) == Self.counted })
-        city = try city.setting(DocumentPath(parsing: ".population"), to: .number(NumberText(count)))
-        try run(["put", path, "City", "--name", "count \(count)"], input: city.compactJSON)
+        try put(Self.counted, "population", .number(NumberText(count)), "count \(count)")
       }
     }
 
@@ -46,22 +44,37 @@ struct NineJobsTests {
       try run(["export", path, "City", "--format", "jsonl"]).lines.map { try JSONParser.parse($0) }
     }
 
-    /// Plays a job, and returns the lines of the screen at its end.
-    func play(_ job: String, environment: [String: String] = [:]) throws -> [String] {
+    /// Plays a job on the store, or on another file, and returns the lines of the screen at its end.
+    func play(_ job: String, on file: String? = nil, environment: [String: String] = [:]) throws -> [String] {
       let keys = try String(contentsOf: NineJobsTests.folder.appending(path: "Jobs/\(job).keys"), encoding: .utf8)
       let script = try folder.file("\(job).keys", keys.replacing("FOLDER", with: folder.url.path))
-      let screen = folder.path("screen.txt")
       let run = try ProgramRun(
-        [path, "--script", script, "--dump-screen", screen],
+        [file ?? path, "--script", script, "--dump-screen", folder.path("screen.txt")],
         environment: ["XDG_STATE_HOME": folder.path("state")].merging(environment) { $1 })
       #expect(run.status == 0, "\(run.complaint)")
-      return try String(contentsOfFile: screen, encoding: .utf8).split(separator: "\n").map(String.init)
+      return try screen("screen")
+    }
+
+    /// The lines of a screen that a job saved on its way.
+    func screen(_ name: String) throws -> [String] {
+      try String(contentsOfFile: folder.path("\(name).txt"), encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    /// Puts a city with another value of a member, as another program does.
+    func put(_ identifier: Int, _ member: String, _ value: Document, _ name: String) throws {
+      var city = try #require(try records().first { Self.identifier($0) == identifier })
+      city = try city.setting(DocumentPath(parsing: ".\(member)"), to: value)
+      try run(["put", path, "City", "--name", name], input: city.compactJSON)
     }
 
     static func identifier(_ city: Document) -> Int { number(city, "geonameid") }
 
     static func number(_ document: Document, _ name: String) -> Int {
       if case .number(let number)? = document[member: name] { Int(number.text) ?? 0 } else { 0 }
+    }
+
+    static func text(_ document: Document, _ name: String) -> String {
+      if case .string(let text)? = document[member: name] { text } else { "" }
     }
 
     private static func lines(_ name: String) -> [Document] {
@@ -78,7 +91,10 @@ struct NineJobsTests {
 
   @Test("first contact: the datastores with their counts, the first records, and where help is")
   func firstContact() throws {
-    let screen = try Sample().play("first-contact")
+    let sample = try Sample()
+    let screen = try sample.play("first-contact")
+    #expect(
+      try sample.screen("tour").contains { $0.contains("Tour 2 of 6") } && !screen.contains { $0.contains("Tour") })
     for (name, count) in [("City", Sample.cities.count), ("Country", Sample.countries.count)] {
       #expect(
         screen.contains { $0.contains(name) && $0.contains(" \(count)│") || $0.contains(" \(count)┃") }, "\(screen)")
@@ -90,9 +106,14 @@ struct NineJobsTests {
     #expect(screen.last?.contains("? help") == true)
   }
 
-  @Test("browsing: a record near the end is shown with each of its fields")
+  @Test("browsing: the country that a city refers to, and a record near the end with each of its fields")
   func browsing() throws {
-    let screen = try Sample().play("browsing")
+    let sample = try Sample()
+    let screen = try sample.play("browsing")
+    let counted = try #require(Sample.cities.first { Sample.identifier($0) == Sample.counted })
+    let country = try #require(Sample.countries.first { $0[member: "iso"] == counted[member: "countrycode"] })
+    let name = try #require(country[member: "name"]).compactJSON
+    #expect(try sample.screen("country").contains { $0.contains("│  name ") && $0.contains(name) }, "\(name)")
     let city = Sample.cities.sorted { Sample.identifier($0) < Sample.identifier($1) }[Sample.cities.count - 3]
     guard case .object(let members) = city else { return }
     for member in members {
@@ -101,25 +122,47 @@ struct NineJobsTests {
     }
   }
 
-  @Test("ranges: the count and the order of an index's range are those of a loop")
+  @Test("ranges: the count and the order of an index's range, by its keys and by name, are those of a loop")
   func ranges() throws {
-    let screen = try Sample().play("ranges")
+    let sample = try Sample()
+    let narrower = try sample.play("ranges")
+    let screen = try sample.screen("along"), names = try sample.screen("names")
     let inside = Sample.cities.filter { 100_000..<200_000 ~= Sample.number($0, "population") }
       .sorted { Sample.number($0, "population") < Sample.number($1, "population") }
     #expect(screen.contains { $0.contains("row 1 of \(inside.count) ") }, "\(screen)")
     for (line, city) in zip(screen.dropFirst(3), inside.prefix(30)) {
       #expect(digits(line).contains("\(Sample.number(city, "population"))"), "\(line)")
     }
+    #expect(
+      names.contains { $0.contains("row 1 of \(inside.count) ") && $0.contains("range 100000 ..< 200000") }, "\(names)")
+    let byName = inside.sorted { Sample.text($0, "name") < Sample.text($1, "name") }
+    for (line, city) in zip(names.dropFirst(3), byName.prefix(30)) {
+      #expect(line.contains(" \(Sample.identifier(city)) "), "\(line)")
+    }
+    let fewer = inside.filter { 150_000..<160_000 ~= Sample.number($0, "population") }
+    #expect(narrower.contains { $0.contains("row 1 of \(fewer.count) ") }, "\(narrower)")
   }
 
-  @Test("history: each value that a field has had, with its commit")
+  @Test(
+    "history: each value that a field has had with its commit, the store as it was, and the newest count taken back")
   func history() throws {
-    let screen = try Sample().play("history")
+    let sample = try Sample()
+    let before = try sample.records()
+    let end = try sample.play("history")
+    let screen = try sample.screen("values"), past = try sample.screen("before")
     let first = try #require(Sample.cities.first { Sample.identifier($0) == Sample.counted })
     let values = [Sample.number(first, "population")] + Sample.counts
     let rows = screen.dropFirst().filter { $0.contains(" #") && $0.contains("count ") || $0.contains("import City") }
     #expect(rows.count == values.count, "\(screen)")
     for (row, value) in zip(rows, values.reversed()) { #expect(digits(row).contains("\(value)"), "\(row)") }
+    #expect(
+      past[0].contains("AS OF #2") && past.contains { $0.contains(" population ") && $0.contains("\(values[0])") })
+    #expect(end.last?.contains("600 entries, 300 records: 0 orphans, 0 missing") == true, "\(end)")
+    let expected = try before.map { city in
+      guard Sample.identifier(city) == Sample.counted else { return city }
+      return try city.setting(DocumentPath(parsing: ".population"), to: .number(NumberText(Sample.counts[0])))
+    }
+    #expect(try sample.records() == expected)
   }
 
   @Test("editing: what was typed and pasted is in the store, and nothing else has changed")
@@ -129,22 +172,32 @@ struct NineJobsTests {
     let screen = try sample.play("editing")
     #expect(screen.last?.contains("committed #5 “mended”") == true, "\(screen)")
     var expected = before
-    for (place, name) in [(5, "Xamar"), (before.count - 2, "First"), (before.count - 1, "Second")] {
+    let marked = [19, 20].map { ($0, Sample.text(before[$0], "name").uppercased()) }
+    for (place, name) in marked + [(5, "Xamar"), (before.count - 2, "First"), (before.count - 1, "Second")] {
       expected[place] = try expected[place].setting(DocumentPath(parsing: ".name"), to: .string(name))
     }
     #expect(try sample.records() == expected)
     #expect(try sample.run(["verify", sample.path]).status == 0)
   }
 
-  @Test("watching a reindex: the cockpit says how many entries were written, and that it is complete")
+  @Test("watching a reindex: records that do not fit are mended where they stand, and the build goes on to its end")
   func reindex() throws {
     let sample = try Sample()
+    let lost = [Sample.counted, 57_289]
+    for identifier in lost { try sample.put(identifier, "latitude", "unknown", "lost \(identifier)") }
     let screen = try sample.play("reindex")
-    #expect(screen.contains { $0.contains("population") && $0.contains("\(Sample.cities.count)") }, "\(screen)")
-    #expect(screen.contains { $0.contains("commit #5") || $0.contains("HEAD #5") }, "\(screen)")
-    let along = try sample.run(["records", sample.path, "City", "--index", "population", "--json"]).objects
-    let expected = try sample.records().map { Sample.number($0, "population") }.sorted()
-    #expect(along.compactMap { ($0["value"] as? [String: Any])?["population"] as? Int } == expected)
+    for (name, sign) in [("failed", "E fix"), ("mended", "changed: a runs again")] {
+      let rows = try sample.screen(name).filter { $0.contains(".latitude is \"unknown\", which is no number") }
+      #expect(rows.count == lost.count)
+      for (row, identifier) in zip(rows, lost) {
+        #expect(row.contains("City/\(identifier) ") && row.contains(sign), "\(row)")
+      }
+    }
+    #expect(screen.contains { $0.contains("complete: commit #7") }, "\(screen)")
+    let along = try sample.run(["records", sample.path, "City", "--index", "latitude", "--json"]).objects
+    let expected = try sample.records().compactMap { Double($0[member: "latitude"]?.compactJSON ?? "") }.sorted()
+    #expect(expected.contains(2.5) && expected.contains(-11.25) && expected.count == Sample.cities.count)
+    #expect(along.compactMap { ($0["value"] as? [String: Any])?["latitude"] as? Double } == expected)
   }
 
   @Test("import and export: what came in goes out again through a filter, as a loop keeps it")
@@ -157,6 +210,16 @@ struct NineJobsTests {
     #expect(kept.count == 5, "\(screen)")
     let written = try String(contentsOfFile: sample.folder.path("out.jsonl"), encoding: .utf8).split(separator: "\n")
     #expect(try written.map { try JSONParser.parse(String($0)) } == kept, "\(screen)")
+  }
+
+  @Test("a file of another program: one cell is changed, and all other bytes stay")
+  func writtenAnew() throws {
+    let sample = try Sample()
+    let text = "\u{FEFF}id;name;price\r\n1;\"Anna \"\"A\"\"\";1.50\r\n2;Bob;N/A\r\n3;Zoë;0012\r\n"
+    let file = try sample.folder.file("prices.csv", text)
+    _ = try sample.play("anew", on: file)
+    let expected = Data(text.replacing("Bob", with: "\"Bobby; jr.\"").utf8)
+    #expect(try Data(contentsOf: URL(filePath: file)) == expected)
   }
 
   @Test("look: signs tell marked, changed and deleted records in each theme, and the text is the same in all of them")
@@ -172,6 +235,10 @@ struct NineJobsTests {
     }
     #expect(screens.count == 1)
     let screen = try #require(screens.first)
+    let small = try sample.screen("small")
+    for words in ["% share", "b group by", "g first", "t side by side"] {
+      #expect(small.contains { $0.contains(words) }, "\(small)")
+    }
     let identifiers = Sample.cities.map(Sample.identifier).sorted()
     for (position, identifier) in identifiers.prefix(30).enumerated() {
       let rows = screen.compactMap { $0.components(separatedBy: "┃").dropFirst().first }
@@ -191,6 +258,9 @@ struct NineJobsTests {
     let identifiers = Sample.cities.map(Sample.identifier).sorted()
     #expect(screen.contains { $0.contains("▶") && $0.contains(" \(identifiers[39]) ") }, "\(screen)")
     #expect(screen.contains { $0.contains("row 40 of 300") }, "\(screen)")
+    let tiny = try sample.screen("tiny").joined().split(separator: " ").joined(separator: " ")
+    #expect(tiny.contains("make the window 40×10 or larger (it is 20×5); Q quits"), "\(tiny)")
+    #expect(try sample.screen("odd").contains { $0.contains("~ City/\(identifiers[39])  é 👩") })
     #expect(try sample.records() == before && sample.run(["verify", sample.path]).status == 0)
   }
 }

@@ -23,7 +23,7 @@ extension Browser {
     guard !layout.isTooSmall else {
       var grid = CellGrid(size: size)
       let wanted = "make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); Q quits"
-      grid.write("\(storeName): \(wanted)", at: .zero, width: size.columns)
+      grid.writeWrapped("\(storeName): \(wanted)", in: Rect(size))
       grid.cursor = .zero
       return grid
     }
@@ -36,12 +36,32 @@ extension Browser {
     drawings.draw(lines, layout)
     var grid = drawings.grid
     tour?.draw(on: &grid, in: body, browser: self)
+    drawLongMessage(on: &grid)
     for overlay in overlays {
       let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
       grid.fill(frame.rect)
       overlay.draw(on: &grid, frame: frame, session: session)
     }
     return grid
+  }
+
+  /// The lines of a message that is wider than the foot, which is drawn over the lines above it, too, so that nothing of it is cut.
+  var longMessage: [String] {
+    let columns = session.size.columns - 2
+    guard let message, message.width > columns else { return [] }
+    // A key stays with its words.
+    return Array(
+      message.text.wrapped(to: columns, at: pendingKeys.isEmpty ? " " : "  ").prefix(session.size.rows / 2))
+  }
+
+  private func drawLongMessage(on grid: inout CellGrid) {
+    let lines = longMessage
+    let rect = Rect(
+      column: 0, row: grid.size.rows - lines.count, columns: grid.size.columns, rows: lines.count)
+    grid.fill(rect)
+    for (row, line) in lines.enumerated() {
+      grid.write(line, at: rect.at(1, row), width: rect.columns - 2, style: session.theme.style(message?.role ?? .text))
+    }
   }
 
   /// The area between title and foot.

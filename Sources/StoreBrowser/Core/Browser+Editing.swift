@@ -169,13 +169,15 @@ extension Browser {
     guard place.datastore == table.source?.datastore,
       let column = table.columns.seen.first(where: { $0.path == path.description })
     else { return nil }
-    switch column.kind {
+    let others = table.rows.values.filter { $0.entry.identifier != place.identifier }
+    let cells = others.compactMap { $0.cells[path.description] }.filter { $0.kind != .null }
+    let kinds = Set(cells.map(\.kind))
+    switch kinds.count == 1 ? kinds.first ?? column.kind : column.kind {
     case .string: return .string
     case .number:
       let indexes = session.outline?.datastore(place.datastore)?.indexes.map(\.descriptor) ?? []
       if indexes.contains(where: { $0.documentPath == path && $0.encoding.hasFractions }) { return .number }
-      let texts = table.rows.values.compactMap { $0.cells[path.description] }.filter { $0.kind == .number }.map(\.text)
-      return texts.allSatisfy { NumberText($0)?.isInteger != false } ? .integer : .number
+      return cells.allSatisfy { NumberText($0.text)?.isInteger != false } ? .integer : .number
     case .bool: return .bool
     case .date: return .date
     default: return nil

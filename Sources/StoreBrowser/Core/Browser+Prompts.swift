@@ -207,7 +207,7 @@ extension Browser {
     let text = text.trimmed
     if text.hasPrefix("="), !text.hasPrefix("==") { return true }
     if text.hasPrefix(">") || text.hasPrefix("<") { return true }
-    return text.splitOutsideQuotes(at: "..") != nil
+    return text.splitOutsideQuotes(at: "..").map { !$0.0.contains { "=<>".contains($0) } } ?? false
   }
 }
 

@@ -20,7 +20,12 @@ extension Intent {
   static func open(_ kind: ViewKind) -> Self { Self { $0.open(kind) } }
   /// Closes the view of a pane, where it is open.
   static func closeView(_ pane: PaneID) -> Self { Self { $0.closeView(of: pane) } }
-  static func select(_ place: RecordPlace) -> Self { Self { $0.select(place) } }
+  static func select(_ place: RecordPlace, field: DocumentPath? = nil) -> Self {
+    Self { browser in
+      browser.select(place)
+      if let field { browser.record.select(field, of: place) }
+    }
+  }
   static func showHistory(_ scope: HistoryScope) -> Self { Self { $0.showHistory(scope) } }
   static func showDifference(_ old: CommitNumber?, _ new: CommitNumber) -> Self {
     Self { $0.showDifference(old, new) }

@@ -82,8 +82,7 @@ struct Tour: Sendable {
     let theme = browser.session.theme
     guard let present else { return }
     let width = min(50, body.columns)
-    let lines = present.text(browser).wrapped(to: width - 4)
-    let height = min(body.rows, lines.count + 2)
+    let height = min(body.rows, present.text(browser).wrapped(to: width - 4).count + 2)
     let cursor = grid.cursor
     let frame = PaneFrame(
       rect: Rect(column: body.right - width, row: body.bottom - height, columns: width, rows: height), isFocused: false)
@@ -91,9 +90,7 @@ struct Tour: Sendable {
     grid.border(
       frame, digit: nil, title: "Tour \(step + 1) of \(Self.steps.count): \(present.title)",
       footer: ":tour next \(theme.dot) :tour ends it", theme: theme)
-    for (row, line) in lines.enumerated() where row < frame.rows {
-      grid.write(line, at: frame.inside.at(1, row), width: frame.columns - 2, style: theme.style(.title))
-    }
+    grid.writeWrapped(present.text(browser), in: frame.inside, style: theme.style(.title))
     grid.cursor = cursor
   }
 }

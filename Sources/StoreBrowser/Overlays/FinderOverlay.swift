@@ -100,7 +100,7 @@ struct FinderOverlay: SearchPane {
       return item
     }
     let more = records + (found?.commits ?? []).map { Item($0, session) }
-    items = FuzzySearch.sorted(more + all, by: field.text, words: \.words, known: \.score)
+    items = FuzzySearch.sorted(all + more, by: field.text, words: \.words, known: \.score)
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {

@@ -287,11 +287,14 @@ struct Prompt: Pane {
     for (row, (number, item)) in listed.enumerated() {
       let rect = Rect(column: 0, row: status.top - 1 - row, columns: area.columns - 1, rows: 1)
       let isChosen = choice == number
+      // The form of an argument that is being typed is shown whole.
+      let names = number < 0 ? max(Self.nameColumns, SafeText.width(item.text) + 3) : Self.nameColumns
       grid.write(
-        "\(isChosen ? theme.cursor : " ") \(item.text)", at: rect.origin, width: Self.nameColumns,
+        "\(isChosen ? theme.cursor : " ") \(item.text)", at: rect.origin, width: min(names, rect.columns),
         style: theme.style(isChosen ? .title : .text))
       grid.write(
-        item.detail, at: Point(column: Self.nameColumns + 1, row: rect.top), width: details, style: theme.style(.dim))
+        item.detail, at: Point(column: names + 1, row: rect.top), width: max(0, rect.columns - names - 1),
+        style: theme.style(.dim))
       if isChosen { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
     }
   }

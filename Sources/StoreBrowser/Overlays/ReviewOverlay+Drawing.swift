@@ -76,7 +76,7 @@ extension ReviewOverlay {
   private func drawWaiting(in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     if let problem {
-      grid.writeCentred(
+      grid.writeWrapped(
         Self.text(problem, theme), in: inside, style: theme.style(problem.isFailure ? .problem : .warning))
       return
     }
@@ -87,7 +87,7 @@ extension ReviewOverlay {
         progress.total.map { " \(NumberFormat.percent(progress.done, of: $0))" }
           ?? " \(NumberFormat.count(progress.done)) records"
       }
-      grid.writeCentred("looking at what would change…\(part ?? "")", in: inside, style: theme.style(.dim))
+      grid.writeWrapped("looking at what would change…\(part ?? "")", in: inside, style: theme.style(.dim))
       return
     }
     let room = max(4, min(48, inside.columns - 12))

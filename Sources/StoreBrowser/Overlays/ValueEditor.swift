@@ -146,7 +146,7 @@ struct ValueEditor: Pane {
     session.drafts[fieldPlace] = field.text != first ? field.text : isDraft ? first : nil
     (suggestion, problem, holder) = (nil, nil, nil)
     session.cancel(.holder)
-    switch kind.value(of: field.text, over: old) {
+    switch typed {
     case .failure(let failure): problem = failure.reason
     case .success(let value):
       guard !uniqueIndexes.isEmpty, value != old, value != .null else { return }
@@ -162,10 +162,20 @@ struct ValueEditor: Pane {
     }
   }
 
+  /// The value of the kind that other records have, if a text among such values was replaced by one.
+  private var mended: Document? {
+    guard let others, .string(field.text) != old else { return nil }
+    return try? others.value(of: field.text, over: old).get()
+  }
+
+  private var typed: Result<Document, FieldKind.Failure> {
+    mended.map { .success($0) } ?? kind.value(of: field.text, over: old)
+  }
+
   /// The typed value; nil, with `problem` set, if it is invalid. A shown suggestion is accepted.
   private mutating func accept() -> Document? {
     if let suggestion { return suggestion }
-    switch kind.value(of: field.text, over: old) {
+    switch typed {
     case .success(let value): return value
     case .failure(let failure):
       problem = failure.reason
@@ -196,7 +206,8 @@ struct ValueEditor: Pane {
 
   private func title(_ theme: Theme) -> String {
     let words = indexes.isEmpty ? "" : " \(theme.dot) " + indexes.joined(separator: " \(theme.dot) ")
-    let others = others.map { " (\($0.rawValue) in other records)" } ?? ""
+    let others = others.map { mended == nil ? " (\($0.rawValue) in other records)" : ", as in other records" } ?? ""
+    let kind = mended.map { FieldKind(of: $0, in: self.others) } ?? kind
     return "\(path.shortText) : \(kind.rawValue)\(others)\(words)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")"
   }
 

@@ -23,7 +23,7 @@ extension IndexPane {
       if frame.isFocused { grid.select(rect, frame: frame, theme: theme) }
     }
     if rows.isEmpty, let bounds, bounds.isEmpty {
-      grid.writeCentred(
+      grid.writeWrapped(
         "no entries in this range",
         in: Rect(column: inside.left, row: inside.top + header, columns: inside.columns, rows: 1),
         style: theme.style(.dim))
@@ -69,8 +69,8 @@ extension IndexPane {
       Span("range  ", theme.style(.dim)), Span(range?.description ?? "all", theme.style(.title)),
     ]
     if let bounds {
-      var text = "   \(NumberFormat.count(bounds.count)) entries"
-      if let distinct { text += " · \(NumberFormat.count(distinct)) keys" }
+      var text = "   \(NumberFormat.counted(bounds.count, "entry", "entries"))"
+      if let distinct { text += " · \(NumberFormat.counted(distinct, "key"))" }
       if inside.columns < 110, let bin = histogram.summary(rank: selected?.rank) {
         text += "   \(theme.isASCII ? "^" : "▲") \(bin)"
       }

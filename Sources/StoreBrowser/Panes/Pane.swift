@@ -117,9 +117,9 @@ extension CellGrid {
   ) -> Bool {
     border(frame, digit: digit, title: title, footer: footer, theme: theme)
     if let problem {
-      self.writeCentred("\(theme.problemSign) \(problem)", in: frame.inside, style: theme.style(.problem))
+      self.writeWrapped("\(theme.problemSign) \(problem)", in: frame.inside, style: theme.style(.problem))
     } else if let note {
-      self.writeCentred(note, in: frame.inside, style: theme.style(.dim))
+      self.writeWrapped(note, in: frame.inside, style: theme.style(.dim))
     }
     return problem == nil && note == nil
   }
@@ -154,26 +154,27 @@ extension CellGrid {
       String(repeating: theme.isASCII ? "-" : "─", count: columns), at: start, width: columns, style: theme.style(.dim))
   }
 
-  /// Writes a sentence in the middle of an empty pane.
-  mutating func writeCentred(_ text: String, in rect: Rect, style: Style) {
-    for (offset, line) in text.wrapped(to: max(1, rect.columns - 2)).enumerated() where offset < rect.rows {
-      write(line, at: rect.at(1, offset), width: rect.columns - 2, style: style)
+  /// Writes sentences with a free column at each side, on as many lines as they need.
+  mutating func writeWrapped(_ text: String, in rect: Rect, style: Style = Style()) {
+    let columns = max(1, rect.columns - 2)
+    for (offset, line) in text.wrapped(to: columns).enumerated() where offset < rect.rows {
+      write(line, at: rect.at(1, offset), width: columns, style: style)
     }
   }
 }
 
 extension String {
-  /// Returns the text as lines of at most `columns` cells, broken at spaces.
-  func wrapped(to columns: Int) -> [String] {
+  /// Returns the text as lines of at most `columns` cells, broken at spaces or at another gap.
+  func wrapped(to columns: Int, at gap: String = " ") -> [String] {
     var lines: [String] = []
     for paragraph in split(separator: "\n", omittingEmptySubsequences: false) {
       var line = ""
-      for word in paragraph.split(separator: " ", omittingEmptySubsequences: true) {
-        if !line.isEmpty, SafeText.width(line) + 1 + SafeText.width(String(word)) > columns {
+      for word in paragraph.split(separator: gap) {
+        if !line.isEmpty, SafeText.width(line) + gap.count + SafeText.width(String(word)) > columns {
           lines.append(line)
           line = ""
         }
-        line += line.isEmpty ? String(word) : " \(word)"
+        line += line.isEmpty ? String(word) : gap + word
       }
       lines.append(line)
     }

@@ -208,7 +208,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     grid.border(frame, digit: 1, title: "Stores", footer: "", theme: theme)
     let inside = frame.inside
     guard session.outline != nil else {
-      grid.writeCentred("reading…", in: inside, style: theme.style(.dim))
+      grid.writeWrapped("reading…", in: inside, style: theme.style(.dim))
       return
     }
     let lines = lines(session)

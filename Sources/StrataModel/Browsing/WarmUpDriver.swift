@@ -1,3 +1,5 @@
+package import StrataDocuments
+
 /// Converts a store to the formats that an app declares. The browser runs it on a separate thread and meanwhile reads the commit before it.
 package protocol WarmUpDriver: AnyObject, Sendable {
   /// Returns the steps of a warm-up, found without writing: one per datastore and index, with its reason (`City: index population, new`).
@@ -45,5 +47,11 @@ package struct WarmUpFailure: Sendable, Hashable {
     self.place = place
     self.reason = reason
     self.byteCount = byteCount
+  }
+
+  /// The field that the reason names first, as in `.price is "cheap"`; nil if it names none.
+  package var path: DocumentPath? {
+    let words = reason.split(separator: " ").lazy.filter { $0.hasPrefix(".") }
+    return words.compactMap { try? DocumentPath(parsing: String($0)) }.first
   }
 }

@@ -72,7 +72,7 @@ extension EngineStore {
       do {
         return CommitNumber(try engine.ancestor(of: head.rawValue, notLaterThan: moment).number)
       } catch .noCommitAsOld {
-        throw .noSuchCommit(name, reason: "no commit is as old")
+        throw .noSuchCommit(name, reason: "the oldest commit is newer")
       } catch {
         throw ModelError(error)
       }

@@ -204,7 +204,7 @@ struct MigrationPane: PermanentPane {
       session.intend(.closeView(id), .focus(.table))
     case .open, .edit:
       guard let selected = selected(session) else { return false }
-      session.intend(.select(selected.place), .focus(.record))
+      session.intend(.select(selected.place, field: selected.path), .focus(.record))
     case .editExternally:
       guard let selected = selected(session) else { return false }
       session.start(

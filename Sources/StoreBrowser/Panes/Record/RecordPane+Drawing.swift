@@ -9,19 +9,19 @@ extension RecordPane {
       frame, digit: 3, title: title(session, room: frame.rect.columns - 8), footer: footer(session), theme: theme)
     let inside = frame.inside
     guard place != nil else {
-      grid.writeCentred("no record is selected", in: inside, style: theme.style(.dim))
+      grid.writeWrapped("no record is selected", in: inside, style: theme.style(.dim))
       return
     }
     guard answer != nil || document != nil else {
-      grid.writeCentred("reading…", in: inside, style: theme.style(.dim))
+      grid.writeWrapped("reading…", in: inside, style: theme.style(.dim))
       return
     }
     if let problem = answer?.problem, form != .hex {
-      grid.writeCentred("\(theme.problemSign) \(problem) — t shows the bytes", in: inside, style: theme.style(.problem))
+      grid.writeWrapped("\(theme.problemSign) \(problem) — t shows the bytes", in: inside, style: theme.style(.problem))
       return
     }
     if answer?.record == nil, document == nil {
-      grid.writeCentred("there is no such record at \(session.shown)", in: inside, style: theme.style(.dim))
+      grid.writeWrapped("there is no such record at \(session.shown)", in: inside, style: theme.style(.dim))
       return
     }
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in

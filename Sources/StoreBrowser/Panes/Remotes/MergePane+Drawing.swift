@@ -50,7 +50,7 @@ extension MergePane {
     }
     if lines.isEmpty {
       let room = Rect(column: inside.left, row: inside.top + 2, columns: inside.columns, rows: max(0, inside.rows - 2))
-      grid.writeCentred("everything of \(reply.theirs.number) is merged already", in: room, style: theme.style(.dim))
+      grid.writeWrapped("everything of \(reply.theirs.number) is merged already", in: room, style: theme.style(.dim))
     }
   }
 

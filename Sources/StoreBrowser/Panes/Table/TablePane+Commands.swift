@@ -131,8 +131,10 @@ extension TablePane {
     let anchor = keepingIdentifier()
     // The same key on the column that orders the rows reverses them.
     let isDescending = isDescending || argument == nil && isAscending(session)
-    if argument == nil, let column = selectedColumn(session)?.source, column == .identifier || column == .key {
-      if column == .identifier { (source.index, source.range) = (nil, nil) }
+    if argument == nil, let column = selectedColumn(session)?.source,
+      column == .key || column == .identifier && (source.index == nil || source.range == nil)
+    {
+      if column == .identifier { source.index = nil }
       source.sort = []
       source.isDescending = isDescending
       session.intend(.show(source, anchor: anchor))

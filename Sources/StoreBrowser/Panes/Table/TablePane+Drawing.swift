@@ -19,7 +19,7 @@ extension TablePane {
       columns, frozen: frozen(session), offset: columnOffset, width: inside.columns - TableGeometry.signs)
     drawHeader(columns, slots, in: inside, on: &grid, session: session)
     if count(session) == 0 {
-      grid.writeCentred(
+      grid.writeWrapped(
         emptyText(session),
         in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
         style: theme.style(.dim))

@@ -45,9 +45,13 @@ extension TablePane {
     if let unknown = reply.unknown.first { return session.warn("not sorted: \(unknown.sentence)") }
     wanted.sort = reply.request.source.sort
     wanted.isDescending = reply.isDescending
-    if let index = reply.index {
-      (wanted.index, wanted.range, wanted.sort) = (index.isEmpty ? nil : index, nil, [])
-      session.say("INDEX \(index.isEmpty ? "identifier" : index): in order at once")
+    let along = reply.index.map { $0.isEmpty ? nil : $0 }
+    if let along, wanted.range == nil || along == wanted.index {
+      (wanted.index, wanted.sort) = (along, [])
+      session.say("INDEX \(along ?? "identifier"): in order at once")
+    } else {
+      // A range is of its own index: its rows are sorted by their keys.
+      wanted.isDescending = false
     }
     session.intend(.show(wanted, anchor: anchor))
   }
