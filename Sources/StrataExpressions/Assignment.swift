@@ -98,28 +98,20 @@ private struct AssignmentParser {
 
   private mutating func sum() throws(ExpressionError) -> Assignment.Expression {
     var left = try product()
-    while true {
-      if scanner.consume("+") {
-        left = .arithmetic(left, .plus, try product())
-      } else if scanner.consume("-") {
-        left = .arithmetic(left, .minus, try product())
-      } else {
-        return left
-      }
+    let operators: [(String, Assignment.Operator)] = [("+", .plus), ("-", .minus)]
+    while let (_, next) = operators.first(where: { scanner.consume($0.0) }) {
+      left = .arithmetic(left, next, try product())
     }
+    return left
   }
 
   private mutating func product() throws(ExpressionError) -> Assignment.Expression {
     var left = try factor()
-    while true {
-      if scanner.consume("*") {
-        left = .arithmetic(left, .times, try factor())
-      } else if scanner.consume("/") {
-        left = .arithmetic(left, .divided, try factor())
-      } else {
-        return left
-      }
+    let operators: [(String, Assignment.Operator)] = [("*", .times), ("/", .divided)]
+    while let (_, next) = operators.first(where: { scanner.consume($0.0) }) {
+      left = .arithmetic(left, next, try factor())
     }
+    return left
   }
 
   private mutating func factor() throws(ExpressionError) -> Assignment.Expression {

@@ -122,8 +122,8 @@ final class Driver {
   /// The foot, with all lines of a long message; while a prompt is open, its line, which is above the foot.
   var status: String {
     if browser.overlays.last is Prompt { return lines[lines.count - 2] }
-    let rows = max(1, browser.longMessage.count)
-    return rows == 1 ? lines[lines.count - 1] : lines.suffix(rows).map(\.trimmed).joined(separator: " ")
+    let foot = lines.suffix(browser.messageRows)
+    return foot.count == 1 ? lines[lines.count - 1] : foot.map(\.trimmed).joined(separator: " ")
   }
   var keys: String { lines.last ?? "" }
 

@@ -122,7 +122,7 @@ extension CommandTable {
       .redo, ["^r"], "redo", "redo", .write, verb: "redo",
       "With something staged brings the change back; otherwise reviews a commit that takes back the newest undo.",
       unless: .redoing
-    ) { browser, _ in browser.redo() },
+    ) { browser, _ in browser.undo(isRedo: true) },
     row(
       .review, ["w"], "review and commit", "commit", .write,
       "Shows all that is staged with its fields, index entries and checks; Enter asks for the name, Enter commits.",

@@ -36,7 +36,11 @@ extension Browser {
     drawings.draw(lines, layout)
     var grid = drawings.grid
     tour?.draw(on: &grid, in: body, browser: self)
-    drawLongMessage(on: &grid)
+    if let message, messageRows > 1 {
+      let foot = Rect(column: 0, row: size.rows - messageRows, columns: size.columns, rows: messageRows)
+      grid.fill(foot)
+      grid.writeWrapped(message.text, in: foot, at: messageGap, style: session.theme.style(message.role))
+    }
     for overlay in overlays {
       let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
       grid.fill(frame.rect)
@@ -45,23 +49,13 @@ extension Browser {
     return grid
   }
 
-  /// The lines of a message that is wider than the foot, which is drawn over the lines above it, too, so that nothing of it is cut.
-  var longMessage: [String] {
-    let columns = session.size.columns - 2
-    guard let message, message.width > columns else { return [] }
-    // A key stays with its words.
-    return Array(
-      message.text.wrapped(to: columns, at: pendingKeys.isEmpty ? " " : "  ").prefix(session.size.rows / 2))
-  }
+  /// Between what a long message is broken: a key stays with its words.
+  private var messageGap: String { pendingKeys.isEmpty ? " " : "  " }
 
-  private func drawLongMessage(on grid: inout CellGrid) {
-    let lines = longMessage
-    let rect = Rect(
-      column: 0, row: grid.size.rows - lines.count, columns: grid.size.columns, rows: lines.count)
-    grid.fill(rect)
-    for (row, line) in lines.enumerated() {
-      grid.write(line, at: rect.at(1, row), width: rect.columns - 2, style: session.theme.style(message?.role ?? .text))
-    }
+  /// The lines that the message needs. More than one are drawn over the panes, so that nothing of it is cut.
+  var messageRows: Int {
+    let lines = message?.text.wrapped(to: session.size.columns - 2, at: messageGap).count ?? 1
+    return min(lines, session.size.rows / 2)
   }
 
   /// The area between title and foot.

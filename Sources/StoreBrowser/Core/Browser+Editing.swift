@@ -69,21 +69,12 @@ extension Browser {
     table.list.selection = table.storedCount + row
   }
 
-  mutating func undo() {
-    if let step = session.staged.undo() {
+  mutating func undo(isRedo: Bool = false) {
+    if let step = isRedo ? session.staged.redo() : session.staged.undo() {
       session.keepStaged()
-      session.say("took back: \(step.title)")
+      session.say("\(isRedo ? "again" : "took back"): \(step.title)")
     } else {
-      session.start(.review, UndoCandidateRequest(isRedo: false)) { $0.reviewUndo($1, isRedo: false) }
-    }
-  }
-
-  mutating func redo() {
-    if let step = session.staged.redo() {
-      session.keepStaged()
-      session.say("again: \(step.title)")
-    } else {
-      session.start(.review, UndoCandidateRequest(isRedo: true)) { $0.reviewUndo($1, isRedo: true) }
+      session.start(.review, UndoCandidateRequest(isRedo: isRedo)) { $0.reviewUndo($1, isRedo: isRedo) }
     }
   }
 

@@ -13,17 +13,10 @@ extension Browser {
 
   /// Inserts a new element before the selected one, or a new member by name.
   private mutating func insertPart(_ place: RecordPlace, _ line: TreeLine) {
-    if case .array(let elements)? = record.document?[line.path] {
-      let path = line.path.appending(elements.count)
-      present(ValueEditor(place: place, stored: record.stored, path: path, old: elements.last, isNew: true, text: ""))
-    } else if case .index? = line.path.components.last {
-      present(
-        ValueEditor(
-          place: place, stored: record.stored, path: line.path, old: record.document?[line.path], isNew: true, text: "")
-      )
-    } else {
-      editRecordExternally(hint: "add the field here")
-    }
+    var (path, old) = (line.path, record.document?[line.path])
+    if case .array(let elements)? = old { (path, old) = (path.appending(elements.count), elements.last) }
+    guard case .index? = path.components.last else { return editRecordExternally(hint: "add the field here") }
+    present(ValueEditor(place: place, stored: record.stored, path: path, old: old, isNew: true, text: ""))
   }
 
   /// Opens the editor on a new record: the fields of the selected record with empty values.

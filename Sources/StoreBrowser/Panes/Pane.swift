@@ -155,9 +155,9 @@ extension CellGrid {
   }
 
   /// Writes sentences with a free column at each side, on as many lines as they need.
-  mutating func writeWrapped(_ text: String, in rect: Rect, style: Style = Style()) {
+  mutating func writeWrapped(_ text: String, in rect: Rect, at gap: String = " ", style: Style = Style()) {
     let columns = max(1, rect.columns - 2)
-    for (offset, line) in text.wrapped(to: columns).enumerated() where offset < rect.rows {
+    for (offset, line) in text.wrapped(to: columns, at: gap).enumerated() where offset < rect.rows {
       write(line, at: rect.at(1, offset), width: columns, style: style)
     }
   }

@@ -113,61 +113,39 @@ extension WorkContext {
     let index = try datastore(request.datastore, at: request.commit).index(request.index)
     let bounds = try Self.bounds(of: request.range, in: index)
     var answer = KeysAnswer(request: request, bounds: bounds, count: try index.count, rows: [])
+    var place = bounds.lowerBound
+    var isBackward = false
     switch request.anchor {
-    case .start: answer.rows = try keys(from: bounds.lowerBound, in: bounds, of: index, limit: request.limit)
+    case .start: break
     case .from(let rank):
       // A rank among a key's entries stands for the key, whose row has all of them.
-      var start = max(rank, bounds.lowerBound)
-      if start < bounds.upperBound, let entry = try index.entries(at: start..<start + 1).first {
-        start = min(start, max(bounds.lowerBound, try index.rank(of: .before(entry.value))))
+      place = max(rank, bounds.lowerBound)
+      if place < bounds.upperBound, let entry = try index.entries(at: place..<place + 1).first {
+        place = min(place, max(bounds.lowerBound, try index.rank(of: .before(entry.value))))
       }
-      answer.rows = try keys(from: start, in: bounds, of: index, limit: request.limit)
-    case .end: answer.rows = try keys(before: bounds.upperBound, in: bounds, of: index, limit: request.limit)
-    case .before(let rank):
-      answer.rows = try keys(before: min(rank, bounds.upperBound), in: bounds, of: index, limit: request.limit)
+    case .end: (place, isBackward) = (bounds.upperBound, true)
+    case .before(let rank): (place, isBackward) = (min(rank, bounds.upperBound), true)
     case .text(let text):
       let value =
         index.descriptor.encoding.isText && !text.hasPrefix("\"") ? .string(text) : try index.value(parsing: text)
-      let rank = min(
+      place = min(
         max(bounds.lowerBound, try index.rank(of: .before(value))), max(bounds.lowerBound, bounds.upperBound - 1))
-      answer.rows = try keys(from: rank, in: bounds, of: index, limit: request.limit)
     }
+    while answer.rows.count < request.limit, isBackward ? place > bounds.lowerBound : place < bounds.upperBound {
+      try goOn()
+      let known = isBackward ? place - 1 : place
+      guard let key = try index.entries(at: known..<known + 1).first?.value else { break }
+      var entries = place..<place
+      if isBackward {
+        entries = min(known, max(bounds.lowerBound, try index.rank(of: .before(key))))..<place
+      } else {
+        entries = place..<max(place + 1, min(bounds.upperBound, try index.rank(of: .after(key))))
+      }
+      let identifiers = try index.entries(at: entries.prefix(8)).map(\.identifier)
+      answer.rows.append(KeyRow(key: key, rank: entries.lowerBound, count: entries.count, identifiers: identifiers))
+      place = isBackward ? entries.lowerBound : entries.upperBound
+    }
+    if isBackward { answer.rows.reverse() }
     return answer
   }
-
-  fileprivate func keys(
-    from start: Int, in bounds: Range<Int>, of index: any ReadableIndex, limit: Int
-  ) throws(ModelError) -> [KeyRow] {
-    var rows: [KeyRow] = []
-    var rank = start
-    while rank < bounds.upperBound, rows.count < limit {
-      try goOn()
-      let entries = try index.entries(at: rank..<min(bounds.upperBound, rank + 8))
-      guard let first = entries.first else { break }
-      let end = max(rank + 1, min(bounds.upperBound, try index.rank(of: .after(first.value))))
-      rows.append(
-        KeyRow(
-          key: first.value, rank: rank, count: end - rank,
-          identifiers: entries.prefix(end - rank).map(\.identifier)))
-      rank = end
-    }
-    return rows
-  }
-
-  fileprivate func keys(
-    before end: Int, in bounds: Range<Int>, of index: any ReadableIndex, limit: Int
-  ) throws(ModelError) -> [KeyRow] {
-    var rows: [KeyRow] = []
-    var rank = end
-    while rank > bounds.lowerBound, rows.count < limit {
-      try goOn()
-      guard let last = try index.entries(at: rank - 1..<rank).first else { break }
-      let start = min(rank - 1, max(bounds.lowerBound, try index.rank(of: .before(last.value))))
-      let identifiers = try index.entries(at: start..<min(rank, start + 8)).map(\.identifier)
-      rows.append(KeyRow(key: last.value, rank: start, count: rank - start, identifiers: identifiers))
-      rank = start
-    }
-    return rows.reversed()
-  }
-
 }

@@ -167,28 +167,22 @@ extension WorkContext {
   static var reviewLimit: Int { 500 }
 
   /// Reports progress and continues until the work is cancelled.
-  var goingOn: WorkProgress {
-    { [cancellation, report] done, total in
-      report(Progress(done: done, total: total))
+  private var telling: @Sendable (Progress) -> Bool {
+    { [cancellation, report] progress in
+      report(progress)
       return !cancellation.isCancelled
     }
   }
+
+  var goingOn: WorkProgress { { [telling] in telling(Progress(done: $0, total: $1)) } }
 
   /// The same for work that reports its steps, too.
   var going: @Sendable (Activity) -> Bool {
-    { [cancellation, report] activity in
-      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-      return !cancellation.isCancelled
-    }
+    { [telling] in telling(Progress(done: $0.done, total: $0.total, found: .activity($0))) }
   }
 
   /// The same for reading the records that prove which fields the indexes are made from.
-  fileprivate var proving: WorkProgress {
-    { [cancellation, report] done, total in
-      report(Progress(done: done, total: total, found: .proof))
-      return !cancellation.isCancelled
-    }
-  }
+  fileprivate var proving: WorkProgress { { [telling] in telling(Progress(done: $0, total: $1, found: .proof)) } }
 
   /// - Parameter known: the counts, if they need not be counted.
   fileprivate func describeRestore(
