@@ -6,25 +6,23 @@ extension Browser {
   /// `EXPR`, `!EXPR`, or `= RANGE` of the index that orders the table.
   mutating func setFilter(_ text: String) {
     let text = text.trimmed
-    if Self.isRange(text) || text == "=" { abandonPreview() }
-    if Self.isRange(text), text != "=" {
-      guard let source = table.source else { return }
-      let range = text.hasPrefix("=") ? String(text.dropFirst()).trimmed : text
+    guard Self.isRange(text) else { return keepFilter(text.isEmpty ? nil : text) }
+    abandonPreview()
+    guard let source = table.source else { return }
+    do throws(ModelError) {
+      let typed = try session.range(typed: text)
+      guard text != "=" else { return table.setRange(nil) }
+      let range = typed == KeyInterval() ? nil : typed
       session.start(
-        .range, RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, text: range)
-      ) { browser, answer in
+        .range,
+        RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, range: range)
+      ) { browser, count in
         browser.recordJump()
-        browser.table.setRange(answer.range)
-        let range = answer.range.map(\.description) ?? "all"
-        browser.session.say("\(range): \(NumberFormat.count(answer.count)) entries")
+        browser.table.setRange(range)
+        let entries = NumberFormat.counted(count, "entry", "entries")
+        browser.session.say("\(range?.description ?? "all"): \(entries)")
       }
-      return
-    }
-    if text == "=" {
-      table.setRange(nil)
-      return
-    }
-    keepFilter(text.isEmpty ? nil : text)
+    } catch { session.complain(error) }
   }
 
   mutating func forgetView(_ name: String?) {

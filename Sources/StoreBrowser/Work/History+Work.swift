@@ -16,11 +16,8 @@ package enum HistoryScope: Sendable, Hashable {
   }
 
   var datastore: String? {
-    switch self {
-    case .store: nil
-    case .datastore(let key): key
-    case .record(let place), .field(let place, _): place.datastore
-    }
+    if case .datastore(let key) = self { return key }
+    return place?.datastore
   }
 }
 

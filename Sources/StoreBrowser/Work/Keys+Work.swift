@@ -1,4 +1,3 @@
-import StrataExpressions
 package import StrataModel
 
 /// Distinct keys of an index with the number of their entries, from a rank on.
@@ -60,32 +59,16 @@ package struct KeyRow: Sendable, Hashable {
   static let named = 3
 }
 
-/// Parses a typed range.
-package struct RangeRequest: Question, Hashable {
-  package var datastore: String
-  package var index: String?
-  package var commit: CommitNumber
-  package var text: String
+/// Counts the entries of an index in a range, by two searches.
+struct RangeRequest: Question, Hashable {
+  var datastore: String
+  var index: String?
+  var commit: CommitNumber
+  var range: KeyInterval?
 
-  package func reply(in context: WorkContext) throws(ModelError) -> RangeAnswer {
-    let index = try context.datastore(datastore, at: commit).index(index)
-    var answer = RangeAnswer(range: nil, count: try index.count)
-    guard !text.trimmed.isEmpty else { return answer }
-    let range: KeyInterval
-    do throws(ExpressionError) {
-      range = try KeyInterval(parsing: text, encoding: index.descriptor.encoding)
-    } catch { throw .invalid(text: text, column: error.column, reason: error.message) }
-    guard range != KeyInterval() else { return answer }
-    answer.range = range
-    answer.count = try WorkContext.bounds(of: range, in: index).count
-    return answer
+  func reply(in context: WorkContext) throws(ModelError) -> Int {
+    try WorkContext.bounds(of: range, in: context.datastore(datastore, at: commit).index(index)).count
   }
-}
-
-package struct RangeAnswer: Sendable {
-  package var range: KeyInterval?
-  /// The exact number of entries, by two searches.
-  package var count: Int
 }
 
 /// Counts the distinct keys of an index in a range.
