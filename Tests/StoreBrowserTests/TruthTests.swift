@@ -77,6 +77,19 @@ struct TruthTests {
     #expect(driver.browser.session.staged.isEmpty)
   }
 
+  @Test("an edit that is typed before its row is read waits for it, and no letter of the text is taken for a command")
+  func editAhead() throws {
+    let driver = Driver(try Sample.large(1000), start: .init(datastore: "Item"))
+    driver.press("l l")
+    driver.isHolding = true
+    driver.press("G k k k e ^u 7 7 7 Enter")
+    #expect(!driver.shows("no record is selected") && driver.browser.session.staged.isEmpty)
+    driver.release()
+    #expect(driver.browser.focus == .table && driver.browser.overlays.isEmpty, "\(driver.screen)")
+    #expect(driver.browser.session.staged.order.map(\.identifier.description) == ["996"], "\(driver.screen)")
+    #expect(driver.lines.contains { $0.contains("▶~") && $0.contains("777") }, "\(driver.screen)")
+  }
+
   @Test("a key of an index is one row with all of its entries, also where one jumps into its midst")
   func keysAreWhole() throws {
     let store = try Sample.large(1000)

@@ -46,14 +46,15 @@ extension Browser {
       session.keeping.waiting = nil
       act(on: event)
     case .key, .paste, .mouse:
-      if !typeAhead.isEmpty || isAwaiting(replay: false) { typeAhead.wait(event) } else { act(on: event) }
+      let waits = !typeAhead.isEmpty || isAwaiting(replay: false) || isTooEarly(event)
+      if waits { typeAhead.wait(event) } else { act(on: event) }
     default: act(on: event)
     }
   }
 
   /// Handles waiting events, as far as their screens are complete.
   mutating func handOnTypeAhead() {
-    while let next = typeAhead.next, !isAwaiting(replay: next.isReplayed) {
+    while let next = typeAhead.next, !isAwaiting(replay: next.isReplayed), !isTooEarly(next.event) {
       _ = typeAhead.removeNext()
       if confirmsReview(next.event) {
         session.warn("Enter was pressed before the review was there; look, and press it again")
@@ -72,6 +73,17 @@ extension Browser {
       // A read that takes so long that it reports progress delays no key; Esc cancels it.
       return Self.awaited.contains(slot) && !(slot == .gather && work.progress != nil)
     }
+  }
+
+  /// Whether the command of a key is refused while the rows or lines of its pane are being read. Otherwise the text that is typed behind an
+  /// `e` would be taken for commands.
+  private func isTooEarly(_ event: TerminalEvent) -> Bool {
+    guard case .key(let chord) = event, overlays.isEmpty, awaitsLetter == nil,
+      PaneTable.entry(focus).work.contains(where: {
+        !$0.isLong && !Self.unawaited.contains($0) && session.isRunning($0)
+      }), case .command(let command) = keymap.meaning(of: pendingKeys + [chord], in: focus)
+    else { return false }
+    return refusal(of: command) != nil
   }
 
   /// Whether a key would confirm a step towards writing the changes of a review.
