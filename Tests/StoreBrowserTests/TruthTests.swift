@@ -90,6 +90,21 @@ struct TruthTests {
     #expect(driver.lines.contains { $0.contains("▶~") && $0.contains("777") }, "\(driver.screen)")
   }
 
+  @Test("a staged value is shown in the column of the index that orders the table, too, and is copied with its record")
+  func stagedKey() throws {
+    let driver = Driver(try Sample.large(20), start: .init(datastore: "Item"))
+    try driver.play(": sort value")
+    driver.press("l j e ^u 7 8 9 Enter")
+    #expect(driver.lines.contains { $0.contains("▶~") && $0.contains(" 789 ") }, "\(driver.screen)")
+    driver.press("y r")
+    #expect(driver.copied?.contains("789") == true, "\(driver.copied ?? "")")
+    driver.press("D")
+    let text = try #require(driver.editorRequest?.text)
+    let id = try #require(driver.selectedIdentifier)
+    driver.tell(.editorClosed(EditorOutcome(text: text.replacing("\(id)", with: "500"))))
+    #expect(driver.lines.contains { $0.contains("▶+") && $0.contains(" 789 ") }, "\(driver.screen)")
+  }
+
   @Test("a key of an index is one row with all of its entries, also where one jumps into its midst")
   func keysAreWhole() throws {
     let store = try Sample.large(1000)

@@ -137,7 +137,7 @@ extension CommandTable {
     row(
       .sort, ["o"], "sort by this column", "sort", .table, argument: .init("PATH[:desc], …", isRequired: false),
       "Sorts by the column, or by the fields that are named: `:sort population:desc, name`. At once where an index has the "
-        + "order, otherwise keys are gathered in the background.", in: [.table, .group]),
+        + "order, otherwise keys are gathered in the background. A range of another index stays.", in: [.table, .group]),
     row(
       .sortReverse, ["O"], "sort by this column in reverse", "reverse", .table,
       argument: .init("PATH", isRequired: false), "Sorts by the column in descending order.", in: [.table, .group]),

@@ -91,8 +91,19 @@ extension Browser {
   mutating func gathered(_ answer: GatherAnswer) {
     let key = answer.request.source.datastore
     var answer = answer
-    if case .identifiers(let identifiers) = answer.request.which, answer.request.purpose.takesStaged {
-      answer.records += stagedInsertions(Set(identifiers), in: key)
+    if answer.request.purpose.takesStaged, let descriptor = session.outline?.datastore(key)?.descriptor {
+      for index in answer.records.indices where session.asOf == nil {
+        guard let staged = begun(answer.records[index], in: descriptor).new else { continue }
+        (answer.records[index].version, answer.records[index].content) = (staged.version, staged.bytes)
+      }
+      if case .identifiers(let identifiers) = answer.request.which {
+        let chosen = Set(identifiers)
+        for edit in session.insertions[key] ?? [] where chosen.contains(edit.identifier) {
+          guard let new = edit.new else { continue }
+          answer.records.append(
+            Record(identifier: edit.identifier, version: new.version, content: new.bytes, coding: descriptor.coding))
+        }
+      }
     }
     switch answer.request.purpose {
     case .mark:
@@ -119,12 +130,10 @@ extension Browser {
     }
   }
 
-  /// Returns new records that are only staged, as if they were stored.
-  private func stagedInsertions(_ identifiers: Set<StoredKey>, in key: String) -> [Record] {
-    guard let coding = session.outline?.datastore(key)?.descriptor.coding else { return [] }
-    return (session.insertions[key] ?? []).filter { identifiers.contains($0.identifier) }.compactMap { edit in
-      edit.new.map { Record(identifier: edit.identifier, version: $0.version, content: $0.bytes, coding: coding) }
-    }
+  /// The edit that goes on with a record: its stored content, with the staged edit over it.
+  private func begun(_ record: Record, in descriptor: DatastoreDescriptor) -> RecordEdit {
+    let place = RecordPlace(datastore: descriptor.key, identifier: record.identifier)
+    return .begun(at: place, over: record.stored, session.staged.edits[place], descriptor)
   }
 
   /// Opens records as they will be, one a line. Those that are staged for deletion or cannot be read are left out.
@@ -132,8 +141,7 @@ extension Browser {
     guard let descriptor = session.outline?.datastore(key)?.descriptor else { return }
     var (edits, lines): ([RecordEdit], [String]) = ([], [])
     for record in records {
-      let place = RecordPlace(datastore: key, identifier: record.identifier)
-      let begun = RecordEdit.begun(at: place, over: record.stored, session.staged.edits[place], descriptor)
+      let begun = begun(record, in: descriptor)
       guard let content = begun.new, let document = try? descriptor.document(of: content) else { continue }
       edits.append(begun)
       lines.append(document.compactJSON)
@@ -153,12 +161,8 @@ extension Browser {
 
   private mutating func stageRestore(_ answer: GatherAnswer, from commit: CommitNumber, path: DocumentPath?) {
     let key = answer.request.source.datastore
-    var wanted: [StoredKey] = []
-    if case .identifiers(let identifiers) = answer.request.which {
-      wanted = identifiers
-    } else {
-      wanted = answer.records.map(\.identifier)
-    }
+    var wanted = answer.records.map(\.identifier)
+    if case .identifiers(let identifiers) = answer.request.which { wanted = identifiers }
     let old = Dictionary(answer.records.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
     var edits: [RecordEdit] = []
     for identifier in wanted {
@@ -176,11 +180,8 @@ extension Browser {
     }
     guard !edits.isEmpty else { return session.say("it is as it was at \(commit) already") }
     let what = path.map { "\($0.shortText) of " } ?? ""
-    stage(
-      StagedStep(
-        title:
-          "restored \(what)\(edits.count == 1 ? "\(edits[0].identifier)" : "\(edits.count) records") from \(commit)",
-        edits: edits))
+    let which = edits.count == 1 ? "\(edits[0].identifier)" : "\(edits.count) records"
+    stage(StagedStep(title: "restored \(what)\(which) from \(commit)", edits: edits))
   }
 
   /// `r` and `c` at an older commit: the shown state becomes the staged one.

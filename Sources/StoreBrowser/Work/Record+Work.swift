@@ -116,7 +116,7 @@ package struct GatherRequest: Question {
     /// To be mended in the editor, with the reason why it needs mending.
     case mend(reason: String)
 
-    /// Whether new records that are only staged are included.
+    /// Whether staged changes are included: new records, and edits of stored ones.
     var takesStaged: Bool { self == .duplicate || self == .copy }
   }
 

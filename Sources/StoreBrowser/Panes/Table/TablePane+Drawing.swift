@@ -123,9 +123,7 @@ extension TablePane {
     guard let index = source.sort.first.map({ $0.path.drop { $0 == "." } }) ?? source.index.map({ $0[...] }) else {
       return source.datastore
     }
-    let isStale =
-      source.sort.isEmpty
-      && session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true
+    let isStale = source.sort.isEmpty && session.current?.index(source.index)?.descriptor.isStale == true
     return "\(source.datastore) by \(index)\(isStale ? " \(session.theme.warningSign) stale" : "")"
   }
 
@@ -272,11 +270,8 @@ extension TablePane {
 
   /// Returns a cell's value as of the previously shown commit, or nil if it was the same.
   private func before(of identifier: StoredKey?, _ column: TableColumn) -> ValueText? {
-    guard let identifier, let cells = step?.before[identifier] else { return nil }
-    switch column.source {
-    case .field(let path): return cells[path]
-    case .identifier, .key: return nil
-    }
+    guard let identifier, case .field(let path) = column.source else { return nil }
+    return step?.before[identifier]?[path]
   }
 
   /// The appearance of a row with its staged edit.
@@ -285,6 +280,8 @@ extension TablePane {
     var signRole = Role.dim
     var isDeleted = false
     var entry: IndexEntry?
+    /// The key that the row gets from its staged edit.
+    var key: ValueText?
     var cells: [String: ValueText] = [:]
     var identifier: StoredKey?
     var problem: String?
@@ -294,7 +291,7 @@ extension TablePane {
     func value(_ column: TableColumn) -> ValueText {
       switch column.source {
       case .identifier: identifier.map { ValueText(key: $0.value) } ?? .missing
-      case .key: entry.map { ValueText(key: $0.value) } ?? .missing
+      case .key: key ?? entry.map { ValueText(key: $0.value) } ?? .missing
       case .field(let path): cells[path] ?? .missing
       }
     }
@@ -303,8 +300,10 @@ extension TablePane {
   private func look(at position: Int, _ session: Session) -> Look {
     if position >= storedCount {
       let edit = insertions(session)[position - storedCount]
+      let cells = cells(of: edit.new, session)
       return Look(
-        sign: "+", signRole: .inserted, cells: cells(of: edit.new, session), identifier: edit.identifier)
+        sign: "+", signRole: .inserted, key: keyField(session).flatMap { cells[$0] }, cells: cells,
+        identifier: edit.identifier)
     }
     guard let row = row(at: position) else { return Look() }
     let identifier = row.entry.identifier
@@ -319,6 +318,7 @@ extension TablePane {
         // The changed cells, over the cells that are stored now.
         let (old, new) = (cells(of: edit.old, session), cells(of: edit.new, session))
         for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }
+        if let field = keyField(session), old[field] != new[field] { look.key = new[field] ?? .missing }
         // The target of a changed reference is read after the commit.
         for join in source?.joined ?? [] where old[join.field.description] != new[join.field.description] {
           look.cells = look.cells.filter { !WorkContext.isPath($0.key, in: join.path) }
@@ -333,6 +333,12 @@ extension TablePane {
     }
     if isMarked { (look.sign, look.signRole) = (session.theme.mark, .marked) }
     return look
+  }
+
+  /// The field whose value is the key of the index that orders the rows; nil if a record has several keys.
+  private func keyField(_ session: Session) -> String? {
+    guard let index = session.current?.index(source?.index)?.descriptor, !index.kind.hasManyValues else { return nil }
+    return index.documentPath?.description
   }
 
   /// Whether a row's record has another version than the app writes now.
@@ -355,8 +361,7 @@ extension TablePane {
       return
         "° version \(row.version); the app writes \(session.current?.descriptor.version ?? "another")\(session.rewriteHint)"
     case "~", "+", "-":
-      let isStaged = session.asOf == nil && session.staged[source?.datastore ?? "", row.entry.identifier] != nil
-      if isStaged { return nil }
+      if session.asOf == nil, session.staged[source?.datastore ?? "", row.entry.identifier] != nil { return nil }
       if let request = step?.request {
         return "\(look.sign) differs between \(request.from) and \(request.to); Enter shows the fields"
       }
