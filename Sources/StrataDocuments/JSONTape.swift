@@ -65,9 +65,7 @@ package struct JSONTape: ~Copyable {
   package mutating func clear() {
     bytes = UnsafeBufferPointer(start: nil, count: 0)
     count = 0
-    guard capacity > 1 << 16 else { return }
-    tokens.deallocate()
-    self = JSONTape()
+    if capacity > 1 << 16 { self = JSONTape() }
   }
 
   /// Lists the tokens of a text. Returns false if the text is not JSON, or is JSON of an unusual kind.

@@ -62,7 +62,13 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
     if type == Data.self { return encode(unsafeBitCast(value, to: Data.self).base64EncodedString()) }
     if type == URL.self { return encode(unsafeBitCast(value, to: URL.self).absoluteString) }
     if type == Decimal.self {
-      return context.pointee.write(entry, plain: unsafeBitCast(value, to: Decimal.self).description)
+      let number = unsafeBitCast(value, to: Decimal.self)
+      // Foundation's encoder writes NaN, which no decoder reads.
+      guard !number.isNaN else {
+        throw EncodingError.invalidValue(
+          number, EncodingError.Context(codingPath: codingPath, debugDescription: "JSON has no form for NaN."))
+      }
+      return context.pointee.write(entry, plain: number.description)
     }
     try value.encode(to: self)
     if case .container(let container) = context.pointee.entries[entry].content,

@@ -89,6 +89,7 @@ final class JSONWriting: @unchecked Sendable {
     let isObject: Bool
     /// The entry of which this is the value.
     let entry: Int
+    let depth: Int
     var first = -1
     var last = -1
     var count = 0
@@ -192,7 +193,11 @@ extension JSONWriting.Context {
     if case .container(let container) = entries[entry].content, containers[container].isObject == isObject {
       return container
     }
-    containers.append(JSONWriting.Container(isObject: isObject, entry: entry))
+    let outer = entries[entry].container
+    let depth = outer < 0 ? 1 : containers[outer].depth + 1
+    // Foundation's encoder refuses the depth that its decoder refuses.
+    if depth >= 512 { isUncertain = true }
+    containers.append(JSONWriting.Container(isObject: isObject, entry: entry, depth: depth))
     entries[entry].content = .container(containers.count - 1)
     entries[entry].kept = 0
     return containers.count - 1

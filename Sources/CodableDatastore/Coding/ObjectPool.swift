@@ -15,10 +15,10 @@ final class ObjectPool<Object: AnyObject & Sendable>: Sendable {
 
   /// Calls `body` with an object that no other call uses. The object is used again unless something refers to it after the call.
   @inline(__always)
-  func withObject<Result>(_ body: (Object) -> Result) -> Result {
+  func withObject<Result>(_ body: (Object) throws -> Result) rethrows -> Result {
     let lane = lanes[ThreadLane.current]
     var object = lane.objects.withLock { $0.popLast() } ?? make()
-    let result = body(object)
+    let result = try body(object)
     if isKnownUniquelyReferenced(&object) {
       lane.objects.withLock { [object] in if $0.count < 8 { $0.append(object) } }
     }

@@ -94,8 +94,8 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
   /// The decoder's value is nil if the text would have to be read for it.
   func record<T: Codable>(
     of value: T, behind head: [UInt8], decodingBy decoder: StandardJSONDecoder?
-  ) -> (bytes: [UInt8], decoded: T?)? {
-    written(value, keepsTexts: decoder != nil) { writing in
+  ) throws -> (bytes: [UInt8], decoded: T?)? {
+    try written(value, keepsTexts: decoder != nil) { writing in
       writing.text { text in
         let record = [UInt8](unsafeUninitializedCapacity: head.count + text.count) { bytes, count in
           count = head.count + text.count
@@ -111,14 +111,13 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
   /// Writes a value, and returns the result of `body`; nil if Foundation's encoder has to decide.
   private func written<T: Encodable, Result>(
     _ value: T, keepsTexts: Bool, _ body: (JSONWriting) -> Result
-  ) -> Result? {
+  ) throws -> Result? {
     guard !isChanged.load(ordering: .relaxed) else { return nil }
     // An encoder that is kept beyond its call does not write to the next text: the pool gives up a writing that is still in use.
-    return writings.withObject { writing in
+    return try writings.withObject { writing in
       writing.begin(keepsTexts: keepsTexts)
-      guard (try? JSONValueEncoder(writing, 0).encode(value)) != nil, writing.hasContent,
-        !writing.context.pointee.isUncertain
-      else { return nil }
+      try JSONValueEncoder(writing, 0).encode(value)
+      guard writing.hasContent, !writing.context.pointee.isUncertain else { return nil }
       defer { writing.end() }
       return body(writing)
     }

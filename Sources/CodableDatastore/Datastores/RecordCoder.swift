@@ -50,7 +50,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   /// - Parameter decodes: Whether to decode the record as well, if this needs no reading of it: by the library's own coders.
   func record(of instance: Instance, decodes: Bool = false) async throws -> (bytes: [UInt8], decoded: Instance?)? {
     if let direct,
-      let record = direct.encoder?.record(
+      let record = try direct.encoder?.record(
         of: instance, behind: head, decodingBy: decodes ? direct.decoder : nil)
     {
       return record

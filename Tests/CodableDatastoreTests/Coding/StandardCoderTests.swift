@@ -37,7 +37,7 @@ struct StandardCoderTests {
       let back = try decoder.decode(T.self, from: bytes)
       #expect(try foundationEncoder.encode(back) == bytes)
       if decoder.hasDecoded(T.self, from: bytes) { ownCount += 1 }
-      let record = encoder.record(of: value, behind: [7, 8], decodingBy: decoder)
+      let record = try encoder.record(of: value, behind: [7, 8], decodingBy: decoder)
       #expect(record.map { $0.bytes == [7, 8] + bytes } != false)
       guard let decoded = record?.decoded else { continue }
       #expect(try foundationEncoder.encode(decoded) == bytes)
@@ -137,7 +137,7 @@ struct StandardCoderTests {
 
   @Test("a value that is decoded from what was written of it has what its text says")
   func rewritten() throws {
-    let record = encoder.record(of: Rewritten(), behind: [], decodingBy: decoder)
+    let record = try encoder.record(of: Rewritten(), behind: [], decodingBy: decoder)
     let decoded = try #require(record?.decoded)
     #expect(decoded == (try foundationDecoder.decode(Rewritten.self, from: Data(try #require(record).bytes))))
     #expect(decoded.texts == ["name": ["NEW"], "größe": ["1", "2", "3"], "a\"b": ["text"], "list": ["x", "y"]])
@@ -185,6 +185,68 @@ struct StandardCoderTests {
   func unencodable() {
     #expect(throws: EncodingError.self) { try encoder.encode(["a": Double.nan]) }
     #expect(throws: EncodingError.self) { try encoder.encode(Empty()) }
+  }
+
+  @Test("a decimal number that is none cannot be encoded, because no decoder reads what Foundation writes for it")
+  func decimalNaN() throws {
+    let failure = #expect(throws: EncodingError.self) { try encoder.encode(["a": [1, Decimal.nan]]) }
+    guard case .invalidValue(_, let context)? = failure else { throw try #require(failure) }
+    #expect(context.codingPath.map(\.stringValue) == ["a", "Index 1"])
+    #expect(throws: EncodingError.self) {
+      try encoder.record(of: [Decimal.nan], behind: [], decodingBy: decoder)
+    }
+    #expect(try encoder.encode(["a": Decimal(1)]) == Data(#"{"a":1}"#.utf8))
+  }
+
+  @Test("a value that is nested as deeply as Foundation allows is encoded and decoded, and no deeper one")
+  func depth() throws {
+    for depth in [199, 200, 201, 510, 511, 512, 513, 600] {
+      let value = (0..<depth).reduce(Nest.end) { nest, level in level % 2 == 0 ? .list(nest) : .member(nest) }
+      let expected = try? foundationEncoder.encode(value)
+      #expect((expected == nil) == (depth >= 512))
+      #expect((try? encoder.encode(value)) == expected)
+      #expect((try? encoder.record(of: value, behind: [], decodingBy: decoder)).flatMap { $0 } == nil || depth < 512)
+      if let expected { #expect(try encoder.encode(decoder.decode(Nest.self, from: expected)) == expected) }
+    }
+  }
+
+  /// Lists and objects in one another.
+  private indirect enum Nest: Codable {
+    case end, list(Nest), member(Nest)
+
+    init(from decoder: any Decoder) throws {
+      if var list = try? decoder.unkeyedContainer() {
+        self = .list(try list.decode(Nest.self))
+      } else if let member = try? decoder.container(keyedBy: JSONKey.self) {
+        self = .member(try member.decode(Nest.self, forKey: JSONKey(stringValue: "a")))
+      } else {
+        self = .end
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      switch self {
+      case .end:
+        var single = encoder.singleValueContainer()
+        try single.encode(1)
+      case .list(let nest):
+        var list = encoder.unkeyedContainer()
+        try list.encode(nest)
+      case .member(let nest):
+        var member = encoder.container(keyedBy: JSONKey.self)
+        try member.encode(nest, forKey: JSONKey(stringValue: "a"))
+      }
+    }
+  }
+
+  @Test("values of more tokens than a coder keeps memory for are encoded and decoded one after the other")
+  func large() throws {
+    for round in 0..<4 {
+      let value = Array(repeating: round, count: 150_000)
+      let bytes = try encoder.encode(value)
+      #expect(try decoder.decode([Int].self, from: bytes) == value)
+      #expect(try encoder.record(of: value, behind: [], decodingBy: decoder)?.decoded == value)
+    }
   }
 
   /// Encodes nothing.
