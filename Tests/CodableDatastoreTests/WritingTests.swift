@@ -43,6 +43,21 @@ struct WritingTests {
     #expect(try await books.count == 1)
   }
 
+  @Test("an instance of very many indexed values is changed in a few of them")
+  func manyValues() async throws {
+    let books = books
+    var book = Book(id: 1, title: "Anthology", authors: (0..<20_000).map { "author \($0)" })
+    try await books.persist(book)
+    book.title = "Second edition"
+    book.authors.removeFirst()
+    book.authors.append("new")
+    try await books.persist(book)
+    #expect(try await books.persist(book) == book)
+    #expect(try await books.load("author 0", from: \.authors).all() == [])
+    #expect(try await books.load("new", from: \.authors).all() == [book])
+    #expect(try await books.load(..., from: \.authors).all().count == 20_000)
+  }
+
   @Test("an identifier need not be the instance's own")
   func foreignIdentifier() async throws {
     let books = books

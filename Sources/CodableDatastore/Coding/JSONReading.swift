@@ -16,6 +16,8 @@ final class JSONReading: @unchecked Sendable {
     var count: Int
     var isUncertain = false
     var isTraced = false
+    /// Of objects whose names are not all plain, in which a member was looked for: the place of each name.
+    var places: [Int: [String: Int]] = [:]
     /// The values that the text was made of, if it was written just now.
     var kept = JSONKeptTexts()
   }

@@ -138,7 +138,12 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   @inline(never)
   private func findAny(_ name: String) -> JSONValue? {
-    names.first { object.sibling($0).anyText == name }.map { object.sibling($0 + 1) }
+    let context = object.context
+    if context.pointee.places[object.index] == nil {
+      let named = names.compactMap { place in object.sibling(place).anyText.map { ($0, place) } }
+      context.pointee.places[object.index] = Dictionary(named, uniquingKeysWith: { first, _ in first })
+    }
+    return context.pointee.places[object.index]?[name].map { object.sibling($0 + 1) }
   }
 
   @inline(__always)

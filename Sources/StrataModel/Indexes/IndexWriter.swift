@@ -45,14 +45,14 @@ package struct IndexWriter {
     in transaction: any WriteTransaction
   ) throws -> Int {
     var missing = 0
-    for value in old where !new.contains(value) {
+    let (isOld, isNew) = (Self.membership(of: old), Self.membership(of: new))
+    for value in old where !isNew(value) {
       if try !remove(value, of: identifier, in: transaction) { missing += 1 }
     }
     for value in new {
-      let stays = old.contains(value)
+      let stays = isOld(value)
       if stays, !isDirect, try contains(value, of: identifier, in: transaction) { continue }
-      let isNew = try add(value, of: identifier, reference, in: transaction)
-      if stays, isNew { missing += 1 }
+      if try add(value, of: identifier, reference, in: transaction), stays { missing += 1 }
     }
     // Entries that are held back were made from the records; the tree is empty still, so a search of it would find nothing.
     guard missing > 0, gathered == nil else { return 0 }
@@ -84,7 +84,14 @@ package struct IndexWriter {
   }
 
   static func isSameSet(_ left: [[UInt8]], _ right: [[UInt8]]) -> Bool {
-    left == right || (left.count == right.count && left.allSatisfy(right.contains))
+    left == right || (left.count == right.count && left.allSatisfy(membership(of: right)))
+  }
+
+  /// Whether a value is one of these. A set of them costs more than searching a few, and less than searching many for each of many.
+  private static func membership(of values: [[UInt8]]) -> ([UInt8]) -> Bool {
+    guard values.count > 8 else { return { values.contains($0) } }
+    let set = Set(values)
+    return { set.contains($0) }
   }
 
   @discardableResult

@@ -239,6 +239,13 @@ struct StandardCoderTests {
     }
   }
 
+  @Test("very many names of every kind are decoded, and of equal ones the first counts")
+  func names() throws {
+    let value = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("größe \"\($0)\"", $0) })
+    #expect(try decoder.decode([String: Int].self, from: foundationEncoder.encode(value)) == value)
+    try expectSame([String: Int].self, Data(#"{"\u00e9":1,"é":2,"e\u0301":3,"a":4,"a":5}"#.utf8))
+  }
+
   @Test("values of more tokens than a coder keeps memory for are encoded and decoded one after the other")
   func large() throws {
     for round in 0..<4 {
