@@ -104,7 +104,7 @@ extension [Document.Member] {
     return reversed().filter { seen.insert(Array<UInt8>($0.name.utf8)).inserted }.reversed()
   }
 
-  var valuesByName: [[UInt8]: Document] {
+  package var valuesByName: [[UInt8]: Document] {
     Dictionary(map { (Array<UInt8>($0.name.utf8), $0.value) }) { _, last in last }
   }
 }

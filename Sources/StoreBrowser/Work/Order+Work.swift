@@ -131,9 +131,7 @@ extension [SortOrder] {
   /// The fields in the planner's form.
   var paths: [(path: DocumentPath, isDescending: Bool)] {
     get throws(ModelError) {
-      var paths: [(path: DocumentPath, isDescending: Bool)] = []
-      for order in self { paths.append((try WorkContext.path(order.path), order.isDescending)) }
-      return paths
+      try map { order throws(ModelError) in (try WorkContext.path(order.path), order.isDescending) }
     }
   }
 

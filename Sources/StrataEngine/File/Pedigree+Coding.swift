@@ -129,9 +129,7 @@ extension DataFile {
   /// The identities of the commits that a commit was made on. `pedigree`: the commit's own.
   func parents(of commit: CommitRecord, _ pedigree: Pedigree?) throws(StorageError) -> [CommitIdentity] {
     if let parents = pedigree?.parents { return parents }
-    var identities: [CommitIdentity] = []
-    for link in commit.links.parents { identities.append(try record(link).identity) }
-    return identities
+    return try commit.links.parents.map { link throws(StorageError) in try record(link).identity }
   }
 
   /// Visits commits in the order of the file, from the newest one back, with the start of each frame; `visit` returns whether to go on.

@@ -86,9 +86,7 @@ package struct Tree: Sendable {
   /// The entries of keys in a tree of byte order, each at the position of its key. Costs one round trip if a server is asked.
   package func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?] {
     if let served { return keys.isEmpty ? [] : try served.find(keys) }
-    var found: [Entry?] = []
-    for key in keys { found.append(try find(.bytes(key))) }
-    return found
+    return try keys.map { key throws(StorageError) in try find(.bytes(key)) }
   }
 
   /// A page of a range. Only for a tree on a server.

@@ -177,9 +177,7 @@ private struct DescriptorMembers<Name: RawRepresentable<String>> {
     let elements = try read(name) { document -> [Document]? in
       if case .array(let elements) = document { elements } else { nil }
     }
-    var made: [Element] = []
-    for element in elements ?? [] { made.append(try make(element)) }
-    return made
+    return try (elements ?? []).map(make)
   }
 
   /// The members of a later version.

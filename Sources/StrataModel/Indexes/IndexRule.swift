@@ -46,9 +46,7 @@ package struct IndexRule: Hashable, Sendable {
     switch document[tier.path] {
     case nil, .null?: return []
     case .array(let elements)?:
-      var values: [KeyValue] = []
-      for element in elements { values.append(try value(of: element, tier)) }
-      return values
+      return try elements.map { element throws(ModelError) in try value(of: element, tier) }
     case let other?: throw .refused(reason: "\(tier.path) is \(other.typeName) and no list")
     }
   }

@@ -135,9 +135,7 @@ struct EngineIndex: ReadableIndex {
 
   func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
     guard let tree = try tree(), tree.isServed else {
-      var found: [Bool] = []
-      for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
-      return found
+      return try entries.map { entry throws(ModelError) in try contains(entry.value, of: entry.identifier) }
     }
     let keys = entries.map { key($0.value, $0.identifier) }
     return try onStorage { try tree.find(keys) }.map { $0 != nil }

@@ -76,15 +76,11 @@ extension ReadableIndex {
   package func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
 
   package func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
-    var found: [[IndexEntry]] = []
-    for range in ranges { found.append(try entries(at: range)) }
-    return found
+    try ranges.map { range throws(ModelError) in try entries(at: range) }
   }
 
   package func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?] {
-    var ranks: [Int?] = []
-    for identifier in identifiers { ranks.append(try rank(of: identifier, value: nil)) }
-    return ranks
+    try identifiers.map { identifier throws(ModelError) in try rank(of: identifier, value: nil) }
   }
 
   package func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
@@ -92,9 +88,7 @@ extension ReadableIndex {
   }
 
   package func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
-    var found: [Bool] = []
-    for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
-    return found
+    try entries.map { entry throws(ModelError) in try contains(entry.value, of: entry.identifier) }
   }
 }
 

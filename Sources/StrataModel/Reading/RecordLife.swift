@@ -149,7 +149,9 @@ private final class PartTrace {
     let origins = Document.origins(of: new?.elements ?? [], in: old?.elements ?? [])
     for child in children {
       switch child.place {
-      case .member(let name)?: child.apply(part: members[name], over: oldMembers[name], in: commit, keepsValues)
+      case .member(let name)?:
+        let name = Array(name.utf8)
+        child.apply(part: members[name], over: oldMembers[name], in: commit, keepsValues)
       case .index(let index)?:
         let origin = origins.indices.contains(index) ? origins[index] : nil
         child.apply(part: new?.elements[index], over: origin.flatMap { old?.elements[$0] }, in: commit, keepsValues)
@@ -172,7 +174,8 @@ private final class PartTrace {
     if new == other { return [self] }
     let (members, oldMembers, others) = (new?.values ?? [:], old?.values ?? [:], other?.values ?? [:])
     return children.flatMap { child in
-      guard case .member(let name)? = child.place else { return [] as [PartTrace] }
+      guard case .member(let text)? = child.place else { return [] as [PartTrace] }
+      let name = Array(text.utf8)
       return child.partsMerged(part: members[name], over: oldMembers[name], from: others[name])
     }
   }
@@ -185,10 +188,9 @@ private final class PartTrace {
 }
 
 extension Document {
-  /// The values of an object's members by name.
-  fileprivate var values: [String: Document] {
-    guard case .object(let members) = self else { return [:] }
-    return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+  /// The values of an object's members by the bytes of their names.
+  fileprivate var values: [[UInt8]: Document] {
+    if case .object(let members) = self { members.valuesByName } else { [:] }
   }
 
   fileprivate var elements: [Document] { if case .array(let elements) = self { elements } else { [] } }

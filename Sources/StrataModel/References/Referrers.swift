@@ -11,9 +11,7 @@ package struct Referrers: Sendable {
   package func identifiers(_ range: Range<Int>) throws(ModelError) -> [StoredKey] {
     let first = ranks.lowerBound + min(range.lowerBound, ranks.count)
     let last = ranks.lowerBound + min(range.upperBound, ranks.count)
-    var identifiers: [StoredKey] = []
-    for entry in try index.entries(at: first..<last) { identifiers.append(entry.identifier) }
-    return identifiers
+    return try index.entries(at: first..<last).map(\.identifier)
   }
 }
 

@@ -2,7 +2,7 @@ import StrataDocuments
 
 struct JSONStream {
   private let stream: ByteStream
-  private let format: TableSource.Format
+  private var format: TableSource.Format
   private let names: RepeatedNames
   private var isFirst = true
   /// Set if nothing more can be read.
@@ -58,9 +58,7 @@ struct JSONStream {
   private func firstOfSeveral(_ length: Int) throws(ModelError) -> Int? {
     var (first, at): (Int?, Int) = (nil, 0)
     while at < length {
-      guard let part = try JSONExtent.find(in: stream, from: at, limit: .max), part > 0, at + part <= length else {
-        return nil
-      }
+      guard let part = try JSONExtent.find(in: stream, from: at, limit: length - at), part > 0 else { return nil }
       let space: Int? = stream.withBytes(length) { line in
         let document = UnsafeRawBufferPointer(rebasing: line[at..<at + part])
         return (try? JSONParser.parse(document)) == nil ? nil : line[(at + part)...].prefix(while: Self.isSpace).count
@@ -114,12 +112,15 @@ struct JSONStream {
 
   // MARK: Documents one after the other
 
-  private func nextDocument(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
+  private mutating func nextDocument(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     try stream.skipSpace()
     guard try stream.peek() != nil else { return nil }
     guard let length = try JSONExtent.find(in: stream, limit: .max) else {
       let row = ImportRow(content: .unreadable("the document does not end"), place: stream.place)
-      stream.consume(stream.availableCount)
+      // If the next line begins another one, each line is meant to be one.
+      let line = try stream.length(from: 0, stream.lineLength) ?? stream.availableCount
+      if try stream.byte(line + 1) == UInt8(ascii: "{") { format = .jsonLines }
+      stream.consume(format == .jsonLines ? line : stream.availableCount)
       return row
     }
     // Text that is not a value is rejected with its whole line.
@@ -192,21 +193,20 @@ enum JSONExtent {
   static func find(in stream: ByteStream, from start: Int = 0, limit: Int) throws(ModelError) -> Int? {
     let end =
       switch try stream.byte(start) {
-      case UInt8(ascii: "{"), UInt8(ascii: "["): try bracketed(stream, start, limit)
-      case quote: try quoted(stream, start)
+      case UInt8(ascii: "{"), UInt8(ascii: "["), quote: try delimited(stream, start, limit)
       default: try scalar(stream, start)
       }
     return end.map { $0 - start }
   }
 
-  private static func bracketed(_ stream: ByteStream, _ start: Int, _ limit: Int) throws(ModelError) -> Int? {
+  private static func delimited(_ stream: ByteStream, _ start: Int, _ limit: Int) throws(ModelError) -> Int? {
     var depth = 0
     var isQuoted = false
     var isEscaped = false
     var seen = 0
     var isOverLimit = false
     let length = try stream.length(from: start) { bytes in
-      for (offset, byte) in bytes.enumerated() {
+      for (offset, byte) in bytes.prefix(limit - seen).enumerated() {
         if isQuoted {
           if isEscaped {
             isEscaped = false
@@ -214,6 +214,7 @@ enum JSONExtent {
             isEscaped = true
           } else if byte == quote {
             isQuoted = false
+            if depth == 0 { return offset + 1 }
           }
           continue
         }
@@ -231,22 +232,6 @@ enum JSONExtent {
       return isOverLimit ? bytes.count : nil
     }
     return isOverLimit ? nil : length
-  }
-
-  private static func quoted(_ stream: ByteStream, _ start: Int) throws(ModelError) -> Int? {
-    var isEscaped = false
-    return try stream.length(from: start + 1) { bytes in
-      for (offset, byte) in bytes.enumerated() {
-        if isEscaped {
-          isEscaped = false
-        } else if byte == escape {
-          isEscaped = true
-        } else if byte == quote {
-          return offset + 1
-        }
-      }
-      return nil
-    }
   }
 
   private static func scalar(_ stream: ByteStream, _ start: Int) throws(ModelError) -> Int? {

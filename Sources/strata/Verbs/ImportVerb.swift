@@ -116,8 +116,7 @@ extension VerbRun {
 
   /// Returns the encoding that `--encoding` names, or nil without it.
   func encoding() throws(UsageError) -> TextEncoding? {
-    guard let name = arguments.value("--encoding") else { return nil }
-    return TextEncoding(rawValue: name)
+    arguments.value("--encoding").flatMap(TextEncoding.init)
   }
 
   /// `NAME=FIELDPATH[:KIND]`. Without a kind it is that of the datastore's index of the name; a new one has many values if the field is a

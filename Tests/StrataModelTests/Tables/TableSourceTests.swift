@@ -107,6 +107,12 @@ struct TableSourceTests {
         "{\"a\":1}", "{\"a\":2}", "{\"a\":3}", "f:6:1: unexpected “}”", "{\"a\":4}",
       ])
     #expect(try rows("{\n}\n{\"a\":") == ["{}", "f:3: the document does not end"])
+    // The lines behind a broken first one are documents of their own.
+    #expect(
+      try rows("{bad\n{bad\n{\"a\":1}\n{\"a\":2}\n") == [
+        "f:1: the document does not end", "f:2:2: expected a member's name in quotes", "{\"a\":1}", "{\"a\":2}",
+      ])
+    #expect(try rows("{\"a\":[\n{\"a\":1}") == ["f:1: the document does not end", "{\"a\":1}"])
   }
 
   @Test("tables of cells: types by column, quotes, empty cells, nested names")
