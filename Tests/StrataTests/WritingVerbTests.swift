@@ -67,6 +67,19 @@ struct WritingVerbTests {
     #expect(put.status == 0 && put.output == "unchanged; nothing was written\n")
   }
 
+  @Test("a number in another form is no change, whether it is imported or put")
+  func numbersInOtherForms() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Store.strata")
+    let line = #"{"id":1,"n":1,"price":2.50}"#
+    _ = try ProgramRun(["import", path, "T", folder.file("first.jsonl", line)])
+    let other = try folder.file("other.jsonl", #"{"id":1,"n":1.0,"price":2.5e0}"#)
+    let run = try ProgramRun(["import", path, "T", other, "--json"])
+    #expect(run.objects.first?["unchanged"] as? Int == 1, "\(run.output)\(run.complaint)")
+    #expect(try ProgramRun(["put", path, "T", other]).output == "unchanged; nothing was written\n")
+    #expect(try ProgramRun(["export", path, "T"]).output == line + "\n")
+  }
+
   @Test("put tells what it cannot read, what it reads twice and where, and takes the types of a table from the records")
   func puttingOddDocuments() throws {
     let folder = try TemporaryFolder()

@@ -4,7 +4,8 @@ package import StrataEngine
 /// Whether two records are equal: same version tag and same canonical document.
 ///
 /// Equal bytes are the usual case and cost a comparison. If the bytes differ, both are parsed only if one could be the
-/// other with members in another order or other white space. In all other cases counting bytes shows that they differ.
+/// other with members in another order, other white space, or numbers in another form. In all other cases counting bytes shows that they
+/// differ.
 package enum RecordSameness {
   /// - Parameters:
   ///   - coding: the coding of both contents; `.opaque` if only contents of equal bytes are equal.
@@ -38,10 +39,14 @@ package enum RecordSameness {
     }
   }
 
-  /// How many bytes there are and what they add up to, without what JSON lets vary: white space and escaping strokes.
+  /// How many bytes there are and what they add up to, without what JSON lets vary: white space, escaping strokes, and what the forms of a
+  /// number differ in, such as `1` and `1.0`.
   private static func ink(_ bytes: Slice<UnsafeRawBufferPointer>) -> SIMD2<Int> {
     var ink = SIMD2<Int>(0, 0)
-    for byte in bytes where byte > 0x20 && byte != UInt8(ascii: "\\") { ink &+= SIMD2(1, Int(byte)) }
+    for byte in bytes
+    where byte > 0x20 && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "0") && byte != UInt8(ascii: ".")
+      && byte | 0x20 != UInt8(ascii: "e")
+    { ink &+= SIMD2(1, Int(byte)) }
     return ink
   }
 }
