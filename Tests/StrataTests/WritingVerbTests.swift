@@ -250,6 +250,29 @@ struct WritingVerbTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  @Test("an undo of an older commit names the fields that later commits changed, and only those")
+  func keptByUndo() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Note.strata")
+    func put(_ lines: String...) throws {
+      #expect(try ProgramRun(["put", path, "Note"], input: lines.joined(separator: "\n")).status == 0)
+    }
+    let file = try folder.file("notes.jsonl", (1...4).map { #"{"id":\#($0),"a":0,"b":0}"# }.joined(separator: "\n"))
+    #expect(try ProgramRun(["import", path, "Note", file]).status == 0)
+    // Changes two fields of the first, one of the second, and inserts the fifth.
+    try put(#"{"id":1,"a":1,"b":1}"#, #"{"id":2,"a":1,"b":0}"#, #"{"id":4,"a":1,"b":0}"#, #"{"id":5,"a":1,"b":1}"#)
+    // Changes the first again in one of them, the second in another one, and the fifth.
+    try put(#"{"id":1,"a":2,"b":1}"#, #"{"id":2,"a":1,"b":2}"#, #"{"id":5,"a":2,"b":1}"#)
+    #expect(try ProgramRun(["delete", path, "Note", "4"]).status == 0)
+    let undo = try ProgramRun(["undo", path, "2"])
+    #expect(undo.status == 0 && undo.output == "#5\n")
+    #expect(undo.complaint == "strata: later changes stay in 3 records: Note 1 .a, Note 4, Note 5\n")
+    #expect(
+      try ProgramRun(["export", path, "Note"]).lines == [
+        #"{"id":1,"a":2,"b":0}"#, #"{"id":2,"a":0,"b":2}"#, #"{"id":3,"a":0,"b":0}"#, #"{"id":5,"a":2,"b":1}"#,
+      ])
+  }
+
   @Test("put, delete, undo, redo and restore make commits and print their numbers")
   func changing() throws {
     let folder = try TemporaryFolder()
