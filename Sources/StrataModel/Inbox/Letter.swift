@@ -94,7 +94,7 @@ package struct Letter: Hashable, Sendable {
   package init(bytes: [UInt8]) throws(ModelError) {
     try Self.requireLength(bytes.count)
     var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-    guard lines.popLast()?.isEmpty == true, let last = lines.popLast() else {
+    guard lines.popLast()?.isEmpty == true, let last = lines.popLast(), let first = lines.first else {
       throw .refused(reason: "the letter is cut off")
     }
     let end = try LetterLine(last, number: lines.count + 1)
@@ -102,7 +102,7 @@ package struct Letter: Hashable, Sendable {
     guard try end.text("check") == String(check), try end.number("end") == Int64(lines.count) - 1 else {
       throw .refused(reason: "the letter is not as it was sent: its check, or the count of its changes, is another")
     }
-    let head = try LetterLine(lines[0], number: 1)
+    let head = try LetterLine(first, number: 1)
     let format = try head.number("strata-letter")
     guard format == Self.format else {
       throw .refused(reason: "the letter has format \(format), which is newer than this program")

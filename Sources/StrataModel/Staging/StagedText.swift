@@ -52,7 +52,7 @@ struct StagedText {
       throw .unreadable(what: "the staged changes", where: "\(path): they are of a later format (\(format))")
     }
     let stepCount = try head.count("steps")
-    counted(max(0, bytes.count { $0 == 0x0A } - stepCount - 2))
+    counted(max(0, bytes.count { $0 == 0x0A } - min(stepCount, bytes.count) - 2))
     var steps: [StagedStep] = []
     for _ in 0..<stepCount {
       let line = try lines.next()

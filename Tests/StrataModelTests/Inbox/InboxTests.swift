@@ -84,6 +84,12 @@ struct InboxTests {
     }
   }
 
+  @Test("a letter without a first line is refused, whatever its end counts", arguments: [Int64(-1), 0, 1, .min, .max])
+  func withoutHead(count: Int64) {
+    let bytes = Array("{\"end\":\(count),\"check\":\"00000000\"}\n".utf8)
+    #expect(throws: ModelError.self) { try Letter(bytes: bytes) }
+  }
+
   @Test("letters become commits of their own, by date, and those of one sender by their numbers")
   func order() throws {
     let disk = SimulatedDisk()

@@ -110,6 +110,16 @@ struct StagedChangesTests {
     #expect(try second.load()?.steps.first?.title == "second")
   }
 
+  @Test("a number of steps that no file holds is refused")
+  func forgedCount() {
+    let text = "{\"format\":1,\"position\":0,\"steps\":\(Int.max)}"
+    #expect(throws: ModelError.self) {
+      try StagedText(path: "p").changes(of: Array(text.utf8)) { _, bytes in
+        StoredKey(bytes: bytes, value: .data(bytes))
+      }
+    }
+  }
+
   @Test("every truncation of the file is reported with its place, and the file is kept aside")
   func truncations() throws {
     let disk = SimulatedDisk()
