@@ -336,6 +336,26 @@ struct CockpitTests {
     #expect(later.shows("Another program runs it"))
   }
 
+  @Test("numbers with which no one can calculate are no activity")
+  func impossibleNumbers() throws {
+    let step = #""cost":2,"done":500,"isComplete":false,"title":"read","total":1000"#
+    func activity(_ more: String = "", _ ofStep: String = "", done: Int = 500) -> Activity? {
+      let text = #"{"done":\#(done),"startedAt":1,"steps":[{\#(step)\#(ofStep)}],"title":"t","total":1000\#(more)}"#
+      return Activity(bytes: Array(text.utf8))
+    }
+    #expect(activity() != nil)
+    #expect(activity(#","share":0.5,"secondsLeft":[1,2]"#, #","rate":9,"seconds":1,"course":[3,4]"#) != nil)
+    #expect(activity(done: .max) == nil && activity(done: -1) == nil)
+    for more in [#","share":1e300"#, #","secondsLeft":[1,1e300]"#, #","storeBefore":\#(UInt64.max)"#] {
+      #expect(activity(more) == nil, "\(more)")
+    }
+    for more in [#","rate":1e300"#, #","course":[-9000000000000000000,1,2]"#, #","seconds":-1"#] {
+      #expect(activity("", more) == nil, "\(more)")
+    }
+    let ending = #","ending":{"processIdentifier":1,"at":\#(Int64.min),"bytes":0,"failures":[],"failureCount":0}"#
+    #expect(activity(ending) == nil && activity(ending.replacing("\(Int64.min)", with: "7")) != nil)
+  }
+
   @Test("the cockpit does not offer to start what cannot be started")
   func nothingToStart() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
