@@ -148,10 +148,10 @@ extension StoreExchange {
     var notes: [String] = []
     for head in heads {
       guard let number = graph.number(of: head) else { continue }
-      let ahead = try store.engine.commit(number).date - now
-      guard ahead > Self.toleratedAhead else { continue }
+      let date = try store.engine.commit(number).date
+      guard date > now + Self.toleratedAhead else { continue }
       notes.append(
-        "\(name): its newest commit is dated \(ahead / 60_000_000_000) minutes ahead of this machine's clock; set the clocks right"
+        "\(name): its newest commit is dated \((date - now) / 60_000_000_000) minutes ahead of this machine's clock; set the clocks right"
       )
     }
     return notes

@@ -269,6 +269,7 @@ import Testing
     #expect(moment(.relative, "2026-11-17T15:59:00Z") == "3 d ago")
     #expect(moment(.relative, "2026-11-20T18:00:00Z") == "in 2 h")
     #expect(moment(.relative, "2026-11-20T15:59:30Z") == "just now" && moment(.relative, "2024-11-19") == "2 y ago")
+    #expect(moment(.relative, "1685-03-31") == "341 y ago")
     for format in ValueFormat.allCases { #expect(text(format, "nonsense", .string) == "nonsense") }
     for odd in ["1e400", "-1", "nan", "99999999999999999999"] {
       for format in ValueFormat.allCases { #expect(!text(format, odd).isEmpty) }

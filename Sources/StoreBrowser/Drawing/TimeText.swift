@@ -54,7 +54,8 @@ package struct TimeText: Sendable {
 
   /// `just now`, `5 min ago`, `3 d ago`, `in 2 h`.
   static func relative(_ time: Int64, now: Int64) -> String {
-    let seconds = (now - time) / 1_000_000_000
+    // Moments may lie further apart than a number of nanoseconds can say.
+    let seconds = now / 1_000_000_000 - time / 1_000_000_000
     let units: [(Int64, String)] = [(31_557_600, "y"), (2_629_800, "mo"), (86_400, "d"), (3_600, "h"), (60, "min")]
     guard let (length, unit) = units.first(where: { seconds.magnitude >= $0.0 }) else { return "just now" }
     let span = "\(seconds.magnitude / length.magnitude) \(unit)"

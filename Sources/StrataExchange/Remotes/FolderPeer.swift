@@ -206,7 +206,7 @@ package final class FolderPeer: Peer {
   func sign(_ graph: CommitGraph, reader: String, now: Int64) throws {
     let heads = try heads().filter { graph.number(of: $0) != nil }.map(\.text)
     if let known = seenFiles().first(where: { $0.reader == reader }), known.heads == heads,
-      now - known.date < Self.forgottenAfter / 3
+      known.date > now - Self.forgottenAfter / 3
     {
       return
     }
@@ -236,7 +236,7 @@ package final class FolderPeer: Peer {
     let own = files.filter { $0.header?.text("store") == store.identity }.map(\.file)
     guard own.count > Self.mostFiles else { return }
     let held = try own.map { (file: $0, commits: try contents(of: $0).commits) }
-    let others = seenFiles().filter { $0.reader != store.identity && now - $0.date < Self.forgottenAfter }
+    let others = seenFiles().filter { $0.reader != store.identity && $0.date > now - Self.forgottenAfter }
     var lone = Set<CommitIdentity>()
     var count = 0
     for (file, commits) in held {

@@ -33,7 +33,7 @@ package struct CommitStrip: Sendable, Hashable {
     span = start...max(oldest.date, newest.date)
     commitCount = commits.count
     // Within a minute the time distinguishes nothing.
-    let isBurst = span.upperBound - span.lowerBound < 60_000_000_000
+    let isBurst = span.upperBound - 60_000_000_000 < span.lowerBound
     self.axis = axis ?? (isBurst ? .commits : .time)
     let count = self.axis == .commits ? min(count, commits.count) : count
     parts = Self.parts(commits, count, self.axis, span)

@@ -263,5 +263,8 @@ import Testing
     #expect(CommitStrip(burst, parts: 10)?.axis == .commits)
     #expect(CommitStrip(Array(commits.suffix(5)), parts: 10)?.axis == .commits)
     #expect(CommitStrip([], parts: 10) == nil)
+    var apart = commits
+    (apart[0].date, apart[apart.count - 1].date) = (.max, -9_000_000_000_000_000_000)
+    #expect(CommitStrip(apart, parts: 10)?.parts.map(\.commitCount).reduce(0, +) == 60)
   }
 }

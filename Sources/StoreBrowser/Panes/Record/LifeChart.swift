@@ -42,10 +42,10 @@ struct LifeChart: Sendable {
 
   /// Returns the column of a date. If all values have one date, they are equally spaced.
   private func column(of date: Int64, at position: Int, _ columns: Int) -> Int {
-    guard columns > 1, let first = points.first?.date else { return 0 }
-    guard until > first else { return position * (columns - 1) / points.count }
+    guard columns > 1, let first = points.first.map({ Double($0.date) }) else { return 0 }
+    guard Double(until) > first else { return position * (columns - 1) / points.count }
     // The last value has a column of its own, even if it is very new.
-    let part = Double(date - first) / Double(until - first)
+    let part = (Double(date) - first) / (Double(until) - first)
     return min(columns - 2, Int((part * Double(columns - 1)).rounded()))
   }
 
