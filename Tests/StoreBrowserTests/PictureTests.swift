@@ -171,6 +171,21 @@ import Testing
     #expect(reply.request.commit == store.head.commit && reply.count.inside == 4, "\(driver.screen)")
   }
 
+  @Test("numbers whose difference is not finite are not plotted, and zooming out ends before")
+  func greatNumbers() throws {
+    let documents = [1.7e308, -1.7e308, 1, 2].enumerated().map { place, number -> Document in
+      ["id": .number(NumberText(place)), "x": .number(NumberText(number)), "y": .number(NumberText(place))]
+    }
+    let driver = Driver(
+      try Sample.documents(documents), size: Size(columns: 120, rows: 24), start: .init(datastore: "T"))
+    try driver.play(":plot x y")
+    let reply = try #require((driver.browser.panes[.plot] as? PlotPane)?.reply, "\(driver.screen)")
+    #expect(reply.count.inside == 2 && reply.withoutNumbers == 2 && reply.count.frame.x == 1...2)
+    #expect(driver.shows("2 points · 2 without numbers"), "\(driver.screen)")
+    for _ in 0..<1_100 { driver.press("-") }
+    #expect((driver.browser.panes[.plot] as? PlotPane)?.reply?.count.inside == 2)
+  }
+
   @Test("zooming shows a part, and the points beside it are counted")
   func zoom() throws {
     let driver = try Self.driver()
@@ -247,6 +262,7 @@ import Testing
     }
     #expect(ScaledNumber.axis("2500000") == "2.5 M")
     #expect(ScaledNumber.axis("100000") == "100 000")
+    #expect(ScaledNumber.measured(1e14, step: 1e-9) == "100000000000000.0")
   }
 
   @Test("a column's format is chosen, shown, kept apart from what is stored, and given back")

@@ -61,9 +61,9 @@ enum NumberFormat {
 
   /// Returns a number with `digits` digits after the decimal point.
   static func fixed(_ value: Double, digits: Int) -> String {
-    guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
     var factor = 1.0
     for _ in 0..<digits { factor *= 10 }
+    guard abs(value) < 1e15, abs(value) * factor < 9e18 else { return "\(value)" }
     let scaled = Int64((abs(value) * factor).rounded())
     let sign = value < 0 && scaled > 0 ? "-" : ""
     guard digits > 0 else { return "\(sign)\(scaled)" }

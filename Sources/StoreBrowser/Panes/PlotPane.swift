@@ -143,7 +143,7 @@ struct PlotPane: PermanentPane, ReplyPane {
     guard let frame = reply?.count.frame, let cross else { return }
     func part(_ range: ClosedRange<Double>, _ middle: Double) -> ClosedRange<Double> {
       let half = (range.upperBound - range.lowerBound) * factor / 2
-      guard half > 0, half.isFinite, middle - half < middle + half else { return range }
+      guard half > 0, abs(middle) + half <= ScatterCount.limit, middle - half < middle + half else { return range }
       return middle - half...middle + half
     }
     subject?.frame = ScatterCount.Frame(x: part(frame.x, cross.x), y: part(frame.y, cross.y))

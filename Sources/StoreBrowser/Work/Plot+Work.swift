@@ -29,7 +29,7 @@ package struct PlotRequest: Question, Hashable {
     let (xPath, yPath) = (try WorkContext.path(x), try WorkContext.path(y))
     let isMap = PlotReader.isDegrees(x, "lon", "lng") && PlotReader.isDegrees(y, "lat")
     let all: ScatterCount.Frame
-    if let frame = self.frame { all = frame } else { all = try reader.ends(xPath, yPath) }
+    if let frame = self.frame { all = frame } else { all = try reader.ends(xPath, yPath, isMap: isMap) }
     let series = try by.map { path throws(ModelError) in try reader.commonest(path, limit: Self.seriesLimit) } ?? []
     let (frame, columns, rows) = isMap ? shaped(all) : (all, self.columns, self.rows)
     var count = ScatterCount(frame, columns: columns, rows: rows, series: max(1, series.count + (by == nil ? 0 : 1)))
@@ -37,7 +37,7 @@ package struct PlotRequest: Question, Hashable {
     var missing = 0
     try reader.rows.forEach(selecting: [xPath, yPath] + [by].compactMap { $0 }) { rank, document in
       guard let document else { return }
-      guard let x = document[xPath]?.number, let y = document[yPath]?.number, x.isFinite, y.isFinite else {
+      guard let x = document[xPath]?.plotted, let y = document[yPath]?.plotted else {
         missing += 1
         return
       }
@@ -148,16 +148,14 @@ private struct PlotReader {
   }
 
   /// The minimum and maximum of both fields: the whole world for a map, otherwise found by reading the rows.
-  func ends(_ x: DocumentPath, _ y: DocumentPath) throws(ModelError) -> ScatterCount.Frame {
-    let isMap =
-      Self.isDegrees(x.description, "lon", "lng") && Self.isDegrees(y.description, "lat")
+  func ends(_ x: DocumentPath, _ y: DocumentPath, isMap: Bool) throws(ModelError) -> ScatterCount.Frame {
     var (lowX, highX, lowY, highY) = (Double.infinity, -Double.infinity, Double.infinity, -Double.infinity)
     if isMap, rows.isWhole, rows.total > 2_000 { return ScatterCount.Frame(x: -180...180, y: -90...90) }
     if rows.isWhole, let known = try indexed(x), let other = try indexed(y) {
       return ScatterCount.Frame(x: known, y: other)
     }
     try rows.forEach(selecting: [x, y]) { _, document in
-      guard let x = document?[x]?.number, let y = document?[y]?.number, x.isFinite, y.isFinite else { return }
+      guard let x = document?[x]?.plotted, let y = document?[y]?.plotted else { return }
       (lowX, highX) = (min(lowX, x), max(highX, x))
       (lowY, highY) = (min(lowY, y), max(highY, y))
     }
@@ -201,8 +199,12 @@ extension KeyValue {
   fileprivate var plotted: Double? {
     switch self {
     case .integer(let number): Double(number)
-    case .double(let number): number.isFinite ? number : nil
+    case .double(let number): abs(number) <= ScatterCount.limit ? number : nil
     default: nil
     }
   }
+}
+
+extension Document {
+  fileprivate var plotted: Double? { number.flatMap { abs($0) <= ScatterCount.limit ? $0 : nil } }
 }

@@ -43,7 +43,8 @@ package enum RoundNumbers {
     let smallest = span * 2 / Double(parts)
     let start =
       span > 0
-      ? Int(floor(log10(span / Double(parts)))) : least == 0 ? 0 : Int(floor(log10(abs(least)))) - (isWhole ? 0 : 1)
+      ? Int(floor(log10(max(span / Double(parts), .leastNonzeroMagnitude))))
+      : least == 0 ? 0 : Int(floor(log10(abs(least)))) - (isWhole ? 0 : 1)
     for exponent in max(start - 1, isWhole ? -1 : -330)...max(start + 3, isWhole ? 3 : -327) {
       for (digits, shift) in [(1, 0), (2, 0), (25, -1), (4, 0), (5, 0)] as [(Int128, Int)] {
         let step = RoundNumber(coefficient: digits, exponent: exponent + shift)

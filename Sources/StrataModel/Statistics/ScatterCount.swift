@@ -11,6 +11,9 @@ package struct ScatterCount: Sendable, Hashable {
     }
   }
 
+  /// The greatest number that is counted. The difference of two such numbers is finite.
+  package static let limit = Double.greatestFiniteMagnitude / 4
+
   package let frame: Frame
   package let columns: Int
   package let rows: Int
