@@ -98,6 +98,7 @@ private struct PathParser {
     var components: [DocumentPath.Component] = []
     if scalars[0] != ".", scalars[0] != "[" { components.append(.member(try name())) }
     while at < scalars.count {
+      guard components.count < JSONParser.depthLimit else { throw error("nested deeper than \(JSONParser.depthLimit)") }
       switch scalars[at] {
       case ".":
         at += 1

@@ -82,9 +82,11 @@ package struct Assignment: Hashable, Sendable, CustomStringConvertible {
 /// Reads an assignment: `* /` bind more than `+ -`.
 private struct AssignmentParser {
   private static let depthLimit = 200
+  private static let operatorLimit = 1_000
 
   private var scanner: ExpressionScanner
   private var depth = 0
+  private var operators = 0
 
   init(_ text: String) { scanner = ExpressionScanner(text) }
 
@@ -98,20 +100,26 @@ private struct AssignmentParser {
 
   private mutating func sum() throws(ExpressionError) -> Assignment.Expression {
     var left = try product()
-    let operators: [(String, Assignment.Operator)] = [("+", .plus), ("-", .minus)]
-    while let (_, next) = operators.first(where: { scanner.consume($0.0) }) {
-      left = .arithmetic(left, next, try product())
-    }
+    while let symbol = try symbol(["+": .plus, "-": .minus]) { left = .arithmetic(left, symbol, try product()) }
     return left
   }
 
   private mutating func product() throws(ExpressionError) -> Assignment.Expression {
     var left = try factor()
-    let operators: [(String, Assignment.Operator)] = [("*", .times), ("/", .divided)]
-    while let (_, next) = operators.first(where: { scanner.consume($0.0) }) {
-      left = .arithmetic(left, next, try factor())
-    }
+    while let symbol = try symbol(["*": .times, "/": .divided]) { left = .arithmetic(left, symbol, try factor()) }
     return left
+  }
+
+  /// The operator that comes next, if it is one of these. Each makes the expression one level deeper.
+  private mutating func symbol(
+    _ symbols: KeyValuePairs<String, Assignment.Operator>
+  ) throws(ExpressionError) -> Assignment.Operator? {
+    guard let found = symbols.first(where: { scanner.consume($0.key) }) else { return nil }
+    operators += 1
+    guard operators <= Self.operatorLimit else {
+      throw ExpressionError("more than \(Self.operatorLimit) operators", column: scanner.column)
+    }
+    return found.value
   }
 
   private mutating func factor() throws(ExpressionError) -> Assignment.Expression {

@@ -98,6 +98,7 @@ struct ExpressionScanner {
       return nil
     }
     while at < scalars.count {
+      guard components.count < JSONParser.depthLimit else { throw expected("a shorter path") }
       if scalars[at] == "." {
         at += 1
         components.append(.member(try memberName()))
@@ -254,14 +255,11 @@ struct ExpressionScanner {
       at = start
       return nil
     }
-    if power > 0, digits.utf8.count <= 30,
-      let number = DecimalDigits(digits).flatMap({ NumberText($0.scaled(by: power).description) })
-    {
-      return number
-    }
     if power == 0, let number = NumberText(digits) { return number }
     // People read `007` and `5.` as numbers.
-    if power == 0, digits.utf8.count <= 30, let number = DecimalDigits(digits).flatMap({ NumberText($0.description) }) {
+    if digits.utf8.count <= 30,
+      let number = DecimalDigits(digits).flatMap({ NumberText($0.scaled(by: power).description) })
+    {
       return number
     }
     throw ExpressionError("“\(text(start..<at))” is no number", column: start + 1)

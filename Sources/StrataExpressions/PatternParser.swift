@@ -166,18 +166,15 @@ struct PatternParser {
 
   /// The class that a letter after a backslash names.
   private mutating func kind() -> (kind: PatternSet.Kind, isOpposite: Bool)? {
-    let kind: (PatternSet.Kind, Bool)
+    let kind: PatternSet.Kind
     switch scalars[at] {
-    case "d": kind = (.digit, false)
-    case "D": kind = (.digit, true)
-    case "w": kind = (.word, false)
-    case "W": kind = (.word, true)
-    case "s": kind = (.space, false)
-    case "S": kind = (.space, true)
+    case "d", "D": kind = .digit
+    case "w", "W": kind = .word
+    case "s", "S": kind = .space
     default: return nil
     }
-    at += 1
-    return kind
+    defer { at += 1 }
+    return (kind, isOpposite: scalars[at].properties.isUppercase)
   }
 
   /// The character that an escape names.

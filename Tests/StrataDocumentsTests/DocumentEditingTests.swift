@@ -28,6 +28,7 @@ struct DocumentEditingTests {
     "a path that is none is refused at its column",
     arguments: [
       ("", 1), ("a..b", 3), ("a[x]", 3), ("a[1", 4), ("a b", 2), ("a.\"b", 3), ("a[99999999999999999999]", 3),
+      ("a" + String(repeating: ".b", count: 100_000), 1_024),
     ])
   func wrongPaths(text: String, column: Int) {
     #expect { try DocumentPath(parsing: text) } throws: { error in

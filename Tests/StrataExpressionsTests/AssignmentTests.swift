@@ -103,4 +103,11 @@ struct AssignmentTests {
       #expect(product.divided(by: b) == a)
     }
   }
+
+  @Test("what would be nested too deep is refused", arguments: [" + 1", " * 1", ".a"])
+  func depth(part: String) {
+    for text in ["price = price", "price = if(price = 1, price"] {
+      #expect(throws: DocumentError.self) { try Assignment(parsing: text + String(repeating: part, count: 100_000)) }
+    }
+  }
 }
