@@ -87,6 +87,31 @@ struct HostileStreamTests {
     #expect(graph.nearestCommonAncestors(five, seven) == [identity(70)])
   }
 
+  @Test("a tree is known by its name, whatever a line calls it")
+  func calledOtherwise() throws {
+    for name in [TreeName.records(of: "A"), .index("x", of: "A"), .leftOut(of: "A"), TreeName([1, 2, 3])] {
+      let line = try #require(StreamLine(Array(#"{"tree":"\#(Base64.text(of: name.bytes))"}"#.utf8)))
+      #expect(TreeLabel(line) == TreeLabel(name))
+    }
+  }
+
+  @Test("a note of another reader may have any date")
+  func ancientNote() throws {
+    let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max))"
+    mkdir(path, 0o755)
+    defer { try? removeFolder(path) }
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    _ = try theirs.exchange.push(FolderPeer(path, name: "stick"), as: "stick")
+    _ = try ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick")
+    let note = "\(path)/\(ours.own.identity).seen"
+    let written = try String(contentsOfFile: note, encoding: .utf8)
+    let ancient = written.replacing(/"date":"[^"]*"/, with: "\"date\":\"1678-01-01T00:00:00.000000000Z\"")
+    #expect(ancient != written)
+    try DurableFile.replace(note, with: Array(ancient.utf8))
+    _ = try ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick")
+    #expect(try String(contentsOfFile: note, encoding: .utf8) != ancient)
+  }
+
   @Test("counts of commits are hints, and any two of them are")
   func counts() throws {
     let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max))"

@@ -49,7 +49,8 @@ enum TreeLabel: Hashable {
     } else if let key = line.text("leftOut") {
       self = .leftOut(key)
     } else if let text = line.text("tree"), let bytes = Base64.bytes(of: text), !bytes.isEmpty {
-      self = .other(bytes)
+      // Another tree may have the name of one of the above, and is checked as that.
+      self = TreeLabel(TreeName(bytes))
     } else {
       return nil
     }

@@ -121,7 +121,7 @@ private struct MergeApplication {
   private func descriptors(
     _ merged: [DatastoreDescriptor], after edits: ChangeSet, on first: EngineView
   ) throws -> [DatastoreDescriptor] {
-    var descriptors = Dictionary(uniqueKeysWithValues: merged.map { ($0.key, $0) })
+    var descriptors = Dictionary(merged.map { ($0.key, $0) }) { first, _ in first }
     for (key, edits) in Dictionary(grouping: edits.changes, by: \.datastore) {
       let ours = try first.requiredDatastore(key)
       let refused = try RecordIndexing(ours).indexes(refusing: edits)
