@@ -15,7 +15,7 @@ package struct DatastoreDescription: Sendable {
 
 /// The contents of one field.
 package struct FieldDescription: Sendable {
-  package enum Kind: String, Sendable, Hashable, CaseIterable {
+  package enum Kind: Int, Sendable, Hashable, CaseIterable {
     case text, number, bool, date, data, list, object
   }
 

@@ -136,22 +136,8 @@ final class FieldStatistics {
 
 extension [Int] {
   fileprivate subscript(kind: FieldDescription.Kind) -> Int {
-    get { self[kind.place] }
-    set { self[kind.place] = newValue }
-  }
-}
-
-extension FieldDescription.Kind {
-  fileprivate var place: Int {
-    switch self {
-    case .text: 0
-    case .number: 1
-    case .bool: 2
-    case .date: 3
-    case .data: 4
-    case .list: 5
-    case .object: 6
-    }
+    get { self[kind.rawValue] }
+    set { self[kind.rawValue] = newValue }
   }
 }
 

@@ -19,7 +19,7 @@ extension VerbRun {
     if description.unreadable > 0 { try output.line("  ⚠ \(counted(description.unreadable, "record")) cannot be read") }
     let nameWidth = description.fields.map(\.name.count).max() ?? 0
     for field in description.fields {
-      let kinds = field.kinds.map { "\($0.kind.rawValue) \($0.count)" }.joined(separator: ", ")
+      let kinds = field.kinds.map { "\($0.kind) \($0.count)" }.joined(separator: ", ")
       var parts = ["\(pad(field.name, nameWidth))  \(kinds.isEmpty ? "nothing" : kinds)"]
       if field.nulls > 0 { parts.append("null \(field.nulls)") }
       if field.missing > 0 { parts.append("missing \(field.missing)") }
@@ -93,7 +93,7 @@ extension Document {
     let quartiles = field.quartiles.count == 3 ? field.quartiles : []
     return .object(of: [
       "field": .string(field.name),
-      "types": .object(field.kinds.map { Member($0.kind.rawValue, .count($0.count)) }),
+      "types": .object(field.kinds.map { Member("\($0.kind)", .count($0.count)) }),
       "records": .count(datastore.total), "null": .count(field.nulls), "missing": .count(field.missing),
       "count": .count(field.count), "distinct": .count(field.distinct), "estimated": .bool(field.isEstimated),
       "least": field.least, "quartile1": quartiles.first, "median": quartiles.dropFirst().first,
