@@ -60,7 +60,7 @@ struct ImportOverlay: ListPane {
     }
     return ImportPlan(
       datastore: datastore, identifier: survey.fields[identifier].path, indexes: indexes, existing: existing,
-      types: Dictionary(uniqueKeysWithValues: types.map { (survey.fields[$0.key].path, $0.value) }))
+      types: Dictionary(types.map { (survey.fields[$0.key].path, $0.value) }) { first, _ in first })
   }
 
   private var dryPlan: ImportPlan? {

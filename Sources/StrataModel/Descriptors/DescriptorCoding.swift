@@ -39,6 +39,10 @@ extension DatastoreDescriptor {
       unknownIndexes[try index.text(.name)] = kind
       return nil
     }
+    let names = indexes.compactMap { $0?.name }.sorted()
+    if let name = zip(names, names.dropFirst()).first(where: { $0 == $1 })?.0 {
+      throw .unreadable(what: "a descriptor", where: "two of its indexes have the name \(name)")
+    }
     self.init(
       key: try members.text(.key),
       version: try members.text(.version),

@@ -96,6 +96,9 @@ struct DescriptorTests {
   func garbage() throws {
     #expect(throws: ModelError.self) { try DatastoreDescriptor(bytes: Array("{}".utf8)) }
     #expect(throws: ModelError.self) { try DatastoreDescriptor(bytes: [0xFF, 0x00]) }
+    var twice = cities
+    twice.indexes.append(twice.indexes[0])
+    #expect(throws: ModelError.self) { try DatastoreDescriptor(bytes: twice.bytes) }
   }
 
   @Test("tree names tell datastore and index apart again")

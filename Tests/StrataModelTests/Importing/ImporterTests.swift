@@ -99,6 +99,17 @@ struct ImporterTests {
     }
   }
 
+  @Test("two indexes of one name are refused, in a new datastore and in one that has records")
+  func repeatedIndex() throws {
+    let store = EngineStore.memory()
+    for documents in [1...2, 3...4] {
+      let twice = try plan { $0.indexes.append(ImportPlan.Index(name: "tags", path: DocumentPath([.member("name")]))) }
+      #expect(throws: ModelError.self) { try run(documents.map { Cities.document($0) }, into: store, twice) }
+      _ = try run(documents.map { Cities.document($0) }, into: store, plan { $0.indexes.removeLast(2) })
+    }
+    #expect(try store.head.datastore("City")?.count == 4)
+  }
+
   @Test("a dry run counts the same and writes nothing")
   func dryRun() throws {
     let store = EngineStore.memory()
