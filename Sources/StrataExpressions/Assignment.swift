@@ -82,11 +82,9 @@ package struct Assignment: Hashable, Sendable, CustomStringConvertible {
 /// Reads an assignment: `* /` bind more than `+ -`.
 private struct AssignmentParser {
   private static let depthLimit = 200
-  private static let operatorLimit = 1_000
 
   private var scanner: ExpressionScanner
   private var depth = 0
-  private var operators = 0
 
   init(_ text: String) { scanner = ExpressionScanner(text) }
 
@@ -100,25 +98,20 @@ private struct AssignmentParser {
 
   private mutating func sum() throws(ExpressionError) -> Assignment.Expression {
     var left = try product()
-    while let symbol = try symbol(["+": .plus, "-": .minus]) { left = .arithmetic(left, symbol, try product()) }
+    while let symbol = symbol(["+": .plus, "-": .minus]) { left = .arithmetic(left, symbol, try product()) }
     return left
   }
 
   private mutating func product() throws(ExpressionError) -> Assignment.Expression {
     var left = try factor()
-    while let symbol = try symbol(["*": .times, "/": .divided]) { left = .arithmetic(left, symbol, try factor()) }
+    while let symbol = symbol(["*": .times, "/": .divided]) { left = .arithmetic(left, symbol, try factor()) }
     return left
   }
 
   /// The operator that comes next, if it is one of these. Each makes the expression one level deeper.
-  private mutating func symbol(
-    _ symbols: KeyValuePairs<String, Assignment.Operator>
-  ) throws(ExpressionError) -> Assignment.Operator? {
+  private mutating func symbol(_ symbols: KeyValuePairs<String, Assignment.Operator>) -> Assignment.Operator? {
     guard let found = symbols.first(where: { scanner.consume($0.key) }) else { return nil }
-    operators += 1
-    guard operators <= Self.operatorLimit else {
-      throw ExpressionError("more than \(Self.operatorLimit) operators", column: scanner.column)
-    }
+    depth += 1
     return found.value
   }
 
@@ -126,7 +119,7 @@ private struct AssignmentParser {
     depth += 1
     defer { depth -= 1 }
     guard depth <= Self.depthLimit else {
-      throw ExpressionError("nested deeper than \(Self.depthLimit)", column: scanner.column)
+      throw ExpressionError("more than \(Self.depthLimit) operators and brackets", column: scanner.column)
     }
     if scanner.consume("(") {
       let inner = try sum()

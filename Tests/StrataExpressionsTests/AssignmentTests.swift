@@ -109,5 +109,6 @@ struct AssignmentTests {
     for text in ["price = price", "price = if(price = 1, price"] {
       #expect(throws: DocumentError.self) { try Assignment(parsing: text + String(repeating: part, count: 100_000)) }
     }
+    #expect(throws: Never.self) { try Assignment(parsing: "price = price" + String(repeating: part, count: 150)) }
   }
 }
