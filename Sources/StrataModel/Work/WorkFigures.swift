@@ -19,18 +19,16 @@ package struct WorkFigures: Sendable, Hashable, Codable {
 
   /// As things stand now.
   package init(of store: any ReadableStore) {
-    let engine = (store as? EngineStore)?.engine
-    self.init(
-      memory: Self.residentBytes, temporary: ScratchFile.bytesInUse, store: (try? store.byteCount) ?? 0,
-      holdsLock: (engine as? FileStore)?.holdsLock)
+    self.init(of: (store as? EngineStore)?.engine, bytes: try? store.byteCount)
   }
 
   /// As things stand now, for a writer: a server is not asked, and the size of its store is 0.
-  package init(of engine: any Engine) {
-    let file = engine as? FileStore
+  package init(of engine: any Engine) { self.init(of: engine, bytes: (engine as? FileStore)?.fileBytes) }
+
+  private init(of engine: (any Engine)?, bytes: UInt64?) {
     self.init(
-      memory: Self.residentBytes, temporary: ScratchFile.bytesInUse, store: file?.fileBytes ?? 0,
-      holdsLock: file?.holdsLock)
+      memory: Self.residentBytes, temporary: ScratchFile.bytesInUse, store: bytes ?? 0,
+      holdsLock: (engine as? FileStore)?.holdsLock)
   }
 
   /// `/proc/self/statm`: pages of the program, then those that are resident.
