@@ -15,9 +15,9 @@ extension Activity {
     let counts = [done, total, failureCount ?? 0, ending?.failureCount ?? 0]
     let measures = [share, secondsLeft?.lowerBound, secondsLeft?.upperBound] + steps.flatMap { [$0.rate, $0.seconds] }
     return startedAt >= 0 && ending?.at ?? 0 >= 0 && steps.count <= 1_000
-      && (counts + steps.flatMap { [$0.done, $0.total] + ($0.course ?? []) }).allSatisfy { 0...1 << 48 ~= $0 }
+      && (counts + steps.flatMap { [$0.done, $0.total] + ($0.course ?? []) }).allSatisfy { 0...1 << 48 ~= Int64($0) }
       && measures.allSatisfy { 0...1e12 ~= $0 ?? 0 } && steps.allSatisfy { 1...1_000 ~= $0.cost ?? 1 }
-      && storeBefore ?? 0 <= 1 << 60 && ending?.bytes.magnitude ?? 0 <= 1 << 60
+      && storeBefore ?? 0 <= 1 << 60 && UInt64(ending?.bytes.magnitude ?? 0) <= 1 << 60
   }
 
   package var bytes: [UInt8] {
