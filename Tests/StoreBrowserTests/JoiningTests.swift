@@ -272,4 +272,35 @@ struct JoiningTests {
     #expect(driver.shows("City by timezone × countrycode"), "\(driver.screen)")
     #expect(driver.browser.panes[PivotPane.self].rows.map(\.searchText) == zones.keys.sorted())
   }
+
+  @Test("a join leads to records in an order that only the app knows, which their bytes do not have")
+  func disordered() throws {
+    final class Backwards: KeyComparator {
+      func comparison(to key: [UInt8]) -> KeyComparison {
+        KeyComparison { stored in key.withUnsafeBytes { compareKeys($0, stored) } }
+      }
+    }
+    let descriptor = DatastoreDescriptor(
+      key: "Flag", identifierType: "Code", identifierEncoding: .comparator("Code"), coding: .json,
+      identifierPath: ".id")
+    let store = try Sample.store()
+    _ = try store.engine.write(CommitInfo(action: "draw")) { transaction throws(ModelError) in
+      try DatastoreWriter.create(descriptor, in: transaction)
+      let writer = DatastoreWriter(descriptor, in: transaction, identifiers: .comparator(Backwards())) { _ in .bytes }
+      try onStorage {
+        for (code, name) in Self.names {
+          let content = try RecordCoding.json.encode(["id": .string(code), "name": .string(name)])
+          try writer.put(
+            Document.string(code).canonicalBytes, RecordBytes.make(version: "1", content: content), values: [],
+            replacing: nil)
+        }
+        try writer.finish()
+      }
+    }.get()
+    let cities = try Sample.cityList(of: store).map(\.1)
+    let driver = Driver(store, size: Size(columns: 160, rows: 30), start: .init(datastore: "City"))
+    for step in [": reference countrycode Flag", ":join countrycode name"] { try driver.play(step) }
+    #expect(driver.shows("Flag.name"), "\(driver.screen)")
+    #expect(cells(driver, ".Flag.name") == cities.map { Self.names[code($0)] ?? "—" })
+  }
 }

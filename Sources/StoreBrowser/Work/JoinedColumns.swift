@@ -103,7 +103,7 @@ final class DerivedFields {
     guard let first = keys.first, let last = keys.last, keys.count > 1,
       let lowest = try datastore.primary.rank(of: first, value: nil),
       let highest = try datastore.primary.rank(of: last, value: nil),
-      (lowest...max(lowest, highest)).count <= Self.distance * keys.count
+      lowest..<lowest + Self.distance * keys.count ~= highest
     else { return }
     var records = try datastore.records(at: lowest..<highest + 1)
     while try records.next() {
