@@ -157,12 +157,10 @@ struct ValuesRequest: Question, Hashable {
   private func values(of index: any ReadableIndex) throws(ModelError) -> [String] {
     let isText = index.descriptor.encoding.isText
     let beginning = typed.drop { $0 == "\"" }
+    let isBegun = isText && !beginning.isEmpty
+    let first = isBegun ? .string(String(beginning)) : typed.isEmpty ? nil : (try? index.value(parsing: typed))
     var rank = 0
-    if isText, !beginning.isEmpty {
-      rank = try index.rank(of: .before(.string(String(beginning))))
-    } else if !typed.isEmpty, let value = try? index.value(parsing: typed) {
-      rank = try index.rank(of: .before(value))
-    }
+    if let first { rank = try index.rank(of: .before(first)) }
     var values: [String] = []
     while values.count < ConditionVocabulary.valueLimit, let entry = try index.entries(at: rank..<rank + 1).first {
       if case .string(let text) = entry.value, isText, !text.hasPrefix(beginning) { break }

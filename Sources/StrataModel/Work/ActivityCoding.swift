@@ -4,10 +4,8 @@ import StrataFoundation
 
 extension Activity {
   package init?(bytes: [UInt8]) {
-    guard let activity = try? JSONDecoder().decode(Self.self, from: Data(bytes)), activity.isPlausible else {
-      return nil
-    }
-    self = activity
+    guard let read = try? JSONDecoder().decode(Self.self, from: Data(bytes)), read.isPlausible else { return nil }
+    self = read
   }
 
   /// Whether no calculation with its numbers overflows: another program may have written any.
