@@ -154,6 +154,21 @@ struct FeelTests {
     }
   }
 
+  @Test("blame one commit deeper names the value that its commit wrote, beside the shown one")
+  func deeperBlame() throws {
+    let store = try Sample.store()
+    let identifier = try #require(try store.head.datastore("City")?.primary.entries(at: 0..<1).first?.identifier)
+    try Sample.change(store, "City", "\(identifier)", ".population", to: 41)
+    try Sample.change(store, "City", "\(identifier)", ".population", to: 42)
+    let driver = try driver(160, 48, store: store)
+    driver.press("3 b")
+    func line() -> String { driver.lines.first { $0.contains("population") && $0.contains(" 42 ") } ?? "" }
+    for _ in 0..<12 where driver.browser.record.selectedLine?.path.description != ".population" { driver.press("j") }
+    #expect(line().contains("42") && !line().contains("was "), "\(driver.screen)")
+    driver.press("b")
+    #expect(line().contains("was 41"), "\(driver.screen)")
+  }
+
   // MARK: Sizes
 
   @Test("how large a person made a pane is remembered for that pane and layout, across starts")

@@ -16,6 +16,19 @@ struct CellGridTests {
     #expect(grid.styleLegend() == ["a red on standard", "b red on standard dim"])
   }
 
+  @Test("plain lines have no frames, keep the strokes of a title, and find a pane whose lower edge is under a message")
+  func plainLines() {
+    func plain(_ rows: [String]) -> [String] {
+      var grid = CellGrid(size: Size(columns: rows[0].count, rows: rows.count))
+      for (row, text) in rows.enumerated() { grid.write(text, at: Point(column: 0, row: row)) }
+      return grid.plainLines()
+    }
+    let top = ["title           ", "┌─ Porto-Novo ─┐", "│ id 2026-09-01│"]
+    let text = ["title", "", "Porto-Novo", " id 2026-09-01"]
+    #expect(plain(top + ["└── 1 of 9 - ──┘", " foot           "]) == text + ["(1 of 9 -)", "", " foot"])
+    #expect(plain(top + [" a long message ", " in two lines   "]) == text + ["", " a long message", " in two lines"])
+  }
+
   @Test("a wide cluster that is half overwritten leaves a space; every row keeps its columns")
   func wideCells() {
     var grid = CellGrid(size: Size(columns: 6, rows: 1))

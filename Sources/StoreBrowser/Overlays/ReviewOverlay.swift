@@ -124,7 +124,10 @@ struct ReviewOverlay: ListPane {
   /// Why the changes cannot be committed; nil if they can.
   var refusal: String? {
     guard let answer else { return problem?.description ?? "the review is still being made" }
-    if answer.records.isEmpty { return "there is nothing to commit" }
+    if answer.records.isEmpty {
+      if case .undo(let commit, _) = subject { return "later commits changed all that \(commit) changed" }
+      return "there is nothing to commit"
+    }
     let conflicts = answer.rebased?.conflicts ?? []
     if let first = conflicts.first ?? answer.preview?.conflicts.first { return first.sentence }
     if let unique = answer.preview?.uniqueness.first(where: \.isEnforced) { return unique.sentence }

@@ -78,7 +78,9 @@ extension KeyEncoding {
     guard let field = document[path], field != .null else {
       var reason = "\(path) is missing, which is the identifier"
       let wanted = path.shortText.lowercased()
-      if case .object(let members) = document, let other = members.first(where: { $0.name.lowercased() == wanted }) {
+      if case .object(let members) = document, let other = members.first(where: { $0.name.lowercased() == wanted }),
+        document[path] == nil
+      {
         reason += "; case counts, and there is \(other.name)"
       }
       throw .refused(reason: reason)

@@ -13,8 +13,10 @@ extension CellGrid {
       result.append("")
       let title = edge(row: pane.top, of: pane)
       if !title.isEmpty { result.append(title) }
-      result += tidy((pane.top + 1..<pane.bottom - 1).map { text(row: $0, columns: pane.left + 1..<pane.right - 1) })
-      let footer = edge(row: pane.bottom - 1, of: pane)
+      let isClosed = "┘┛".contains(self[Point(column: pane.right - 1, row: pane.bottom - 1)].text)
+      let end = isClosed ? pane.bottom - 1 : pane.bottom
+      result += tidy((pane.top + 1..<end).map { text(row: $0, columns: pane.left + 1..<pane.right - 1) })
+      let footer = isClosed ? edge(row: end, of: pane) : ""
       if !footer.isEmpty { result.append("(\(footer))") }
     }
     return result + [""] + tidy(Array(all[last...]))
@@ -47,9 +49,10 @@ extension CellGrid {
 
   private static func trimmed(_ line: String) -> String { String(trimmedEnd(line).drop { $0 == " " }) }
 
-  private static func isAcross(_ text: String) -> Bool { text == "─" || text == "━" || text == "-" }
+  private static func isAcross(_ text: String) -> Bool { text == "─" || text == "━" }
 
-  /// Returns the frames with four complete sides and corners, from top to bottom and left to right.
+  /// Returns the frames with four complete sides and corners, from top to bottom and left to right. The lower side may lie under text that
+  /// has no frame.
   private static func wholeFrames(in grid: CellGrid) -> [Rect] {
     var found: [Rect] = []
     for row in 0..<grid.size.rows {
@@ -76,8 +79,11 @@ extension CellGrid {
     while row < grid.size.rows, grid[Point(column: rightColumn, row: row)].text == down,
       grid[Point(column: corner.column, row: row)].text == down
     { row += 1 }
-    guard row < grid.size.rows, grid[Point(column: rightColumn, row: row)].text == low else { return nil }
+    guard row < grid.size.rows else { return nil }
+    let end = grid[Point(column: rightColumn, row: row)].text
+    guard end == low || end == " " && grid[Point(column: corner.column, row: row)].text == " " else { return nil }
     return Rect(
-      column: corner.column, row: corner.row, columns: rightColumn - corner.column + 1, rows: row - corner.row + 1)
+      column: corner.column, row: corner.row, columns: rightColumn - corner.column + 1,
+      rows: row - corner.row + (end == low ? 1 : 0))
   }
 }

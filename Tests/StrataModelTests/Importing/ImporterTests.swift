@@ -126,7 +126,7 @@ struct ImporterTests {
     var source = DocumentList([
       ImportRow(content: .document(Cities.document(1)), place: SourcePlace(file: "f", line: 1)),
       ImportRow(content: .unreadable("expected a value"), place: SourcePlace(file: "f", line: 2, column: 7)),
-      ImportRow(content: .document(["name": "no id"]), place: SourcePlace(file: "f", line: 3)),
+      ImportRow(content: .document(["name": "no id", "id": nil]), place: SourcePlace(file: "f", line: 3)),
       ImportRow(content: .document([1, 2]), place: SourcePlace(file: "f", line: 4)),
       ImportRow(
         content: .document(["id": "four", "name": "x", "population": 1, "tags": []]),

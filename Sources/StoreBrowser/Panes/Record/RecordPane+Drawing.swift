@@ -146,10 +146,18 @@ extension RecordPane {
     if line.isDerived { return isNarrow || line.isBranch ? "" : "derived" }
     if showsBlame, let commit = blame?.commits[line.path.description] {
       if isNarrow { return "\(commit.number)" }
-      return "\(commit.number) \(commit.action.isEmpty ? commit.who : commit.action)"
+      return earlierValue(of: line) + "\(commit.number) \(commit.action.isEmpty ? commit.who : commit.action)"
     }
     if let target = target(of: line), target.isThere || isNarrow { return "" }
     return (line.isBranch && line.valuePath == line.path) || isNarrow ? "" : line.type
+  }
+
+  /// The value that blame begins at, after b was pressed again: the line has the shown one.
+  private func earlierValue(of line: TreeLine) -> String {
+    guard let point = blame?.lives[line.valuePath.description]?.last,
+      point.value != whole?[line.valuePath].map(ValueText.init(literal:))
+    else { return "" }
+    return "was \(point.value.text)  "
   }
 
   /// Draws, below the fields if there is room: index entries, and the life of the selected field.

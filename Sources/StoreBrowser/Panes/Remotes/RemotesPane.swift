@@ -83,7 +83,7 @@ struct RemotesPane: ListPane, PermanentPane {
       if let open = reply.unsettled {
         session.intend(.run(.merge, argument: "\(open)"))
         session.warn(
-          "\(reply.sentence); \(NumberFormat.counted(reply.unsettledCount, "conflict")) to settle, then X again")
+          "\(reply.sentence); \(NumberFormat.counted(reply.unsettledCount, "conflict")) to settle, then c")
       }
     case let reply as RemoteChange.Reply:
       revision += 1
