@@ -70,6 +70,27 @@ struct WritingTests {
     }
   }
 
+  @Test("the review of an undo names what later commits keep, and says why nothing is left")
+  func olderUndo() throws {
+    let store = try Sample.store()
+    let documents = try ["2661552", "2661604"].map { identifier in
+      let datastore = try #require(try store.head.datastore("City"))
+      let record = try #require(try datastore.record(datastore.identifier(parsing: identifier)))
+      return try record.document().setting(DocumentPath(parsing: ".population"), to: 1)
+    }
+    _ = try store.commit(store.changes(putting: documents, into: "City"), named: "both", options: EditOptions())
+    try Sample.change(store, "City", "2661552", ".population", to: 2)
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("4 j R")
+    #expect(driver.shows("take back #5") && driver.shows("1 record"), "\(driver.screen)")
+    #expect(driver.shows("later changes stay in 1 record: City 2661552 .population"), "\(driver.screen)")
+    driver.press("Esc")
+    try Sample.change(store, "City", "2661604", ".population", to: 3)
+    driver.tell(.storeStirred)
+    driver.press("R")
+    #expect(driver.shows("later commits changed all that #5 changed"), "\(driver.screen)")
+  }
+
   @Test("wrong input keeps the text and explains; a suggestion is offered and taken by Enter")
   func typedEditor() throws {
     let driver = onPopulation(try Sample.store(), "2661552")

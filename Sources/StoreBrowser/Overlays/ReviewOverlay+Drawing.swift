@@ -244,6 +244,7 @@ extension ReviewOverlay {
           + NumberFormat.counted(count, "record"), .warning)
       if answer.isMergeSent == false { note("this merge was not sent yet: B steps back before it", .dim) }
     }
+    if let sentence = answer.kept?.sentence { note("⚠ \(sentence)", .warning) }
     guard let preview = answer.preview else {
       note("✓ the state before is brought back as it was: no record is written anew", .inserted)
       return notes

@@ -54,14 +54,16 @@ package struct ReviewRequest: Question, Hashable {
     case .undo(let commit, _):
       let undone = try context.store.commit(commit)
       answer.subjectCommit = undone
-      if undone.changes.reduce(0, { $0 + $1.total }) > WorkContext.reviewLimit,
-        let state = try editable.stateBroughtBack(byUndoing: commit)
-      {
+      let state = try editable.stateBroughtBack(byUndoing: commit)
+      if let state, undone.changes.reduce(0, { $0 + $1.total }) > WorkContext.reviewLimit {
         try context.describeRestore(
           to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
         return answer
       }
       answer.changes = try editable.undoPreview(of: commit, progress: first)
+      if state == nil {
+        answer.kept = try context.kept(byUndoing: commit, from: head, answer.changes)
+      }
       if undone.parents.count > 1, commit == head, let exchange = try? context.exchange() {
         answer.isMergeSent = try onExchange { try exchange.isSent(commit) }
       }
@@ -107,6 +109,8 @@ package struct ReviewAnswer: Sendable {
   package var head: CommitNumber
   /// Whether there are more records than are described.
   package var isCut = false
+  /// If an older commit is undone: its changes that stay because later commits changed the same.
+  var kept: KeptChanges?
   /// If a merge is undone: whether others have it already. Nil for any other commit, and for one that is not the newest.
   package var isMergeSent: Bool?
 }
@@ -183,6 +187,22 @@ extension WorkContext {
 
   /// The same for reading the records that prove which fields the indexes are made from.
   fileprivate var proving: WorkProgress { { [telling] in telling(Progress(done: $0, total: $1, found: .proof)) } }
+
+  fileprivate func kept(
+    byUndoing commit: CommitNumber, from head: CommitNumber, _ changes: ChangeSet
+  ) throws(ModelError) -> KeptChanges {
+    let edits = Dictionary(changes.changes.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
+    let view = try store.view(at: head)
+    return try store.changesKept(byUndoing: commit) { place throws(ModelError) in
+      try goOn()
+      guard let datastore = try view.datastore(place.datastore) else { return nil }
+      guard let edit = edits[place] else { return try datastore.record(place.identifier) }
+      return edit.new.map {
+        Record(
+          identifier: place.identifier, version: $0.version, content: $0.bytes, coding: datastore.descriptor.coding)
+      }
+    }
+  }
 
   /// - Parameter known: the counts, if they need not be counted.
   fileprivate func describeRestore(

@@ -57,19 +57,11 @@ extension VerbRun {
   private func undoCommit(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws {
     try printCommit(
       store.undo(commit, named: action, options: EditOptions(progress: ProgressMeter(action).report)))
-    var (kept, count): ([String], Int) = ([], 0)
-    let (reader, head) = (try store.changes(of: commit), store.head)
-    while case let changes = try reader.next(512), !changes.isEmpty {
-      for change in changes {
-        let present = try head.datastore(change.datastore)?.record(change.identifier)
-        guard let fields = try change.fieldsKept(by: present) else { continue }
-        count += 1
-        if kept.count < 20 { kept.append("\(change.datastore) \(change.identifier)\(fields)") }
-      }
+    let head = store.head
+    let kept = try store.changesKept(byUndoing: commit) { place throws(ModelError) in
+      try head.datastore(place.datastore)?.record(place.identifier)
     }
-    guard count > 0 else { return }
-    let rest = count > kept.count ? " and \(count - kept.count) more" : ""
-    complain("later changes stay in \(counted(count, "record")): \(kept.joined(separator: ", "))\(rest)")
+    if let sentence = kept.sentence { complain(sentence) }
   }
 
   func restore() throws {
@@ -113,17 +105,5 @@ extension VerbRun {
   /// Prints the number of the commit that a verb made.
   func printCommit(_ commit: CommitNumber) throws {
     try tell(["commit": .commit(commit)], or: commit.description)
-  }
-}
-
-extension RecordChange {
-  /// The fields of the change that still have another value than before it, as ` .name .qty`, in the record after an undo; empty for a whole
-  /// record. Returns nil if the change is taken back.
-  fileprivate func fieldsKept(by present: Record?) throws -> String? {
-    if present?.stored == old?.stored { return nil }
-    guard let present = try present?.document(), let before = try old?.document() else { return "" }
-    let paths = try Document.fieldChanges(from: before, to: new?.document()).map(\.path)
-      .filter { present[$0] != before[$0] }
-    return paths.isEmpty ? nil : paths.map { " \($0)" }.joined()
   }
 }
