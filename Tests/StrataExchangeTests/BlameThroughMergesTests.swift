@@ -68,4 +68,27 @@ struct BlameThroughMergesTests {
       }
     }
   }
+
+  @Test("a value that came through ten thousand merges, one within the other, is followed to its edit")
+  func nestedMerges() throws {
+    let (ours, _) = try MergeTests.pair(#"{"id":1,"name":"n","a":0}"#)
+    let base = ours.own.engine.head.commit.number
+    let datastore = try #require(try ours.own.head.datastore("City"))
+    let place = RecordPlace(datastore: "City", identifier: try datastore.identifier(parsing: "1"))
+    func commit(on second: UInt64?) throws -> UInt64 {
+      let transaction = try ours.own.engine.beginBlocking(on: base)
+      let record = RecordBytes.make(version: "1", content: Array(#"{"id":1,"name":"n","a":7}"#.utf8))
+      _ = try transaction.put(place.identifier.bytes, record, in: .records(of: "City"))
+      let info = CommitInfo(action: "side", parents: second.map { [base, $0] }, movesHead: false)
+      let pending = try #require(try transaction.commit(info))
+      try pending.wait()
+      return pending.number
+    }
+    let edit = try commit(on: nil)
+    var newest = edit
+    for _ in 0..<10_000 { newest = try commit(on: newest) }
+    let life = try ours.own.life(of: place, from: CommitNumber(newest))
+    let commits = Dictionary(uniqueKeysWithValues: life.parts.map { ($0.path.description, $0.commit.number.rawValue) })
+    #expect(life.isComplete && commits[".a"] == edit && commits[".name"] == base, "\(commits)")
+  }
 }

@@ -37,18 +37,29 @@ extension ReadableStore {
     guard let document = try first?.record?.document() else { return RecordLife() }
     let trace = PartTrace(path, document[path])
     var reading = LifeReading(store: self, record: record, limit: limit)
-    try reading.follow([trace], from: newest, keepsValues: keepsValues, goOn)
+    try reading.follow(trace, from: newest, keepsValues: keepsValues, goOn)
     return RecordLife(parts: trace.parts, isComplete: reading.isComplete)
   }
 }
 
 /// Reads the versions of a record backwards, along each line of commits that one of its parts came by.
 private struct LifeReading {
+  /// Parts whose values are those of the record as of a commit.
+  private struct Line {
+    var traces: [PartTrace]
+    var newest: CommitNumber
+  }
+
   private let store: any ReadableStore
   private let record: RecordPlace
   private let limit: Int
   private var read = 0
   private(set) var isComplete = true
+  /// Lines that are still to be read. They are listed instead of being read at once, because a line may lead to the next one as often as
+  /// there are merges.
+  private var open: [Line] = []
+  /// The parts that are followed along another line, each with the copy that is followed there.
+  private var moved: [(part: PartTrace, copy: PartTrace)] = []
 
   init(store: any ReadableStore, record: RecordPlace, limit: Int) {
     self.store = store
@@ -56,38 +67,47 @@ private struct LifeReading {
     self.limit = limit
   }
 
-  /// Finds the commits of parts whose values are those of the record as of a commit.
+  /// Finds the commits of a part and its contents, whose values are those of the record as of a commit.
   mutating func follow(
-    _ traces: [PartTrace], from newest: CommitNumber, keepsValues: Bool, _ goOn: (Int) throws(ModelError) -> Void
+    _ trace: PartTrace, from newest: CommitNumber, keepsValues: Bool, _ goOn: (Int) throws(ModelError) -> Void
   ) throws(ModelError) {
-    var walk = VersionWalk(store, record, from: newest)
+    try follow(Line(traces: [trace], newest: newest), keepsValues: keepsValues, goOn)
+    while let line = open.popLast() { try follow(line, keepsValues: false, goOn) }
+    // The parts of a copy may have been followed along a third line.
+    for (part, copy) in moved.reversed() { part.takeCommits(of: copy) }
+  }
+
+  private mutating func follow(
+    _ line: Line, keepsValues: Bool, _ goOn: (Int) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    let traces = line.traces
+    var walk = VersionWalk(store, record, from: line.newest)
     guard let first = try walk.next() else { return }
     var later = (commit: first.commit, document: try first.record?.document())
     read += 1
     while read < limit, keepsValues || !traces.allSatisfy(\.isSettled), let version = try walk.next() {
       let earlier = (commit: version.commit, document: try version.record?.document())
-      try followMerge(later.commit, traces, later.document, over: earlier.document, goOn)
-      for trace in traces { trace.apply(later.document, over: earlier.document, in: later.commit, keepsValues) }
+      try apply(later.commit, to: traces, later.document, over: earlier.document, keepsValues)
       later = earlier
       read += 1
       if read.isMultiple(of: 64) { try goOn(read) }
     }
     if keepsValues || !traces.allSatisfy(\.isSettled), try walk.next() != nil { isComplete = false }
-    try followMerge(later.commit, traces, later.document, over: nil, goOn)
-    for trace in traces { trace.apply(later.document, over: nil, in: later.commit, keepsValues) }
+    try apply(later.commit, to: traces, later.document, over: nil, keepsValues)
   }
 
-  /// Finds the commits of the parts that a merge has from its second parent.
-  private mutating func followMerge(
-    _ commit: CommitDetails, _ traces: [PartTrace], _ new: Document?, over old: Document?,
-    _ goOn: (Int) throws(ModelError) -> Void
+  /// Takes the change of the record by a commit into account. The parts that a merge has from its second parent are followed from there.
+  private mutating func apply(
+    _ commit: CommitDetails, to traces: [PartTrace], _ new: Document?, over old: Document?, _ keepsValues: Bool
   ) throws(ModelError) {
-    guard let second = commit.parents.dropFirst().first, let other = try document(at: second) else { return }
-    let merged = traces.flatMap { $0.partsMerged(new, over: old, from: other) }
-    guard !merged.isEmpty else { return }
-    let copies = merged.map { PartTrace(copying: $0) }
-    try follow(copies, from: second, keepsValues: false, goOn)
-    for (part, copy) in zip(merged, copies) { part.takeCommits(of: copy) }
+    if let second = commit.parents.dropFirst().first, let other = try document(at: second) {
+      let copies = traces.flatMap { $0.partsMerged(new, over: old, from: other) }.map { part in
+        (part: part, copy: part.movedElsewhere())
+      }
+      moved += copies
+      if !copies.isEmpty { open.append(Line(traces: copies.map(\.copy), newest: second)) }
+    }
+    for trace in traces { trace.apply(new, over: old, in: commit, keepsValues) }
   }
 
   /// The record as of a commit; nil if it does not exist there, or if the commit is pruned.
@@ -107,6 +127,8 @@ private final class PartTrace {
   /// Its name or position in its container, in the version being read; nil if it did not exist there.
   private var place: DocumentPath.Component?
   private var commit: CommitDetails?
+  /// Whether a copy is followed to its commit, along another line.
+  private var isElsewhere = false
   /// Newest first.
   private var values: [(commit: CommitDetails, value: Document)] = []
   private let children: [PartTrace]
@@ -122,13 +144,13 @@ private final class PartTrace {
       }
   }
 
-  /// The same without the values.
-  init(copying other: PartTrace) {
-    (path, place, commit) = (other.path, other.place, other.commit)
-    children = other.children.map { PartTrace(copying: $0) }
+  private init(copying other: PartTrace) {
+    (path, place, commit, isElsewhere) = (other.path, other.place, other.commit, other.isElsewhere)
+    children = other.children.map { $0.movedElsewhere() }
   }
 
-  var isSettled: Bool { commit != nil && children.allSatisfy(\.isSettled) }
+  /// Whether nothing more is to be read for its commit, and those of its contents, along this line.
+  var isSettled: Bool { (commit != nil || isElsewhere) && children.allSatisfy(\.isSettled) }
 
   var parts: [RecordLife.Part] {
     let own = commit.map { RecordLife.Part(path: path, commit: $0, values: values.reversed()) }
@@ -142,7 +164,7 @@ private final class PartTrace {
 
   private func apply(part new: Document?, over old: Document?, in commit: CommitDetails, _ keepsValues: Bool) {
     guard new != old else { return }
-    if self.commit == nil { self.commit = commit }
+    if self.commit == nil, !isElsewhere { self.commit = commit }
     if keepsValues, let new, !new.isContainer(like: old) { values.append((commit, new)) }
     guard !children.isEmpty else { return }
     let (members, oldMembers) = (new?.values ?? [:], old?.values ?? [:])
@@ -178,6 +200,12 @@ private final class PartTrace {
       let name = Array(text.utf8)
       return child.partsMerged(part: members[name], over: oldMembers[name], from: others[name])
     }
+  }
+
+  /// Returns a copy without the values, which finds the commits of this part and its contents along another line.
+  func movedElsewhere() -> PartTrace {
+    defer { isElsewhere = true }
+    return PartTrace(copying: self)
   }
 
   /// Takes over the commits that were found by following a copy of this part.
