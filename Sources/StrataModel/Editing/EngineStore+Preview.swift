@@ -79,8 +79,12 @@ private struct PreviewWork {
           EditRefusal(
             datastore: edit.datastore, index: nil, record: edit.identifier, reason: reason, canBeMarkedStale: false))
         // The other indexes still show which values it would share.
-        guard let refused = try? indexing.indexes(refusing: [edit]) else { return }
-        _ = entries.count(old ?? [], try indexing.marking(stale: refused).values(of: new), of: edit.identifier)
+        var refusedEdit = edit
+        refusedEdit.new = new
+        guard let refused = try? indexing.indexes(refusing: [refusedEdit]),
+          let others = try? indexing.marking(stale: refused).values(of: new)
+        else { return }
+        _ = entries.count(old ?? [], others, of: edit.identifier)
         return
       }
       preview.byteCount += UInt64(new.bytes.count) + Self.changeEntryBytes

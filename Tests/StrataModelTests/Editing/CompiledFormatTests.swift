@@ -130,5 +130,7 @@ struct CompiledFormatTests {
     } throws: { error in
       (error as? ModelError)?.description.contains("keyNotFound(size) at .size") ?? false
     }
+    let preview = try typed.preview(ChangeSet(changes: [edit]), options: EditOptions())
+    #expect(preview.refusals.map(\.reason) == ["keyNotFound(size) at .size"])
   }
 }
