@@ -125,7 +125,9 @@ struct ReviewOverlay: ListPane {
   var refusal: String? {
     guard let answer else { return problem?.description ?? "the review is still being made" }
     if answer.records.isEmpty {
-      if case .undo(let commit, _) = subject { return "later commits changed all that \(commit) changed" }
+      if case .undo(let commit, _) = subject, answer.kept?.sentence != nil {
+        return "later commits changed all that \(commit) changed"
+      }
       return "there is nothing to commit"
     }
     let conflicts = answer.rebased?.conflicts ?? []

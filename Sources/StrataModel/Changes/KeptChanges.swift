@@ -15,9 +15,9 @@ package struct KeptChanges: Sendable, Equatable {
 
   fileprivate mutating func add(_ change: RecordChange, _ fields: [DocumentPath]) {
     count += 1
-    if first.count < 20 {
-      first.append("\(change.datastore) \(change.identifier)" + fields.map { " \($0)" }.joined())
-    }
+    guard first.count < 20 else { return }
+    let names = fields.prefix(8).map { " \($0)" } + (fields.count > 8 ? [" …"] : [])
+    first.append("\(change.datastore) \(change.identifier)" + names.joined())
   }
 }
 
@@ -33,7 +33,7 @@ extension ReadableStore {
     while case let changes = try reader.next(512), !changes.isEmpty {
       for change in changes {
         let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
-        if let fields = try change.fieldsKept(by: record(place)) { kept.add(change, fields) }
+        if let fields = change.fieldsKept(by: try record(place)) { kept.add(change, fields) }
       }
     }
     return kept
@@ -41,12 +41,12 @@ extension ReadableStore {
 }
 
 extension RecordChange {
-  /// The changed fields that still have another value than before the change; empty stands for the whole record. Returns nil if the change
-  /// is taken back.
-  fileprivate func fieldsKept(by present: Record?) throws(ModelError) -> [DocumentPath]? {
+  /// The changed fields that still have another value than before the change; empty stands for the whole record, also for one that cannot
+  /// be read as a document. Returns nil if the change is taken back.
+  fileprivate func fieldsKept(by present: Record?) -> [DocumentPath]? {
     if present?.stored == old?.stored { return nil }
-    guard let present = try present?.document(), let before = try old?.document() else { return [] }
-    let paths = try Document.fieldChanges(from: before, to: new?.document()).map(\.path)
+    guard let present = try? present?.document(), let before = try? old?.document() else { return [] }
+    let paths = Document.fieldChanges(from: before, to: try? new?.document()).map(\.path)
       .filter { present[$0] != before[$0] }
     return paths.isEmpty ? nil : paths
   }

@@ -55,8 +55,10 @@ extension VerbRun {
   }
 
   private func undoCommit(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws {
+    let isWhole = try store.stateBroughtBack(byUndoing: commit) != nil
     try printCommit(
       store.undo(commit, named: action, options: EditOptions(progress: ProgressMeter(action).report)))
+    if isWhole { return }
     let head = store.head
     let kept = try store.changesKept(byUndoing: commit) { place throws(ModelError) in
       try head.datastore(place.datastore)?.record(place.identifier)
