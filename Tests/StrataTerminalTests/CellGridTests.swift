@@ -27,6 +27,10 @@ struct CellGridTests {
     let text = ["title", "", "Porto-Novo", " id 2026-09-01"]
     #expect(plain(top + ["└── 1 of 9 - ──┘", " foot           "]) == text + ["(1 of 9 -)", "", " foot"])
     #expect(plain(top + [" a long message ", " in two lines   "]) == text + ["", " a long message", " in two lines"])
+    let beside = ["title           ", "┌─ A ──┐┏━ B ━━┓", "│ 1    │┃ 2    ┃"]
+    let parts = ["title", "", "A", " 1", "", "B", " 2", ""]
+    #expect(plain(beside + ["└──────┘┗━━━━━━┛", " foot           "]) == parts + [" foot"])
+    #expect(plain(beside + [" a long message ", " in two lines   "]) == parts + [" a long message", " in two lines"])
   }
 
   @Test("a wide cluster that is half overwritten leaves a space; every row keeps its columns")

@@ -51,6 +51,8 @@ extension CellGrid {
 
   private static func isAcross(_ text: String) -> Bool { text == "─" || text == "━" }
 
+  private static func isFrame(_ text: String) -> Bool { text.unicodeScalars.contains { "\u{2500}"..."\u{257F}" ~= $0 } }
+
   /// Returns the frames with four complete sides and corners, from top to bottom and left to right. The lower side may lie under text that
   /// has no frame.
   private static func wholeFrames(in grid: CellGrid) -> [Rect] {
@@ -80,10 +82,11 @@ extension CellGrid {
       grid[Point(column: corner.column, row: row)].text == down
     { row += 1 }
     guard row < grid.size.rows else { return nil }
-    let end = grid[Point(column: rightColumn, row: row)].text
-    guard end == low || end == " " && grid[Point(column: corner.column, row: row)].text == " " else { return nil }
+    let ends = [corner.column, rightColumn].map { grid[Point(column: $0, row: row)].text }
+    let isClosed = ends[1] == low
+    guard isClosed || !ends.contains(where: isFrame) else { return nil }
     return Rect(
       column: corner.column, row: corner.row, columns: rightColumn - corner.column + 1,
-      rows: row - corner.row + (end == low ? 1 : 0))
+      rows: row - corner.row + (isClosed ? 1 : 0))
   }
 }
