@@ -59,7 +59,7 @@ struct RemoteTests {
     try ours.exchange.untilPushed(exchange)
     #expect(rounds == 4)
     #expect(try ours.contents() == theirs.contents() && ours.contents().count == 5)
-    // A peer that never stands still is told of in the end.
+    // If the peer never stands still, the last round throws.
     rounds = -1_000
     try ours.put(#"{"id":2,"name":"again"}"#)
     let error = #expect(throws: ExchangeError.self) { try ours.exchange.untilPushed(exchange) }

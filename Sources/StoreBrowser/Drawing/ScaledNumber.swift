@@ -13,8 +13,8 @@ enum ScaledNumber {
     guard let value = Double(text), value.isFinite else { return text }
     guard abs(value) >= 1e6 else { return Int64(exactly: value).map { NumberFormat.count($0) } ?? text }
     for (name, size) in units where abs(value) >= size {
-      let scaled = (0...3).map { NumberFormat.fixed(value / size, digits: $0) }
-      return "\(scaled.first { Double($0) == value / size } ?? scaled[3]) \(name)"
+      let exact = (0..<3).lazy.map { NumberFormat.fixed(value / size, digits: $0) }.first { Double($0) == value / size }
+      return "\(exact ?? NumberFormat.fixed(value / size, digits: 3)) \(name)"
     }
     return text
   }

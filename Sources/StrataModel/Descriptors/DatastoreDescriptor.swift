@@ -68,3 +68,11 @@ package struct DatastoreDescriptor: Hashable, Sendable {
     for place in indexes.indices where names.contains(indexes[place].name) { indexes[place].isStale = true }
   }
 }
+
+extension [String] {
+  /// The first name that occurs for the second time.
+  var firstRepeated: String? {
+    var seen: Set<String> = []
+    return first { !seen.insert($0).inserted }
+  }
+}

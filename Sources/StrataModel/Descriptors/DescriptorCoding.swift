@@ -39,8 +39,7 @@ extension DatastoreDescriptor {
       unknownIndexes[try index.text(.name)] = kind
       return nil
     }
-    let names = indexes.compactMap { $0?.name }.sorted()
-    if let name = zip(names, names.dropFirst()).first(where: { $0 == $1 })?.0 {
+    if let name = indexes.compactMap({ $0?.name }).firstRepeated {
       throw .unreadable(what: "a descriptor", where: "two of its indexes have the name \(name)")
     }
     self.init(

@@ -186,8 +186,7 @@ private struct ImportWork {
     self.plan = plan
     self.transaction = transaction
     before = try store.baseView(of: transaction).ownDatastore(plan.datastore)
-    let names = plan.indexes.map(\.name).sorted()
-    if let name = zip(names, names.dropFirst()).first(where: { $0 == $1 })?.0 {
+    if let name = plan.indexes.map(\.name).firstRepeated {
       throw ModelError.refused(reason: "two indexes cannot both have the name \(name)")
     }
     if let present = before {
