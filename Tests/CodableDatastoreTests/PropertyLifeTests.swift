@@ -75,6 +75,40 @@ struct PropertyLifeTests {
   }
 }
 
+@Suite("The life of a property through merges")
+struct MergedPropertyLifeTests {
+  @Test("the edits of both sides are in the history, and a merge of them is no new value of a property")
+  func bothSides() async throws {
+    let (here, there) = (TemporaryPlace(), TemporaryPlace())
+    let ours = try DiskPersistence(readWriteURL: here.url)
+    let theirs = try DiskPersistence(readWriteURL: there.url)
+    let (books, others) = (BookFormat.datastore(ours), BookFormat.datastore(theirs))
+    try await books.persist(Book(id: 1, title: "a", pages: 1))
+    try await theirs.addRemote(RemoteStore(name: "ours", location: here.url.path))
+    try await theirs.exchange(with: "ours")
+    for pages in 2...3 { try await others.persist(Book(id: 1, title: "a", pages: pages)) }
+    try await theirs.releaseWriter()
+    for title in ["b", "c"] { try await books.persist(Book(id: 1, title: title, pages: 1)) }
+    try await ours.addRemote(RemoteStore(name: "theirs", location: there.url.path))
+    try await ours.exchange(with: "theirs")
+    #expect(try #require(try await ours.head).parents.count == 2)
+
+    let states = try await books.history(of: 1).collectInstances(upTo: .infinity)
+    let seen = states.map { state in state.instance.map { "\($0.title)\($0.pages)" } ?? "" }
+    #expect(seen == ["c3"] + seen.dropFirst().dropLast() + ["a1"] && seen.count == 6)
+    #expect(Set(seen) == ["c3", "c1", "b1", "a3", "a2", "a1"])
+    for (since, titles, pages) in [
+      ("a1", ["c", "b", "a"], [3, 2, 1]), ("a2", ["c", "b"], [3, 2]), ("b1", ["c", "b"], []),
+    ] {
+      let since = try #require(seen.firstIndex(of: since).map { states[$0].commit.date })
+      let foundTitles = try await books.history(of: 1, \.title, since: since).collectInstances(upTo: .infinity)
+      #expect(foundTitles.map(\.value) == titles)
+      let foundPages = try await books.history(of: 1, \.pages, since: since).collectInstances(upTo: .infinity)
+      #expect(foundPages.map(\.value) == pages)
+    }
+  }
+}
+
 @Suite("Blame")
 struct BlameTests {
   @Test(

@@ -40,7 +40,59 @@ struct BlameThroughMergesTests {
     }
   }
 
-  @Test("blame names the edit that a merge took over, and not the merge", arguments: 1...12 as ClosedRange<UInt64>)
+  /// The commits that a search from commit to commit finds to have changed a record: a parent that has the same state is followed alone.
+  private func changes(
+    of path: DocumentPath, in record: Int64, at commit: CommitNumber, of store: ExchangedStore
+  ) throws -> [UInt64] {
+    var (found, open) = (Set<CommitNumber>(), Set([commit]))
+    while let commit = open.max(), commit.rawValue > 0 {
+      open.remove(commit)
+      func text(_ commit: CommitNumber) throws -> String? {
+        commit.rawValue > 0 ? try ExchangedStore.text(record, in: store.own.view(at: commit)) : nil
+      }
+      func value(_ commit: CommitNumber) throws -> Document? {
+        try text(commit).map { try JSONParser.parse(Array($0.utf8)) }?[path]
+      }
+      let (parents, wanted) = (try store.own.commit(commit).parents, try text(commit))
+      if let parent = try parents.first(where: { try text($0) == wanted }) {
+        open.insert(parent)
+      } else {
+        let isChange =
+          try parents.isEmpty ? value(commit) != nil : parents.allSatisfy { try value($0) != value(commit) }
+        if isChange { found.insert(commit) }
+        open.formUnion(parents)
+      }
+    }
+    return found.map(\.rawValue).sorted(by: >)
+  }
+
+  /// Compares the versions of a record and of a field, read a few at a time, with that search.
+  private func expectTrueHistory(_ store: ExchangedStore, of record: Int64, _ comment: Comment) throws {
+    let datastore = try #require(try store.own.head.datastore("City"))
+    let place = RecordPlace(datastore: "City", identifier: try datastore.identifier(parsing: "\(record)"))
+    let head = try store.own.head.commit
+    for path in [DocumentPath.root, try DocumentPath(parsing: ".a"), try DocumentPath(parsing: ".c.d")] {
+      for pageSize in [2, Int.max] {
+        var (found, open) = ([UInt64](), [head])
+        while !open.isEmpty {
+          var lines = try VersionLines(of: place, in: store.own, from: open)
+          for _ in 0..<pageSize {
+            guard let (version, older) = try lines.next() else { break }
+            let value = try version.record?.document()[path]
+            let isOld = try older.contains { try $0.record?.document()[path] == value }
+            if !isOld, value != nil || !older.isEmpty { found.append(version.commit.number.rawValue) }
+          }
+          open = lines.upcoming.map(\.commit.number)
+        }
+        let wanted = try changes(of: path, in: record, at: head, of: store)
+        #expect(found == wanted, "\(comment): \(record) \(path)")
+      }
+    }
+  }
+
+  @Test(
+    "blame names the edit that a merge took over, and the history has the commits of both sides",
+    arguments: 1...12 as ClosedRange<UInt64>)
   func randomMerges(seed: UInt64) throws {
     var random = Xorshift(seed)
     let (ours, theirs) = try MergeTests.pair(
@@ -65,6 +117,7 @@ struct BlameThroughMergesTests {
     for store in [ours, theirs] {
       for record in 1...3 as ClosedRange<Int64> where try store.text(record) != nil {
         try expectTrueBlame(store, of: record, "seed \(seed), \(store.own.path)")
+        try expectTrueHistory(store, of: record, "seed \(seed), \(store.own.path)")
       }
     }
   }

@@ -28,7 +28,8 @@ extension Datastore {
     DatastoreDifference(core: core, old: old, new: new)
   }
 
-  /// Every state that an instance has had, newest first, even if it is deleted now.
+  /// Every state that an instance has had, newest first, even if it is deleted now. If a merge made a state from those of both sides, the
+  /// states of both sides are listed, in the order of their commits.
   public nonisolated func history(of identifier: IdentifierType) -> some AsyncInstances<InstanceVersion<InstanceType>> {
     InstanceHistory(core: core, identifier: identifier)
   }

@@ -1,4 +1,5 @@
 import StrataFoundation
+import StrataModel
 
 /// The values of one property of an instance, newest first.
 struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: AsyncInstances, AsyncIteratorProtocol {
@@ -7,31 +8,33 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
   /// Only values that were given in this span of time are returned.
   let since: Date?
   let until: Date?
-  /// The oldest version so far that has the value.
-  private(set) var oldest: PropertyVersion<Value>?
+  /// The values of versions that others were made from, by commit, until they are reached themselves.
+  private(set) var values: [CommitNumber: Value?] = [:]
 
   mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> PropertyVersion<Value>? {
-    while let value = try await nextValue(isolation: actor) {
-      // Dates never grow on the way back, so nothing older is wanted either.
-      if let since, value.commit.date < since { return nil }
-      if let until, value.commit.date > until { continue }
-      return value
+    while let (version, older) = try await versions.nextStored(isolation: actor) {
+      let value = try await value(of: version, isolation: actor)
+      var isNew = true
+      for version in older where isNew { isNew = try await self.value(of: version, isolation: actor) != value }
+      values[version.commit.number] = nil
+      let commit = Commit(version.commit)
+      if let since, commit.date < since {
+        // Dates never grow on the way back along a line.
+        if versions.upcoming.allSatisfy({ Commit($0.commit).date < since }) { return nil }
+      } else if isNew, until.map({ commit.date <= $0 }) ?? true {
+        return PropertyVersion(commit: commit, value: value)
+      }
     }
     return nil
   }
 
-  private mutating func nextValue(isolation actor: isolated (any Actor)?) async throws -> PropertyVersion<Value>? {
-    while let version = try await versions.next(isolation: actor) {
-      let found = PropertyVersion(commit: version.commit, value: version.instance?[keyPath: property])
-      guard let newer = oldest else {
-        oldest = found
-        continue
-      }
-      oldest = found
-      if newer.value != found.value { return newer }
-    }
-    defer { oldest = nil }
-    return oldest
+  private mutating func value(of version: StoredVersion, isolation actor: isolated (any Actor)?) async throws -> Value?
+  {
+    let commit = version.commit.number
+    if let known = values[commit] { return known }
+    let value = try await versions.instance(of: version, isolation: actor)?[keyPath: property]
+    values[commit] = .some(value)
+    return value
   }
 }
 

@@ -44,8 +44,6 @@ package struct HistoryRequest: Question, Hashable {
 package struct HistoryStart: Sendable, Hashable {
   var open: [CommitNumber]
   var lanes = HistoryLanes()
-
-  var newest: CommitNumber { open.max() ?? CommitNumber(0) }
 }
 
 package struct HistoryAnswer: Sendable {
@@ -90,30 +88,24 @@ extension WorkContext {
   fileprivate func versionPage(
     _ request: HistoryRequest, of place: RecordPlace, path: String?
   ) throws(ModelError) -> HistoryAnswer {
-    var answer = HistoryAnswer(request: request, rows: [], next: request.start)
     let path = try path.map { text throws(ModelError) in try Self.path(text) }
-    var later: (commit: CommitDetails, value: Document?)?
-    while let start = answer.next, answer.rows.count < request.limit {
+    var answer = HistoryAnswer(request: request, rows: [], next: nil)
+    var versions = try VersionLines(of: place, in: store, from: request.start.open)
+    while answer.rows.count < request.limit, let (version, older) = try versions.next() {
       try goOn()
-      let versions = try store.versions(of: place.identifier, in: place.datastore, from: start.newest, limit: 100)
-      let older = versions.count == 100 ? versions.last?.commit.parents.first : nil
-      answer.next = older.map { HistoryStart(open: [$0]) }
-      for version in versions {
-        guard let path else {
-          let text = version.record == nil ? ValueText(text: "deleted", kind: .missing) : nil
-          answer.rows.append(HistoryRow(commit: version.commit, value: text))
-          continue
-        }
-        let value = try version.record?.document()[path]
-        if let later, later.value != value {
-          answer.rows.append(HistoryRow(commit: later.commit, value: ValueText(cell: later.value)))
-        }
-        later = (version.commit, value)
+      let document = try version.record?.document()
+      var text = document == nil ? ValueText(text: "deleted", kind: .missing) : nil
+      if let path {
+        let value = document?[path]
+        var isOld = older.isEmpty && value == nil
+        for version in older where !isOld { isOld = try version.record?.document()[path] == value }
+        if isOld { continue }
+        text = ValueText(cell: value)
       }
+      answer.rows.append(HistoryRow(commit: version.commit, value: text))
     }
-    if let later, later.value != nil {
-      answer.rows.append(HistoryRow(commit: later.commit, value: ValueText(cell: later.value)))
-    }
+    let open = versions.upcoming.map(\.commit.number)
+    if !open.isEmpty { answer.next = HistoryStart(open: open) }
     return answer
   }
 

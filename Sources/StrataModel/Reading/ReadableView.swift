@@ -176,7 +176,7 @@ package struct Record: Sendable, Equatable {
 }
 
 /// A state of a record at a commit.
-package struct RecordVersion: Sendable {
+package struct RecordVersion: CommittedVersion {
   package var commit: CommitDetails
   /// Nil if the commit deleted it.
   package var record: Record?

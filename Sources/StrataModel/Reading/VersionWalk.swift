@@ -1,5 +1,5 @@
-/// The versions of a record, newest first, read in pages.
-package struct VersionWalk {
+/// The versions of a record along one line of commits, newest first, read in pages.
+package struct VersionWalk: VersionLine {
   private let store: any ReadableStore
   private let record: RecordPlace
   private var page: ArraySlice<RecordVersion> = []
@@ -20,12 +20,18 @@ package struct VersionWalk {
     return page.popFirst()
   }
 
+  package func line(from commit: CommitNumber) -> VersionWalk? {
+    var line = VersionWalk(store, record, from: commit)
+    line.isFirstPage = false
+    return line
+  }
+
   private mutating func nextPage(from start: CommitNumber) throws(ModelError) -> [RecordVersion] {
     let isFirst = isFirstPage
     isFirstPage = false
     do {
       return try store.versions(of: record.identifier, in: record.datastore, from: start, limit: 64)
-    } catch .noSuchDatastore where !isFirst {
+    } catch .noSuchDatastore where !isFirst, .noSuchCommit where !isFirst {
       return []
     }
   }

@@ -41,26 +41,24 @@ extension VerbRun {
   private func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws {
     let path = try arguments.value("--field").map { try fieldPath($0) }
     let limit = try arguments.count("--limit") ?? Int.max
-    let versions = try store.versions(of: identifier, in: datastore, from: store.head.commit, limit: .max)
-    guard !versions.isEmpty else {
-      throw ModelError.noSuchRecord(identifier.description, datastore: datastore)
-    }
-    if let path, try !versions.contains(where: { try $0.record?.document()[path] != nil }) {
-      throw ModelError.refused(reason: "no version of \(datastore) \(identifier) has a field \(path)")
-    }
-    var printed = 0
-    for (position, version) in versions.enumerated() where printed < limit {
-      let value = try version.record?.document()
-      let older = position + 1 < versions.count ? try versions[position + 1].record?.document() : nil
+    let place = RecordPlace(datastore: datastore, identifier: identifier)
+    var versions = try VersionLines(of: place, in: store, from: [store.head.commit])
+    var (isEmpty, printed) = (true, 0)
+    while printed < limit, let (version, older) = try versions.next() {
+      isEmpty = false
+      let document = try version.record?.document()
+      var value = document
       if let path {
-        let (new, old) = (value?[path], older?[path])
-        guard new != old || position == versions.count - 1 else { continue }
-        printed += 1
-        try printValue(new ?? .null, of: version.commit, member: "value", isPresent: new != nil)
-      } else {
-        printed += 1
-        try printValue(value ?? .null, of: version.commit, member: "value", isPresent: value != nil)
+        value = document?[path]
+        let isOld = try older.isEmpty ? value == nil : older.contains { try $0.record?.document()[path] == value }
+        if isOld { continue }
       }
+      printed += 1
+      try printValue(value ?? .null, of: version.commit, member: "value", isPresent: value != nil)
+    }
+    if isEmpty { throw ModelError.noSuchRecord(identifier.description, datastore: datastore) }
+    if let path, printed == 0, limit > 0 {
+      throw ModelError.refused(reason: "no version of \(datastore) \(identifier) has a field \(path)")
     }
   }
 
