@@ -18,7 +18,7 @@ package final class ServerStore: Engine {
   package let url: ServerURL
   package let options: ServerOptions
   package let readOnlyReason: String?
-  package let identity: StoreIdentity
+  private let opened: StoreIdentity
   /// The origin in the identity of commits that are made here.
   package let origin: UInt64
   /// The record whose identifier ends the key of an entry that refers to one.
@@ -40,6 +40,8 @@ package final class ServerStore: Engine {
   struct Known: Sendable {
     var head: ServerCommit?
     var newest: UInt64 = 0
+    /// The oldest commit that the last pruning has left; 0 if there was none.
+    var oldest: UInt64 = 0
     var catalog = ServerCatalog()
   }
 
@@ -48,9 +50,15 @@ package final class ServerStore: Engine {
     identity: StoreIdentity, origin: UInt64, record: @escaping RecordOfEntry, reporting: Reporting?
   ) {
     (self.url, self.tables, self.pool, self.options) = (url, tables, pool, options)
-    (self.readOnlyReason, self.identity, self.origin) = (readOnlyReason, identity, origin)
+    (self.readOnlyReason, self.opened, self.origin) = (readOnlyReason, identity, origin)
     (self.record, self.reporting) = (record, reporting)
     commits = ServerCommitQueue(pool, tables, options: options)
+  }
+
+  package var identity: StoreIdentity {
+    var identity = opened
+    identity.generation = known.withLock { $0.oldest }
+    return identity
   }
 
   /// The URL, without its password.
@@ -80,7 +88,7 @@ package final class ServerStore: Engine {
   /// The newest state known to this process. Sends nothing to the server.
   package var newest: ServerView {
     let known = known.withLock { $0 }
-    return ServerView(self, known.head ?? .beginning(identity.created), asOf: known.newest)
+    return ServerView(self, known.head ?? .beginning(opened.created), asOf: known.newest)
   }
 
   package var head: View { newest.view }
@@ -111,8 +119,13 @@ package final class ServerStore: Engine {
 
   /// Records the server's answer: its head, the newest state, and the changes of trees since a commit. If the changes of trees were not
   /// asked for, the answer has only the last commit that changed one. If that commit is news, the next reader of a tree asks.
-  func update(head: ServerCommit?, newest: UInt64, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64) {
-    known.withLock { known in
+  ///
+  /// - Parameter oldest: The oldest commit that the last pruning has left; nil if that was not asked for.
+  func update(
+    head: ServerCommit?, newest: UInt64, oldest: UInt64?, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64
+  ) {
+    let isPruned = known.withLock { known in
+      defer { if let oldest { known.oldest = oldest } }
       if let trees {
         let upTo = known.catalog.upTo
         if trees.since <= upTo, newest >= upTo { known.catalog.update(trees.rows, upTo: newest) }
@@ -120,7 +133,10 @@ package final class ServerStore: Engine {
         known.catalog.update(changedAt: change, of: newest)
       }
       if newest >= known.newest { (known.head, known.newest) = (head, newest) }
+      return oldest.map { $0 != known.oldest } ?? false
     }
+    // The oldest ones have no parents any more.
+    if isPruned { knownCommits.forget() }
   }
 
   /// Only the server knows whether others have committed.

@@ -51,6 +51,20 @@ struct FollowingTests {
     #expect(driver.shows("XX"), "\(driver.screen)")
   }
 
+  @Test("commits that another program removed leave the list, and one that is shown gives way to the head")
+  func removedCommits() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("4")
+    #expect(driver.shows("import countries") && driver.browser.history.count == 4)
+    driver.press("G T")
+    #expect(driver.title.contains("AS OF #1"))
+    _ = try store.engine.compact(.last(1)) { _ in true }
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("HEAD #4") && driver.status.contains("#1"), "\(driver.screen)")
+    #expect(driver.browser.history.count == 1 && !driver.shows("import countries"), "\(driver.screen)")
+  }
+
   @Test("a commit before, on and after the selection leaves it on its record; a delete moves it to the successor")
   func selection() throws {
     let store = try Sample.store()

@@ -62,6 +62,25 @@ struct KeepingTests {
     #expect(store.activity == nil)
   }
 
+  @Test("another program hears of a pruning, and no longer knows the parents that were removed")
+  func pruningOfOthers() throws {
+    let store = try filled()
+    for value in 1...5 as ClosedRange<UInt8> {
+      try store.change { transaction throws(StorageError) in try transaction.set([1], [value], in: Self.records) }
+    }
+    let other = try ServerStore.open(store.url)
+    try other.forEachCommit { _, _ in true }
+    #expect(other.identity.generation == 0)
+    let newest = try other.refreshed().commit
+    let oldest = newest.number - 1
+    #expect(try other.commit(oldest).parents == [oldest - 1])
+    _ = try store.compact(.last(2)) { _ in true }
+    #expect(store.identity.generation == oldest)
+    try other.refreshed()
+    #expect(other.identity.generation == oldest)
+    #expect(try other.commit(oldest).parents.isEmpty)
+  }
+
   @Test("who follows a store hears of commits of others")
   func following() async throws {
     let store = try filled()

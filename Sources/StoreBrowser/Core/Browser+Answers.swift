@@ -43,6 +43,9 @@ extension Browser {
     let listeners = listeners(of: slot)
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
+    case .outline:
+      if case .noSuchCommit = error, session.asOf != nil { travel(to: nil) }
+      session.complain(error)
     case .staging: keepingFailed(error)
     case .commit: look()
     case .refresh:
@@ -106,8 +109,11 @@ extension Browser {
   }
 
   mutating func follow(_ answer: RefreshAnswer) {
+    let generation = session.status.generation
     apply(answer.status)
     if session.awaySince != nil { comeBack() }
+    // The commit that is shown may have been removed.
+    if session.asOf != nil, session.status.generation != generation { session.readOutline() }
     guard answer.head != session.head else { return }
     guard updateHead(to: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else { return session.say("many records changed") }

@@ -18,6 +18,8 @@ struct Session: Sendable {
   var shown: CommitNumber
   /// The commit that the user went to; nil while the head is shown.
   var asOf: CommitNumber?
+  /// The history as far as this browser knows it.
+  var edition: HistoryEdition { HistoryEdition(head: head, generation: status.generation) }
   /// The datastores and indexes as of `shown`; nil until they were read.
   var outline: Outline?
   /// The datastore that table, record and index are about.

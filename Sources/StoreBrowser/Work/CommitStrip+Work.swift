@@ -3,7 +3,7 @@ package import StrataModel
 /// The commits of a history over time.
 package struct CommitStripRequest: Question, Hashable {
   package var scope: HistoryScope
-  package var newest: CommitNumber
+  package var history: HistoryEdition
   package var parts: Int
 
   /// The most commits that are looked at, from the newest on.
@@ -12,7 +12,7 @@ package struct CommitStripRequest: Question, Hashable {
   /// Returns nil if there are no commits.
   package func reply(in context: WorkContext) throws(ModelError) -> CommitStrip? {
     var commits: [CommitDetails] = []
-    var open = [newest]
+    var open = [history.head]
     while !open.isEmpty, commits.count < Self.limit {
       try context.goOn()
       let page = try context.store.commitPage(from: open, limit: 512, folded: true)

@@ -21,6 +21,12 @@ package enum HistoryScope: Sendable, Hashable {
   }
 }
 
+/// A state of the history: another one if there are new commits, or if older ones were removed.
+package struct HistoryEdition: Sendable, Hashable {
+  var head: CommitNumber
+  var generation: UInt64
+}
+
 /// Reads a page of a history, newest first.
 package struct HistoryRequest: Question, Hashable {
   package var scope: HistoryScope

@@ -31,12 +31,14 @@ package struct StoreStatus: Sendable {
   package var activity: Activity?
   /// When the store's retention is tried again, if it failed; in nanoseconds since 1970.
   package var nextPruning: Int64?
+  /// See `ReadableStore.generation`.
+  package var generation: UInt64
   /// The first letters in the store's inbox.
   package var letters: [LetterNotice]
 
   init(of store: any ReadableStore, letters: [LetterNotice] = []) {
     (access, writer, activity) = (store.access, store.writer, store.activity)
-    (nextPruning, self.letters) = (store.nextPruning, letters)
+    (nextPruning, generation, self.letters) = (store.nextPruning, store.generation, letters)
   }
 }
 

@@ -98,7 +98,7 @@ package struct StoreIdentity: Sendable, Hashable {
   /// Random, given at creation; copies share it.
   package var high: UInt64
   package var low: UInt64
-  /// Counts the compactions.
+  /// Counts the compactions of a file. On a server it is the oldest commit that the last pruning has left, 0 if there was none.
   package var generation: UInt64
   /// Nanoseconds since 1970.
   package var created: Int64

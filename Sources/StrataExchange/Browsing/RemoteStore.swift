@@ -81,6 +81,7 @@ package final class RemoteStore: EditableStore {
   package var damage: String? { local.damage }
   package var head: any ReadableView { local.head }
   package var commitCount: UInt64 { local.commitCount }
+  package var generation: UInt64 { local.generation }
   package var byteCount: UInt64 {
     get throws(ModelError) {
       if let bytes = line.browsed?.bytes { return bytes }

@@ -147,6 +147,7 @@ package final class EngineStore: EditableStore {
   }
 
   package var commitCount: UInt64 { engine.commitCount }
+  package var generation: UInt64 { engine.identity.generation }
 
   package var byteCount: UInt64 { get throws(ModelError) { engine.fileBytes } }
 

@@ -54,6 +54,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   var activity: Activity? { get }
   /// How many commits can be read: the number of the newest one, less the squashed ones.
   var commitCount: UInt64 { get }
+  /// Another number after commits were removed from the history.
+  var generation: UInt64 { get }
   /// The bytes that the store takes on disk.
   var byteCount: UInt64 { get throws(ModelError) }
   /// The bytes that only commits before the newest one need; nil if the store does not count them.
@@ -64,6 +66,7 @@ package protocol ReadableStore: AnyObject, Sendable {
 }
 
 extension ReadableStore {
+  package var generation: UInt64 { 0 }
   package var historyBytes: UInt64? { nil }
 
   package func releaseMemory() {}

@@ -41,6 +41,7 @@ extension ServerStore {
           delete from {change} a where a.number < $1 and not exists (select 1 from {commit} c where c.number = a.number)
           """, [bound]),
         tables.statement("delete from {token} where at < current_timestamp - interval '7 days'"),
+        Statement("notify \(tables.channel)"),
       ])
       pruned.values = try inSteps(
         """

@@ -8,8 +8,7 @@ extension ServerStore {
     let before = (bytes: fileBytes, commits: commitCount)
     if let oldest = try oldestKept(retention), oldest > 1 {
       _ = try prune(before: oldest)
-      // The oldest ones have no parents any more.
-      knownCommits.forget()
+      try refreshed()
     }
     let after = (bytes: fileBytes, commits: commitCount)
     return CompactionReport(

@@ -123,22 +123,25 @@ struct News {
   var newest: UInt64
   /// The newest commit that changed a tree itself.
   var trees: UInt64
+  /// The oldest commit that the last pruning has left; 0 if there was none.
+  var oldest: UInt64
   /// Nil if the newest state is the known one, or has no commit.
   var head: ServerCommit?
 
   /// `$1` is the newest known state, `s` the row of the store.
   static func columns(_ tables: Tables) -> String {
     """
-    s.newest, s.trees, case when s.newest <> $1 then
+    s.newest, s.trees, s.oldest, case when s.newest <> $1 then
       (select \(tables.commitTexts) from {commit} c where c.number = s.head) end
     """
   }
-  static let columnCount = 3
+  static let columnCount = 4
 
   init(_ rows: Rows) {
     newest = rows.number(0, 0)
     trees = rows.number(0, 1)
-    head = rows.isNull(0, 2) ? nil : ServerCommit(texts: rows.texts(0, 2))
+    oldest = rows.number(0, 2)
+    head = rows.isNull(0, 3) ? nil : ServerCommit(texts: rows.texts(0, 3))
   }
 }
 
@@ -223,7 +226,7 @@ extension ServerStore {
     let news = News(rows[0])
     let head = news.newest == question.known.newest ? question.known.head : news.head
     let trees = question.ahead == nil ? (rows: rows[1], since: question.known.catalog.upTo) : nil
-    update(head: head, newest: news.newest, trees: trees, changedAt: news.trees)
+    update(head: head, newest: news.newest, oldest: news.oldest, trees: trees, changedAt: news.trees)
     return newest
   }
 }

@@ -180,7 +180,7 @@ final class FlushWorker: @unchecked Sendable {
     let commits = try flush.commits(rows, origin: store.origin)
     guard let last = commits.last else { return [] }
     let trees = statements.trees.map { (rows: answers[$0], since: flush.catalog.upTo) }
-    store.update(head: last, newest: last.number, trees: trees, changedAt: rows.number(0, 3))
+    store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 3))
     return commits
   }
 

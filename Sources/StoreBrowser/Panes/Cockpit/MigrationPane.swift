@@ -63,8 +63,8 @@ struct MigrationPane: PermanentPane {
   /// Requests the past builds while the pane is on the screen.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     listsRecords = !rows(session).isEmpty
-    guard frame != .hidden, maintenance?.head != session.head, !session.isRunning(.maintenance) else { return }
-    session.start(.maintenance, MaintenanceRequest(head: session.head))
+    guard frame != .hidden, maintenance?.history != session.edition, !session.isRunning(.maintenance) else { return }
+    session.start(.maintenance, MaintenanceRequest(history: session.edition))
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
@@ -98,7 +98,7 @@ struct MigrationPane: PermanentPane {
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     if slot == .maintenance {
-      maintenance = MaintenanceRequest.Reply(head: session.head, commits: [])
+      maintenance = MaintenanceRequest.Reply(history: session.edition, commits: [])
       return
     }
     isOurs = false

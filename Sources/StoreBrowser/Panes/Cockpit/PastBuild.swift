@@ -58,17 +58,17 @@ extension Activity.Worker {
 
 /// Asks what the commits of the past say of builds: maintenance that changed no record for a user.
 struct MaintenanceRequest: Question {
-  var head: CommitNumber
+  var history: HistoryEdition
 
   struct Reply: Sendable {
-    var head: CommitNumber
+    var history: HistoryEdition
     /// Newest first.
     var commits: [CommitDetails]
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    let commits = try context.store.commits(from: head, limit: Self.limit, folded: false)
-    return Reply(head: head, commits: Array(commits.filter(\.isMaintenance).prefix(10)))
+    let commits = try context.store.commits(from: history.head, limit: Self.limit, folded: false)
+    return Reply(history: history, commits: Array(commits.filter(\.isMaintenance).prefix(10)))
   }
 
   /// How many commits are looked at: a page of the history.

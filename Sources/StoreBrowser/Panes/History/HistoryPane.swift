@@ -22,7 +22,8 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   private var counts: [Int] = []
   var isAtEnd = false
   private var pending: HistoryRequest?
-  private var newest: CommitNumber?
+  /// The history that the pages are of.
+  private var edition: HistoryEdition?
   private var wanted: CommitNumber?
   private var goesToEnd = false
   /// The text to find in commits that are not read yet.
@@ -73,7 +74,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
 
   /// Forgets what was read, so that it is read again.
   mutating func reset() {
-    newest = nil
+    edition = nil
     starts = []
     pages = [:]
     counts = []
@@ -91,10 +92,10 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
       isAtEnd = true
       return
     }
-    if newest != session.head {
+    if edition != session.edition {
       wanted = wanted ?? (list.selection > 0 ? selected?.commit.number : nil)
       reset()
-      newest = session.head
+      edition = session.edition
       starts = [HistoryStart(open: [session.head])]
     }
     if !frame.isFocused { follow(session) }

@@ -10,7 +10,7 @@ struct HistoryStrip: Sendable, Equatable {
   private var reading = Reading<CommitStripRequest>()
 
   mutating func demand(_ scope: HistoryScope, columns: Int, in session: inout Session) {
-    let request = CommitStripRequest(scope: scope, newest: session.head, parts: max(8, columns - 2))
+    let request = CommitStripRequest(scope: scope, history: session.edition, parts: max(8, columns - 2))
     reading.ask(request, as: .strip, in: &session)
   }
 
