@@ -16,6 +16,7 @@ ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
 LINK += --static-swift-stdlib -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=all
 LINK += -Xswiftc -Xfrontend -Xswiftc -function-sections
+LINK += -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
 else
 # The system's ncurses is of 2015. Homebrew's is taken where pkg-config knows it; its folder is not among those that are searched.

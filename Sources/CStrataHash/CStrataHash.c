@@ -42,33 +42,32 @@ static void prepare_slices(void) {
   }
 }
 
-// The checksum is linear: what zeros do to it is known once it is known for each single bit. `zeros` is a power of two: what
-// so many do twice, twice as many do.
-static void prepare_zeros(zeros_table table, size_t zeros) {
+// A byte does what it does without its lowest bit, and what that bit does.
+static void fill(zeros_table table, const uint32_t of_bit[32]) {
+  for (int place = 0; place < 4; place++)
+    for (uint32_t byte = 1; byte < 256; byte++)
+      table[place][byte] = table[place][byte & (byte - 1)] ^ of_bit[place * 8 + __builtin_ctz(byte)];
+}
+
+// The checksum is linear: what zeros do to it is known once it is known for each single bit. What a power of two of them does
+// twice, twice as many do. Every program does this when it opens a store, so all tables come from one chain of doublings.
+static void prepare_zeros(struct stream *streams[], int count) {
   uint32_t of_bit[32], twice[32];
   for (int bit = 0; bit < 32; bit++) {
     uint32_t sum = (uint32_t)1 << bit;
     of_bit[bit] = (sum >> 8) ^ slices[0][sum & 255];
   }
-  for (size_t done = 1; done < zeros; done *= 2) {
+  for (size_t zeros = 1; zeros <= 2 * LONG_STREAM; zeros *= 2) {
+    for (int stream = 0; stream < count; stream++) {
+      if (streams[stream]->length == zeros) fill(streams[stream]->once, of_bit);
+      if (2 * streams[stream]->length == zeros) fill(streams[stream]->twice, of_bit);
+    }
     for (int bit = 0; bit < 32; bit++) {
       twice[bit] = 0;
-      for (int other = 0; other < 32; other++)
-        if (of_bit[bit] >> other & 1) twice[bit] ^= of_bit[other];
+      for (uint32_t left = of_bit[bit]; left; left &= left - 1) twice[bit] ^= of_bit[__builtin_ctz(left)];
     }
     memcpy(of_bit, twice, sizeof of_bit);
   }
-  // A byte does what it does without its lowest bit, and what that bit does.
-  for (int place = 0; place < 4; place++) {
-    table[place][0] = 0;
-    for (uint32_t byte = 1; byte < 256; byte++)
-      table[place][byte] = table[place][byte & (byte - 1)] ^ of_bit[place * 8 + __builtin_ctz(byte)];
-  }
-}
-
-static void prepare_stream(struct stream *stream) {
-  prepare_zeros(stream->once, stream->length);
-  prepare_zeros(stream->twice, 2 * stream->length);
 }
 
 static uint64_t load(const uint8_t *bytes) {
@@ -177,9 +176,8 @@ static void prepare(void) {
   step choice = by_table;
 #if defined(BY_INSTRUCTION)
   if (has_instruction()) {
-    prepare_stream(&long_stream);
-    prepare_stream(&middle_stream);
-    prepare_stream(&short_stream);
+    struct stream *streams[] = {&long_stream, &middle_stream, &short_stream};
+    prepare_zeros(streams, 3);
     choice = by_instruction;
   }
 #endif
