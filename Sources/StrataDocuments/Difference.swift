@@ -27,8 +27,8 @@ extension Document {
 
   /// The differences of two documents, in the order of the new one's fields, removed ones last in their object.
   ///
-  /// Objects are compared member by member. For lists the equal beginning and end are left out, and elements that are in both in the same
-  /// order; the rest is compared position by position. A path is that in the new document; for a removed value, that in the old one.
+  /// Objects are compared member by member. For lists the elements that are in both in the same order are left out; the rest is compared
+  /// position by position. A path is that in the new document; for a removed value, that in the old one.
   package static func difference(_ old: Document, _ new: Document) -> [FieldChange] {
     var changes: [FieldChange] = []
     appendDifference(old, new, at: .root, to: &changes)
@@ -72,8 +72,8 @@ extension Document {
   private static func appendDifference(
     of old: [Document], _ new: [Document], at path: DocumentPath, to changes: inout [FieldChange]
   ) {
-    for pair in counterparts(old, new).pairs where !pair.areEqual {
-      switch (pair.old, pair.new) {
+    for pair in counterparts(old.positions(in: new), new.count) {
+      switch pair {
       case (let oldIndex?, let newIndex?):
         appendDifference(old[oldIndex], new[newIndex], at: path.appending(newIndex), to: &changes)
       case (let index?, nil): changes.append(FieldChange(path: path.appending(index), old: old[index], new: nil))
@@ -85,66 +85,28 @@ extension Document {
 
   /// The earlier position of each element of a list in an older one; nil for a new element.
   package static func origins(of new: [Document], in old: [Document]) -> [Int?] {
-    let (start, tail, pairs) = counterparts(old, new)
-    var origins: [Int?] = (0..<new.count).map { index in
-      index < start ? index : index >= new.count - tail ? index - new.count + old.count : nil
-    }
-    for case (let oldIndex, let newIndex?, _) in pairs { origins[newIndex] = oldIndex }
+    let positions = old.positions(in: new)
+    var origins = [Int?](repeating: nil, count: new.count)
+    for case (let index, let position?) in positions.enumerated() { origins[position] = index }
+    for case (let index?, let position?) in counterparts(positions, new.count) { origins[position] = index }
     return origins
   }
 
-  /// The matching elements of two lists: how many at the beginning, how many at the end, and the pairs between. There, elements that are in
-  /// both in order match; the elements between them match position by position, and the rest has no counterpart.
-  private static func counterparts(
-    _ old: [Document], _ new: [Document]
-  ) -> (start: Int, tail: Int, pairs: [(old: Int?, new: Int?, areEqual: Bool)]) {
-    let shorter = min(old.count, new.count)
-    let start = (0..<shorter).first { old[$0] != new[$0] } ?? shorter
-    let tail = (0..<(shorter - start)).first { old[old.count - 1 - $0] != new[new.count - 1 - $0] } ?? shorter - start
-    let (oldMiddle, newMiddle) = (start..<old.count - tail, start..<new.count - tail)
-    var pairs: [(old: Int?, new: Int?, areEqual: Bool)] = []
-    var (oldIndex, newIndex) = (start, start)
-    let end = (oldMiddle.upperBound, newMiddle.upperBound)
-    for same in common(old, oldMiddle, new, newMiddle) + [end] {
-      let (oldGap, newGap) = (oldIndex..<same.0, newIndex..<same.1)
-      pairs += zip(oldGap, newGap).map { ($0, $1, false) }
-      pairs += oldGap.dropFirst(newGap.count).map { ($0, nil, false) }
-      pairs += newGap.dropFirst(oldGap.count).map { (nil, $0, false) }
-      if same != end { pairs.append((same.0, same.1, true)) }
-      (oldIndex, newIndex) = (same.0 + 1, same.1 + 1)
-    }
-    return (start, tail, pairs)
-  }
-
-  /// A longest common subsequence, as pairs of positions. It is empty if both sides have the same length, or if it would cost more than a
-  /// quarter of a million comparisons: then elements are compared position by position.
-  private static func common(
-    _ old: [Document], _ oldRange: Range<Int>, _ new: [Document], _ newRange: Range<Int>
-  ) -> [(Int, Int)] {
-    guard oldRange.count != newRange.count, !oldRange.isEmpty, !newRange.isEmpty,
-      oldRange.count * newRange.count <= 1 << 18
-    else { return [] }
-    let width = newRange.count + 1
-    var lengths = [Int](repeating: 0, count: (oldRange.count + 1) * width)
-    for row in (0..<oldRange.count).reversed() {
-      for column in (0..<newRange.count).reversed() {
-        lengths[row * width + column] =
-          old[oldRange.lowerBound + row] == new[newRange.lowerBound + column]
-          ? lengths[(row + 1) * width + column + 1] + 1
-          : max(lengths[(row + 1) * width + column], lengths[row * width + column + 1])
-      }
-    }
-    var pairs: [(Int, Int)] = []
-    var (row, column) = (0, 0)
-    while row < oldRange.count, column < newRange.count {
-      if old[oldRange.lowerBound + row] == new[newRange.lowerBound + column] {
-        pairs.append((oldRange.lowerBound + row, newRange.lowerBound + column))
-        (row, column) = (row + 1, column + 1)
-      } else if lengths[(row + 1) * width + column] >= lengths[row * width + column + 1] {
-        row += 1
-      } else {
-        column += 1
-      }
+  /// The elements of two lists without an equal, in pairs. The elements between two that have one match position by position, and the rest
+  /// has no counterpart.
+  ///
+  /// - Parameters:
+  ///   - positions: The position of each element of the old list in the new one, as `positions(in:)` returns it.
+  ///   - count: The number of elements of the new list.
+  private static func counterparts(_ positions: [Int?], _ count: Int) -> [(old: Int?, new: Int?)] {
+    var pairs: [(old: Int?, new: Int?)] = []
+    var (oldIndex, newIndex) = (0, 0)
+    for case (let index, let position?) in (positions + [count]).enumerated() {
+      let (oldGap, newGap) = (oldIndex..<index, newIndex..<position)
+      pairs += zip(oldGap, newGap).map { ($0, $1) }
+      pairs += oldGap.dropFirst(newGap.count).map { ($0, nil) }
+      pairs += newGap.dropFirst(oldGap.count).map { (nil, $0) }
+      (oldIndex, newIndex) = (index + 1, position + 1)
     }
     return pairs
   }

@@ -218,7 +218,7 @@ private struct SequenceMerge<Element: Hashable> {
   let merged: [Element]?
 
   init(base: [Element], mine: [Element], theirs: [Element]) {
-    let (here, there) = (Self.matches(base, mine), Self.matches(base, theirs))
+    let (here, there) = (base.positions(in: mine), base.positions(in: theirs))
     var merged: [Element] = []
     var (next, left, right) = (0, 0, 0)
     while true {
@@ -241,31 +241,6 @@ private struct SequenceMerge<Element: Hashable> {
       (next, left, right) = (stable + 1, leftEnd + 1, rightEnd + 1)
     }
     self.merged = merged
-  }
-
-  /// The position of each element of the base in the other list; nil for those that were removed.
-  private static func matches(_ base: [Element], _ other: [Element]) -> [Int?] {
-    let difference = other.difference(from: base)
-    var removed: Set<Int> = []
-    var inserted: Set<Int> = []
-    for change in difference {
-      switch change {
-      case .remove(let offset, _, _): removed.insert(offset)
-      case .insert(let offset, _, _): inserted.insert(offset)
-      }
-    }
-    var positions: [Int?] = []
-    var position = 0
-    for index in base.indices {
-      if removed.contains(index) {
-        positions.append(nil)
-        continue
-      }
-      while inserted.contains(position) { position += 1 }
-      positions.append(position)
-      position += 1
-    }
-    return positions
   }
 }
 

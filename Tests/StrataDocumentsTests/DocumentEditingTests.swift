@@ -90,6 +90,26 @@ struct DocumentEditingTests {
     #expect(Document.difference(["a": 1.0], ["a": 1]).isEmpty)
   }
 
+  @Test("elements that only moved are no change, however long the list is and whatever else changed in it")
+  func movedElements() throws {
+    func changes(_ old: [Document], _ new: [Document]) -> [String] {
+      Document.difference(.array(old), .array(new)).map {
+        "\($0.path.shortText) \($0.old?.compactText(limit: 9) ?? "+") \($0.new?.compactText(limit: 9) ?? "-")"
+      }
+    }
+    #expect(changes(["a", "b", "c", "d"], ["x", "a", "b", "d"]) == [".[0] + x", ".[2] c -"])
+    #expect(changes(["a", "b", "c"], ["a", "x", "c"]) == [".[1] b x"])
+    let old = (0..<4_000).map { Document.number(NumberText($0)) }
+    var new = [Document.string("first")] + old
+    for place in stride(from: 10, to: 4_000, by: 10) { new[place] = .string("changed") }
+    #expect(changes(old, new).count == 400)
+    #expect(changes(old, Array(new.dropLast(2))).count == 402)
+    #expect(Document.origins(of: new, in: old).enumerated().allSatisfy { $1 == ($0 > 0 ? $0 - 1 : nil) })
+    // Two elements that alternate have more pairs of equals than a comparison looks at.
+    let many = (0..<4_000).map { Document.number(NumberText($0 % 2)) }
+    #expect(changes(many, ["first"] + many + ["last"]) == [".[0] + first", ".[4001] + last"])
+  }
+
   @Test("edits of different fields are merged, edits of one field overlap")
   func merge() throws {
     let mine = try book.setting(path("price"), to: 7).setting(path("new"), to: 1)
