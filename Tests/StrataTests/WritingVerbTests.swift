@@ -91,7 +91,13 @@ struct WritingVerbTests {
       let run = try put(nothing)
       #expect(run.status == 1 && run.complaint.contains("holds no documents"), "\(nothing): \(run.complaint)")
     }
-    #expect(try put("").status == 0)
+    let nothing = try put("")
+    #expect(nothing.status == 1 && nothing.complaint.contains("standard input is empty"), "\(nothing.complaint)")
+    for broken in ["{\"id\":2", "{\"id\":}", "{\"id\":2,}", "[{\"id\":2}"] {
+      let run = try put(broken)
+      #expect(
+        run.status == 1 && run.complaint.contains("standard input:1"), "\(broken): \(run.status) \(run.complaint)")
+    }
     let twice = try put("{\"id\":2,\"code\":\"a\"}\n{\"id\":2,\"code\":\"b\"}\n")
     #expect(twice.status == 0)
     #expect(twice.complaint.contains("identifier 2 is in 2 documents, of which the last counts"), "\(twice.complaint)")
@@ -107,7 +113,22 @@ struct WritingVerbTests {
     let folder = try TemporaryFolder()
     let file = try folder.file("rows.csv", "id,a\n1,x\n1,y\n")
     let run = try ProgramRun(["import", folder.path("New.strata"), "T", file])
-    #expect(run.status == 2 && run.complaint.contains("id does not tell the documents apart"), "\(run.complaint)")
+    #expect(run.status == 2, "\(run.complaint)")
+    #expect(run.complaint.contains("id does not tell the documents apart: \(file):3 has that of an earlier one"))
+  }
+
+  @Test("a document without an identifier is refused alone, with its line, also if no field is named as the identifier")
+  func oneMissingIdentifier() throws {
+    let folder = try TemporaryFolder()
+    for (text, line) in [("{\"id\":1}\n{\"id\":null}\n{\"id\":3}\n", 2), ("{\"a\":1}\n{\"id\":2}\n{\"id\":3}\n", 1)] {
+      let file = try folder.file("rows\(line).jsonl", text)
+      let run = try ProgramRun(["import", folder.path("New\(line).strata"), "T", file])
+      #expect(run.status == 1 && run.complaint.contains("\(file):\(line): .id is "), "\(run.complaint)")
+      #expect(run.output.contains("2 new, 0 changed, 0 unchanged, 1 rejected"), "\(run.output)")
+    }
+    let sparse = try folder.file("sparse.jsonl", "{\"id\":1}\n{\"a\":2}\n{\"a\":3}\n")
+    let refused = try ProgramRun(["import", folder.path("Sparse.strata"), "T", sparse])
+    #expect(refused.status == 2 && refused.complaint.contains("\(sparse):2 has none"), "\(refused.complaint)")
   }
 
   @Test("a file with some of the columns is refused, merged or taken whole, as is said")

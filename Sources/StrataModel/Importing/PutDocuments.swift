@@ -76,7 +76,7 @@ extension EngineStore {
 extension KeyEncoding {
   func identifier(of document: Document, at path: DocumentPath) throws(ModelError) -> [UInt8] {
     guard let field = document[path], field != .null else {
-      var reason = "\(path) is missing, which is the identifier"
+      var reason = "\(path) is \(document[path] == nil ? "missing" : "null"), which is the identifier"
       let wanted = path.shortText.lowercased()
       if case .object(let members) = document, let other = members.first(where: { $0.name.lowercased() == wanted }),
         document[path] == nil

@@ -41,8 +41,10 @@ package struct TableSource: ImportSource {
   package var encoding: TextEncoding { stream.encoding }
   /// Whether the file has no byte.
   package var isEmpty: Bool { stream.isEmpty }
-  /// A sentence for a file that has bytes but no documents.
-  package var emptiness: String { "\(stream.name) holds no documents: \(format) without a row" }
+  /// A sentence for a file that has no documents.
+  package var emptiness: String {
+    isEmpty ? "\(stream.name) is empty" : "\(stream.name) holds no documents: \(format) without a row"
+  }
   private let stream: ByteStream
   private let names = RepeatedNames()
   /// Whether all members with the same name are kept; otherwise only the last is.

@@ -86,9 +86,7 @@ extension VerbRun {
     guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : found else {
       // Reports why the file cannot be read, whatever the identifier would be.
       if !choice.hasDocuments { return DocumentPath([.member(choice.keyName)]) }
-      let reason =
-        choice.refused.map { "\($0) does not tell the documents apart: some have the same value, or none" }
-        ?? "no field tells the documents apart by its name and values"
+      let reason = choice.refusal ?? "no field tells the documents apart by its name and values"
       throw UsageError("\(reason); --id names the identifier", verb: arguments.verb)
     }
     complain("the identifier is \(path.shortText), by its name and values; --id names another field")
@@ -201,12 +199,11 @@ extension VerbRun {
     while let row = try source.next() {
       switch row.content {
       case .document(let document): rows.append((document, row.place))
-      case .unreadable(let reason):
-        throw ModelError.invalid(text: "", column: nil, reason: "\(row.place): \(reason)")
+      case .unreadable(let reason): throw ModelError.refused(reason: "\(row.place): \(reason)")
       }
     }
     for note in source.notes { complain(note) }
-    if rows.isEmpty, !source.isEmpty { throw ModelError.refused(reason: source.emptiness) }
+    if rows.isEmpty { throw ModelError.refused(reason: source.emptiness) }
     var repeats: [String] = []
     func changes() throws -> (changes: ChangeSet, name: String) {
       repeats = []

@@ -143,7 +143,7 @@ struct ImporterTests {
     #expect(report.new == 2)
     #expect(report.rejected == 6)
     #expect(report.rejections.map(\.place) == ["f:2:7", "f:3", "f:4", "f:5", "f:6", "f:7"])
-    #expect(report.rejections[1].reason == ".id is missing, which is the identifier")
+    #expect(report.rejections[1].reason == ".id is null, which is the identifier")
     #expect(report.rejections[3].description == #"f:5: the identifier .id is "four", which is no integer"#)
     #expect(report.rejections[4].reason.hasPrefix(#"index population: .population is "many", which is no integer"#))
     #expect(try store.verifyModel(at: store.head.commit).isClean)
