@@ -35,7 +35,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
   func row(_ line: Int) -> [Document] {
     guard let field = reply?.fields[line] else { return [] }
     return [
-      .string(field.name), .string(field.kinds.map { "\($0.kind)" }.joined(separator: ", ")),
+      .string(field.name), .string(field.kinds.map(\.kind.typeName).joined(separator: ", ")),
       .number(NumberText(field.count)), .number(NumberText(field.nulls)), .number(NumberText(field.distinct)),
       field.least ?? .null, field.greatest ?? .null,
     ]
@@ -118,7 +118,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
         [Span(name, theme.style(.dim)), Span(text)], at: Point(column: inside.left + 1, row: top + row),
         width: inside.columns - 2)
     }
-    let kinds = field.kinds.map { "\($0.kind) \(NumberFormat.count($0.count))" }
+    let kinds = field.kinds.map { "\($0.kind.typeName) \(NumberFormat.count($0.count))" }
     line(
       1, "\(field.name)  ",
       (kinds + [
@@ -187,7 +187,7 @@ private struct DescribeColumns {
     let isWide = width >= 110
     let valueWidth = isWide ? 14 : 9
     add("field", min(longest, isWide ? 30 : 18), role: .key) { field, _ in field.name }
-    add("types", isWide ? 14 : 8) { field, _ in field.kinds.map { "\($0.kind)" }.joined(separator: " ") }
+    add("types", isWide ? 14 : 8) { field, _ in field.kinds.map(\.kind.typeName).joined(separator: " ") }
     add("null", 7, isTrailing: true, role: .number) { field, theme in
       let count = field.nulls + field.missing
       return count == 0 ? theme.dot : NumberFormat.fitting("\(count)", in: 7)

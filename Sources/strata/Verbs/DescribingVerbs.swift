@@ -19,7 +19,7 @@ extension VerbRun {
     if description.unreadable > 0 { try output.line("  ⚠ \(counted(description.unreadable, "record")) cannot be read") }
     let nameWidth = description.fields.map(\.name.count).max() ?? 0
     for field in description.fields {
-      let kinds = field.kinds.map { "\($0.kind) \($0.count)" }.joined(separator: ", ")
+      let kinds = field.kinds.map { "\($0.kind.typeName) \($0.count)" }.joined(separator: ", ")
       var parts = ["\(pad(field.name, nameWidth))  \(kinds.isEmpty ? "nothing" : kinds)"]
       if field.nulls > 0 { parts.append("null \(field.nulls)") }
       if field.missing > 0 { parts.append("missing \(field.missing)") }
