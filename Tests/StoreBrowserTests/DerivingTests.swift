@@ -78,6 +78,13 @@ struct DerivingTests {
     let store = try Sample.store()
     let driver = try driver(store, ":column ratio = population / geonameid", ":column ratio = ratio + 1")
     #expect(driver.status.contains("cannot be computed from itself"), "\(driver.status)")
+    // A column that is changed may read one that was added later, but none that reads it.
+    try driver.play(":column half = ratio / 2")
+    try driver.play(":column ratio = half + 1")
+    #expect(driver.status.contains("cannot be computed from itself"), "\(driver.status)")
+    try driver.play(":column more = population + 1")
+    try driver.play(":column ratio = more / geonameid")
+    #expect(cells(driver, ".half").allSatisfy { Double($0) != nil }, "\(driver.screen)")
     #expect(cells(driver, ".ratio").allSatisfy { Double($0) != nil })
     for step in [": reference countrycode Country", ":join countrycode name"] { try driver.play(step) }
     for text in ["ratio = 3", "population = ratio", "population = 1 where ratio > 0", "name = Country.name"] {
@@ -231,6 +238,15 @@ struct DerivingTests {
       driver.browser.panes[TransposePane.self].lines.map(\.path) == differing && !differing.isEmpty)
     driver.press("l Enter")
     #expect(driver.selectedIdentifier == cities[2].0 && driver.browser.view.kind == .main)
+  }
+
+  @Test("the fields that differ alone are not offered if all differ")
+  func allDiffer() throws {
+    let driver = Driver(try Sample.documents([["id": 1, "name": "a"], ["id": 2, "name": "b"]]))
+    try driver.play("keys Space j Space gt")
+    #expect(driver.shows("2 fields of 2 differ") && !driver.keys.contains("differences"), "\(driver.screen)")
+    driver.press("gt")
+    #expect(driver.status.contains("all fields differ"), "\(driver.status)")
   }
 
   @Test(

@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataEngine
+import StrataExpressions
 import StrataTerminal
 import Testing
 
@@ -105,6 +106,10 @@ struct QueryTests {
       ("order name sideways\n", 1, "“sideways” is no direction"), ("limit few\n", 1, "“few” is no number of rows"),
       ("select name\n\nwher name = 1\n", 3, "did you mean where?"), ("limit 1\nlimit 2\n", 2, "two lines with limit"),
       ("group a b c\n", 1, "groups are by one field"), ("select .[\n", 1, "is no field"),
+      ("order name\ncolumn a = b +\n", 2, "expected"), ("column x = x + 1\n", 1, "cannot be computed from itself"),
+      ("limit 1\ncolumn name = population\n", 2, "the records have a field name"),
+      ("limit 1\njoin timezone name\n", 2, "timezone leads to no datastore"),
+      ("column a = nmae\n", 1, "no field nmae; did you mean name?"),
     ])
   func mistakes(text: String, line: Int, words: String) throws {
     let driver = try driver("keys g q")
@@ -136,6 +141,59 @@ struct QueryTests {
     #expect(identifiers(driver) == shown, "\(driver.screen)")
     try driver.play(":view again")
     #expect(driver.browser.session.remembered.views.last?.query?.contains("limit   2") == true)
+  }
+
+  @Test(
+    "a view keeps the computed and joined columns that it uses, and no other ones: it has the same rows in any table")
+  func madeColumns() throws {
+    let driver = try driver(
+      ": reference countrycode Country", ":join home = countrycode population", ":column other = geonameid * 2",
+      ":column part = population / home.population", ":column share = part * 100", ":filter share > 1",
+      ":sort share desc", ":view large")
+    let rows = identifiers(driver)
+    #expect(rows.count > 1 && rows.count < 10)
+    let view = try #require(driver.browser.session.remembered.views.first)
+    #expect(view.query?.contains("column  part = population / home.population\ncolumn  share = part * 100\n") == true)
+    #expect(view.query?.contains("join    home = countrycode population\n") == true)
+    #expect(view.query?.contains("other") == false, "\(view.query ?? "")")
+    // In a table without these columns, and in one in which their names mean others.
+    for steps in [[], [":column share = population * 0", ":column mine = population + 1"]] {
+      let again = try self.driver(": reference countrycode Country")
+      again.browser.session.remembered.views = [view]
+      for step in steps { try again.play(step) }
+      again.press("^p")
+      again.type("large")
+      again.press("Enter")
+      #expect(identifiers(again) == rows, "\(again.status)\n\(again.screen)")
+      #expect(again.browser.table.source?.computed.contains { $0.text.hasPrefix("mine") } == !steps.isEmpty)
+      again.press("U")
+      #expect(identifiers(again).count == 10 && again.browser.table.source?.joined.isEmpty == true, "\(again.screen)")
+    }
+    // The text of the view has them, too.
+    driver.press("g q")
+    #expect(driver.editorRequest?.text.contains("\ncolumn  share = part * 100\n") == true)
+    save(driver) {
+      $0.replacing("share = part * 100", with: "share = part * 10").replacing("share > 1", with: "share > 0.1")
+    }
+    #expect(identifiers(driver) == rows && driver.shows("share"), "\(driver.status)\n\(driver.screen)")
+    try driver.play(":column share")
+    #expect(driver.status.contains("the column share is gone") && driver.status.contains("view large adds it again"))
+    try driver.play(":join home")
+    #expect(driver.status.contains("view large adds it again"), "\(driver.status)")
+  }
+
+  @Test(
+    "a text that is saved again with its mistake does not open the editor again",
+    arguments: ["wher x\n", "where nmae = 5\n"])
+  func unchangedMistake(text: String) throws {
+    let driver = try driver("keys g q")
+    let before = driver.browser.table.source
+    save(driver) { _ in text }
+    let count = driver.outward.count
+    save(driver) { $0 }
+    #expect(driver.status.contains("left as it was: line 1"), "\(driver.status)")
+    #expect(!driver.outward.dropFirst(count).contains { if case .edit = $0 { true } else { false } })
+    #expect(driver.browser.table.source == before)
   }
 
   @Test("a view of a field that is gone says so, and with such a column shows the others; no view is forgotten unsaid")

@@ -21,13 +21,15 @@ struct QueryRequest: Question {
     let datastore = try context.datastore(source.datastore, at: commit)
     let plan = try ExplainRequest(source: source, commit: commit).reply(in: context).parts
     let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
-    let names = RecordQuery(
-      filter: filter, sort: try source.sort.paths + (query.select + query.group).map { ($0, false) })
-    let unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore)
+    let others = query.select + query.group + query.computed.flatMap(\.paths)
+    let names = RecordQuery(filter: filter, sort: try source.sort.paths + others.map { ($0, false) })
+    var unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore).filter { !source.derives([$0.path]) }
+    for join in source.joined where query.texts(.join).contains(join.text) && purpose == .apply {
+      unknown += try JoinRequest(join: join, commit: commit).reply(in: context).map { [$0] } ?? []
+    }
     return Reply(
       plan: plan.joined(separator: " · "),
-      order: try OrderRequest(source: source, commit: commit).reply(in: context),
-      unknown: unknown.first { !source.derives([$0.path]) })
+      order: try OrderRequest(source: source, commit: commit).reply(in: context), unknown: unknown.first)
   }
 }
 
@@ -41,7 +43,7 @@ extension Browser {
   mutating func openQuery() {
     guard let source = table.source else { return }
     external = nil
-    ask(viewQuery(of: source), .edit)
+    try? ask(viewQuery(of: source), .edit)
   }
 
   /// The view of the table as it is shown, with its groups if they have the focus.
@@ -63,12 +65,20 @@ extension Browser {
       let paths = groups.keys + [groups.field].compactMap(\.self)
       texts[.group] = paths.map { name($0.description) }.joined(separator: " ")
     }
-    return ViewQuery(texts)
+    return ViewQuery(texts, of: source)
   }
 
-  private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) {
-    guard var source = table.source else { return }
-    if purpose == .apply { (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit) }
+  /// - Throws: `ModelError.invalid` for a column that cannot be added to the table.
+  private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) throws(ModelError) {
+    with(TablePane.self) { $0.updateDerivedColumns($1) }
+    guard var source = table.source, let descriptor = session.current?.descriptor else { return }
+    if purpose == .apply {
+      (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
+      for text in query.texts(.join) {
+        try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
+      }
+      try source.add(query.computed, beside: table.columns)
+    }
     let request = QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose)
     session.start(.query, request, label: "plan") { $0.take($1, to: request) }
   }
@@ -81,6 +91,7 @@ extension Browser {
         header: [
           "\(request.source.datastore): what is saved is applied; an empty file cancels",
           "order FIELD desc, … · select FIELD, … · group FIELD [FIELD] · name NAME keeps it under VIEWS",
+          "column NAME = EXPR · join FIELD FIELD, … add a column or change it",
           "plan: \(reply.plan)",
         ])
     }
@@ -92,23 +103,27 @@ extension Browser {
       // Without a column that is gone the view shows the others.
       guard request.query.clause(of: unknown) == .select else { return }
     }
-    apply(request.query, reply.order)
+    apply(request.query, reply.order, request.source)
   }
 
   /// Takes a text from the editor. A mistake opens it again at its place.
   mutating func queryEdited(_ text: String, _ editing: ExternalEdit) {
     let body = Self.withoutComments(text)
     guard !body.trimmed.isEmpty else { return session.say("an empty file: the view is as it was") }
-    do throws(ViewQuery.Mistake) { ask(try ViewQuery(parsing: body), .apply) } catch {
+    do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: body)) } catch {
       reopen(ExternalEdit(subject: editing.subject, header: editing.header, text: body), error)
     }
+  }
+
+  private mutating func show(_ query: ViewQuery) throws(ViewQuery.Mistake) {
+    do throws(ModelError) { try ask(query, .apply) } catch { throw query.mistake(error) }
   }
 
   private mutating func reopen(_ editing: ExternalEdit, _ mistake: ViewQuery.Mistake) {
     reopen(editing, editing.text, line: mistake.line, column: mistake.column, reason: mistake.reason)
   }
 
-  private mutating func apply(_ query: ViewQuery, _ order: OrderRequest.Reply) {
+  private mutating func apply(_ query: ViewQuery, _ order: OrderRequest.Reply, _ asked: RowSource) {
     guard var source = table.source else { return }
     // An order that was not changed keeps its index and its range.
     if query[.order] != viewQuery(of: source)[.order] {
@@ -118,8 +133,9 @@ extension Browser {
       source.sort = order.index == nil ? query.sort : []
     }
     (source.filter, source.limit) = (query[.filter], query.limit)
+    (source.computed, source.joined) = (asked.computed, asked.joined)
     if let filter = source.filter { remember(filter, in: \.knownFilters) }
-    arrange(query.select, in: source.datastore)
+    arrange(query.select, of: source)
     recordJump()
     closeView(of: .group)
     table.show(source, anchor: table.keepingIdentifier())
@@ -128,18 +144,21 @@ extension Browser {
   }
 
   /// Shows the selected fields in their order and hides the others; without any shows all.
-  private mutating func arrange(_ select: [DocumentPath], in datastore: String) {
-    var choice = session.columnChoice(datastore)
+  private mutating func arrange(_ select: [DocumentPath], of source: RowSource) {
+    var choice = session.columnChoice(source.datastore)
+    choice.setDerived(of: source, over: table.source)
     let paths = select.map(\.description)
-    choice.hidden = paths.isEmpty ? [] : table.columns.seen.map(\.path).filter { !paths.contains($0) }
+    let all = table.columns.seen.map(\.path) + source.derivedPaths.map(\.description)
+    choice.hidden = paths.isEmpty ? [] : all.filter { !paths.contains($0) }
     if !paths.isEmpty { choice.order = paths }
-    session.arrange(choice, of: datastore)
+    session.arrange(choice, of: source.datastore)
   }
 
   mutating func nameView(_ name: String, _ query: ViewQuery? = nil) {
     guard let source = table.source else { return }
-    let query = query ?? viewQuery(of: source)
-    let text = query.text(without: ViewQuery.Clause.allCases.filter { $0 == .name || query[$0] == nil })
+    var query = query ?? viewQuery(of: source)
+    query.setColumns(of: source)
+    let text = query.text(without: ViewQuery.Clause.allCases.filter { [query] in $0 == .name || query[$0] == nil })
     session.remembered.views.removeAll { $0.name == name && $0.datastore == source.datastore }
     session.remembered.views.append(
       NamedView(name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text))
@@ -148,7 +167,7 @@ extension Browser {
   }
 
   mutating func show(_ view: NamedView) {
-    do throws(ViewQuery.Mistake) { ask(try ViewQuery(parsing: view.query ?? "where \(view.filter)"), .apply) } catch {
+    do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: view.query ?? "where \(view.filter)")) } catch {
       session.warn("\(view.name): \(error.reason)")
     }
   }
@@ -159,8 +178,9 @@ extension CommandTable {
     row(
       .query, ["g q"], "edit the view as text in $EDITOR", "query", .table, verb: "records",
       "Opens the view of the table as text in $VISUAL or $EDITOR: condition, order, selected fields, group and limit, with the "
-        + "plan as a comment. What is saved is applied. A mistake opens the text again at its line. With `name` the view is "
-        + "kept under VIEWS. An empty file cancels.", in: [.table, .group], unless: .withoutDatastore
+        + "plan as a comment, and the computed and joined columns that they name. What is saved is applied. A mistake opens the "
+        + "text again at its line. With `name` the view is kept under VIEWS. An empty file cancels.",
+      in: [.table, .group], unless: .withoutDatastore
     ) { browser, _ in browser.openQuery() }
   ]
 }

@@ -19,6 +19,9 @@ struct Join: Hashable, Sendable {
   static let limit = 8
 
   var path: DocumentPath { DocumentPath([.member(name)]) }
+  var columns: [DocumentPath] { fields.map { path.appending($0.components.lastMember ?? "") } }
+  /// The remedy if another column has the name.
+  var otherName: String { "NAME = \(text) gives another name" }
 
   /// Reads `FIELD FIELD, …` or `NAME = FIELD FIELD, …`; without a name the columns have that of the target.
   init(parsing text: String, of descriptor: DatastoreDescriptor, _ naming: Naming) throws(ModelError) {
@@ -168,8 +171,10 @@ extension Browser {
     guard let source = table.source, let descriptor = session.current?.descriptor else { return }
     let text = text.trimmed
     if let join = source.joined.first(where: { $0.name == text }) {
-      keep(source.joined.filter { $0 != join }, in: source.datastore, without: join.path)
-      return session.say("the columns of \(text) are gone\(removeUses(of: join.path))")
+      var rest = source
+      rest.joined.removeAll { $0 == join }
+      keepDerived(of: rest, without: join.path)
+      return session.say("the columns of \(text) are gone\(removeUses(of: join.path, made: join.text))")
     }
     guard text.contains(where: \.isWhitespace) else {
       let names = source.joined.map(\.name).joined(separator: ", ")
@@ -184,24 +189,16 @@ extension Browser {
   private mutating func add(_ join: Join, to source: RowSource, unknown: UnknownName?) {
     guard table.source?.datastore == source.datastore else { return }
     if let unknown { return session.warn("not joined: \(join.target) has \(unknown.sentence)") }
-    let name = "NAME = \(join.text) gives another name"
     if let other = source.joined.first(where: { $0.name == join.name && $0.field != join.field }) {
-      return session.warn("\(other.field.shortText) is joined as \(join.name) already; \(name)")
+      return session.warn("\(other.field.shortText) is joined as \(join.name) already; \(join.otherName)")
     }
-    let isKnown = table.columns.seen.contains { WorkContext.isPath($0.path, in: join.path) }
-    if isKnown, !source.joined.contains(where: { $0.name == join.name }) {
-      return session.warn("the records have a field \(join.name); \(name)")
-    }
-    keep(source.joined.filter { $0.name != join.name } + [join], in: source.datastore)
-    table.soughtField = join.fields.first?.components.lastMember.map { join.path.appending($0).description }
-    session.say("joined: \(join.field.shortText) leads to \(join.target)")
-  }
-
-  private mutating func keep(_ joined: [Join], in datastore: String, without path: DocumentPath? = nil) {
-    var choice = session.columnChoice(datastore)
-    if let path { choice.forget(path) }
-    choice.joined = joined.isEmpty ? nil : joined.map(\.text)
-    session.arrange(choice, of: datastore)
+    do throws(ModelError) {
+      var changed = source
+      try changed.add(join, beside: table.columns)
+      keepDerived(of: changed)
+      table.soughtField = join.columns.first?.description
+      session.say("joined: \(join.field.shortText) leads to \(join.target)")
+    } catch { session.complain(error) }
   }
 }
 

@@ -50,32 +50,22 @@ extension Browser {
   mutating func computeColumn(_ text: String) {
     guard let source = table.source else { return }
     let text = text.trimmed
-    var choice = session.columnChoice(source.datastore)
-    var columns = source.computed
+    var changed = source
     do throws(ModelError) {
       guard text.contains("=") else {
         let path = try WorkContext.path(text)
-        guard let place = columns.firstIndex(where: { $0.path == path }) else {
-          let names = columns.map(\.path.shortText).joined(separator: ", ")
+        guard let place = source.computed.firstIndex(where: { $0.path == path }) else {
+          let names = source.computed.map(\.path.shortText).joined(separator: ", ")
           return session.warn(
             "no column \(text) is computed\(names.isEmpty ? "" : "; there are \(names)")")
         }
-        columns.remove(at: place)
-        choice.forget(path)
-        keep(columns, choice, in: source.datastore)
+        changed.computed.remove(at: place)
+        keepDerived(of: changed, without: path)
         return session.say("the column \(path.shortText) is gone\(removeUses(of: path))")
       }
       let column = try WorkContext.computed(text)
-      if column.paths.contains(where: column.path.contains) {
-        return session.warn("a column cannot be computed from itself: \(column.text)")
-      }
-      let place = columns.firstIndex { $0.path == column.path }
-      if place == nil, table.columns.seen.contains(where: { $0.path == column.path.description }) {
-        return session.warn(
-          "the records have a field \(column.path.shortText); give the column another name")
-      }
-      if let place { columns[place] = column } else { columns.append(column) }
-      keep(columns, choice, in: source.datastore)
+      try changed.add([column], beside: table.columns)
+      keepDerived(of: changed)
       table.soughtField = column.path.description
       if let unknown = table.unknownName(in: column.paths, session) {
         session.warn("computed: \(column.text), but \(unknown)")
@@ -85,14 +75,20 @@ extension Browser {
     } catch { session.complain(error) }
   }
 
-  private mutating func keep(_ columns: [Assignment], _ choice: ColumnChoice, in datastore: String) {
-    var choice = choice
-    choice.computed = columns.isEmpty ? nil : columns.map(\.text)
-    session.arrange(choice, of: datastore)
+  /// Remembers the derived columns of the table.
+  ///
+  /// - Parameter path: That of a column that is gone, or of the columns of a join.
+  mutating func keepDerived(of source: RowSource, without path: DocumentPath? = nil) {
+    var choice = session.columnChoice(source.datastore)
+    if let path { choice.forget(path) }
+    choice.setDerived(of: source, over: table.source)
+    session.arrange(choice, of: source.datastore)
   }
 
-  /// Takes away the filter and the orders that need a column that is gone, and says so, and which computed columns need it.
-  mutating func removeUses(of path: DocumentPath) -> String {
+  /// Takes away the filter and the orders that need a column that is gone, and says so, and which computed columns and views need it.
+  ///
+  /// - Parameter text: That of the join, if the column is joined.
+  mutating func removeUses(of path: DocumentPath, made text: String? = nil) -> String {
     guard let source = table.source else { return "" }
     var (kept, gone) = (source, [String]())
     if let filter = source.filter, let test = try? RowTest(filter),
@@ -105,7 +101,15 @@ extension Browser {
     if kept.sort != source.sort { gone.append("the order by \(path.shortText)") }
     let dependent = source.computed.filter { $0.path != path && $0.paths.contains(where: path.contains) }
     let names = dependent.map(\.path.shortText).joined(separator: ", ")
-    let rest = names.isEmpty ? "" : "; without it \(names) \(dependent.count == 1 ? "is" : "are") null"
+    var rest = names.isEmpty ? "" : "; without it \(names) \(dependent.count == 1 ? "is" : "are") null"
+    for view in session.remembered.views(of: source.datastore) {
+      let query = try? ViewQuery(parsing: view.query ?? "")
+      guard
+        query?.computed.contains(where: { $0.path == path }) == true
+          || query?.texts(.join).contains { $0 == text } == true
+      else { continue }
+      rest += "; view \(view.name) adds it again"
+    }
     guard !gone.isEmpty else { return rest }
     session.intend(.show(kept, anchor: table.keepingIdentifier()))
     return ", and with it \(gone.joined(separator: " and "))\(rest)"
@@ -113,6 +117,12 @@ extension Browser {
 }
 
 extension ColumnChoice {
+  /// Takes over the derived columns of rows if they were changed. Those that the shown commit cannot have stay.
+  mutating func setDerived(of source: RowSource, over old: RowSource?) {
+    if source.computed != old?.computed { computed = source.computed.isEmpty ? nil : source.computed.map(\.text) }
+    if source.joined != old?.joined { joined = source.joined.isEmpty ? nil : source.joined.map(\.text) }
+  }
+
   /// Forgets how a derived column, or the columns of a join, were arranged.
   mutating func forget(_ field: DocumentPath) {
     order.removeAll { WorkContext.isPath($0, in: field) }
