@@ -54,6 +54,26 @@ struct LeavingTests {
     #expect(try TestFile.text(path) == "name,qty,id\nbolt,6,b7\nnut,7,n2\n")
   }
 
+  @Test("a new row of an opened file, and copies of rows, are proposed under the next row numbers")
+  func nextRow() throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("name,qty\nbolt,5\nnut,7\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("i")
+    #expect(driver.editorRequest?.text.contains("\"row\": 3") == true, "\(driver.editorRequest?.text ?? "")")
+    driver.tell(.editorClosed(EditorOutcome(text: "{\"name\": \"screw\", \"qty\": 1, \"row\": 3}")))
+    driver.press("g g D")
+    #expect(driver.editorRequest?.text.contains("\"row\": 4") == true, "\(driver.editorRequest?.text ?? "")")
+    driver.tell(.editorClosed(EditorOutcome(text: driver.editorRequest?.text)))
+    driver.press("w Enter Enter i")
+    #expect(driver.editorRequest?.text.contains("\"row\": 5") == true, "\(driver.editorRequest?.text ?? "")")
+    driver.tell(.editorClosed(EditorOutcome(text: "")))
+    driver.press("q j j Enter")
+    #expect(try TestFile.text(path) == "name,qty\nbolt,5\nnut,7\nscrew,1\nbolt,5\n")
+  }
+
   @Test("a file with another name is written in place, with a copy of what it was")
   func leavingLinked() throws {
     let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"

@@ -27,8 +27,8 @@ struct ExternalEdit: Sendable {
   var header: [String]
   /// The text that was left in the editor when it could not be read, so that no typed text is lost.
   var text: String
-  /// Whether the text is a template of a new record: if it is unchanged, nothing is staged.
-  var isTemplate = false
+  /// The end of the message if the text is left as it was: a template of a new record or a text with a mistake, which is not taken then.
+  var ifUnchanged: String?
 }
 
 /// Editing: every edit ends in a staged step.

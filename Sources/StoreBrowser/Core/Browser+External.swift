@@ -50,9 +50,9 @@ extension Browser {
 
   mutating func openEditor(
     _ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1,
-    isTemplate: Bool = false
+    ifUnchanged: String? = nil
   ) {
-    editing = ExternalEdit(subject: subject, header: header, text: text, isTemplate: isTemplate)
+    editing = ExternalEdit(subject: subject, header: header, text: text, ifUnchanged: ifUnchanged)
     let comments = header.map { "// \($0)\n" }.joined()
     var fileExtension = "json"
     if case .field(_, _, _, isText: true) = subject { fileExtension = "txt" }
@@ -74,8 +74,8 @@ extension Browser {
     guard let text = outcome.text else {
       return session.complain(outcome.problem ?? "the editor failed; nothing was changed")
     }
-    if editing.isTemplate, Self.withoutComments(text).trimmed == editing.text.trimmed {
-      return session.say("left as it was: no record is staged")
+    if let sentence = editing.ifUnchanged, Self.withoutComments(text).trimmed == editing.text.trimmed {
+      return session.warn("left as it was: \(sentence)")
     }
     switch editing.subject {
     case .field(let place, let stored, let path, isText: true):
@@ -119,10 +119,11 @@ extension Browser {
   }
 
   mutating func reopen(_ editing: ExternalEdit, _ text: String, line: Int, column: Int, reason: String) {
-    let header = ["line \(line), column \(column): \(reason)"] + editing.header.filter { !$0.hasPrefix("line ") }
+    let sentence = "line \(line), column \(column): \(reason)"
+    let header = [sentence] + editing.header.filter { !$0.hasPrefix("line ") }
     openEditor(
-      editing.subject, text: text, header: header, line: line + header.count, column: column)
-    session.warn("line \(line), column \(column): \(reason)")
+      editing.subject, text: text, header: header, line: line + header.count, column: column, ifUnchanged: sentence)
+    session.warn(sentence)
   }
 
   /// Opens the editor again on what was typed, with what is wrong with it on top.
@@ -130,7 +131,7 @@ extension Browser {
     guard let external else { return }
     self.external = nil
     openEditor(
-      external.subject, text: external.text, header: [reason] + external.header.suffix(1))
+      external.subject, text: external.text, header: [reason] + external.header.suffix(1), ifUnchanged: reason)
     session.warn(reason)
   }
 

@@ -25,10 +25,33 @@ extension Browser {
     let template = record.document.map { Self.template(of: $0) } ?? .object([])
     // It has the members of the selected record, so it gets that record's version.
     let version = record.answer?.record?.version ?? datastore.descriptor.version
-    openEditor(
-      .record(.new(RecordContent(version: version, bytes: template.json(.pretty)), in: datastore.key)),
-      text: template.prettyText,
-      header: ["a new record of \(datastore.key), version \(version); an empty file cancels"], isTemplate: true)
+    numbering([template], in: datastore.key) { browser, templates in
+      browser.openEditor(
+        .record(.new(RecordContent(version: version, bytes: templates[0].json(.pretty)), in: datastore.key)),
+        text: templates[0].prettyText,
+        header: ["a new record of \(datastore.key), version \(version); an empty file cancels"],
+        ifUnchanged: "no record is staged")
+    }
+  }
+
+  /// Gives new rows of an opened file the next row numbers, if rows have no other identifier, and continues with them.
+  private mutating func numbering(
+    _ documents: [Document], in datastore: String, then open: @escaping @Sendable (inout Browser, [Document]) -> Void
+  ) {
+    guard let file = session.configuration.documentFile, let path = file.rowNumber, file.datastore == datastore else {
+      return open(&self, documents)
+    }
+    session.start(.identify, LastIdentifierRequest(datastore: datastore, commit: session.head)) { browser, last in
+      let staged = browser.session.insertions[datastore] ?? []
+      let values = staged.map(\.identifier.value) + [last].compactMap(\.self)
+      var number = values.compactMap { if case .integer(let number) = $0 { Int(number) } else { nil } }.max() ?? 0
+      open(
+        &browser,
+        documents.map { document in
+          number += 1
+          return (try? document.setting(path, to: .number(NumberText(number)))) ?? document
+        })
+    }
   }
 
   static func template(of document: Document) -> Document {
@@ -73,17 +96,18 @@ extension Browser {
     session.copy(value)
   }
 
-  /// Copies get the next free identifier if it is a number; otherwise the editor asks for one.
+  /// Opens the editor on copies, in which the user gives them other identifiers.
   private mutating func stageCopies(_ records: [Record], in datastore: Outline.Datastore) {
-    guard let document = try? records.first?.document() else { return }
-    var text = document.prettyText
-    if records.count > 1 { text = records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n") }
     let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
     let fresh = records.map { RecordEdit.new($0.stored, in: datastore.key) }
     let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
-    openEditor(
-      fresh.count == 1 ? .record(fresh[0]) : .records(fresh), text: text,
-      header: ["a copy in \(datastore.key): give it another \(name); an empty file cancels"])
+    numbering(records.compactMap { try? $0.document() }, in: datastore.key) { browser, documents in
+      guard let first = documents.first else { return }
+      browser.openEditor(
+        fresh.count == 1 ? .record(fresh[0]) : .records(fresh),
+        text: fresh.count == 1 ? first.prettyText : documents.map(\.compactJSON).joined(separator: "\n"),
+        header: ["a copy in \(datastore.key): give it another \(name); an empty file cancels"])
+    }
   }
 
   // MARK: Gathered records
