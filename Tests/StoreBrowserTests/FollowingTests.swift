@@ -224,6 +224,25 @@ struct FollowingTests {
     #expect(!driver.shows("no connection"), "\(driver.screen)")
   }
 
+  @Test(
+    "a pane whose question failed while the server was away asks it again when the server is back",
+    arguments: [
+      ":group group value", ":pivot group value", ":frequency name", ":describe", ":plot id value", ":pickaxe Record 7",
+    ])
+  func unanswered(command: String) throws {
+    let store = try Sample.large(50)
+    let served = HeldStore(store, holdsRecords: true)
+    let driver = Driver(served, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    let expected = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    try expected.play(command)
+    served.goAway()
+    try driver.play(command)
+    #expect(driver.shows("no connection"), "\(driver.screen)")
+    served.comeBack()
+    driver.tell(.storeStirred)
+    #expect(driver.lines.dropFirst().dropLast() == expected.lines.dropFirst().dropLast(), "\(driver.screen)")
+  }
+
   @Test("the whole interface as of a commit, stepped while the selection stays on its record")
   func travel() throws {
     let store = try Sample.store()

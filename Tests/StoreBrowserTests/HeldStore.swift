@@ -89,7 +89,10 @@ final class HeldStore: EditableStore {
     try store.commits(from: newest, limit: limit, folded: folded)
   }
   func resolve(_ name: String) throws(ModelError) -> CommitNumber { try store.resolve(name) }
-  func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader { try store.changes(of: commit) }
+  func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader {
+    try ask()
+    return try store.changes(of: commit)
+  }
   func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader {
     try store.changes(from: old, to: new)
   }

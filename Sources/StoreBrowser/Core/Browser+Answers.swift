@@ -40,6 +40,7 @@ extension Browser {
   }
 
   private mutating func fail(_ slot: WorkSlot, _ error: ModelError) {
+    if case .storage(_, kind: .unreachable) = error { session.lacksAnswers = true }
     let listeners = listeners(of: slot)
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
@@ -111,7 +112,7 @@ extension Browser {
   mutating func follow(_ answer: RefreshAnswer) {
     let generation = session.status.generation
     apply(answer.status)
-    if session.awaySince != nil { comeBack() }
+    if session.lacksAnswers { askAgain() }
     // The commit that is shown may have been removed.
     if session.asOf != nil, session.status.generation != generation { session.readOutline() }
     guard answer.head != session.head else { return }
@@ -125,13 +126,17 @@ extension Browser {
   }
 
   /// Handles the return of the server: requests again the data that could not be read meanwhile.
-  private mutating func comeBack() {
-    session.awaySince = nil
-    table.problem = nil
-    table.forgetProblems()
-    record.askAgain()
+  private mutating func askAgain() {
+    session.lacksAnswers = false
+    // A view that was closed asks when it is opened.
+    let open = PaneTable.panes.filter { entry in
+      entry.digit != nil || views.contains { $0.kind.panes.contains(entry.id) }
+    }
+    for id in open.map(\.id) + overlays.map(\.id) { with(id) { $0.askAgain(in: &$1) } }
     _ = renewReview()
     session.readOutline()
+    guard session.awaySince != nil else { return }
+    session.awaySince = nil
     session.say("the server is back")
   }
 

@@ -27,6 +27,8 @@ struct Session: Sendable {
   var isFollowing = true
   /// The time since which the store's server cannot be reached; nil if it can be reached, or if there is no server.
   var awaySince: Int64?
+  /// Whether something could not be read because the server could not be reached, and is asked again when it can be.
+  var lacksAnswers = false
   /// Commits newer than the one shown, while following is off.
   var unseen = 0
 

@@ -104,6 +104,8 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     }
   }
 
+  mutating func askAgain(in session: inout Session) { if problem != nil { source = nil } }
+
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     problem = error.description
     isReading = false

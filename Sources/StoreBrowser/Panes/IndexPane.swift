@@ -163,6 +163,8 @@ struct IndexPane: PermanentPane, Equatable {
     request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
 
+  mutating func askAgain(in session: inout Session) { if problem != nil { reset() } }
+
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     if slot == .keys {
       problem = error.description

@@ -39,6 +39,8 @@ protocol Pane: Sendable {
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session)
   /// Takes the failure of work of its row. By default the status line shows the error.
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session)
+  /// Asks again for what it could not read; called when the store's server is back.
+  mutating func askAgain(in session: inout Session)
   /// Called when the user has cancelled work of its row.
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session)
 
@@ -83,6 +85,7 @@ extension Pane {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     session.complain(error)
   }
+  mutating func askAgain(in session: inout Session) {}
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {}
   var leavesRoom: Bool { false }
   func rect(in body: Rect, session: Session) -> Rect { body }

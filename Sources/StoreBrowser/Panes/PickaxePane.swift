@@ -29,6 +29,10 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
     reading.isStopped = true
   }
 
+  mutating func askAgain(in session: inout Session) {
+    if reading.problem != nil, let request { show(request, in: &session) }
+  }
+
   /// The hits that were found stay.
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { reading.isStopped = true }
 

@@ -59,6 +59,8 @@ struct PlotPane: PermanentPane, ReplyPane {
     askPoint(in: &session)
   }
 
+  mutating func askAgain(in session: inout Session) { (pending, reading.problem) = (nil, nil) }
+
   private mutating func askPoint(in session: inout Session) {
     guard let reply, let rank = nearestRank, rank != wantedPoint else { return }
     wantedPoint = rank

@@ -96,6 +96,12 @@ extension ReplyPane {
     if slot == Self.question { reading.problem = error.description } else { session.complain(error) }
   }
 
+  mutating func askAgain(in session: inout Session) {
+    guard reading.problem != nil, let request else { return }
+    reading.problem = nil
+    session.start(Self.question, request, label: Self.question.name)
+  }
+
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
     guard slot == Self.question else { return }
     reading.isStopped = true

@@ -208,6 +208,8 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     [commit.action, commit.author, commit.program, commit.number.description].contains(where: text.occurs)
   }
 
+  mutating func askAgain(in session: inout Session) { if problem != nil { reset() } }
+
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     if slot == .history { problem = error.description }
   }

@@ -138,8 +138,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     waiting = Waiting(command: command, argument: argument)
   }
 
-  /// Asks again for a record that could not be read.
-  mutating func askAgain() { pending = answer?.request }
+  mutating func askAgain(in session: inout Session) { pending = answer?.request }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard let place else { return }

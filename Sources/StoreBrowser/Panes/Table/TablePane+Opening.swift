@@ -157,7 +157,8 @@ extension TablePane {
   }
 
   /// Forgets rows that could not be read, so that they are read again.
-  mutating func forgetProblems() {
+  mutating func askAgain(in session: inout Session) {
+    problem = nil
     rows = rows.filter { $0.value.problem == nil }
     pendingRows = nil
   }
