@@ -174,6 +174,52 @@ struct GroupTests {
   }
 
   @Test(
+    "the keys of groups and pivots are written as in the table: identifiers, dates and chosen forms without separators")
+  func plainKeys() throws {
+    let documents = (0..<30).map { number -> Document in
+      let values = [
+        ("id", number), ("parentId", 12_345 + number % 3), ("createdAt", 1_600_000_000 + number % 2),
+        ("size", 54_321 + number % 2), ("amount", 123_456_789_012 * number),
+      ]
+      return .object(values.map { Document.Member($0.0, .number(NumberText($0.1))) })
+    }
+    let driver = Driver(try Sample.documents(documents), size: Size(columns: 80, rows: 24))
+    for (field, text) in [("parentId", "12345"), ("createdAt", "1600000000"), ("size", "54 321")] {
+      try driver.play(":group \(field)")
+      #expect(driver.lines.contains { $0.contains(" \(text) ") }, "\(driver.screen)")
+      try driver.play("keys Esc")
+      try driver.play(":pivot \(field) parentId")
+      #expect(driver.lines.contains { $0.contains(" \(text) ") } && driver.shows("12345"), "\(driver.screen)")
+      try driver.play("keys Esc")
+    }
+    while driver.browser.table.selectedPath(driver.browser.session) != ".size" { driver.press("l") }
+    try driver.play(":format plain")
+    try driver.play(":group size amount")
+    #expect(driver.lines.contains { $0.contains(" 54321 ") }, "\(driver.screen)")
+    // A figure that is too wide is scaled; its digits do not stand without separators among others that have them.
+    #expect(!driver.lines.contains { line in line.split(separator: " ").contains { $0.count > 10 && Int($0) != nil } })
+  }
+
+  @Test("a search in a pivot goes to the cell that has the text, and to the title of a column")
+  func searchedPivot() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":pivot timezone countrycode population")
+    func search(_ text: String) -> [Int] {
+      driver.press("/")
+      driver.type(text)
+      driver.press("Enter")
+      let pane = driver.browser.panes[PivotPane.self]
+      return [pane.list.selection, pane.column]
+    }
+    #expect(driver.browser.panes[PivotPane.self].columns.map(\.searchText) == ["CH", "GE", "JP"])
+    #expect(search("JP") == [0, 2] && driver.status.contains("column JP"), "\(driver.screen)")
+    #expect(search("Zurich") == [2, 0], "\(driver.screen)")
+    driver.press("gP")
+    #expect(search("1 171 304") == [0, 1], "\(driver.screen)")
+    #expect(search("nowhere") == [0, 1] && driver.status.contains("no line with “nowhere”"), "\(driver.status)")
+  }
+
+  @Test(
     ":pivot counts by two fields as a loop over the records does, steps through figures, and Enter shows a cell's records"
   )
   func pivot() throws {

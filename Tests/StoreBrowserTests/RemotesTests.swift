@@ -132,6 +132,17 @@ struct RemotesTests {
     #expect(driver.shows("Bärn") && driver.shows("deleted") && driver.shows("edited"))
   }
 
+  @Test("the cursor of a merge ends on the last conflict, not on a line below it")
+  func lastLine() throws {
+    let copies = try CopiedStore()
+    try Sample.change(copies.here, "City", "611717", ".population", to: 5)
+    try Sample.change(copies.laptop, "City", "611717", ".population", to: 7)
+    let driver = Self.driver(copies)
+    driver.press("7 g f w G j")
+    let pane = try Self.merge(driver)
+    #expect(pane.lines.count == 2 && pane.list.selection == 1, "\(driver.screen)")
+  }
+
   @Test("a merge is committed as it was settled, each field by itself, and one undo takes it back")
   func settle() throws {
     let copies = try CopiedStore.edited()

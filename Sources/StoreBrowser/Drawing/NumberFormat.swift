@@ -35,7 +35,8 @@ enum NumberFormat {
   /// The same in a number of columns: a number that is too wide is scaled.
   static func exact(_ value: Document, in width: Int) -> String {
     let text = exact(value)
-    return SafeText.width(text) <= width ? text : fitting(ValueText(cell: value).text, in: width)
+    guard SafeText.width(text) > width, case .number(let number) = value else { return text }
+    return scaled(number.double, in: width)
   }
 
   /// `1 commit`, `12 408 commits`; with `plural` for nouns whose plural is irregular.
@@ -79,6 +80,10 @@ extension NumberFormat {
   /// there is room for. Never cut: `#` if not even that fits.
   static func fitting(_ text: String, in width: Int) -> String {
     guard text.utf8.count > width, let number = Double(text), number.isFinite else { return text }
+    return scaled(number, in: width)
+  }
+
+  private static func scaled(_ number: Double, in width: Int) -> String {
     let size = abs(number)
     let units: [(Double, String)] = [(1, ""), (1e3, " k"), (1e6, " M"), (1e9, " G"), (1e12, " T"), (1e15, " P")]
     let unit = units.last { size >= $0.0 } ?? units[0]

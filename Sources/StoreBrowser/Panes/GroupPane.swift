@@ -24,7 +24,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   var reading = Reading<GroupRequest>()
   /// The fields that figures can be of, in the order in which they are stepped through.
   private var fields: [DocumentPath] = []
-  private var column = 0
+  var cursorColumn = 0
   private var sorted: (column: Int, isDescending: Bool) = (0, false)
   var list = ListWindow()
 
@@ -67,7 +67,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let reply, let request else { return false }
     switch command {
-    case .left, .right: column = max(0, min(reply.columns.count - 1, column + (command == .left ? -1 : 1)))
+    case .left, .right: cursorColumn = max(0, min(reply.columns.count - 1, cursorColumn + (command == .left ? -1 : 1)))
     case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
     case .group where argument == nil:
       guard let next = nextField else { return false }
@@ -76,7 +76,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       changed.field = next
       show(changed, fields: fields, in: &session)
     case .open: selected.map { open($0, of: request, in: &session) }
-    case .copyValue: selected.map { session.copy($0.cells[column], what: reply.columns[column]) }
+    case .copyValue: selected.map { session.copy($0.cells[cursorColumn], what: reply.columns[cursorColumn]) }
     default: return false
     }
     return true
@@ -90,7 +90,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
 
   /// By the column under the cursor, or by one that is named; again on the same column turns the order round.
   private mutating func sort(by name: String?, isDescending: Bool, in session: inout Session) {
-    guard let named = name.map({ reply?.columns.firstIndex(of: $0) }) ?? column else {
+    guard let named = name.map({ reply?.columns.firstIndex(of: $0) }) ?? cursorColumn else {
       return session.warn("groups are sorted by one of their columns: \(reply?.columns.joined(separator: ", ") ?? "")")
     }
     let turns = name == nil && !isDescending && sorted == (named, false)
@@ -118,18 +118,18 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
         note: reply == nil ? reading.note : reply?.groups.isEmpty == true ? "no record is shown" : nil,
         theme: theme), let reply
     else { return }
-    let isPlain = request.map { session.isNameOrDate($0.keys[0]) } ?? false
+    let isSeparated = request.map { session.isSeparated($0.keys[0]) } ?? true
     let columns = layout(reply, width: frame.columns - 2, rows: visibleRows(frame), theme)
     let titles = reply.columns.indices.map { title($0, reply, theme) }
     for slot in columns {
       grid.titles(
-        titles, [slot], selected: column, from: frame.inside.at(2), isTrailing: slot.column > 0, theme: theme)
+        titles, [slot], selected: cursorColumn, from: frame.inside.at(2), isTrailing: slot.column > 0, theme: theme)
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let cells = reply.groups[line].cells
       for slot in columns {
         let shown = ValueText(cell: cells[slot.column])
-        let isNumber = shown.kind == .number && !(isPlain && slot.column == 0)
+        let isNumber = shown.kind == .number && (isSeparated || slot.column > 0)
         let text = isNumber ? NumberFormat.exact(cells[slot.column], in: slot.width) : shown.text
         grid.write(
           text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
@@ -167,7 +167,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       widths[0] = max(8, widths[0] - max(0, total() - width))
     }
     let left = widths.removeFirst()
-    let figures = TableGeometry.slots(of: widths, around: max(0, column - 1), width: width - left - 2)
+    let figures = TableGeometry.slots(of: widths, around: max(0, cursorColumn - 1), width: width - left - 2)
     return [.init(column: 0, x: 0, width: left)]
       + figures.map { .init(column: $0.column + 1, x: left + 2 + $0.x, width: $0.width) }
   }

@@ -15,6 +15,8 @@ protocol ListPane: Pane {
   var rowColumns: [String] { get }
   /// The values of a line, one for each column.
   func row(_ line: Int) -> [Document]
+  /// The column under the cursor, among `rowColumns`; the first if there is no such cursor.
+  var cursorColumn: Int { get set }
   /// Whether the text that is searched for is marked in its lines.
   var marksHits: Bool { get }
 }
@@ -24,6 +26,10 @@ extension ListPane {
   func footerRows(_ frame: PaneFrame) -> Int { 0 }
   var rowColumns: [String] { [] }
   func row(_ line: Int) -> [Document] { [] }
+  var cursorColumn: Int {
+    get { 0 }
+    set {}
+  }
   var marksHits: Bool { Self.entry.make != nil }
 
   /// The rows in which lines stand.
@@ -100,16 +106,25 @@ extension ListPane {
     return true
   }
 
-  /// Goes to the next line with the text, round to the selected one.
+  /// Goes to the next line with the text, round to the selected one, and to the column that has it; to a title if no line has it.
   private mutating func find(_ command: Command, in session: inout Session) {
     guard let text = session.markedText else { return session.warn("nothing was searched for yet (/)") }
-    let count = lineCount(session)
-    var list = list
-    switch list.select(command, count: count, where: { row($0).contains { text.occurs(in: $0.searchText) } }) {
-    case true?: session.say(command == .searchPrevious ? "from the end again" : "from the top again")
-    case false?: break
-    case .none: session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count))")
+    let (count, titles) = (lineCount(session), rowColumns)
+    var (list, columns) = (list, ListWindow(selection: cursorColumn))
+    func isFound(_ value: Document) -> Bool {
+      text.occurs(in: value.searchText) || text.occurs(in: NumberFormat.exact(value))
     }
-    self.list = list
+    if let isRound = list.select(command, count: count, where: { row($0).contains(where: isFound) }) {
+      if isRound { session.say(command == .searchPrevious ? "from the end again" : "from the top again") }
+      let values = row(list.selection)
+      self.list = list
+      guard values.dropFirst(cursorColumn).first.map(isFound) != true else { return }
+      cursorColumn = values.firstIndex(where: isFound) ?? cursorColumn
+    } else if columns.select(command, count: titles.count, where: { text.occurs(in: titles[$0]) }) != nil {
+      cursorColumn = columns.selection
+      session.say("column \(titles[columns.selection])")
+    } else {
+      session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count)), and no column")
+    }
   }
 }

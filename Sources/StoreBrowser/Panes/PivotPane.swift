@@ -58,6 +58,11 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     return groups.map { $0.keys[key] }.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
   }
 
+  var cursorColumn: Int {
+    get { column + 1 }
+    set { column = max(0, newValue - 1) }
+  }
+
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { rows.count }
 
@@ -114,10 +119,10 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
         note: reply == nil ? reading.note : rows.isEmpty ? "no record is shown" : nil,
         theme: theme)
     else { return }
-    let isPlain = request?.keys.map(session.isNameOrDate) ?? [false, false]
-    let texts = rows.map { isPlain[0] ? ValueText(cell: $0).text : NumberFormat.exact($0) }
+    let isSeparated = request?.keys.map(session.isSeparated) ?? [true, true]
+    let texts = rows.map { isSeparated[0] ? NumberFormat.exact($0) : ValueText(cell: $0).text }
     let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
-    let titles = columns.map { isPlain[1] ? ValueText(cell: $0).text : NumberFormat.exact($0) }
+    let titles = columns.map { isSeparated[1] ? NumberFormat.exact($0) : ValueText(cell: $0).text }
     let slots = TableGeometry.slots(of: widths(titles, frame), around: column, width: frame.columns - left)
     grid.titles(titles, slots, selected: column, from: frame.inside.at(left), isTrailing: true, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in

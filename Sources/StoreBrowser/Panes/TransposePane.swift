@@ -42,6 +42,11 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     reply.map { showsDifferences ? $0.lines.filter(\.differs) : $0.lines } ?? []
   }
 
+  var cursorColumn: Int {
+    get { column + 1 }
+    set { column = max(0, newValue - 1) }
+  }
+
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { lines.count }
   var rowColumns: [String] { reply.map { ["field"] + $0.titles } ?? [] }
@@ -59,7 +64,9 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .transpose:
-      (reply?.titles.count ?? 0) < 2 ? "there is one record, which differs from nothing" : nil
+      (reply?.titles.count ?? 0) < 2
+        ? "there is one record, which differs from nothing"
+        : reply?.lines.allSatisfy(\.differs) == true ? "all fields differ" : nil
     case .copyValue, .copyPath: selected == nil ? "no field is selected" : nil
     default: nil
     }

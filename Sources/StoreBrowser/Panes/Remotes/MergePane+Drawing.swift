@@ -27,6 +27,7 @@ extension MergePane {
         ))
       lines += reply.clean.indices.map { .clean($0) }
     }
+    if lines.last == .blank { lines.removeLast() }
     list.select(list.selection, count: lines.count)
   }
 

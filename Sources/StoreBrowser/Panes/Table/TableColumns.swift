@@ -31,15 +31,16 @@ extension DocumentPath {
 }
 
 extension Session {
-  /// Whether the numbers of a field of the open datastore are identifiers, references or dates: by a reference, or by the name, as in
-  /// `id`, `parentId`, `order_id`, `year`, `createdAt`.
-  func isNameOrDate(_ path: DocumentPath) -> Bool {
-    guard let descriptor = current?.descriptor, case .member(let name)? = path.components.last else { return false }
+  /// Whether large integers of a field of the open datastore are shown with separators: not if the user chose a form for them, nor those
+  /// of identifiers, references and dates, by a reference, or by the name, as in `id`, `parentId`, `order_id`, `year`, `createdAt`.
+  func isSeparated(_ path: DocumentPath) -> Bool {
+    guard let descriptor = current?.descriptor, case .member(let name)? = path.components.last else { return true }
     let lower = name.lowercased()
-    return descriptor.identifierPath == path.description || naming.fields(of: descriptor).target(of: path) != nil
-      || ["id", "key", "year", "zip", "postcode"].contains(lower)
-      || ["Id", "ID", "_id", "-id", "At", "_at"].contains(where: name.hasSuffix)
-      || ["date", "time", "timestamp"].contains(where: lower.hasSuffix)
+    return columnChoice(descriptor.key).formats?[path.description] == nil
+      && descriptor.identifierPath != path.description && naming.fields(of: descriptor).target(of: path) == nil
+      && !["id", "key", "year", "zip", "postcode"].contains(lower)
+      && !["Id", "ID", "_id", "-id", "At", "_at"].contains(where: name.hasSuffix)
+      && !["date", "time", "timestamp"].contains(where: lower.hasSuffix)
   }
 }
 
@@ -102,14 +103,14 @@ struct TableColumns: Sendable, Hashable {
 
   /// The visible columns in their order.
   ///
-  /// - Parameter isName: Whether a field holds identifiers or dates, which have no separators.
+  /// - Parameter isNumber: Whether large integers of a field have separators.
   func visible(
-    choice: ColumnChoice, datastore: Outline.Datastore?, index: String?, isName: (String) -> Bool
+    choice: ColumnChoice, datastore: Outline.Datastore?, index: String?, isNumber: (String) -> Bool
   ) -> [TableColumn] {
     var columns = [identifierColumn(choice)]
     let indexPath = datastore?.index(index)?.descriptor.documentPath?.description
     func isSeparated(_ path: String?) -> Bool {
-      path.map { $0 != identifierPath && choice.formats?[$0] == nil && !isName($0) } ?? false
+      path.map { $0 != identifierPath && isNumber($0) } ?? false
     }
     if let index { columns.append(keyColumn(index, choice, isSeparated: isSeparated(indexPath))) }
     let indexed = Set(datastore?.descriptor.indexes.compactMap { $0.documentPath?.description } ?? [])

@@ -199,7 +199,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     return columns.visible(
       choice: session.columnChoice(source?.datastore ?? ""), datastore: session.current,
       index: source?.index
-    ) { (try? DocumentPath(parsing: $0)).map(session.isNameOrDate) ?? false }
+    ) { (try? DocumentPath(parsing: $0)).map(session.isSeparated) ?? true }
   }
 
   private func arrangement(_ session: Session) -> Arrangement {
