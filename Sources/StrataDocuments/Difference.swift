@@ -83,6 +83,22 @@ extension Document {
     }
   }
 
+  /// The value that a later document has for the one at a path; an element of a list is found at its later position.
+  package func value(at path: DocumentPath, in later: Document?) -> Document? {
+    var (here, there): (Document?, Document?) = (self, later)
+    for component in path.components {
+      switch component {
+      case .member(let name): (here, there) = (here?[member: name], there?[member: name])
+      case .index(let index):
+        guard case .array(let old)? = here, case .array(let new)? = there, old.indices.contains(index),
+          let place = Self.origins(of: old, in: new)[index]
+        else { return nil }
+        (here, there) = (old[index], new[place])
+      }
+    }
+    return there
+  }
+
   /// The earlier position of each element of a list in an older one; nil for a new element.
   package static func origins(of new: [Document], in old: [Document]) -> [Int?] {
     let positions = old.positions(in: new)

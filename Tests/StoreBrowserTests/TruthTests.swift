@@ -147,6 +147,34 @@ struct TruthTests {
     #expect(driver.shows("add index zone"))
   }
 
+  @Test(
+    "an element of a list that was removed or moved is not taken for the one in its place, in the changes and in a restore"
+  )
+  func movedElements() throws {
+    let store = try Sample.documents([["id": 1, "l": ["a", "b", "c"], "x": [1, 2]]])
+    try Sample.change(store, "T", "1", ".l", to: ["b", "z"])
+    let driver = Driver(store, size: Size(columns: 120, rows: 30))
+    func changes() -> [String] {
+      driver.press("g H")
+      return driver.lines.compactMap { line in
+        line.split(separator: "│").last.flatMap {
+          $0.contains("- \"") || $0.contains("+ \"") || $0.contains("now") ? String($0).trimmed : nil
+        }
+      }
+    }
+    #expect(changes() == ["l[0]  - \"a\"", "l[1]  - \"c\"", "+ \"z\""], "\(driver.screen)")
+    driver.press("Esc Esc")
+    // It is not "q" now: the element was removed, and the changed one went down.
+    try Sample.change(store, "T", "1", ".l", to: ["q", "b", "z"])
+    driver.tell(.storeStirred)
+    driver.press("g H j")
+    #expect(!driver.shows("now"), "\(driver.screen)")
+    driver.press("Tab j c")
+    #expect(
+      driver.browser.session.staged.edits.values.first?.new.map { String(decoding: $0.bytes, as: UTF8.self) }?
+        .replacing(" ", with: "").contains("[\"a\",\"b\",\"c\"]") == true, "\(driver.screen)")
+  }
+
   @Test("a filter with a name that no record has says so, with the nearest that there is")
   func unknownName() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 24), start: .init(datastore: "City"))

@@ -291,24 +291,27 @@ enum FieldText {
   }
 
   static func spans(_ row: FieldRow, _ part: Part, theme: Theme) -> [Span] {
-    let path = row.path.hasPrefix(".") ? String(row.path.dropFirst()) : row.path
+    let name = name(row)
     let isFirst = parts(row).first == part
-    let lead = Span((isFirst ? path : String(repeating: " ", count: SafeText.width(path))) + "  ", theme.style(.key))
-    switch part {
-    case .old: return [lead, Span("- \(row.old?.text ?? "")", theme.style(.deleted))]
-    case .new: return [lead, Span("+ \(row.new?.text ?? "")", theme.style(.inserted))]
-    case .now: return [lead, Span("\(theme.warningSign) now \(row.now?.text ?? "gone")", theme.style(.warning))]
-    }
+    let lead = (isFirst ? name : String(repeating: " ", count: SafeText.width(name))) + "  "
+    return [Span(lead, theme.style(.key)), span(row, part, theme)]
   }
 
   static func spans(_ row: FieldRow, theme: Theme) -> [Span] {
-    var spans = [Span("\(row.path.hasPrefix(".") ? String(row.path.dropFirst()) : row.path)  ", theme.style(.key))]
-    if let old = row.old { spans += [Span("- \(old.text)", theme.style(.deleted)), Span("  ")] }
-    if let new = row.new { spans += [Span("+ \(new.text)", theme.style(.inserted)), Span("  ")] }
-    if row.changedLater {
-      spans.append(Span("\(theme.warningSign) now \(row.now?.text ?? "gone")", theme.style(.warning)))
+    let parts = parts(row).flatMap { [span(row, $0, theme)] + ($0 == .now ? [] : [Span("  ")]) }
+    return [Span("\(name(row))  ", theme.style(.key))] + parts
+  }
+
+  private static func name(_ row: FieldRow) -> String {
+    row.path.hasPrefix(".") ? String(row.path.dropFirst()) : row.path
+  }
+
+  private static func span(_ row: FieldRow, _ part: Part, _ theme: Theme) -> Span {
+    switch part {
+    case .old: Span("- \(row.old?.text ?? "")", theme.style(.deleted))
+    case .new: Span("+ \(row.new?.text ?? "")", theme.style(.inserted))
+    case .now: Span("\(theme.warningSign) now \(row.now?.text ?? "gone")", theme.style(.warning))
     }
-    return spans
   }
 }
 

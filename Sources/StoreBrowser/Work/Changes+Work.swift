@@ -72,11 +72,13 @@ package struct FieldsRequest: Question, Hashable {
 
   package func reply(in context: WorkContext) throws(ModelError) -> FieldsAnswer {
     let old = try old.flatMap { commit throws(ModelError) in try context.document(of: place, at: commit) }
-    let new = try context.document(of: place, at: new)
+    let new = try context.document(of: place, at: new) ?? .object([])
     let now = self.new == head ? new : try context.document(of: place, at: head)
     var rows: [FieldRow] = []
-    for change in Document.difference(old ?? .object([]), new ?? .object([])) {
-      let present = now?[change.path]
+    for change in Document.difference(old ?? .object([]), new) {
+      // An element that was removed has no place in a later list.
+      let isGone = if change.new == nil, case .index? = change.path.components.last { true } else { false }
+      let present = now == new ? change.new : isGone ? nil : new.value(at: change.path, in: now)
       var row = FieldRow(change)
       row.now = present.map(ValueText.init(literal:))
       row.changedLater = present != change.new
