@@ -240,6 +240,25 @@ struct DerivingTests {
     #expect(driver.selectedIdentifier == cities[2].0 && driver.browser.view.kind == .main)
   }
 
+  @Test("a column that goes and comes back leaves the other columns where they stand")
+  func scrolled() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 80, rows: 24), start: .init(datastore: "City"))
+    for step in [": reference countrycode Country", ":join countrycode name, population"] { try driver.play(step) }
+    for _ in 0..<8 { driver.press("l") }
+    func titles() -> [String] {
+      let pane = driver.browser.table
+      return pane.visibleColumns(driver.browser.session).dropFirst(pane.columnOffset).map(\.title)
+    }
+    let (before, path) = (titles(), driver.browser.table.selectedPath(driver.browser.session))
+    #expect(driver.browser.table.columnOffset > 2, "\(driver.screen)")
+    try driver.play(":join Country")
+    #expect(driver.browser.table.selectedPath(driver.browser.session) == path)
+    let others = before.filter { !$0.hasPrefix("Country.") }
+    #expect(Array(titles().suffix(others.count)) == others, "\(driver.screen)")
+    driver.press("U")
+    #expect(titles() == before && driver.browser.table.selectedPath(driver.browser.session) == path, "\(driver.screen)")
+  }
+
   @Test("the fields that differ alone are not offered if all differ")
   func allDiffer() throws {
     let driver = Driver(try Sample.documents([["id": 1, "name": "a"], ["id": 2, "name": "b"]]))

@@ -200,6 +200,16 @@ struct GroupTests {
     #expect(!driver.lines.contains { line in line.split(separator: " ").contains { $0.count > 10 && Int($0) != nil } })
   }
 
+  @Test("a search in groups that are being read does not move the cursor of the table behind them")
+  func searchedEarly() throws {
+    let driver = Driver(try Sample.large(50), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    driver.browser.run(.group, argument: "group")
+    driver.tell(.command(.search, argument: "Record 7"))
+    #expect(driver.status.contains("the groups are being read"), "\(driver.screen)")
+    #expect(!driver.held.contains { $0.0.slot == .search })
+  }
+
   @Test("a search in a pivot goes to the cell that has the text, and to the title of a column")
   func searchedPivot() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

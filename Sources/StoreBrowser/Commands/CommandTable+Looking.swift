@@ -109,8 +109,7 @@ extension CommandTable {
         + "otherwise the records are scanned, which Esc cancels. A capital letter in TEXT makes case count, `\"Bern\"` finds "
         + "whole values and `/^San/` is a pattern, `/^san/i` in either case. If no value has TEXT, the cursor goes to the "
         + "column of that name. `/` and `N` is the search backwards.",
-      in: [.table, .index, .history, .record] + lists
-    ) { browser, argument in browser.deliver(.search, argument: argument, to: .table) },
+      in: [.table, .index, .history, .record] + lists),
     row(
       .searchColumn, ["g /"], "search this column only", "find here", .table, argument: .init("TEXT"),
       "Searches as `/` does, but only the values of the column under the cursor; `n` and `N` too.", in: [.table]),

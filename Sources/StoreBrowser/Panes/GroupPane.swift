@@ -50,7 +50,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   var selected: RecordGroup? { list.selected(of: reply?.groups ?? []) }
 
   func refusal(of command: Command, in session: Session) -> String? {
-    guard selected == nil, [.open, .copyValue, .sort, .sortReverse, .group, .export].contains(command) else {
+    guard selected == nil, [.open, .copyValue, .sort, .sortReverse, .group, .export, .search].contains(command) else {
       return nil
     }
     return reply == nil ? "the groups are being read" : "there are no groups"
@@ -161,11 +161,12 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       }
     }
     func total() -> Int { widths.reduce(0) { $0 + $1 + 2 } }
-    if total() > width {
-      let room = max(10, (width - 12) / max(1, widths.count - 1) - 2)
-      for column in widths.indices.dropFirst() { widths[column] = min(widths[column], room) }
-      widths[0] = max(8, widths[0] - max(0, total() - width))
+    while total() > width, let widest = widths.indices.dropFirst().max(by: { widths[$0] < widths[$1] }),
+      widths[widest] > 10
+    {
+      widths[widest] -= 1
     }
+    widths[0] = min(widths[0], max(8, widths[0] + width - total()))
     let left = widths.removeFirst()
     let figures = TableGeometry.slots(of: widths, around: max(0, cursorColumn - 1), width: width - left - 2)
     return [.init(column: 0, x: 0, width: left)]

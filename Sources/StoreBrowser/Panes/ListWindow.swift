@@ -22,6 +22,15 @@ struct ListWindow: Sendable, Hashable {
     return nil
   }
 
+  /// Returns the next of some ascending numbers, round to the first or the last, in the direction of a command of searches.
+  static func next(_ command: Command, of numbers: some BidirectionalCollection<Int>, from here: Int) -> Int? {
+    switch command {
+    case .searchPrevious: numbers.last { $0 < here } ?? numbers.last
+    case .searchNext: numbers.first { $0 > here } ?? numbers.first
+    default: numbers.first { $0 >= here } ?? numbers.first
+    }
+  }
+
   /// Returns the selected one of the lines, or nil if there is none.
   func selected<Line>(of lines: [Line]) -> Line? { lines.indices.contains(selection) ? lines[selection] : nil }
 

@@ -67,7 +67,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
       (reply?.titles.count ?? 0) < 2
         ? "there is one record, which differs from nothing"
         : reply?.lines.allSatisfy(\.differs) == true ? "all fields differ" : nil
-    case .copyValue, .copyPath: selected == nil ? "no field is selected" : nil
+    case .copyValue, .copyPath, .search, .export: selected == nil ? "no field is selected" : nil
     default: nil
     }
   }

@@ -25,8 +25,10 @@ extension RecordPane {
     guard let document = whole else { return false }
     var search = DocumentSearch(needle: needle, from: selectedLine?.path)
     search.look(at: document, name: "")
-    guard let path = search.hit(for: command) else { return false }
-    reveal(path)
+    guard let number = ListWindow.next(command, of: search.hits.map(\.number), from: search.start),
+      let hit = search.hits.first(where: { $0.number == number })
+    else { return false }
+    reveal(hit.path)
     return true
   }
 
@@ -34,41 +36,31 @@ extension RecordPane {
     guard let bytes = answer?.record?.content, !needle.isEmpty else { return false }
     let lines = bytes.indices.dropLast(needle.count - 1).lazy
       .filter { bytes[$0] == needle[0] && bytes[$0..<$0 + needle.count].elementsEqual(needle) }.map { $0 / 16 }
-    let here = list.selection
-    let line =
-      switch command {
-      case .searchPrevious: lines.last { $0 < here } ?? lines.last
-      case .searchNext: lines.first { $0 > here } ?? lines.first
-      default: lines.first { $0 >= here } ?? lines.first
-      }
-    guard let line else { return false }
+    guard let line = ListWindow.next(command, of: lines, from: list.selection) else { return false }
     list.selection = line
     return true
   }
 }
 
-/// The places of a document whose name or value has a text, in its order.
+/// The places of a document whose name or value has a text, in its order, with their numbers among all places.
 private struct DocumentSearch {
   let needle: SearchText
-  let start: [DocumentPath.Component]?
+  let origin: [DocumentPath.Component]?
   private var here: [DocumentPath.Component] = []
-  private var startIsPassed = false
-  private var before: [DocumentPath] = []
-  private var at: DocumentPath?
-  private var after: [DocumentPath] = []
+  private var count = 0
+  private(set) var hits: [(number: Int, path: DocumentPath)] = []
+  /// The number of the place at which the search begins; -1 if it is not met.
+  private(set) var start = -1
 
   init(needle: SearchText, from path: DocumentPath?) {
     self.needle = needle
-    start = path?.components
+    origin = path?.components
   }
 
   mutating func look(at value: Document, name: String) {
-    let isStart = !startIsPassed && here == start
-    if isStart { startIsPassed = true }
-    if has(value, name: name) {
-      let path = DocumentPath(here)
-      if isStart { at = path } else if startIsPassed { after.append(path) } else { before.append(path) }
-    }
+    if start < 0, here == origin { start = count }
+    if has(value, name: name) { hits.append((count, DocumentPath(here))) }
+    count += 1
     switch value {
     case .object(let members): for member in members { step(.member(member.name), member.value, member.name) }
     case .array(let elements): for (place, element) in elements.enumerated() { step(.index(place), element, "") }
@@ -85,13 +77,5 @@ private struct DocumentSearch {
   private func has(_ value: Document, name: String) -> Bool {
     if !name.isEmpty, needle.occurs(in: name) { return true }
     return value.isLeaf && needle.occurs(in: value.searchText)
-  }
-
-  func hit(for command: Command) -> DocumentPath? {
-    switch command {
-    case .searchPrevious: before.last ?? after.last ?? at
-    case .searchNext: after.first ?? before.first ?? at
-    default: at ?? after.first ?? before.first
-    }
   }
 }

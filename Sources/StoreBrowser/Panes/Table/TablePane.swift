@@ -216,12 +216,17 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     let before = arranged
     arranged = nil
     let visible = visibleColumns(session)
-    if before?.origin.datastore != origin.datastore { soughtField = nil }
+    if let before, before.origin.datastore == origin.datastore {
+      let old = before.columns.map { field(of: $0, index: before.origin.index, session) }
+      let new = visible.map { field(of: $0, index: origin.index, session) }
+      // The next column takes the place of one that is gone.
+      func place(_ column: Int) -> Int { old.dropFirst(column).compactMap { new.firstIndex(of: $0) }.first ?? column }
+      (column, columnOffset) = (place(column), place(columnOffset))
+    } else {
+      soughtField = nil
+    }
     if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
       (column, self.soughtField) = (place, nil)
-    } else if let before, before.origin.datastore == origin.datastore, before.columns.indices.contains(column) {
-      let field = field(of: before.columns[column], index: before.origin.index, session)
-      column = visible.firstIndex { self.field(of: $0, index: origin.index, session) == field } ?? column
     }
     arranged = ArrangedColumns(origin: origin, columns: visible)
   }
