@@ -167,6 +167,8 @@ struct QueryTests {
       #expect(identifiers(again) == rows, "\(again.status)\n\(again.screen)")
       #expect(again.browser.table.source?.computed.contains { $0.text.hasPrefix("mine") } == !steps.isEmpty)
       again.press("U")
+      let columns = again.browser.table.visibleColumns(again.browser.session).compactMap(\.path)
+      #expect(!columns.contains(".home.population") && !columns.contains(".part"), "\(again.screen)")
       #expect(identifiers(again).count == 10 && again.browser.table.source?.joined.isEmpty == true, "\(again.screen)")
     }
     // The text of the view has them, too.

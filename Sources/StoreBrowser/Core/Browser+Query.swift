@@ -133,12 +133,12 @@ extension Browser {
       source.sort = order.index == nil ? query.sort : []
     }
     (source.filter, source.limit) = (query[.filter], query.limit)
-    (source.computed, source.joined) = (asked.computed, asked.joined)
     if let filter = source.filter { remember(filter, in: \.knownFilters) }
-    arrange(query.select, of: source)
+    arrange(query.select, of: asked)
     recordJump()
     closeView(of: .group)
     table.show(source, anchor: table.keepingIdentifier())
+    with(TablePane.self) { $0.updateDerivedColumns($1) }
     if let name = query[.name] { nameView(name, query) }
     if !query.group.isEmpty { run(.group, argument: query[.group]) }
   }

@@ -53,7 +53,11 @@ extension Browser {
     guard session.asOf == nil else { return session.warn("this is as of \(session.shown); Esc returns to the head") }
     guard let (now, before) = viewChanges.stepBack() else { return session.warn("nothing of this view was changed") }
     if now.columns != before.columns { session.arrange(before.columns, of: before.source.datastore) }
-    if now.source != before.source { table.show(before.source, anchor: table.keepingIdentifier()) }
+    if now.source != before.source {
+      var source = before.source
+      (source.computed, source.joined) = (table.source?.computed ?? [], table.source?.joined ?? [])
+      table.show(source, anchor: table.keepingIdentifier())
+    }
     session.say("taken back: \(now.change(from: before))")
   }
 }
