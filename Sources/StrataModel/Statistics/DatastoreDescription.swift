@@ -19,7 +19,17 @@ package struct FieldDescription: Sendable {
     case text, number, bool, date, data, list, object
 
     /// The name that the tree of a record has for the type; numbers have one, whole or not.
-    package var typeName: String { ["String", "Number", "Bool", "Date", "Data", "list", "object"][rawValue] }
+    package var typeName: String {
+      switch self {
+      case .text: "String"
+      case .number: "Number"
+      case .bool: "Bool"
+      case .date: "Date"
+      case .data: "Data"
+      case .list: "list"
+      case .object: "object"
+      }
+    }
   }
 
   /// A frequent value.
