@@ -25,28 +25,28 @@ public struct AnyIndexable {
 }
 
 extension Bool: DiscreteIndexable {}
-extension Int: DiscreteIndexable, RangedIndexable {}
-extension Int8: DiscreteIndexable, RangedIndexable {}
-extension Int16: DiscreteIndexable, RangedIndexable {}
-extension Int32: DiscreteIndexable, RangedIndexable {}
-extension Int64: DiscreteIndexable, RangedIndexable {}
-extension Int128: DiscreteIndexable, RangedIndexable {}
-extension UInt: DiscreteIndexable, RangedIndexable {}
-extension UInt8: DiscreteIndexable, RangedIndexable {}
-extension UInt16: DiscreteIndexable, RangedIndexable {}
-extension UInt32: DiscreteIndexable, RangedIndexable {}
-extension UInt64: DiscreteIndexable, RangedIndexable {}
-extension UInt128: DiscreteIndexable, RangedIndexable {}
-extension String: DiscreteIndexable, RangedIndexable {}
-extension UUID: DiscreteIndexable {}
-extension Double: RangedIndexable {}
-extension Float: RangedIndexable {}
+extension Int: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension Int8: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension Int16: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension Int32: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension Int64: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension Int128: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension UInt: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension UInt8: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension UInt16: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension UInt32: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension UInt64: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension UInt128: DiscreteIndexable, RangedIndexable, OrderedKey, ByteOrderedInteger {}
+extension String: DiscreteIndexable, RangedIndexable, OrderedKey {}
+extension UUID: DiscreteIndexable, OrderedKey {}
+extension Double: RangedIndexable, OrderedKey {}
+extension Float: RangedIndexable, OrderedKey {}
 #if arch(arm64)
   extension Float16: RangedIndexable {}
 #endif
-extension Date: RangedIndexable {}
-extension Decimal: RangedIndexable {}
-extension Duration: RangedIndexable {}
+extension Date: RangedIndexable, OrderedKey {}
+extension Decimal: RangedIndexable, OrderedKey {}
+extension Duration: RangedIndexable, OrderedKey {}
 extension Never: DiscreteIndexable, RangedIndexable {}
 extension Optional: DiscreteIndexable where Wrapped: DiscreteIndexable {}
 extension Optional: RangedIndexable where Wrapped: RangedIndexable {}

@@ -35,19 +35,6 @@ extension ByteOrderedInteger {
   }
 }
 
-extension Int: ByteOrderedInteger {}
-extension Int8: ByteOrderedInteger {}
-extension Int16: ByteOrderedInteger {}
-extension Int32: ByteOrderedInteger {}
-extension Int64: ByteOrderedInteger {}
-extension Int128: ByteOrderedInteger {}
-extension UInt: ByteOrderedInteger {}
-extension UInt8: ByteOrderedInteger {}
-extension UInt16: ByteOrderedInteger {}
-extension UInt32: ByteOrderedInteger {}
-extension UInt64: ByteOrderedInteger {}
-extension UInt128: ByteOrderedInteger {}
-
 extension Double: ByteOrderedKey {
   static var keyEncoding: KeyEncoding { .double }
 

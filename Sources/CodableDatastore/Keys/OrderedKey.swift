@@ -38,26 +38,6 @@ extension OrderedKey where KeyForm == Self {
   public init?(keyForm: Self) { self = keyForm }
 }
 
-extension Int: OrderedKey {}
-extension Int8: OrderedKey {}
-extension Int16: OrderedKey {}
-extension Int32: OrderedKey {}
-extension Int64: OrderedKey {}
-extension Int128: OrderedKey {}
-extension UInt: OrderedKey {}
-extension UInt8: OrderedKey {}
-extension UInt16: OrderedKey {}
-extension UInt32: OrderedKey {}
-extension UInt64: OrderedKey {}
-extension UInt128: OrderedKey {}
-extension Double: OrderedKey {}
-extension Float: OrderedKey {}
-extension String: OrderedKey {}
-extension UUID: OrderedKey {}
-extension Date: OrderedKey {}
-extension Decimal: OrderedKey {}
-extension Duration: OrderedKey {}
-
 extension Optional: OrderedKey where Wrapped: OrderedKey {
   /// The wrapped value's form.
   public var keyForm: Wrapped.KeyForm? { map(\.keyForm) }
