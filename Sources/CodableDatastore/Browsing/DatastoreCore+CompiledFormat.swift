@@ -4,7 +4,7 @@ import StrataEngine
 // The types of a datastore as tools without types use them. All of it blocks the calling thread, which must not be one
 // of the cooperative pool: a decoder may be asynchronous.
 
-extension DatastoreCore: CompiledFormat {
+extension DatastoreCore {
   var datastore: String { key }
 
   var version: String { coder.tag }

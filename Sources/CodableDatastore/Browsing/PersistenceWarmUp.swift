@@ -4,15 +4,11 @@ import StrataLocks
 import StrataEngine
 
 /// A datastore that can be brought up to its declaration without its types being known.
-protocol WarmableFormat: Sendable {
-  var datastore: String { get }
+protocol WarmableFormat: CompiledFormat {
   /// The steps that make the store fit, as `index population, new`.
   func missingSteps(in view: View) throws -> [String]
-  /// Runs the steps. Records whose keys are in `leavingOut` are left out of the indexes if they cannot be converted. The
-  /// edits in `mending` are made before anything is read.
-  func warmUp(
-    leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
-  ) async throws
+  /// Runs the steps, and those that are forced.
+  func warm(listener: WarmUpListener, forced: WarmUpPlan) async throws
   /// Rewrites all records of older versions.
   func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws
 }
@@ -33,12 +29,6 @@ extension DatastoreCore: WarmableFormat {
     return steps
   }
 
-  func warmUp(
-    leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
-  ) async throws {
-    try await warm(listener: WarmUpListener(nil, detailed: progress), leavingOut: leavingOut, mending: mending)
-  }
-
   func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws {
     try await migrateEntireStore(
       ifLessThan: Format.currentVersion, listener: WarmUpListener(nil, detailed: progress))
@@ -48,10 +38,10 @@ extension DatastoreCore: WarmableFormat {
 /// Brings the datastores of a persistence up to their declarations, one after the other.
 final class PersistenceWarmUp: WarmUpDriver {
   private let store: EngineStore
-  private let formats: [any CompiledFormat & WarmableFormat]
+  private let formats: [any WarmableFormat]
   private let releasesLock: Bool
 
-  init(store: EngineStore, formats: [any CompiledFormat & WarmableFormat], releasesLock: Bool) {
+  init(store: EngineStore, formats: [any WarmableFormat], releasesLock: Bool) {
     self.store = store
     self.formats = formats
     self.releasesLock = releasesLock
@@ -61,7 +51,7 @@ final class PersistenceWarmUp: WarmUpDriver {
     do {
       let view = try store.engine.refresh()
       return try formats.flatMap { format in
-        try format.missingSteps(in: view).map { "\((format as any WarmableFormat).datastore): \($0)" }
+        try format.missingSteps(in: view).map { "\(format.datastore): \($0)" }
       }
     } catch {
       throw Self.modelError(error)
@@ -73,8 +63,9 @@ final class PersistenceWarmUp: WarmUpDriver {
   ) throws(ModelError) -> WarmUpResult {
     try run(report) { format, handler in
       let keys = leavingOut.filter { $0.datastore == format.datastore }.map(\.identifier.bytes)
-      try await format.warmUp(
-        leavingOut: Set(keys), mending: mending.filter { $0.datastore == format.datastore }, handler)
+      let edits = mending.filter { $0.datastore == format.datastore }
+      try await format.warm(
+        listener: WarmUpListener(nil, detailed: handler), forced: WarmUpPlan(leavingOut: Set(keys), mending: edits))
     }
   }
 
@@ -115,7 +106,7 @@ final class PersistenceWarmUp: WarmUpDriver {
     get throws(ModelError) {
       let head = store.head
       return try formats.map { format throws(ModelError) in
-        let key = (format as any WarmableFormat).datastore
+        let key = format.datastore
         return (key, try head.datastore(key)?.count ?? 0)
       }
     }

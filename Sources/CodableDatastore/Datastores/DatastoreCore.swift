@@ -87,8 +87,6 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     store.inbox.ask(for: store)
   }
 
-  var compiled: any CompiledFormat { self }
-
   func index<Index: IndexRepresentation<Instance>>(at path: KeyPath<Format, Index>) throws -> IndexPlan<Instance> {
     guard let place = places[format[keyPath: path].key] else { throw DatastoreError.missingIndex }
     return indexes[place]

@@ -12,10 +12,8 @@ struct Declaration: Hashable, Sendable {
   var indexes: [IndexDescriptor]
 }
 
-protocol DeclaredDatastore: AnyObject, Sendable {
+protocol DeclaredDatastore: AnyObject, CompiledFormat {
   var declaration: Declaration { get }
-  /// The format, for tools that know only documents.
-  var compiled: any CompiledFormat { get }
 }
 
 /// The datastores in use through one persistence, by key.
@@ -36,7 +34,7 @@ final class DatastoreRegistry: Sendable {
   /// The formats of the living datastores, for tools that edit by the real types; one per key.
   var compiledFormats: [any CompiledFormat] {
     writers.withLock { writers in
-      writers.values.compactMap { entries in entries.lazy.compactMap(\.datastore).first?.compiled }
+      writers.values.compactMap { entries in entries.lazy.compactMap(\.datastore).first }
     }
   }
 

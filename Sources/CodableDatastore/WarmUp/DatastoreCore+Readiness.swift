@@ -9,15 +9,15 @@ extension DatastoreCore {
   ///   - foresight: the entries that will be read: a server returns them along with its newest state.
   ///   - takesAsItIs: whether to accept a state that does not fit if the warm-up would have to wait for another writer. Its
   ///     records are decoded by their versions then, and indexes that differ from the declaration cannot be read.
+  ///   - forced: what a warm-up does in any case.
   func ready(
-    prefetching foresight: Prefetch? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
-    mending: [RecordEdit] = []
+    prefetching foresight: Prefetch? = nil, takesAsItIs: Bool = false, forced: WarmUpPlan = WarmUpPlan()
   ) async throws -> ReadState {
     try await store.prepare()
-    if mending.isEmpty, let state = try readyNow(prefetching: foresight) { return state }
+    if forced.mending.isEmpty, let state = try readyNow(prefetching: foresight) { return state }
     if takesAsItIs, let state = try await warmUpIfFree() { return state }
     do {
-      try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
+      try await warmUp(forced: forced)
     } catch let error as UnreadableInstanceError {
       guard takesAsItIs, let state = try stateAsItIs() else { throw error }
       return state
@@ -202,14 +202,12 @@ extension DatastoreCore {
   }
 
   /// Warms the store up and reports the progress to a listener.
-  func warm(
-    listener: WarmUpListener, leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []
-  ) async throws {
+  func warm(listener: WarmUpListener, forced: WarmUpPlan = WarmUpPlan()) async throws {
     listeners.add(listener)
     defer { listeners.remove(listener) }
     let state: ReadState
     do {
-      state = try await ready(leavingOut: leavingOut, mending: mending)
+      state = try await ready(forced: forced)
     } catch let error as UnreadableInstanceError {
       throw error.thrown
     }
