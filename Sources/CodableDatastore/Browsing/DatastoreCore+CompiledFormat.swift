@@ -25,7 +25,7 @@ extension DatastoreCore {
   func lifted(_ content: RecordContent) throws(ModelError) -> RecordContent {
     let record = try decoding {
       let instance = try coder.decodeBlocking(Self.record(content)).instance
-      return try waiting { [coder] in try await coder.record(of: instance) }
+      return try CallingThread.run { try await coder.record(of: instance) }
     }
     guard let record else { throw .refused(reason: "\(Format.Instance.self) encodes it as nothing") }
     return RecordContent(version: coder.tag, bytes: coder.content(of: record.bytes))

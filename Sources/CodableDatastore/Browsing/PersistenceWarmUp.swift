@@ -83,10 +83,10 @@ final class PersistenceWarmUp: WarmUpDriver {
     let progress = RunningWarmUp(try counts, report)
     defer { if releasesLock { store.engine.releaseLock() } }
     do {
-      try waiting { [formats] in
-        let task = Task.detached {
+      try CallingThread.run {
+        let task = Task.detached { [formats] in
           for format in formats {
-            let datastore = (format as any WarmableFormat).datastore
+            let datastore = format.datastore
             try await work(format) { progress.hear($0, of: datastore) }
           }
         }

@@ -73,7 +73,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   /// As `decode`, but blocks the thread, which must not be one of the cooperative pool. Starts no task for the library's own coders.
   func decodeBlocking(_ record: Bytes) throws -> (id: Identifier, instance: Instance) {
     if let decoded = decodedNow(record) { return decoded }
-    return try waiting { try await self.decodeByClosure(record) }
+    return try CallingThread.run { try await self.decodeByClosure(record) }
   }
 
   private func decodedNow(_ record: Bytes) -> (id: Identifier, instance: Instance)? {
