@@ -42,12 +42,10 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   /// Which properties are written in any order, as the first written instance shows; nil before.
   let unordered = Mutex<UnorderedProperties?>(nil)
   let stored = Mutex(StoredKnowledge())
-  /// Whether all records are stored under the identifiers that they contain, and the attributes that say so.
-  let owned = Mutex<(attributes: Bytes, isOwn: Bool)?>(nil)
+  /// The stored descriptor that was read last, and the attributes that it was read of.
+  let described = Mutex<(attributes: Bytes, descriptor: DatastoreDescriptor)?>(nil)
   /// The instance because of which indexes cannot be built, with its record.
   let unreadable = Mutex<(error: UnreadableInstanceError, record: Bytes)?>(nil)
-  /// Which indexes can be read if the store does not fit (a datastore that only reads does not change that).
-  let readable = Mutex<ReadableIndexes?>(nil)
 
   init(
     store: _StoreHandle, key: DatastoreKey, coder: RecordCoder<Format>, isReadOnly: Bool, isIdentifiable: Bool,

@@ -54,8 +54,7 @@ extension DatastoreCore {
   private func stateAsItIs() throws -> ReadState? {
     let state = try Transactions.readState(for: store)
     guard let tree = try state.tree(recordsTree) else { return state }
-    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-    return try plan(for: stored, isEmpty: tree.isWithoutEntries).rekeys ? nil : state
+    return try plan(for: descriptor(of: tree), isEmpty: tree.isWithoutEntries).rekeys ? nil : state
   }
 
   /// The newest state outside of transactions, or the one that is looked at.
@@ -127,9 +126,8 @@ extension DatastoreCore {
   func fits(_ tree: Tree) throws -> Bool {
     let attributes = tree.attributes
     if fitting.withLock({ $0 }) == attributes { return true }
-    let stored = try DatastoreDescriptor(bytes: attributes.array)
     let isEmpty = try tree.isWithoutEntries
-    guard try plan(for: stored, isEmpty: isEmpty).isEmpty else { return false }
+    guard try plan(for: descriptor(of: tree), isEmpty: isEmpty).isEmpty else { return false }
     if !isEmpty { fitting.withLock { $0 = attributes } }
     return true
   }
@@ -145,33 +143,28 @@ extension DatastoreCore {
     store.connection.isServed ? try state.tree(name) : try recent.tree(name, of: state)
   }
 
+  /// The descriptor of a tree of records; of the tree that was asked for last, it is not read again.
+  private func descriptor(of records: Tree) throws -> DatastoreDescriptor {
+    let attributes = records.attributes
+    if let known = described.withLock({ $0 }), known.attributes == attributes { return known.descriptor }
+    let descriptor = try DatastoreDescriptor(bytes: attributes.array)
+    described.withLock { $0 = (attributes, descriptor) }
+    return descriptor
+  }
+
   /// Whether an index of the store can be read by this declaration.
   func canRead(_ index: IndexPlan<Instance>, in records: Tree) throws -> Bool {
-    let attributes = records.attributes
-    if fitting.withLock({ $0 }) == attributes { return true }
-    let names = try readable.withLock { readable in
-      if let readable, readable.attributes == attributes { return readable.names }
-      let stored = try DatastoreDescriptor(bytes: attributes.array)
-      let fitting = indexes.filter { index in
-        guard let found = stored.index(index.name), Self.fits(found, index.descriptor) else { return false }
-        // Today's code may compute other values than the older code that built the index. A read-only program cannot rebuild it.
-        return isReadOnly || !VersionTag<Format>.isOlder(found.version, than: coder.version)
-      }
-      let names = Set(fitting.map(\.name))
-      readable = ReadableIndexes(attributes: attributes, names: names)
-      return names
+    if fitting.withLock({ $0 }) == records.attributes { return true }
+    guard let found = try descriptor(of: records).index(index.name), Self.fits(found, index.descriptor) else {
+      return false
     }
-    return names.contains(index.name)
+    // Today's code may compute other values than the older code that built the index. A read-only program cannot rebuild it.
+    return isReadOnly || !VersionTag<Format>.isOlder(found.version, than: coder.version)
   }
 
   /// Whether every record lies under the identifier that it names as its own, so that their order is that of a property.
   func hasOwnIdentifiers(_ records: Tree) throws -> Bool {
-    guard isIdentifiable else { return false }
-    let attributes = records.attributes
-    if let owned = owned.withLock({ $0 }), owned.attributes == attributes { return owned.isOwn }
-    let isOwn = try DatastoreDescriptor(bytes: attributes.array).identifierPath == ".id"
-    owned.withLock { $0 = (attributes, isOwn) }
-    return isOwn
+    try isIdentifiable && descriptor(of: records).identifierPath == ".id"
   }
 
   /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
@@ -223,14 +216,8 @@ extension DatastoreCore {
 
   /// Throws ``DatastoreError/missingDecoder(version:)`` if there are records and the version that last wrote them has no decoder.
   private func requireDecoder(of records: Tree) throws {
-    let version = try DatastoreDescriptor(bytes: records.attributes.array).version
+    let version = try descriptor(of: records).version
     guard !coder.hasDecoder(for: version), try !records.isWithoutEntries else { return }
     throw DatastoreError.missingDecoder(version: version)
   }
-}
-
-/// The indexes of a store that a declaration can read, and the stored descriptor (`attributes`) for which this holds.
-struct ReadableIndexes: Sendable {
-  var attributes: Bytes
-  var names: Set<String>
 }
