@@ -21,7 +21,7 @@ extension DatastoreCore {
     // If both are kept as bytes in the same encoding, a value is the key of the target.
     let isKey =
       index.order.value.isBytes && target.identifiers.order.isBytes
-      && index.descriptor.encoding.unwrapped == target.identifiers.encoding
+      && index.descriptor.encoding.content == target.identifiers.encoding
     var merge = ReferenceMerge(
       entries: tree, targets: targets, order: target.identifiers.order,
       naming: isKey

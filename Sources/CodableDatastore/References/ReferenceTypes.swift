@@ -30,7 +30,7 @@ extension DatastoreCore {
   private static func requireFit(
     of index: IndexDescriptor, in datastore: String, to target: String, _ encoding: KeyEncoding, _ type: String
   ) throws {
-    guard index.encoding.unwrapped != encoding else { return }
+    guard index.encoding.content != encoding else { return }
     throw ReferenceError.otherIdentifiers(
       datastore: DatastoreKey(datastore), index: IndexName(index.name), values: index.valueType,
       target: DatastoreKey(target), identifiers: type)

@@ -40,13 +40,8 @@ extension KeyEncoding {
   /// Returns the encoding of the identifiers that values of this one name, or nil if only the app knows their order, or if they cannot be
   /// identifiers of the target.
   func ofReference(to target: DatastoreDescriptor?) -> KeyEncoding? {
-    let own = unwrapped
+    let own = content
     guard own.isByteOrdered, own == (target?.identifierEncoding ?? own) else { return nil }
     return own
-  }
-
-  /// The encoding inside an optional; itself if it is not an optional.
-  package var unwrapped: KeyEncoding {
-    if case .optional(let inner) = self { inner } else { self }
   }
 }
