@@ -196,7 +196,7 @@ package struct QueryCandidates {
     placed.reserveCapacity(keys.count)
     if records.hasBytesAsOrder {
       // Most keys differ in their first eight bytes.
-      for (number, key) in keys.enumerated() { placed.append((key.bytes.beginning, number)) }
+      for (number, key) in keys.enumerated() { placed.append((key.bytes.withUnsafeBytes(\.beginning), number)) }
       placed.sort { left, right in
         left.place != right.place ? left.place < right.place : keys[left.key].bytes.precedes(keys[right.key].bytes)
       }
@@ -205,15 +205,6 @@ package struct QueryCandidates {
       placed.sort { $0.place < $1.place }
     }
     return placed.map { keys[$0.key] }
-  }
-}
-
-extension [UInt8] {
-  /// The first eight bytes as a number, whose order is that of the bytes as far as these differ.
-  var beginning: UInt64 {
-    var beginning: UInt64 = 0
-    for byte in prefix(8) { beginning = beginning << 8 | UInt64(byte) }
-    return beginning << UInt64(8 * (8 - Swift.min(count, 8)))
   }
 }
 
