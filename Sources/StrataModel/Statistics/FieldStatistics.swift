@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataEngine
 
 /// The statistics of one field so far. Used by one thread.
 final class FieldStatistics {
@@ -75,9 +76,10 @@ final class FieldStatistics {
   private func see(_ text: String) {
     var text = text
     let hash = text.withUTF8 { bytes in
+      let content = UnsafeRawBufferPointer(bytes)
       if let leastText {
-        if bytes.precedes(leastText) { self.leastText = Array(bytes) }
-        if greatestText.withUnsafeBufferPointer({ $0.precedes(bytes) }) { greatestText = Array(bytes) }
+        if leastText.withUnsafeBytes({ compareKeys(content, $0) }) < 0 { self.leastText = Array(bytes) }
+        if greatestText.withUnsafeBytes({ compareKeys(content, $0) }) > 0 { greatestText = Array(bytes) }
       } else {
         leastText = Array(bytes)
         greatestText = Array(bytes)
@@ -138,16 +140,6 @@ extension [Int] {
   fileprivate subscript(kind: FieldDescription.Kind) -> Int {
     get { self[kind.rawValue] }
     set { self[kind.rawValue] = newValue }
-  }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-  fileprivate func precedes(_ other: [UInt8]) -> Bool { other.withUnsafeBufferPointer { precedes($0) } }
-
-  fileprivate func precedes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
-    let common = Swift.min(count, other.count)
-    for place in 0..<common where self[place] != other[place] { return self[place] < other[place] }
-    return count < other.count
   }
 }
 
