@@ -101,9 +101,7 @@ protocol RecordWalk: AnyObject {
 
 extension RecordWalk {
   func record() throws -> Record? {
-    guard let content = try rawRecord() else { return nil }
-    return Record(
-      identifier: try identifier(), version: content.version, content: content.bytes.array, coding: content.coding)
+    try rawRecord()?.record(of: identifier())
   }
 }
 

@@ -94,9 +94,7 @@ extension DatastoreDescriptor {
   }
 
   func record(_ key: StoredKey, _ bytes: Bytes) throws(ModelError) -> Record {
-    let content = try content(bytes)
-    return Record(
-      identifier: key, version: content.version, content: content.bytes.array, coding: content.coding)
+    try content(bytes).record(of: key)
   }
 
   /// The version and content in the stored bytes of a record, whose memory it shares.

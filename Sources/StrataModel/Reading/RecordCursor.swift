@@ -14,9 +14,7 @@ package protocol RecordCursor {
 extension RecordCursor {
   /// Returns a copy of the current record.
   package func record() throws(ModelError) -> Record? {
-    guard let content = try rawRecord() else { return nil }
-    return Record(
-      identifier: try identifier, version: content.version, content: content.bytes.array, coding: content.coding)
+    try rawRecord()?.record(of: identifier)
   }
 }
 
@@ -27,6 +25,11 @@ package struct RawRecord: Sendable {
   /// The bytes as the app's coder produced them.
   package let bytes: Bytes
   package let coding: RecordCoding
+
+  /// A copy, as the record of an identifier.
+  func record(of identifier: StoredKey) -> Record {
+    Record(identifier: identifier, version: version, content: bytes.array, coding: coding)
+  }
 
   /// Its document; opaque content gives `.data`.
   package func document() throws(ModelError) -> Document { try document(at: .all) }
