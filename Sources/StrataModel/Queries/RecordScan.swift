@@ -60,6 +60,20 @@ extension Range<Int> {
     for part in found.withLock({ $0 }) { if let part { results.append(try part.get()) } }
     return results
   }
+
+  /// Works on all processors, on some thousand of the range at a time, and passes on the result of each part, in order.
+  ///
+  /// - Parameter body: called with the number of the range that is done; throws to end the work.
+  func forEachPart<Found: Sendable>(
+    _ work: @Sendable (Range<Int>) throws(ModelError) -> Found, body: (Found, _ done: Int) throws -> Void
+  ) throws {
+    // Four parts for each processor, so that none waits long for another.
+    let part = 2_048
+    for start in stride(from: lowerBound, to: upperBound, by: 4 * part * scanningProcessors) {
+      let end = Swift.min(upperBound, start + 4 * part * scanningProcessors)
+      for found in try (start..<end).concurrently(size: part, work) { try body(found, end - lowerBound) }
+    }
+  }
 }
 
 extension ReadableDatastore {
@@ -68,10 +82,7 @@ extension ReadableDatastore {
     of ranks: Range<Int>, size: Int,
     _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
   ) throws(ModelError) -> [Found] {
-    try ranks.concurrently(size: size) { part throws(ModelError) in
-      var records = try self.records(at: part)
-      return try read(&records, part)
-    }
+    try ranks.concurrently(size: size) { ranks throws(ModelError) in try self.part(ranks, read) }
   }
 
   /// Reads the records of some ranks on all processors, some thousand at a time, and passes on the result of each part, in order.
@@ -81,12 +92,14 @@ extension ReadableDatastore {
     of ranks: Range<Int>, _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
     body: (Found, _ read: Int) throws -> Void
   ) throws {
-    // Four parts for each processor, so that none waits long for another.
-    let part = 2_048
-    for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: 4 * part * scanningProcessors) {
-      let end = min(ranks.upperBound, start + 4 * part * scanningProcessors)
-      for found in try parts(of: start..<end, size: part, read) { try body(found, end - ranks.lowerBound) }
-    }
+    try ranks.forEachPart({ part throws(ModelError) in try self.part(part, read) }, body: body)
+  }
+
+  private func part<Found>(
+    _ ranks: Range<Int>, _ read: (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
+  ) throws(ModelError) -> Found {
+    var records = try records(at: ranks)
+    return try read(&records, ranks)
   }
 }
 

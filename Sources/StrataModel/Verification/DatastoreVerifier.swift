@@ -9,7 +9,6 @@ import StrataEngine
 struct DatastoreVerifier {
   private let datastore: EngineDatastore
   private let descriptor: DatastoreDescriptor
-  private let names: Set<String>?
   private let progress: WorkProgress?
   /// The app's own types, if they are compiled in.
   private let format: (any CompiledFormat)?
@@ -22,13 +21,10 @@ struct DatastoreVerifier {
   /// The number of listed findings of one kind; further ones are only counted.
   static let listLimit = 20
 
-  /// - Parameter indexes: the names of the indexes to verify; nil for all.
   init(
-    _ datastore: EngineDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
-    progress: WorkProgress? = nil
+    _ datastore: EngineDatastore, format: (any CompiledFormat)?, progress: WorkProgress?
   ) throws(ModelError) {
     self.datastore = datastore
-    self.names = names.map { Set($0) }
     self.format = format
     self.progress = progress
     descriptor = datastore.descriptor
@@ -62,8 +58,7 @@ struct DatastoreVerifier {
   }
 
   private mutating func chooseSubjects() throws(ModelError) {
-    let indexes = descriptor.indexes.filter { names?.contains($0.name) ?? true }
-      .map { EngineIndex(datastore: datastore, descriptor: $0) }
+    let indexes = descriptor.indexes.map { EngineIndex(datastore: datastore, descriptor: $0) }
     let open = indexes.filter { !$0.descriptor.isStale && format == nil && $0.descriptor.declaredRule == nil }
     let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
     for index in indexes {
@@ -97,43 +92,27 @@ struct DatastoreVerifier {
 
   // MARK: Records
 
-  /// Reads the records, half of them on another thread: they take most of the time, and the halves share nothing.
+  /// Reads the records on all processors: they take most of the time, and parts of them share nothing.
   private mutating func checkRecords() throws(ModelError) {
     let count = try datastore.count
     let check = RecordCheck(
       datastore, format: format, leftOut: leftOut, subjects: subjects.map(\.withoutCounts))
-    let half = count < Self.countToShare ? count : count / 2
-    let shared = SharedCount()
-    let halves = try workingAhead(by: 1) { queue in
-      var later = check
-      _ = queue.put(
-        Result { () throws(ModelError) in
-          try later.run(half..<count, shared.add); return later
-        })
-    } use: { queue throws(ModelError) in
-      var first = check
-      do throws(ModelError) {
-        try first.run(0..<half) { () throws(ModelError) in try advance(beside: shared) }
-        while let later = queue.next() { return [first, try later.get()] }
-      } catch {
-        shared.cancel()
-        throw error
+    try onFailures {
+      try (0..<count).forEachPart { ranks throws(ModelError) in
+        var part = check
+        try part.run(ranks)
+        return part
+      } body: { part, _ in
+        result.records += part.records
+        result.findings += part.findings.prefix(max(0, RecordCheck.findingLimit - result.findings.count))
+        for position in subjects.indices { subjects[position].add(part.subjects[position]) }
+        try advance(by: part.records)
       }
-      return [first]
-    }
-    done += shared.count
-    for half in halves {
-      result.records += half.records
-      result.findings += half.findings
-      for position in subjects.indices { subjects[position].add(half.subjects[position]) }
     }
     if result.records != count {
       wrong(nil, "\(result.records) records can be read, and it should have \(count)", nil)
     }
   }
-
-  /// Fewer records are not worth another thread.
-  private static let countToShare = 4_096
 
   // MARK: Entries
 
@@ -256,10 +235,11 @@ struct DatastoreVerifier {
       Finding(severity: .wrong, datastore: descriptor.key, record: record, text: text, advice: advice))
   }
 
-  private mutating func advance(beside shared: SharedCount? = nil) throws(ModelError) {
-    done += 1
-    guard done % 256 == 0, let progress else { return }
-    if !progress(min(done + (shared?.count ?? 0), total), total) { throw .cancelled }
+  private mutating func advance(by count: Int = 1) throws(ModelError) {
+    let reports = done / 256
+    done += count
+    guard done / 256 > reports, let progress else { return }
+    if !progress(min(done, total), total) { throw .cancelled }
   }
 }
 

@@ -1,5 +1,4 @@
 import StrataDocuments
-import StrataLocks
 
 /// Verifies a run of a datastore's records, each read once: its order, its identifier, its content, and the entries that it should have.
 struct RecordCheck: Sendable {
@@ -26,11 +25,8 @@ struct RecordCheck: Sendable {
     descriptor = datastore.descriptor
   }
 
-  /// Verifies the records at these ranks, the first also against the one before it; `advance` is called for each.
-  mutating func run(
-    _ ranks: Range<Int>, _ advance: () throws(ModelError) -> Void
-  ) throws(ModelError) {
-    guard !ranks.isEmpty else { return }
+  /// Verifies the records at these ranks, the first also against the one before it.
+  mutating func run(_ ranks: Range<Int>) throws(ModelError) {
     let selection = DocumentSelection(subjects.flatMap(\.paths))
     var cursor = EngineRecordCursor(datastore, at: max(ranks.lowerBound - 1, 0)..<ranks.upperBound)
     var (key, last, entry): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
@@ -43,7 +39,6 @@ struct RecordCheck: Sendable {
         for position in subjects.indices { subjects[position].expect(values[position], of: last, &entry) }
       }
       records += 1
-      try advance()
     }
   }
 
@@ -91,20 +86,4 @@ struct RecordCheck: Sendable {
     guard findings.count < Self.findingLimit else { return }
     findings.append(Finding(severity: .wrong, datastore: descriptor.key, record: record, text: text, advice: advice))
   }
-}
-
-/// The progress of one of two threads, for the other to report; and whether it should stop.
-final class SharedCount: Sendable {
-  private let done = Atomic(0)
-  private let isCancelled = Atomic(false)
-
-  var count: Int { done.load(ordering: .relaxed) }
-
-  /// Called by the thread that counts. Throws `ModelError.cancelled` after `cancel`.
-  func add() throws(ModelError) {
-    done.add(1, ordering: .relaxed)
-    if isCancelled.load(ordering: .relaxed) { throw .cancelled }
-  }
-
-  func cancel() { isCancelled.store(true, ordering: .relaxed) }
 }

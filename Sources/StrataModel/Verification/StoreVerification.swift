@@ -5,24 +5,20 @@ extension EngineStore {
   ///
   /// - Parameters:
   ///   - datastore: only this one; nil for all.
-  ///   - index: only this one of its indexes; nil for all.
   ///   - progress: receives, per datastore, the number of records and entries read, and returns whether to continue.
   package func verifyModel(
-    at commit: CommitNumber, datastore: String? = nil, index: String? = nil, progress: WorkProgress? = nil
+    at commit: CommitNumber, datastore: String? = nil, progress: WorkProgress? = nil
   ) throws(ModelError) -> VerificationReport {
     var report = VerificationReport()
     let view = try engineView(at: commit)
     for found in try view.ownDatastores where datastore == nil || found.descriptor.key == datastore {
-      var verifier = try DatastoreVerifier(
-        found, indexes: index.map { [$0] }, format: formats[found.descriptor.key], progress: progress)
+      var verifier = try DatastoreVerifier(found, format: formats[found.descriptor.key], progress: progress)
       report.datastores.append(try verifier.run())
     }
     if let datastore, report.datastores.isEmpty {
       throw .noSuchDatastore(datastore, known: try view.datastoreKeys)
     }
-    if index == nil {
-      report.findings = try view.catalogFindings(of: datastore) + view.danglingFindings(of: datastore)
-    }
+    report.findings = try view.catalogFindings(of: datastore) + view.danglingFindings(of: datastore)
     return report
   }
 }
