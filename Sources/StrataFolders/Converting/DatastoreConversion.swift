@@ -49,7 +49,7 @@ struct DatastoreConversion {
     var next = described(state)
     if try state.primaryIndex.count == 0, let descriptor { next.coding = descriptor.coding }
     if let descriptor, descriptor.identifierEncoding != next.identifierEncoding {
-      try builder.dropDatastore(descriptor)
+      try DatastoreWriter.drop(descriptor, in: builder.current())
       forget()
     }
     try learnOrder(of: state, next)
@@ -62,7 +62,7 @@ struct DatastoreConversion {
       // If a state has an entry too long for a key, the index is incomplete in it.
       if longEntries[index.descriptor.name]?.isEmpty == false { next.markStale([index.descriptor.name]) }
     }
-    try builder.store(next)
+    try DatastoreWriter.store(next, in: builder.current())
     descriptor = next
     written = state
     return hasChanged
@@ -90,7 +90,7 @@ struct DatastoreConversion {
   }
 
   private mutating func create(_ new: DatastoreDescriptor, of state: FolderDatastore) throws(ModelError) {
-    try builder.createDatastore(new)
+    try DatastoreWriter.create(new, in: builder.current())
     descriptor = new
     indexFolders = Self.folders(of: state)
     if !new.identifierEncoding.isByteOrdered, order == nil { order = StoredOrder() }
@@ -110,7 +110,7 @@ struct DatastoreConversion {
       let before = descriptor.index(index.name)
       let isSame = before.map { $0.encoding == index.encoding && $0.storage == index.storage }
       if isSame == true, indexFolders[index.name] == folders[index.name] { continue }
-      try builder.createIndex(index, of: next)
+      try DatastoreWriter.createIndex(index, of: next, in: builder.current())
       indexFolders[index.name] = nil
       longEntries[index.name] = nil
     }
@@ -223,7 +223,7 @@ struct DatastoreConversion {
     let order = order ?? StoredOrder()
     self.order = order
     guard try !learn(state, after: written, into: order) else { return }
-    if let descriptor { try builder.dropDatastore(descriptor) }
+    if let descriptor { try DatastoreWriter.drop(descriptor, in: builder.current()) }
     forget()
     let fresh = StoredOrder()
     self.order = fresh
@@ -243,7 +243,6 @@ struct DatastoreConversion {
     }
   }
 }
-
 
 // MARK: - Order that only the app knows
 

@@ -8,7 +8,7 @@ package import StrataEngine
 ///
 ///     let builder = try StoreBuilder(at: path, program: "strata convert")
 ///     try builder.begin()
-///     try builder.createDatastore(descriptor)
+///     try DatastoreWriter.create(descriptor, in: builder.current())
 ///     try builder.writer(of: descriptor, identifiers: .bytes).putRecord(key, bytes)
 ///     try builder.commit("import", date: date)
 ///     try builder.finish()
@@ -90,38 +90,15 @@ package final class StoreBuilder {
     draft?.cancel()
   }
 
-  private func current() throws(ModelError) -> any WriteTransaction {
+  /// The commit that was begun.
+  package func current() throws(ModelError) -> any WriteTransaction {
     guard let transaction else { throw .refused(reason: "no commit was begun") }
     return transaction
-  }
-
-  /// Makes a datastore with the indexes of its descriptor, all empty.
-  package func createDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
-    try DatastoreWriter.create(descriptor, in: current())
-  }
-
-  /// Removes a datastore with its indexes; older commits keep it.
-  package func dropDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
-    let transaction = try current()
-    try onStorage {
-      for index in descriptor.indexes { try transaction.dropTree(.index(index.name, of: descriptor.key)) }
-      try transaction.dropTree(.records(of: descriptor.key))
-    }
-  }
-
-  /// Makes an index, and replaces the one of that name if there is one.
-  package func createIndex(_ index: IndexDescriptor, of descriptor: DatastoreDescriptor) throws(ModelError) {
-    try DatastoreWriter.createIndex(index, of: descriptor, in: current())
   }
 
   package func dropIndex(_ name: String, of datastore: String) throws(ModelError) {
     let transaction = try current()
     try onStorage { try transaction.dropTree(.index(name, of: datastore)) }
-  }
-
-  /// Stores a changed descriptor; writes nothing if it equals the stored one.
-  package func store(_ descriptor: DatastoreDescriptor) throws(ModelError) {
-    try DatastoreWriter.store(descriptor, in: current())
   }
 
   /// Returns the writer for a datastore's records and entries in this commit; it stores them unchanged.

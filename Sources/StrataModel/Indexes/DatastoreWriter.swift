@@ -361,6 +361,12 @@ package final class DatastoreWriter: @unchecked Sendable {
     for index in descriptor.indexes { try createIndex(index, of: descriptor, in: transaction) }
   }
 
+  /// Removes the trees of a datastore and of its indexes; older commits keep them.
+  package static func drop(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError) {
+    let indexes = descriptor.indexes.map { TreeName.index($0.name, of: descriptor.key) }
+    try onStorage { for tree in indexes + [.records(of: descriptor.key)] { try transaction.dropTree(tree) } }
+  }
+
   /// Creates the empty tree of an index, which replaces an existing tree of that name. The caller must store the
   /// descriptor.
   package static func createIndex(
