@@ -47,7 +47,7 @@ package struct DocumentSelection: Hashable, Sendable {
 
   /// The selected parts of a JSON text. Throws exactly if the whole text cannot be parsed. One pass.
   package func document(ofJSON bytes: UnsafeRawBufferPointer) throws(JSONError) -> Document {
-    if !nodes[0].isWhole, !bytes.isEmpty {
+    if !nodes[0].isWhole {
       var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
       if let document = scanner.document(0, of: self), scanner.isAtEnd() { return document }
     }
@@ -57,7 +57,6 @@ package struct DocumentSelection: Hashable, Sendable {
   /// The selected parts of a JSON text that is exactly as `JSONWriter` would write its document compactly, so that the text can be stored
   /// instead. Returns nil for any other text, and if that needs a closer look. One pass, and another over the parts.
   package func document(ofCompactJSON bytes: UnsafeRawBufferPointer) -> Document? {
-    guard !bytes.isEmpty else { return nil }
     var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
     scanner.isCompactWanted = true
     guard let document = scanner.document(0, of: self), scanner.isAtEnd(), scanner.isCompact else { return nil }
@@ -93,33 +92,25 @@ extension JSONScanner {
   }
 
   private mutating func object(_ node: Int, of selection: DocumentSelection) -> Document? {
-    guard open() else { return nil }
     var members: [Document.Member] = []
-    if consume(UInt8(ascii: "}")) { return close() ? .object([]) : nil }
-    repeat {
-      guard let name = skipName() else { return nil }
-      guard let (text, wanted) = member(name, of: node, selection) else {
-        guard skipValue() else { return nil }
-        skipSpace()
-        continue
-      }
-      guard let value = wanted.map({ document($0, of: selection) }) ?? document() else { return nil }
+    let isRead = skipParts(until: UInt8(ascii: "}")) { scanner in
+      guard let name = scanner.skipName() else { return false }
+      guard let (text, wanted) = scanner.member(name, of: node, selection) else { return scanner.skipValue() }
+      guard let value = wanted.map({ scanner.document($0, of: selection) }) ?? scanner.document() else { return false }
       members.append(Document.Member(text, value))
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    return consume(UInt8(ascii: "}")) && close() ? .object(members) : nil
+      return true
+    }
+    return isRead ? .object(members) : nil
   }
 
   private mutating func list(_ node: Int, of selection: DocumentSelection) -> Document? {
-    guard open() else { return nil }
     var elements: [Document] = []
-    if consume(UInt8(ascii: "]")) { return close() ? .array([]) : nil }
-    repeat {
-      guard let element = document(node, of: selection) else { return nil }
+    let isRead = skipParts(until: UInt8(ascii: "]")) { scanner in
+      guard let element = scanner.document(node, of: selection) else { return false }
       elements.append(element)
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    return consume(UInt8(ascii: "]")) && close() ? .array(elements) : nil
+      return true
+    }
+    return isRead ? .array(elements) : nil
   }
 
   /// The name of a needed member and its node, which is nil if all of it is needed; nil if the member is not needed.
@@ -135,11 +126,8 @@ extension JSONScanner {
       return nil
     }
     // As a document finds names: by their characters, however they are written or composed.
-    let quoted = (name.range.lowerBound - 1)..<(name.range.upperBound + 1)
-    guard
-      case .string(let text)? = try? JSONParser.parse(
-        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[quoted]))
-    else { return ("", nil) }
+    var parser = Self(bytes, at: name.range.lowerBound - 1)
+    guard let text = try? parser.string() else { return ("", nil) }
     let wanted = members.filter { $0.name == text }
     return wanted.isEmpty ? nil : (text, wanted.count == 1 ? wanted[0].node : nil)
   }

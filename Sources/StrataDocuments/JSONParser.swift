@@ -22,19 +22,9 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 /// written and members in their order.
 ///
 /// One pass over the bytes; nesting is limited to `depthLimit`. A text of 200 bytes takes a few microseconds.
-package struct JSONParser {
+package enum JSONParser {
   /// The depth to which lists and objects may be nested.
   package static let depthLimit = 512
-
-  private let bytes: UnsafeBufferPointer<UInt8>
-  private var at: Int
-  private var depth = 0
-
-  private init(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int = 0, depth: Int = 0) {
-    self.bytes = bytes
-    self.depth = depth
-    at = start
-  }
 
   /// The document of a whole text.
   package static func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> Document {
@@ -60,12 +50,11 @@ package struct JSONParser {
     return try result.get()
   }
 
-  /// The value that begins at a place, inside the given number of lists and objects, and the place of its end.
-  static func value(
-    in bytes: UnsafeBufferPointer<UInt8>, at start: Int, depth: Int
-  ) throws(JSONError) -> (value: Document, end: Int) {
-    var parser = Self(bytes, at: start, depth: depth)
-    return (try parser.value(), parser.at)
+  /// The character of the escape that begins at a place, which moves behind it; nil if it is none, or half of a surrogate pair.
+  package static func escape(in bytes: UnsafeBufferPointer<UInt8>, at start: inout Int) -> Unicode.Scalar? {
+    var parser = JSONScanner(bytes, at: start)
+    defer { start = parser.at }
+    return try? parser.escape()
   }
 
   // MARK: Places
@@ -81,20 +70,19 @@ package struct JSONParser {
 
   /// The document of a whole text, and its place without the space around it.
   static func locate(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> (value: Document, place: Range<Int>) {
-    var parser = Self(bytes.bindMemory(to: UInt8.self))
+    var parser = JSONScanner(bytes.bindMemory(to: UInt8.self))
     if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.at = 3 }
     parser.skipSpace()
     let start = parser.at
     let document = try parser.value()
     let end = parser.at
-    parser.skipSpace()
-    guard parser.at == bytes.count else { throw parser.error("unexpected \(parser.found) after the value") }
+    guard parser.isAtEnd() else { throw parser.error("unexpected \(parser.found) after the value") }
     return (document, start..<end)
   }
 
   /// The parts of the list or object that begins at a place, in a text that was parsed before.
   static func parts(in bytes: UnsafeRawBufferPointer, at start: Int) -> [Part] {
-    var parser = Self(bytes.bindMemory(to: UInt8.self), at: start + 1)
+    var parser = JSONScanner(bytes.bindMemory(to: UInt8.self), at: start + 1)
     let isObject = bytes[start] == UInt8(ascii: "{")
     var parts: [Part] = []
     repeat {
@@ -111,10 +99,13 @@ package struct JSONParser {
     } while parser.consume(UInt8(ascii: ","))
     return parts
   }
+}
 
+/// Makes documents of what a scanner would skip.
+extension JSONScanner {
   // MARK: Values
 
-  private mutating func value() throws(JSONError) -> Document {
+  mutating func value() throws(JSONError) -> Document {
     skipSpace()
     guard at < bytes.count else { throw error("the value is missing") }
     switch bytes[at] {
@@ -130,59 +121,44 @@ package struct JSONParser {
   }
 
   private mutating func object() throws(JSONError) -> Document {
-    try enter()
-    skipSpace()
-    if consume(UInt8(ascii: "}")) {
-      depth -= 1
-      return .object([])
-    }
     var members: [Document.Member] = []
     members.reserveCapacity(8)
-    repeat {
-      skipSpace()
-      guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { throw error("expected a member's name in quotes") }
-      let name = try string()
-      skipSpace()
-      guard consume(UInt8(ascii: ":")) else { throw error("expected “:” after the name") }
-      members.append(Document.Member(name, try value()))
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    guard consume(UInt8(ascii: "}")) else { throw error("expected “,” or “}”, not \(found)") }
-    depth -= 1
+    try parts(until: UInt8(ascii: "}")) { parser throws(JSONError) in
+      parser.skipSpace()
+      guard parser.at < parser.bytes.count, parser.bytes[parser.at] == UInt8(ascii: "\"") else {
+        throw parser.error("expected a member's name in quotes")
+      }
+      let name = try parser.string()
+      parser.skipSpace()
+      guard parser.consume(UInt8(ascii: ":")) else { throw parser.error("expected “:” after the name") }
+      members.append(Document.Member(name, try parser.value()))
+    }
     return .object(members)
   }
 
   private mutating func array() throws(JSONError) -> Document {
-    try enter()
-    skipSpace()
-    if consume(UInt8(ascii: "]")) {
-      depth -= 1
-      return .array([])
-    }
     var elements: [Document] = []
-    repeat {
-      elements.append(try value())
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    guard consume(UInt8(ascii: "]")) else { throw error("expected “,” or “]”, not \(found)") }
-    depth -= 1
+    try parts(until: UInt8(ascii: "]")) { parser throws(JSONError) in elements.append(try parser.value()) }
     return .array(elements)
   }
 
-  private mutating func enter() throws(JSONError) {
-    guard depth < Self.depthLimit else { throw error("nested deeper than \(Self.depthLimit)") }
-    depth += 1
-    at += 1
+  @inline(__always)
+  private mutating func parts(
+    until end: UInt8, _ part: (inout Self) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    guard open() else { throw error("nested deeper than \(JSONParser.depthLimit)") }
+    if !consume(end) {
+      repeat {
+        try part(&self)
+        skipSpace()
+      } while consume(UInt8(ascii: ","))
+      guard consume(end) else { throw error("expected “,” or “\(Unicode.Scalar(end))”, not \(found)") }
+    }
+    depth &-= 1
   }
 
   private mutating func literal(_ word: StaticString, _ value: Document) throws(JSONError) -> Document {
-    let length = word.utf8CodeUnitCount
-    for offset in 0..<length {
-      guard at + offset < bytes.count, bytes[at + offset] == word.utf8Start[offset] else {
-        throw error("expected “\(word)”")
-      }
-    }
-    at += length
+    guard skip(word) else { throw error("expected “\(word)”") }
     return value
   }
 
@@ -196,7 +172,8 @@ package struct JSONParser {
 
   // MARK: Strings
 
-  private mutating func string() throws(JSONError) -> String {
+  /// The text that begins here with its quote.
+  mutating func string() throws(JSONError) -> String {
     at += 1
     let start = at
     at = PlainText.end(in: bytes, from: start).end
@@ -239,7 +216,7 @@ package struct JSONParser {
     return text
   }
 
-  private mutating func escape() throws(JSONError) -> Unicode.Scalar {
+  fileprivate mutating func escape() throws(JSONError) -> Unicode.Scalar {
     let start = at
     at += 1
     guard at < bytes.count else { throw error("the text does not end") }
@@ -280,30 +257,15 @@ package struct JSONParser {
     return code
   }
 
-  // MARK: Bytes
+  // MARK: Errors
 
-  private mutating func skipSpace() {
-    while at < bytes.count {
-      switch bytes[at] {
-      case 0x20, 0x0A, 0x0D, 0x09: at += 1
-      default: return
-      }
-    }
-  }
-
-  private mutating func consume(_ byte: UInt8) -> Bool {
-    guard at < bytes.count, bytes[at] == byte else { return false }
-    at += 1
-    return true
-  }
-
-  private var found: String {
+  fileprivate var found: String {
     guard at < bytes.count else { return "end" }
     let rest = String(decoding: bytes[at..<min(at + 4, bytes.count)], as: UTF8.self)
     return rest.first.map { "“\($0)”" } ?? "end"
   }
 
-  private func error(_ reason: String, at offset: Int? = nil) -> JSONError {
+  fileprivate func error(_ reason: String, at offset: Int? = nil) -> JSONError {
     JSONError(reason: reason, at: min(offset ?? at, bytes.count), in: bytes)
   }
 }

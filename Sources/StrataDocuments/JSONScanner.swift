@@ -1,23 +1,25 @@
-/// Skips over a JSON text by the grammar of `JSONParser` without making values from it, several times as fast.
+/// A place in a JSON text. It skips values by the grammar of `JSONParser` without making documents of them, several times as fast.
 ///
-/// It leaves rare cases to the parser: a byte order mark, surrogate pairs, and text that is not JSON. In these cases it reports that it
-/// cannot decide; it never accepts as JSON what the parser refuses.
+/// Skipping leaves rare cases to the parser: a byte order mark, surrogate pairs, and text that is not JSON. Then it reports that it cannot
+/// decide; it never accepts as JSON what the parser refuses.
 struct JSONScanner {
   let bytes: UnsafeBufferPointer<UInt8>
-  private(set) var at = 0
-  private(set) var depth = 0
+  var at: Int
+  /// The number of open lists and objects.
+  var depth = 0
   /// Whether the text so far has the compact layout of `JSONWriter`: no space, no unneeded escape.
   private(set) var isCompact = true
   /// Whether `isCompact` must also cover the values that are parsed into documents, so that other texts are given up.
   var isCompactWanted = false
 
-  /// The bytes must not be empty.
-  init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+  init(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int = 0) {
+    self.bytes = bytes
+    at = start
+  }
 
   /// Whether bytes are a JSON text exactly as `JSONWriter` would write its document compactly, so that they can be copied instead. One
   /// pass.
   static func isCompact(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard !bytes.isEmpty else { return false }
     var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
     return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
   }
@@ -35,8 +37,8 @@ struct JSONScanner {
     guard at < bytes.count else { return false }
     switch bytes[at] {
     case UInt8(ascii: "\""): return skipText() != nil
-    case UInt8(ascii: "{"): return skipObject()
-    case UInt8(ascii: "["): return skipList()
+    case UInt8(ascii: "{"): return skipParts(until: UInt8(ascii: "}")) { $0.skipName() != nil && $0.skipValue() }
+    case UInt8(ascii: "["): return skipParts(until: UInt8(ascii: "]")) { $0.skipValue() }
     case UInt8(ascii: "t"): return skip("true")
     case UInt8(ascii: "f"): return skip("false")
     case UInt8(ascii: "n"): return skip("null")
@@ -54,24 +56,19 @@ struct JSONScanner {
     return skipText()?.isPlain
   }
 
-  private mutating func skipObject() -> Bool {
+  /// Skips the list or object that begins here; `part` skips an element or a member. Returns false if it cannot decide.
+  @inline(__always)
+  mutating func skipParts(until end: UInt8, _ part: (inout Self) -> Bool) -> Bool {
     guard open() else { return false }
-    if consume(UInt8(ascii: "}")) { return close() }
-    repeat {
-      guard skipName() != nil, skipValue() else { return false }
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    return consume(UInt8(ascii: "}")) && close()
-  }
-
-  private mutating func skipList() -> Bool {
-    guard open() else { return false }
-    if consume(UInt8(ascii: "]")) { return close() }
-    repeat {
-      guard skipValue() else { return false }
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    return consume(UInt8(ascii: "]")) && close()
+    if !consume(end) {
+      repeat {
+        guard part(&self) else { return false }
+        skipSpace()
+      } while consume(UInt8(ascii: ","))
+      guard consume(end) else { return false }
+    }
+    depth &-= 1
+    return true
   }
 
   /// Enters a list or an object and skips the space behind its bracket.
@@ -83,12 +80,7 @@ struct JSONScanner {
     return true
   }
 
-  mutating func close() -> Bool {
-    depth &-= 1
-    return true
-  }
-
-  private mutating func skip(_ word: StaticString) -> Bool {
+  mutating func skip(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     guard bytes.count &- at >= length else { return false }
     for offset in 0..<length where bytes[at &+ offset] != word.utf8Start[offset] { return false }
@@ -201,8 +193,6 @@ struct JSONScanner {
       var ahead = self
       guard ahead.skipValue(), ahead.isCompact else { return nil }
     }
-    guard let (document, end) = try? JSONParser.value(in: bytes, at: at, depth: depth) else { return nil }
-    at = end
-    return document
+    return try? value()
   }
 }

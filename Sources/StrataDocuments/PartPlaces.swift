@@ -39,11 +39,10 @@ package struct PartPlaces: Sendable {
   package mutating func read(_ text: UnsafeRawBufferPointer, isWhole: Bool) -> Bool {
     for index in values.indices { values[index] = nil }
     isRead = false
-    guard !text.isEmpty else { return false }
     var scanner = JSONScanner(text.bindMemory(to: UInt8.self))
     scanner.skipSpace()
     guard scanner.at < text.count, text[scanner.at] == UInt8(ascii: "{") else { return false }
-    var missing = isWhole ? nil : partCount
+    var missing = isWhole || partCount == 0 ? nil : partCount
     let isObject = values.withUnsafeMutableBufferPointer { values in
       scanner.readObject(0, of: selection, into: values, &missing)
     }
@@ -60,35 +59,31 @@ extension JSONScanner {
     _ node: Int, of selection: borrowing DocumentSelection, into values: UnsafeMutableBufferPointer<JSONToken?>,
     _ missing: inout Int?
   ) -> Bool {
-    guard open() else { return false }
-    if consume(UInt8(ascii: "}")) { return close() }
-    repeat {
-      guard let name = skipName(), name.isPlain else { return false }
-      skipSpace()
-      let start = at
-      guard let part = selection.nodes[node].part(named: UnsafeBufferPointer(rebasing: bytes[name.range])) else {
-        guard missing == nil ? skipValue() : skipUnchecked() else { return false }
-        skipSpace()
-        continue
+    let isRead = skipParts(until: UInt8(ascii: "}")) { scanner in
+      guard let name = scanner.skipName(), name.isPlain else { return false }
+      scanner.skipSpace()
+      let start = scanner.at
+      let text = UnsafeBufferPointer(rebasing: scanner.bytes[name.range])
+      guard let part = selection.nodes[node].part(named: text) else {
+        return missing == nil ? scanner.skipValue() : scanner.skipUnchecked()
       }
-      guard start < bytes.count, values[part] == nil, var token = token(at: start) else { return false }
+      guard start < scanner.bytes.count, values[part] == nil, var token = scanner.token(at: start) else { return false }
       if selection.nodes[part].isWhole {
-        guard let isPlain = skipTelling() else { return false }
+        guard let isPlain = scanner.skipTelling() else { return false }
         let quote = token.kind == .text ? 1 : 0
-        (token.start, token.end, token.isPlain) = (UInt32(start + quote), UInt32(at - quote), isPlain)
+        (token.start, token.end, token.isPlain) = (UInt32(start + quote), UInt32(scanner.at - quote), isPlain)
         values[part] = token
         missing? &-= 1
-        if missing == 0 { return true }
-      } else {
-        values[part] = token
-        if token.kind == .list { return false }
-        let isRead = token.kind == .object ? readObject(part, of: selection, into: values, &missing) : skipValue()
-        guard isRead else { return false }
-        if missing == 0 { return true }
+        return missing != 0
       }
-      skipSpace()
-    } while consume(UInt8(ascii: ","))
-    return consume(UInt8(ascii: "}")) && close()
+      values[part] = token
+      switch token.kind {
+      case .list: return false
+      case .object: return scanner.readObject(part, of: selection, into: values, &missing) && missing != 0
+      default: return scanner.skipValue()
+      }
+    }
+    return isRead || missing == 0
   }
 
   private func token(at start: Int) -> JSONToken? {
