@@ -1,3 +1,5 @@
+import StrataDocuments
+
 enum JSONEscapes {
   /// The text behind the escapes of a JSON text; nil if an escape is not one, or half of a surrogate pair stands alone.
   static func text(_ content: UnsafeBufferPointer<UInt8>) -> String? {
@@ -6,7 +8,7 @@ enum JSONEscapes {
       var (at, count) = (0, 0)
       while at < content.count {
         if content[at] == UInt8(ascii: "\\") {
-          guard let scalar = scalar(content, &at) else {
+          guard let scalar = JSONParser.escape(in: content, at: &at) else {
             isWhole = false
             return 0
           }
@@ -23,45 +25,6 @@ enum JSONEscapes {
       return count
     }
     return isWhole ? text : nil
-  }
-
-  /// The character of the escape that begins at `at`, or of two that are a surrogate pair.
-  private static func scalar(_ content: UnsafeBufferPointer<UInt8>, _ at: inout Int) -> Unicode.Scalar? {
-    guard at + 1 < content.count else { return nil }
-    at += 2
-    switch content[at - 1] {
-    case UInt8(ascii: "n"): return "\n"
-    case UInt8(ascii: "t"): return "\t"
-    case UInt8(ascii: "r"): return "\r"
-    case UInt8(ascii: "b"): return "\u{8}"
-    case UInt8(ascii: "f"): return "\u{C}"
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(content[at - 1])
-    case UInt8(ascii: "u"): return codeScalar(content, &at)
-    default: return nil
-    }
-  }
-
-  /// The character of one or two `\u` escapes, whose first digits begin at `at`.
-  private static func codeScalar(_ content: UnsafeBufferPointer<UInt8>, _ at: inout Int) -> Unicode.Scalar? {
-    guard let unit = unit(content, &at) else { return nil }
-    guard UTF16.isLeadSurrogate(unit) else { return Unicode.Scalar(unit) }
-    guard at + 1 < content.count, content[at] == UInt8(ascii: "\\"), content[at + 1] == UInt8(ascii: "u") else {
-      return nil
-    }
-    at += 2
-    guard let trail = self.unit(content, &at), UTF16.isTrailSurrogate(trail) else { return nil }
-    return UTF16.decode(UTF16.EncodedScalar([unit, trail]))
-  }
-
-  private static func unit(_ content: UnsafeBufferPointer<UInt8>, _ at: inout Int) -> UInt16? {
-    guard at + 4 <= content.count else { return nil }
-    var unit: UInt16 = 0
-    for byte in content[at..<at + 4] {
-      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else { return nil }
-      unit = unit << 4 | UInt16(digit)
-    }
-    at += 4
-    return unit
   }
 
   /// Appends a text as Foundation's encoder writes it: with quotes, and `/` escaped.
