@@ -107,44 +107,28 @@ extension WarmUp {
     _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan
   ) async -> GatheredPart {
     var part = GatheredPart(instances: instances, entries: Array(repeating: EntryRun(), count: wanted.count))
-    do {
-      var place = instances.startIndex
-      // The caller learns from the task itself that it was cancelled.
-      while !Task.isCancelled, let record = try addAtOnce(instances, of: tree, wanted, plan, from: &place, into: &part)
-      {
-        do {
-          try await add(record, instances[place], wanted, plan, into: &part)
-        } catch {
-          part.failures[place] = (error, record)
-        }
-        place += 1
-      }
-    } catch {
-      part.damage = error
-    }
-    return part
-  }
-
-  /// Adds records as long as each is decoded without suspending. Returns the first that is not; nil at the end.
-  private func addAtOnce(
-    _ instances: ArraySlice<StoredInstance>, of tree: Tree, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan,
-    from place: inout Int,
-    into part: inout GatheredPart
-  ) throws -> Bytes? {
     let isPlain = !plan.rekeys && plan.rewritesOlderThan == nil
     var instance: Format.Instance?
-    while place < instances.endIndex {
-      let stored = instances[place]
-      let record = try throwingStoreErrors { try tree.value(of: stored.reference) }
-      guard isPlain, core.coder.decodeNow(record, into: &instance), let instance else { return record }
+    // The caller learns from the task itself that it was cancelled.
+    for (place, stored) in zip(instances.indices, instances) where !Task.isCancelled {
+      let record: Bytes
       do {
-        try addEntries(of: instance, stored, wanted, into: &part)
+        record = try throwingStoreErrors { try tree.value(of: stored.reference) }
+      } catch {
+        part.damage = error
+        break
+      }
+      do {
+        if isPlain, core.coder.decodeNow(record, into: &instance), let instance {
+          try addEntries(of: instance, stored, wanted, into: &part)
+        } else {
+          try await add(record, stored, wanted, plan, into: &part)
+        }
       } catch {
         part.failures[place] = (error, record)
       }
-      place += 1
     }
-    return nil
+    return part
   }
 
   /// Adds one record: all of it, or nothing.
