@@ -165,7 +165,7 @@ struct BadInputTests {
     #expect(try await books.count == 0)
   }
 
-  @Test("an unknown version is that of a store which this program does not fit")
+  @Test("an unknown version is a decoding error, of a store which this program does not fit")
   func unknownVersion() async throws {
     do {
       let books = PlainBookFormat.Datastore.JSONStore(
@@ -174,8 +174,8 @@ struct BadInputTests {
     }
     let older = OneVersionFormat.Datastore.JSONStore(
       persistence: persistence, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
-    await #expect(throws: DatastoreError.self) { try await older.load(1) }
-    await #expect(throws: DatastoreError.self) { try await older.persist(Book(id: 2, title: "B")) }
+    await #expect(throws: DecodingError.self) { try await older.load(1) }
+    await #expect(throws: DecodingError.self) { try await older.persist(Book(id: 2, title: "B")) }
   }
 
   struct OneVersionFormat: DatastoreFormat {

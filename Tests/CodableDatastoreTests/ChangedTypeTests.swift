@@ -106,6 +106,39 @@ struct ChangedTypeTests {
     await #expect(throws: (any Error).self) { try await notes.load("T1", from: \.title).all() }
   }
 
+  @Test("a migration that throws an error of its own stops what needs the instance, and the index, and no more")
+  func migrationThatThrows() async throws {
+    struct Odd: Error {}
+    try await fill()
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let parts = MigratedPartFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          let part = try decoder.decode(Part.self, from: data)
+          if part.id == 2 { throw Odd() }
+          return NewPart(id: part.id, name: part.name, weight: "\(part.weight) g")
+        }, .second: { try $0.decode(NewPart.self, from: $1) },
+      ])
+    func isOdd(_ error: any Error) -> Bool {
+      guard let error = error as? UnreadableInstanceError else { return false }
+      return error.datastore == "Parts" && error.identifier == "2" && error.version == "1" && error.codingPath.isEmpty
+        && error.underlying is Odd && error.errorDescription?.contains("The decoder of version 1 threw") == true
+    }
+    #expect(try await parts.count == 5)
+    #expect(try await parts.load(1)?.weight == "10 g")
+    try await parts.persist(NewPart(id: 9, name: "P9", weight: "9 g"))
+    #expect(try await parts.load(9)?.weight == "9 g")
+    await #expect { try await parts.load(2) } throws: { isOdd($0) }
+    await #expect { try await parts.load(...).all() } throws: { isOdd($0) }
+    await #expect { try await parts.load("30 g", from: \.weight).all() } throws: { isOdd($0) }
+    await #expect { try await parts.warm() } throws: { isOdd($0) }
+    await #expect { try await parts.delete(2) } throws: { isOdd($0) }
+    #expect(try await parts.load(...).skippingUnreadable().all().map(\.id) == [1, 3, 4, 5, 9])
+    try await parts.persist(NewPart(id: 2, name: "P2", weight: "20 g"))
+    #expect(try await parts.load("20 g", from: \.weight).all().map(\.id) == [2])
+  }
+
   @Test("a selection can leave them out, and reports each of them")
   func leftOut() async throws {
     try await fill()

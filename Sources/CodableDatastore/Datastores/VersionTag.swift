@@ -21,10 +21,13 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
 
   /// The version of a tag.
   ///
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` if the format has no such version: a newer program wrote it.
+  /// - Throws: A decoding error if the format has no such version: a newer program wrote it.
   static func version(of tag: String) throws -> Format.Version {
-    guard let rawValue = try? rawValue(of: tag), let version = Format.Version(rawValue: rawValue) else {
-      throw DatastoreError.incompatibleVersion(version: tag)
+    guard let version = try Format.Version(rawValue: rawValue(of: tag)) else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: [],
+          debugDescription: "Version \(tag) is not a case of \(Format.Version.self): a newer program has written it."))
     }
     return version
   }

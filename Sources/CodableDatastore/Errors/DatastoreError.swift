@@ -6,7 +6,8 @@ public enum DatastoreError: LocalizedError {
   case missingIndex
   /// No decoder was given for the version under which instances were written or will be.
   case missingDecoder(version: String)
-  /// The store was written by a version of the program that is newer than this one's, or that this one does not know.
+  /// The store was written by a later version than the one that the datastore is declared with. A version that is not a case of the format's
+  /// `Version` is a decoding error instead.
   case incompatibleVersion(version: String?)
 
   /// One sentence for a person.
@@ -17,9 +18,9 @@ public enum DatastoreError: LocalizedError {
     case .missingDecoder(let version):
       "There is no decoder for instances of version \(version): add a migration of that version to the datastore's declaration."
     case .incompatibleVersion(let version?):
-      "The datastore was written by version \(version), which is newer than this program or unknown to it."
+      "The datastore was written by version \(version), which is newer than this program."
     case .incompatibleVersion(nil):
-      "The datastore was written by a version that this program does not know."
+      "The datastore was written by a newer version than this program."
     }
   }
 }

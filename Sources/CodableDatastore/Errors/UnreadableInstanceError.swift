@@ -2,7 +2,8 @@ import StrataEngine
 public import StrataFoundation
 import StrataModel
 
-/// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not.
+/// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not, or the
+/// migration of its version throws an error of its own.
 ///
 /// Only calls that need the instance throw it. Counts, and reads of other instances and of indexes that are built already, succeed, and
 /// other instances can be written. An index that cannot be built because of it throws this error until a warm-up succeeds.
@@ -15,21 +16,15 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
   public var version: String
   /// The place in the instance at which decoding failed, `.address.city`; empty if the decoder does not report it.
   public var codingPath: String
-  /// The decoder's error, or ``DatastoreError/missingDecoder(version:)``.
+  /// The error of the decoder or the migration, or ``DatastoreError/missingDecoder(version:)``.
   public var underlying: any Error
-  /// Whether the version is the one that the program writes.
-  let isCurrent: Bool
+  /// A sentence for the developer that says how the instance can be decoded.
+  let advice: String
   let key: [UInt8]
 
   /// One sentence for a person: the instance, the reason, and a way out.
   public var errorDescription: String? {
     let place = codingPath.isEmpty ? "" : " at \(codingPath)"
-    let advice =
-      underlying is DatastoreError
-      ? "Add a migration that decodes version \(version)."
-      : isCurrent
-        ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
-        : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
     return "The instance \(identifier) of \(datastore), written by version \(version), cannot be decoded\(place): "
       + "\(DecodingPath.reason(of: underlying)) \(advice)"
   }
@@ -41,26 +36,42 @@ extension UnreadableInstanceError {
 }
 
 extension DatastoreCore {
-  /// The instance of a record, converted if it is of an older version.
+  /// The instance of a record and its own identifier, converted if it is of an older version.
   ///
   /// - Parameter wrapsMissing: Whether a missing migration makes the instance unreadable, too.
-  /// - Throws: ``UnreadableInstanceError`` if it does not decode; ``DatastoreError/missingDecoder(version:)``; any other error of a
-  ///   migration.
-  func instance(of record: Bytes, key: [UInt8], wrapsMissing: Bool = false) async throws -> Instance {
+  /// - Throws: ``UnreadableInstanceError`` if it does not decode, whatever its decoder or migration throws; unchanged are
+  ///   ``DatastoreError/missingDecoder(version:)``, a cancellation, and errors of a store, which may be gone the next time.
+  func decoded(
+    _ record: Bytes, key: [UInt8], wrapsMissing: Bool = false
+  ) async throws -> (id: Identifier, instance: Instance) {
     do {
-      return try await coder.decode(record).instance
-    } catch let error as DecodingError {
-      throw unreadable(error, key: key, record: record)
-    } catch DatastoreError.missingDecoder(let version) where wrapsMissing {
-      throw unreadable(DatastoreError.missingDecoder(version: version), key: key, record: record)
+      return try await coder.decode(record)
+    } catch {
+      switch error {
+      case DatastoreError.missingDecoder where !wrapsMissing: throw error
+      case is CancellationError, is StoreError, is TransactionConflict: throw error
+      default: throw unreadable(error, key: key, record: record)
+      }
     }
   }
 
-  func unreadable(_ error: any Error, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
+  func instance(of record: Bytes, key: [UInt8], wrapsMissing: Bool = false) async throws -> Instance {
+    try await decoded(record, key: key, wrapsMissing: wrapsMissing).instance
+  }
+
+  private func unreadable(_ error: any Error, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
     let version = coder.tag(of: record) ?? ""
+    let advice =
+      !coder.hasDecoder(for: version)
+      ? "Add a migration that decodes version \(version)."
+      : !(error is DecodingError)
+        ? "The decoder of version \(version) threw this error."
+        : version == coder.tag
+          ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
+          : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
     return UnreadableInstanceError(
       datastore: DatastoreKey(self.key), identifier: shown(key), version: version,
-      codingPath: DecodingPath.text(of: error), underlying: error, isCurrent: version == coder.tag, key: key)
+      codingPath: DecodingPath.text(of: error), underlying: error, advice: advice, key: key)
   }
 
   /// An identifier as a person writes it.

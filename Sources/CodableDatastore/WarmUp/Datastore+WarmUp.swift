@@ -5,7 +5,8 @@ extension Datastore {
   /// All of it is one transaction. If it fails or its task is cancelled, the store stays as it was.
   ///
   /// - Parameter progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version; the error of a decoder.
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version, or a decoding error if the format does not know
+  ///   that version; ``UnreadableInstanceError``.
   public nonisolated func warm(progressHandler: ProgressHandler? = nil) async throws {
     try await core.warm(listener: WarmUpListener(progressHandler))
   }
@@ -14,8 +15,7 @@ extension Datastore {
   /// converted.
   ///
   /// - Parameter progress: Called with the progress, at most 20 times a second.
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version; the error of a decoder;
-  ///   `CancellationError`.
+  /// - Throws: The errors of ``warm(progressHandler:)``; `CancellationError`.
   @_disfavoredOverload
   public nonisolated func warm(reporting progress: @escaping WarmUpHandler) async throws {
     try await core.warm(listener: WarmUpListener(nil, detailed: progress))
@@ -31,7 +31,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - index: The index.
   ///   - minimumVersion: The version since which the index is as it should be.
   ///   - progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: ``DatastoreError/missingIndex``; the error of a decoder; `CancellationError`. Then the store is as it was.
+  /// - Throws: ``DatastoreError/missingIndex``; ``UnreadableInstanceError``; `CancellationError`. Then the store is as it was.
   public nonisolated func migrate<Index: IndexRepresentation<InstanceType>>(
     index: KeyPath<Format, Index>, ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {
@@ -47,7 +47,7 @@ extension Datastore where AccessMode == ReadWrite {
   /// - Parameters:
   ///   - minimumVersion: Instances of versions before this one are rewritten.
   ///   - progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: The error of a decoder; `CancellationError`. Then the store is as it was.
+  /// - Throws: ``UnreadableInstanceError``; `CancellationError`. Then the store is as it was.
   public nonisolated func migrateEntireStore(
     ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {

@@ -136,15 +136,7 @@ extension WarmUp {
     _ record: Bytes, _ stored: StoredInstance, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan,
     into part: inout GatheredPart
   ) async throws {
-    let identifier: Format.Identifier
-    let instance: Format.Instance
-    do {
-      (identifier, instance) = try await core.coder.decode(record)
-    } catch let error as DecodingError {
-      throw core.unreadable(error, key: stored.key, record: record)
-    } catch DatastoreError.missingDecoder(let version) {
-      throw core.unreadable(DatastoreError.missingDecoder(version: version), key: stored.key, record: record)
-    }
+    let (identifier, instance) = try await core.decoded(record, key: stored.key, wrapsMissing: true)
     var new = stored
     if plan.rekeys { new.key = try core.key(of: identifier) }
     let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: record), than: $0) } ?? false

@@ -176,13 +176,10 @@ extension DatastoreCore {
       let instance = try await scope.converting(datastore: self.key) { try await self.instance(of: record, key: key) }
       let values = try values(of: instance, in: indexes, identifier: key)
       return StoredRecord(record: record, instance: .success(instance), values: values)
-    } catch let error as UnreadableInstanceError {
-      return StoredRecord(record: record, instance: .failure(error), values: nil)
     } catch {
       // A record without its migration may be replaced once the app or a user has marked it as left out.
       let writer = try writer(in: scope)
-      let isLeftOut = try scope.step { _ in try writer.isLeftOut(key) }
-      guard isLeftOut else { throw error }
+      guard try error is UnreadableInstanceError || scope.step({ _ in try writer.isLeftOut(key) }) else { throw error }
       return StoredRecord(record: record, instance: .failure(error), values: nil)
     }
   }
