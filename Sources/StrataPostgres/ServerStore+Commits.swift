@@ -62,13 +62,13 @@ extension ServerStore {
     ])
     var counts: [UInt64: [ChangeCounts]] = [:]
     for row in 0..<rows[0].count {
-      counts[rows[0].number(row, 0), default: []].append(
-        ChangeCounts(
+      counts[try rows[0].number(row, 0), default: []].append(
+        try ChangeCounts(
           tree: TreeName(rows[0].bytes(row, 1) ?? []), inserted: rows[0].number(row, 2),
           updated: rows[0].number(row, 3), deleted: rows[0].number(row, 4), identifier: 0))
     }
-    let names = NameChange.byCommit(rows[1])
-    let kept = own.union((0..<rows[2].count).map { rows[2].number($0, 0) })
+    let names = try NameChange.byCommit(rows[1])
+    let kept = own.union(try rows[2].map { row throws(StorageError) in try rows[2].number(row, 0) })
     let found = commits.map { commit in
       var commit = commit
       // A walk to the parents ends where the history was pruned.
@@ -156,25 +156,26 @@ extension ServerStore {
       let rows = try pool.read(
         tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", []))
       var names: [String: UInt64] = [:]
-      for row in 0..<rows.count { names[rows.text(row, 0)] = rows.number(row, 1) }
+      for row in 0..<rows.count { names[rows.text(row, 0)] = try rows.number(row, 1) }
       return names
     }
   }
 
   /// 0 if the server cannot be asked.
   package var commitCount: UInt64 {
-    (try? pool.read(tables.statement("select count(*) from {commit}")))?.number(0, 0) ?? 0
+    (try? pool.read(tables.statement("select count(*) from {commit}")).number(0, 0)) ?? 0
   }
 
   /// 0 if the server cannot be asked, or does not answer that.
   package var fileBytes: UInt64 {
-    let rows = try? pool.read(
+    let bytes = try? pool.read(
       Statement(
         """
         select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint from pg_catalog.pg_class c
           join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'r'
-        """, .text(tables.schema)))
-    return rows?.number(0, 0) ?? 0
+        """, .text(tables.schema))
+    ).number(0, 0)
+    return bytes ?? 0
   }
 
   /// The trees, at least up to a commit.
@@ -206,8 +207,8 @@ extension ServerStore {
         """, [.number(number)]),
       tables.statement("oldest", "select s.oldest, s.newest from {store} s where s.one", []),
     ])
-    if rows[0].count == 1 { return ServerCommit(rows[0], 0) }
-    let (oldest, newest) = (rows[1].number(0, 0), rows[1].number(0, 1))
+    if rows[0].count == 1 { return try ServerCommit(rows[0], 0) }
+    let (oldest, newest) = try (rows[1].number(0, 0), rows[1].number(0, 1))
     if number > 0, number < oldest, number <= newest { throw .prunedCommit(number: number, nearest: oldest) }
     throw .noSuchCommit(number: number)
   }
@@ -222,7 +223,7 @@ extension ServerStore {
   func commits(_ name: String, _ condition: String, _ parameters: [SQLValue]) throws(StorageError) -> [ServerCommit] {
     let rows = try pool.read(
       tables.statement(name, "select \(tables.commitColumns) from {commit} c \(condition)", parameters))
-    return (0..<rows.count).map { ServerCommit(rows, $0) }
+    return try rows.map { row throws(StorageError) in try ServerCommit(rows, row) }
   }
 
   /// Commits up to a number, newest first, at most `limit` of them; without bookkeeping commits unless asked for.
@@ -252,10 +253,10 @@ extension ServerStore {
         select c.number, c.origin, c.origin_number, c.flags, c.undoes, c.parents, c.pedigree
         from {commit} c where c.number <= $1 order by c.number desc limit $2
         """, [.number(newest), .int(Int64(limit))]))
-    return (0..<rows.count).map { row in
-      let parents = rows.numbers(row, 5)
-      return CommitDescent(
-        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.number(row, 1), number: rows.number(row, 2)),
+    return try rows.map { row throws(StorageError) in
+      let parents = try rows.numbers(row, 5)
+      return try CommitDescent(
+        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.bits(row, 1), number: rows.number(row, 2)),
         flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 3))),
         undoes: rows.int(row, 4) == 0 ? nil : rows.number(row, 4), firstParent: parents.first ?? 0,
         secondParent: parents.dropFirst().first ?? 0, pedigree: Pedigree(text: rows.text(row, 6)))

@@ -1,4 +1,3 @@
-import Dispatch
 import StrataLocks
 package import StrataEngine
 
@@ -123,12 +122,12 @@ package final class ServerStore: Engine {
   /// - Parameter oldest: The oldest commit that the last pruning has left; nil if that was not asked for.
   func update(
     head: ServerCommit?, newest: UInt64, oldest: UInt64?, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64
-  ) {
-    let isPruned = known.withLock { known in
+  ) throws(StorageError) {
+    let isPruned = try known.withLock { known throws(StorageError) in
       defer { if let oldest { known.oldest = oldest } }
       if let trees {
         let upTo = known.catalog.upTo
-        if trees.since <= upTo, newest >= upTo { known.catalog.update(trees.rows, upTo: newest) }
+        if trees.since <= upTo, newest >= upTo { try known.catalog.update(trees.rows, upTo: newest) }
       } else {
         known.catalog.update(changedAt: change, of: newest)
       }
@@ -188,16 +187,6 @@ package final class ServerStore: Engine {
     return ServerTransaction(self, on: view ?? newest)
   }
 
-  /// First asks the server for the newest state, which does not block a thread of the pool.
-  package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> ServerTransaction {
-    let result = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(returning: Result { () throws(StorageError) in try self.beginBlocking(on: base) })
-      }
-    }
-    return try result.get()
-  }
-
   package func beginBlocking(on base: UInt64?) throws(StorageError) -> ServerTransaction {
     let view = try refreshed()
     if let base, base != view.commit.number {
@@ -219,6 +208,17 @@ package final class ServerStore: Engine {
       }
     }
     return transaction
+  }
+
+  /// The others wait for the row of the store, which this one locks from its beginning.
+  package func beginAlone() throws(StorageError) -> ServerTransaction {
+    try requireWritable()
+    let connection = try pool.open()
+    try connection.exchange([
+      Statement("begin"),
+      tables.statement("update {store} set newest = newest where one and \(tables.boundsWaiting)"),
+    ])
+    return ServerTransaction(self, on: try refreshed(), over: FlushWorker(pool, tables, options, over: connection))
   }
 
   /// A transaction on the newest known state, for a record that is presumed to be new; nil if there is no reason to presume so.

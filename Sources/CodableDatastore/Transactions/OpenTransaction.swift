@@ -27,12 +27,16 @@ final class OpenTransaction: Sendable {
 
   /// A transaction on a server.
   ///
-  /// - Parameter prefetched: the keys that the transaction will look at first.
-  init(servedBy connection: StoreConnection, prefetching prefetched: [PrefetchKey]) async throws {
+  /// - Parameters:
+  ///   - prefetched: the keys that the transaction will look at first.
+  ///   - isAlone: whether no other transaction commits until it ends.
+  init(servedBy connection: StoreConnection, prefetching prefetched: [PrefetchKey], isAlone: Bool) async throws {
     self.connection = connection
     transaction = try await ServerThreads.blocking {
       let store = try connection.storeForWriting()
-      return try throwingStoreErrors { try store.beginBlocking(prefetching: prefetched) }
+      return try throwingStoreErrors {
+        isAlone ? try store.beginAlone() : try store.beginBlocking(prefetching: prefetched)
+      }
     }
   }
 

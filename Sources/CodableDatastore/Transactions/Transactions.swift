@@ -122,10 +122,7 @@ enum Transactions {
   ) async throws -> T {
     let scope = try TransactionScope(readingFrom: store, parent: parent, outer: current)
     defer { scope.end() }
-    return try await $current.withValue(scope) {
-      _ = actor
-      return try await body(scope, false)
-    }
+    return try await run(isolation: actor, body, in: scope, false)
   }
 
   /// - Parameter runsOwnCode: Whether `body` is a program's closure, which may wait for calls that it has begun beside it.
@@ -140,10 +137,7 @@ enum Transactions {
     work?.libraryWork.add(1, ordering: .relaxed)
     defer { work?.libraryWork.subtract(1, ordering: .relaxed) }
     do {
-      let result = try await $current.withValue(scope) {
-        _ = actor
-        return try await body(scope, false)
-      }
+      let result = try await run(isolation: actor, body, in: scope, false)
       try scope.finish()
       return result
     } catch {
@@ -169,13 +163,7 @@ enum Transactions {
     if runsOwnCode { connection.hold(work, action: actionName) }
     let scope = TransactionScope(writing: work, outer: current)
     do {
-      let result =
-        isBound
-        ? try await $current.withValue(scope) {
-          _ = actor
-          return try await body(scope, isDurable)
-        }
-        : try await body(scope, isDurable)
+      let result = try await run(isolation: actor, body, in: scope, isBound: isBound, isDurable)
       connection.held.withLock { $0 = nil }
       // Appending many changes takes a while, in which the caller's executor has other work.
       let commit =
@@ -192,9 +180,22 @@ enum Transactions {
     }
   }
 
+  /// - Parameter isBound: Whether calls in the closure join the transaction.
+  private static func run<T>(
+    isolation actor: isolated (any Actor)?, _ body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T,
+    in scope: TransactionScope, isBound: Bool = true, _ isDurable: Bool
+  ) async throws -> T {
+    guard isBound else { return try await body(scope, isDurable) }
+    return try await $current.withValue(scope) {
+      _ = actor
+      return try await body(scope, isDurable)
+    }
+  }
+
   /// Of several tasks that change one record without pause, one that loses nine times of ten gets through. A body that conflicts with a
   /// transaction of its own ends.
   private static let mostAttempts = 256
+  private static let mostWarmUpsBesideOthers = 3
 
   /// Runs a transaction on a server. It waits for no other transaction. If another one has changed what this one read, it is repeated, if
   /// it may be: single calls, and closures for which the program allows that.
@@ -210,16 +211,12 @@ enum Transactions {
     let isRepeatable = !isBound || options.contains(.retriesConflicts)
     var attempts = 0
     while true {
-      let work = try await OpenTransaction(servedBy: connection, prefetching: prefetched)
+      // A writer that never pauses would let no warm-up come to its end: one that has lost often keeps the others waiting.
+      let isAlone = flags.contains(.maintenance) && attempts >= mostWarmUpsBesideOthers
+      let work = try await OpenTransaction(servedBy: connection, prefetching: prefetched, isAlone: isAlone)
       let scope = TransactionScope(writing: work, outer: current)
       do {
-        let result =
-          isBound
-          ? try await $current.withValue(scope) {
-            _ = actor
-            return try await body(scope, isDurable)
-          }
-          : try await body(scope, isDurable)
+        let result = try await run(isolation: actor, body, in: scope, isBound: isBound, isDurable)
         let commit = try await connection.committing {
           try await ServerThreads.blocking {
             try scope.commit(actionName: actionName, options: options, flags: flags)

@@ -188,20 +188,13 @@ package struct PendingCommit: Sendable {
 }
 
 extension FileStore {
-  /// Waits for its turn, and for the writer's lock if another process holds it (for `lockPatience`), without holding a thread; then begins
-  /// a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: for an actor's task, going to the pool and
-  /// back takes longer than beginning a transaction.
-  package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> FileTransaction {
-    do { try await writing.acquireTurn() } catch { throw .cancelled }
-    return try await beginTaken(on: base)
-  }
-
-  /// Begins a transaction in the turn that the caller holds. The turn passes on when it ends, or if it cannot begin.
-  package nonisolated(nonsending) func beginTaken(on base: UInt64? = nil) async throws(StorageError) -> FileTransaction
-  {
-    if writing.holdsLock { return try beginInTurn(on: base) }
+  /// Begins a transaction on the newest commit, in the turn that the caller holds. The turn passes on when it ends, or if it cannot begin.
+  /// It waits for the writer's lock if another process holds it (for `lockPatience`), without holding a thread. It runs where its caller
+  /// does: for an actor's task, going to the pool and back takes longer than beginning a transaction.
+  package nonisolated(nonsending) func beginTaken() async throws(StorageError) -> FileTransaction {
+    if writing.holdsLock { return try beginInTurn(on: nil) }
     // Taking the lock may wait, and recovers the file: not on a thread of the pool.
-    let result = await writing.run { Result { () throws(StorageError) in try self.beginInTurn(on: base) } }
+    let result = await writing.run { Result { () throws(StorageError) in try self.beginInTurn(on: nil) } }
     return try result.get()
   }
 

@@ -88,12 +88,12 @@ package protocol Engine: AnyObject, Sendable {
 
   // MARK: Writing
 
-  /// Begins a transaction on the newest commit, or on `base`, holding no thread while it waits for its turn.
-  nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> Transaction
-  /// As `begin(on:)`, but blocks the thread. A thread that has a transaction open must not begin another one.
+  /// Begins a transaction on the newest commit, or on `base`. A thread that has a transaction open must not begin another one.
   func beginBlocking(on base: UInt64?) throws(StorageError) -> Transaction
   /// As `beginBlocking(on:)` on the newest commit; a server also returns the keys that the transaction will look at first.
   func beginBlocking(prefetching keys: [PrefetchKey]) throws(StorageError) -> Transaction
+  /// As `beginBlocking(on:)` on the newest commit. No other transaction of any program commits until this one ends, on a server either.
+  func beginAlone() throws(StorageError) -> Transaction
   /// Begins a transaction on the newest known commit by a guess: that the keys do not exist, and that no other writer has committed.
   /// Returns nil unless the last records of the tree were new, and always on a file. Asks no server: only `commit` does, and throws
   /// `conflict` if the guess is wrong. Any other failure may be due to a wrong guess, too. So the caller writes all of the keys, and
@@ -137,10 +137,6 @@ extension Engine {
   package func refresh(prefetching: Prefetch) throws(StorageError) -> View { try refresh() }
   package func ask(_ foresight: Prefetch) -> (any PendingRead)? { nil }
 
-  package nonisolated(nonsending) func begin() async throws(StorageError) -> Transaction {
-    try await begin(on: nil)
-  }
-
   package func beginBlocking(prefetching keys: [PrefetchKey]) throws(StorageError) -> Transaction {
     try beginBlocking(on: nil)
   }
@@ -148,6 +144,8 @@ extension Engine {
   package func beginOptimistically(_ keys: [PrefetchKey]) throws(StorageError) -> Transaction? { nil }
 
   package func beginBlocking() throws(StorageError) -> Transaction { try beginBlocking(on: nil) }
+
+  package func beginAlone() throws(StorageError) -> Transaction { try beginBlocking(on: nil) }
 }
 
 /// The program that does long work which one program does for all.

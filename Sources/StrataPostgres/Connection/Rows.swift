@@ -1,4 +1,5 @@
 import CStrataLibPQ
+import StrataEngine
 
 /// The answer to one statement, in binary form. One thread at a time reads it.
 final class Rows {
@@ -11,9 +12,18 @@ final class Rows {
 
   var count: Int { Int(PQntuples(result)) }
 
+  /// The number of rows that a statement has changed. A server that names an impossible number counts as one that names the greatest.
   var changed: Int {
     guard let text = PQcmdTuples(result) else { return 0 }
-    return Int(String(cString: text)) ?? 0
+    return min(Int(String(cString: text)) ?? 0, Int(Int32.max))
+  }
+
+  /// Makes a value of each row, if the row has one.
+  func map<Value>(_ body: (Int) throws(StorageError) -> Value?) throws(StorageError) -> [Value] {
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    for row in 0..<count { if let value = try body(row) { values.append(value) } }
+    return values
   }
 
   private func raw(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
@@ -33,11 +43,33 @@ final class Rows {
   /// A whole number of two, four or eight bytes; 0 if it is null.
   func int(_ row: Int, _ column: Int) -> Int64 { raw(row, column).flatMap(Self.int) ?? 0 }
 
-  /// A number of ours that is never negative.
-  func number(_ row: Int, _ column: Int) -> UInt64 { UInt64(bitPattern: int(row, column)) }
+  /// 64 bits that nothing is computed with, such as an origin.
+  func bits(_ row: Int, _ column: Int) -> UInt64 { UInt64(bitPattern: int(row, column)) }
 
-  func numbers(_ row: Int, _ column: Int) -> [UInt64] {
-    array(row, column) { UInt64(bitPattern: Self.int($0) ?? 0) }
+  /// The number of a commit, or of entries or bytes.
+  func number(_ row: Int, _ column: Int) throws(StorageError) -> UInt64 { try Self.number(int(row, column)) }
+
+  func numbers(_ row: Int, _ column: Int) throws(StorageError) -> [UInt64] {
+    try array(row, column) { Self.int($0) ?? 0 }.map { value throws(StorageError) in try Self.number(value) }
+  }
+
+  /// The commit at which an entry, a name or a tree ended, or `Tables.never`.
+  func end(_ row: Int, _ column: Int) throws(StorageError) -> UInt64 {
+    let value = int(row, column)
+    return try value == Tables.never ? UInt64(value) : Self.number(value, from: 1)
+  }
+
+  /// The lasting number of a tree.
+  func tree(_ row: Int, _ column: Int) throws(StorageError) -> Int32 {
+    Int32(try Self.number(int(row, column), below: 1 << 30))
+  }
+
+  /// A number as a server of ours has it: so small that sums of some of them overflow nothing.
+  static func number(
+    _ value: Int64, from least: Int64 = 0, below end: Int64 = 1 << 56
+  ) throws(StorageError) -> UInt64 {
+    guard least <= value, value < end else { throw .damagedOnServer("a commit, a tree or a count is \(value)") }
+    return UInt64(value)
   }
 
   func texts(_ row: Int, _ column: Int) -> [String] { array(row, column) { String(decoding: $0, as: UTF8.self) } }

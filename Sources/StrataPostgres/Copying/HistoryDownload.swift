@@ -170,16 +170,16 @@ package struct HistoryDownload {
 
 extension NameChange {
   /// The changes from rows of names, by commit: each row has a name, its first and last commit, and the commit that it names.
-  static func byCommit(_ rows: Rows) -> [UInt64: [NameChange]] {
+  static func byCommit(_ rows: Rows) throws(StorageError) -> [UInt64: [NameChange]] {
     var changes: [UInt64: [NameChange]] = [:]
     var born: Set<[String]> = []
     for row in 0..<rows.count {
-      let name = rows.text(row, 0)
-      changes[rows.number(row, 1), default: []].append(NameChange(name: name, commit: rows.number(row, 3)))
-      born.insert([name, "\(rows.number(row, 1))"])
+      let (name, first) = (rows.text(row, 0), try rows.number(row, 1))
+      changes[first, default: []].append(NameChange(name: name, commit: try rows.number(row, 3)))
+      born.insert([name, "\(first)"])
     }
     for row in 0..<rows.count where rows.int(row, 2) != Tables.never {
-      let (name, died) = (rows.text(row, 0), rows.number(row, 2))
+      let (name, died) = (rows.text(row, 0), try rows.number(row, 2))
       if !born.contains([name, "\(died)"]) { changes[died, default: []].append(NameChange(name: name, commit: nil)) }
     }
     return changes

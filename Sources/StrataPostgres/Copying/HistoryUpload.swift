@@ -179,7 +179,7 @@ package struct HistoryUpload {
         select c.number from {commit} c, {store} s
         where s.one and c.number = any ($1) and \(Tables.isKept("c.number", oldest: "s.oldest"))
         """, [.numbers(named)]))
-    return named.subtracting((0..<there.count).map { there.number($0, 0) })
+    return named.subtracting(try there.map { row throws(StorageError) in try there.number(row, 0) })
   }
 
   // MARK: The transaction
@@ -209,11 +209,11 @@ package struct HistoryUpload {
       tables.statement("select t.name, t.tree from {tree} t where t.died = \(Tables.never)"),
     ])
     guard rows[0].count == 1 else { throw .withoutStoreRow }
-    (newest, oldest) = (rows[0].number(0, 0), rows[0].number(0, 1))
-    nextTree = Int32(truncatingIfNeeded: rows[0].int(0, 2))
-    if rows[1].count == 1 { head = CommitIdentity(origin: rows[1].number(0, 0), number: rows[1].number(0, 1)) }
+    (newest, oldest) = try (rows[0].number(0, 0), rows[0].number(0, 1))
+    nextTree = try rows[0].tree(0, 2)
+    if rows[1].count == 1 { head = try CommitIdentity(origin: rows[1].bits(0, 0), number: rows[1].number(0, 1)) }
     for row in 0..<rows[2].count {
-      trees[TreeName(rows[2].bytes(row, 0) ?? [])] = Int32(truncatingIfNeeded: rows[2].int(row, 1))
+      trees[TreeName(rows[2].bytes(row, 0) ?? [])] = try rows[2].tree(row, 1)
     }
   }
 

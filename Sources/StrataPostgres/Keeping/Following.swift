@@ -41,7 +41,7 @@ package final class ServerFollowing: Sendable {
                 and l.heartbeat >= current_timestamp - interval '\(Lease.silence) seconds'), 0)
             from {store} s where s.one
             """, []))
-        let now = (newest: rows.number(0, 0), work: rows.int(0, 1))
+        let now = (newest: rows.bits(0, 0), work: rows.int(0, 1))
         let isBack = contact != .made
         if isBack {
           contact = .made

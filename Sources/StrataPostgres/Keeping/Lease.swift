@@ -9,7 +9,7 @@ package import StrataEngine
 package final class Lease: Sendable {
   let claim: Claim
   private let store: ServerStore
-  private let state: Mutex<State>
+  private let progress = Mutex<[UInt8]>([])
   // Dispatch sources may be used from any thread; their protocol does not say so.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
@@ -17,21 +17,6 @@ package final class Lease: Sendable {
   struct Claim: Hashable, Sendable {
     var what: String
     var holder: [UInt8]
-  }
-
-  /// The holder of a lease.
-  package struct Holder: Hashable, Sendable {
-    package var what: String
-    package var program: String
-    /// Nanoseconds since 1970, by the server's clock.
-    package var since: Int64
-    /// The progress that the holder reports.
-    package var progress: [UInt8]
-  }
-
-  private struct State {
-    var progress: [UInt8] = []
-    var isLost = false
   }
 
   /// The name of the row that holds the result of the last work.
@@ -43,7 +28,6 @@ package final class Lease: Sendable {
   init(_ claim: Claim, _ store: ServerStore) {
     self.claim = claim
     self.store = store
-    state = Mutex(State())
     timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "strata.lease"))
     timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1))
     timer.setEventHandler { [weak self] in _ = try? self?.beat() }
@@ -57,27 +41,22 @@ package final class Lease: Sendable {
 
   /// Reports the progress of the work; others read it with the next heartbeat, or at once if `isDueNow`.
   package func tell(_ progress: [UInt8], isDueNow: Bool = false) throws(StorageError) {
-    state.withLock { $0.progress = progress }
+    self.progress.withLock { $0 = progress }
     if isDueNow { try beat() }
   }
 
   /// Sends a heartbeat; returns false if another program holds the lease by now.
   @discardableResult
   package func beat() throws(StorageError) -> Bool {
-    let progress = state.withLock { $0.progress }
     let rows = try store.pool.read(
       store.tables.statement(
         """
         update {lease} set heartbeat = current_timestamp, progress = $3
         where what = $1 and holder = $2 and \(store.tables.boundsWaiting)
         """,
-        [.text(claim.what), .bytes(claim.holder), .bytes(progress)]))
-    if rows.changed == 0 { state.withLock { $0.isLost = true } }
+        [.text(claim.what), .bytes(claim.holder), .bytes(progress.withLock { $0 })]))
     return rows.changed == 1
   }
-
-  /// Whether another program was seen to hold it.
-  package var isLost: Bool { state.withLock { $0.isLost } }
 
   /// Gives the lease back.
   package func release() throws(StorageError) {
@@ -128,20 +107,5 @@ extension ServerStore {
         order by l.what = $1, l.since, l.what limit 1
         """, [.text(Lease.result)]))
     return rows.count == 0 ? nil : rows.bytes(0, 0)
-  }
-
-  /// The leases that are held: those whose heartbeat is current.
-  package func leases() throws(StorageError) -> [Lease.Holder] {
-    let rows = try pool.read(
-      tables.statement(
-        """
-        select l.what, l.program, (extract(epoch from l.since) * 1000000)::bigint, l.progress from {lease} l
-        where l.heartbeat >= current_timestamp - interval '\(Lease.silence) seconds' order by l.since, l.what
-        """))
-    return (0..<rows.count).map { row in
-      Lease.Holder(
-        what: rows.text(row, 0), program: rows.text(row, 1), since: rows.int(row, 2) * 1000,
-        progress: rows.bytes(row, 3) ?? [])
-    }
   }
 }

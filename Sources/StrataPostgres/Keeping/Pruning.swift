@@ -89,13 +89,15 @@ extension ServerStore {
           order by c.number
           """, [bound]),
       ])
-      func commits(_ rows: Rows) -> [ServerCommit] { (0..<rows.count).map { ServerCommit(rows, $0) } }
-      let (going, staying) = (commits(rows[2]), commits(rows[3]))
+      func commits(_ rows: Rows) throws(StorageError) -> [ServerCommit] {
+        try rows.map { row throws(StorageError) in try ServerCommit(rows, row) }
+      }
+      let (going, staying) = try (commits(rows[2]), commits(rows[3]))
       let parents = try connection.exchange(
         tables.statement(
           "select \(tables.commitColumns) from {commit} c where c.number = any($1)",
           [.numbers(Set((going + staying).flatMap(\.parents)))]))
-      var skeleton = Skeleton(of: going, parents: commits(parents))
+      var skeleton = try Skeleton(of: going, parents: commits(parents))
       var statements: [Statement] = []
       for commit in staying {
         guard let told = skeleton.remapped(with: commit) else { continue }
@@ -125,10 +127,10 @@ extension ServerStore {
               select 1 from {history} h where h.tree = e.tree and h.key = e.key and h.born <= n.number and h.died > n.number))
         from {name} n where n.died = \(Tables.never) order by n.name
         """))
-    return (0..<rows.count).compactMap { row in
-      let place = "“\(rows.text(row, 0))” names commit #\(rows.number(row, 1))"
+    return try rows.map { row throws(StorageError) in
+      let place = "“\(rows.text(row, 0))” names commit #\(rows.int(row, 1))"
       guard rows.bool(row, 2) else { return "\(place), which is not there" }
-      let count = rows.number(row, 3)
+      let count = try rows.number(row, 3)
       return count == 0 ? nil : "\(place), which lacks \(count) \(count == 1 ? "entry" : "entries")"
     }
   }

@@ -87,27 +87,27 @@ struct ReadAhead: Sendable {
   var tellsNews: Bool { if case .keys = question { true } else { false } }
 
   /// The answer, if it belongs to this state.
-  func answer(_ rows: Rows, asOf newest: UInt64) -> Answer? {
-    guard rows.count > 0, rows.number(0, 0) == newest else { return nil }
+  func answer(_ rows: Rows, asOf newest: UInt64) throws(StorageError) -> Answer? {
+    guard rows.count > 0, try rows.number(0, 0) == newest else { return nil }
     switch question {
     case .keys(let places):
       let column = News.columnCount
-      if places.count == 1 { return .keys([places[0]: ServerEntry(rows, 0, at: column)]) }
+      if places.count == 1 { return try .keys([places[0]: ServerEntry(rows, 0, at: column)]) }
       var found: [TreeKey: ServerEntry?] = [:]
       for row in 0..<rows.count {
-        let place = Int(rows.int(row, column + ServerEntry.columnCount)) - 1
+        let place = try Int(rows.number(row, column + ServerEntry.columnCount)) - 1
         guard places.indices.contains(place) else { continue }
-        found.updateValue(ServerEntry(rows, row, at: column), forKey: places[place])
+        found.updateValue(try ServerEntry(rows, row, at: column), forKey: places[place])
       }
       return .keys(found)
     case .page(let request, let tree, let records):
       let isReversed = request.isReversed
       if let records {
-        let pairs = (0..<rows.count).compactMap { KeyWithRecord(rows, $0, at: 1) }
+        let pairs = try rows.map { row throws(StorageError) in try KeyWithRecord(rows, row, at: 1) }
         return .pageWithRecords(
           request, tree: tree, records: records, Self.inOrder(pairs, isReversed: isReversed) { $0.key })
       }
-      let entries = (0..<rows.count).compactMap { ServerEntry(rows, $0, at: 1) }
+      let entries = try rows.map { row throws(StorageError) in try ServerEntry(rows, row, at: 1) }
       return .page(request, tree: tree, Self.inOrder(entries, isReversed: isReversed) { $0.key })
     }
   }
@@ -137,11 +137,11 @@ struct News {
   }
   static let columnCount = 4
 
-  init(_ rows: Rows) {
-    newest = rows.number(0, 0)
-    trees = rows.number(0, 1)
-    oldest = rows.number(0, 2)
-    head = rows.isNull(0, 3) ? nil : ServerCommit(texts: rows.texts(0, 3))
+  init(_ rows: Rows) throws(StorageError) {
+    newest = try rows.number(0, 0)
+    trees = try rows.number(0, 1)
+    oldest = try rows.number(0, 2)
+    head = try rows.isNull(0, 3) ? nil : ServerCommit(texts: rows.texts(0, 3))
   }
 }
 
@@ -214,7 +214,7 @@ extension ServerStore {
     _ rows: [Rows], of question: NewestQuestion
   ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
     let view = try newestView(rows, of: question)
-    guard let ahead = question.ahead, let answer = ahead.answer(rows[rows.count - 1], asOf: view.asOf) else {
+    guard let ahead = question.ahead, let answer = try ahead.answer(rows[rows.count - 1], asOf: view.asOf) else {
       return (view, nil)
     }
     return (ServerView(self, view.commit, asOf: view.asOf, prefetched: answer), answer)
@@ -223,10 +223,10 @@ extension ServerStore {
   /// The newest state, from the answer to a question for it.
   func newestView(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
     guard rows[0].count > 0 else { throw .withoutStoreRow }
-    let news = News(rows[0])
+    let news = try News(rows[0])
     let head = news.newest == question.known.newest ? question.known.head : news.head
     let trees = question.ahead == nil ? (rows: rows[1], since: question.known.catalog.upTo) : nil
-    update(head: head, newest: news.newest, oldest: news.oldest, trees: trees, changedAt: news.trees)
+    try update(head: head, newest: news.newest, oldest: news.oldest, trees: trees, changedAt: news.trees)
     return newest
   }
 }

@@ -31,12 +31,12 @@ struct ServerCatalog: Sendable {
   }
 
   /// Takes the answer to `missing`, which has all changes up to a commit.
-  mutating func update(_ answer: Rows, upTo commit: UInt64) {
+  mutating func update(_ answer: Rows, upTo commit: UInt64) throws(StorageError) {
     for place in 0..<answer.count {
       guard let kind = TreeKind(rawValue: UInt8(truncatingIfNeeded: answer.int(place, 4))) else { continue }
-      let row = Row(
-        tree: Int32(truncatingIfNeeded: answer.int(place, 0)), born: answer.number(place, 1),
-        died: answer.number(place, 2), name: TreeName(answer.bytes(place, 3) ?? []), kind: kind,
+      let row = try Row(
+        tree: answer.tree(place, 0), born: answer.number(place, 1), died: answer.end(place, 2),
+        name: TreeName(answer.bytes(place, 3) ?? []), kind: kind,
         attributes: answer.bytes(place, 5) ?? [])
       var known = rows[row.name] ?? []
       known.removeAll { $0.tree == row.tree && $0.born == row.born }

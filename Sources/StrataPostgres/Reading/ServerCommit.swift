@@ -58,24 +58,26 @@ extension Tables {
 }
 
 extension ServerCommit {
-  init(_ rows: Rows, _ row: Int) {
-    self.init(parents: rows.numbers(row, 3), int: { rows.int(row, $0) }, text: { rows.text(row, $0) })
+  init(_ rows: Rows, _ row: Int) throws(StorageError) {
+    try self.init(parents: rows.numbers(row, 3), int: { rows.int(row, $0) }, text: { rows.text(row, $0) })
   }
 
   /// A commit from texts; nil if there are none.
-  init?(texts: [String]) {
+  init?(texts: [String]) throws(StorageError) {
     guard texts.count == 14 else { return nil }
-    self.init(
-      parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
+    let parents = texts[3].split { "{},".contains($0) }.compactMap { Int64($0) }
+    try self.init(
+      parents: parents.map { parent throws(StorageError) in try Rows.number(parent) },
       int: { Int64(texts[$0]) ?? 0 }, text: { texts[$0] })
   }
 
   /// - Parameter int: Returns the number in a column, as `text` returns its text.
-  private init(parents: [UInt64], int: (Int) -> Int64, text: (Int) -> String) {
-    func number(_ column: Int) -> UInt64 { UInt64(bitPattern: int(column)) }
-    self.init(
+  private init(parents: [UInt64], int: (Int) -> Int64, text: (Int) -> String) throws(StorageError) {
+    func number(_ column: Int) throws(StorageError) -> UInt64 { try Rows.number(int(column)) }
+    let identity = try CommitIdentity(origin: UInt64(bitPattern: int(1)), number: number(2))
+    try self.init(
       record: CommitRecord(
-        number: number(0), identity: CommitIdentity(origin: number(1), number: number(2)), parents: parents,
+        number: number(0), identity: identity, parents: parents,
         date: int(4), program: text(6), author: text(7), action: text(5),
         flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: int(8))), undoes: int(9) == 0 ? nil : number(9),
         restores: int(10) == 0 ? nil : number(10), bytes: number(11)),

@@ -51,8 +51,8 @@ extension StoredTree {
     var differences: [ServerDifference] = []
     for row in 0..<rows.count {
       let key = rows.bytes(row, 0) ?? []
-      let before = ServerEntry(rows, row, at: 1, key: key)
-      let after = ServerEntry(rows, row, at: 1 + ServerEntry.columnCount, key: key)
+      let before = try ServerEntry(rows, row, at: 1, key: key)
+      let after = try ServerEntry(rows, row, at: 1 + ServerEntry.columnCount, key: key)
       if !isSame(before, after) { differences.append(old > asOf ? (key, after, before) : (key, before, after)) }
     }
     return (differences, rows.count < limit ? nil : rows.bytes(rows.count - 1, 0).map { $0 + [0] })

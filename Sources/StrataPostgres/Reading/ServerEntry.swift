@@ -32,11 +32,11 @@ extension ServerEntry {
   static let columnCount = 5
 
   /// Returns nil if the columns are null.
-  init?(_ rows: Rows, _ row: Int, at column: Int = 0, key: [UInt8]? = nil) {
+  init?(_ rows: Rows, _ row: Int, at column: Int = 0, key: [UInt8]? = nil) throws(StorageError) {
     guard !rows.isNull(row, column + 1) else { return nil }
     self.key = key ?? rows.bytes(row, column) ?? []
-    born = rows.number(row, column + 3)
-    written = rows.number(row, column + 4)
+    born = try Rows.number(rows.int(row, column + 3), from: 1)
+    written = try rows.number(row, column + 4)
     switch rows.int(row, column + 1) {
     case 0: payload = .none
     case 2: payload = .record(writtenBy: written)
@@ -58,10 +58,10 @@ struct KeyWithRecord: Sendable {
   init(key: [UInt8], record: (value: Bytes, written: UInt64)?) { (self.key, self.record) = (key, record) }
 
   /// Returns nil if the columns are null.
-  init?(_ rows: Rows, _ row: Int, at column: Int) {
+  init?(_ rows: Rows, _ row: Int, at column: Int) throws(StorageError) {
     guard let key = rows.bytes(row, column) else { return nil }
     self.key = key
-    if let value = rows.bytes(row, column + 2) { record = (Bytes(value), rows.number(row, column + 1)) }
+    if let value = rows.bytes(row, column + 2) { record = (Bytes(value), try rows.number(row, column + 1)) }
   }
 }
 

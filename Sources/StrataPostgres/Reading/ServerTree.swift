@@ -144,8 +144,10 @@ package final class ServerTree: ServedTree {
       keys.append(write.key)
       if write.write.payload != nil { count += 1 }
     }
-    if let stored, !keys.isEmpty { count -= UInt64(try stored.find(keys).count { $0 != nil }) }
-    return count
+    guard let stored, !keys.isEmpty else { return count }
+    let known = UInt64(try stored.find(keys).count { $0 != nil })
+    guard known <= count else { throw .damagedOnServer("\(name) has more entries than the server counts") }
+    return count - known
   }
 
   /// Notes that the transaction depends on the entries of a range.

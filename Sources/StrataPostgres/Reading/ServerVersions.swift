@@ -59,7 +59,7 @@ extension ServerStore {
         from unnest($1::bigint[]) w (number)
         """, [.numbers(numbers)]))
     var kept: [UInt64: UInt64] = [:]
-    for row in 0..<rows.count where !rows.isNull(row, 1) { kept[rows.number(row, 0)] = rows.number(row, 1) }
+    for row in 0..<rows.count where !rows.isNull(row, 1) { kept[try rows.number(row, 0)] = try rows.number(row, 1) }
     var versions = versions
     for place in versions.indices {
       versions[place].commit = kept[versions[place].commit] ?? versions[place].commit
@@ -187,8 +187,8 @@ private struct VersionWalk {
         order by l.number desc
         """,
         [.number(commit), .number(states.last?.commit ?? commit), .numbers(states.map(\.commit))]))
-    return (0..<rows.count).map { row in
-      Step(
+    return try rows.map { row throws(StorageError) in
+      try Step(
         commit: rows.number(row, 0), parent: rows.number(row, 1),
         second: rows.isNull(row, 2) ? nil : rows.number(row, 2))
     }
@@ -222,17 +222,17 @@ private struct VersionWalk {
         ]), asOf: view.asOf)
     isAtEnd = rows.count < page
     let column = ServerEntry.columnCount
-    func parents(_ row: Int, _ column: Int) -> [UInt64]? {
-      rows.isNull(row, column) ? nil : rows.numbers(row, column)
+    func parents(_ row: Int, _ column: Int) throws(StorageError) -> [UInt64]? {
+      try rows.isNull(row, column) ? nil : rows.numbers(row, column)
     }
     for row in 0..<rows.count {
-      guard let entry = ServerEntry(rows, row) else { continue }
-      let died = rows.number(row, column)
-      let tree = Int32(truncatingIfNeeded: rows.int(row, column + 1))
+      guard let entry = try ServerEntry(rows, row) else { continue }
+      let died = try rows.end(row, column)
+      let tree = try rows.tree(row, column + 1)
       if died <= first, died != states.last(where: { $0.tree == tree })?.commit {
-        states.append(ServerVersion(commit: died, entry: nil, tree: tree, parents: parents(row, column + 3)))
+        states.append(ServerVersion(commit: died, entry: nil, tree: tree, parents: try parents(row, column + 3)))
       }
-      states.append(ServerVersion(commit: entry.born, entry: entry, tree: tree, parents: parents(row, column + 2)))
+      states.append(ServerVersion(commit: entry.born, entry: entry, tree: tree, parents: try parents(row, column + 2)))
     }
     return rows.count > 0
   }

@@ -42,7 +42,7 @@ struct StoredTree: Sendable {
       store.tables.statement(
         isReversed ? "pageBack" : "page",
         Self.page(isReversed: isReversed), [number, commit] + range.parameters + [.int(Int64(limit))]))
-    return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
+    return try rows.map { row throws(StorageError) in try ServerEntry(rows, row) }
   }
 
   /// The keys of a page, each with the record of another tree that its end names.
@@ -51,7 +51,7 @@ struct StoredTree: Sendable {
       store.tables.statement(
         isReversed ? "pageBackWithRecords" : "pageWithRecords", Self.page(isReversed: isReversed, records: "$6"),
         [number, commit] + range.parameters + [.int(Int64(limit)), .int32(records)]))
-    return (0..<rows.count).compactMap { KeyWithRecord(rows, $0, at: 0) }
+    return try rows.map { row throws(StorageError) in try KeyWithRecord(rows, row, at: 0) }
   }
 
   /// The identifier at the end of an index entry's key, whose length is in the last two bytes; null if there is none.
@@ -148,7 +148,7 @@ struct StoredTree: Sendable {
                and not exists (
                  select 1 from {current} c where c.tree = h.tree and c.key = h.key and c.inserted = h.inserted))
         """, [number, commit] + range.parameters))
-    return rows.number(0, 0)
+    return try rows.number(0, 0)
   }
 }
 
@@ -165,7 +165,7 @@ extension ServerStore {
     let rows = try pool.read([statement, kept])
     guard rows[1].count == 1 else { throw .withoutStoreRow }
     guard rows[1].bool(0, 1) else {
-      throw isOfTransaction
+      throw try isOfTransaction
         ? .conflict(TransactionConflict(asOf: asOf)) : .prunedCommit(number: asOf, nearest: rows[1].number(0, 0))
     }
     return rows[0]
@@ -190,8 +190,8 @@ extension ServerStore {
     let rows = try read(statement, asOf: asOf, isOfTransaction: isOfTransaction)
     var found = [ServerEntry?](repeating: nil, count: places.count)
     for row in 0..<rows.count {
-      let place = Int(rows.int(row, 0)) - 1
-      if found.indices.contains(place) { found[place] = ServerEntry(rows, row, at: 1) }
+      let place = try Int(rows.number(row, 0)) - 1
+      if found.indices.contains(place) { found[place] = try ServerEntry(rows, row, at: 1) }
     }
     return found
   }

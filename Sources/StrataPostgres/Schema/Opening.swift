@@ -79,7 +79,7 @@ extension ServerStore {
     guard rows.count == 1, rows.text(0, 0) == magic else {
       throw .notOurs(url.schema, survey.tables)
     }
-    let (format, features) = (rows.int(0, 1), rows.number(0, 2))
+    let (format, features) = (rows.int(0, 1), rows.bits(0, 2))
     guard format <= Self.format, features == 0 else {
       throw .newerFormat(version: UInt32(clamping: format), requiredFeatures: features)
     }
@@ -104,7 +104,7 @@ extension ServerStore {
       url: url, tables: tables, pool: pool, options: options, readOnlyReason: reason,
       identity: StoreIdentity(
         high: number(identity.prefix(8)), low: number(identity.dropFirst(8).prefix(8)), generation: 0,
-        created: rows.int(0, 5)), origin: rows.number(0, 4), record: record, reporting: reporting)
+        created: rows.int(0, 5)), origin: rows.bits(0, 4), record: record, reporting: reporting)
     try store.refreshed()
     return store
   }

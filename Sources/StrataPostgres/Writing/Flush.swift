@@ -241,16 +241,16 @@ struct Flush {
   }
 
   func commits(_ rows: Rows, origin: UInt64) throws(StorageError) -> [ServerCommit] {
-    let places = (0..<rows.count).sorted { rows.number($0, 0) < rows.number($1, 0) }
+    let places = (0..<rows.count).sorted { rows.int($0, 0) < rows.int($1, 0) }
     guard places.count == drafts.count else { throw .withoutStoreRow }
     var commits: [ServerCommit] = []
     for (place, (draft, row)) in zip(drafts, places).enumerated() {
-      let (texts, info, number) = (try texts(draft), draft.info, rows.number(row, 0))
+      let (texts, info, number) = (try texts(draft), draft.info, try rows.number(row, 0))
       commits.append(
         ServerCommit(
           record: CommitRecord(
             number: number, identity: CommitIdentity(origin: origin, number: number),
-            parents: rows.numbers(row, 2), date: rows.int(row, 1), program: texts.program,
+            parents: try rows.numbers(row, 2), date: rows.int(row, 1), program: texts.program,
             author: texts.author, action: texts.action, flags: info.flags, undoes: info.undoes,
             restores: draft.restores, bytes: UInt64(draft.bytes)),
           clock: tables.hasClocks ? clocks[place] : rows.int(row, 1)))

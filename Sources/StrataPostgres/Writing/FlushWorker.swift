@@ -25,10 +25,11 @@ final class FlushWorker: @unchecked Sendable {
   /// Whether the last transaction failed: its locks are released, and the next exchange ends it.
   private var owesRollback = false
 
-  init(_ pool: ConnectionPool, _ tables: Tables, _ options: ServerOptions) {
+  init(_ pool: ConnectionPool, _ tables: Tables, _ options: ServerOptions, over connection: Connection? = nil) {
     self.pool = pool
     self.tables = tables
     self.options = options
+    self.connection = connection
   }
 
   /// Commits some transactions that are independent of each other; returns the outcome of each.
@@ -151,6 +152,8 @@ final class FlushWorker: @unchecked Sendable {
     return rows.flatMap { $0.count > 0 ? $0.text(0, 0) : nil }
   }
 
+  func read(_ statement: Statement) throws(StorageError) -> Rows { try connected().exchange(statement) }
+
   private func connected() throws(StorageError) -> Connection {
     if let connection, !connection.isLost { return connection }
     let new = try pool.connect()
@@ -180,7 +183,7 @@ final class FlushWorker: @unchecked Sendable {
     let commits = try flush.commits(rows, origin: store.origin)
     guard let last = commits.last else { return [] }
     let trees = statements.trees.map { (rows: answers[$0], since: flush.catalog.upTo) }
-    store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 3))
+    try store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 3))
     return commits
   }
 
@@ -239,7 +242,7 @@ final class FlushWorker: @unchecked Sendable {
         where t.token = $1 order by c.number
         """, [.bytes(token)]))
     guard rows.count == count else { throw .damagedOnServer("the commits of a token are missing") }
-    let commits = (0..<count).map { ServerCommit(rows, $0) }
+    let commits = try rows.map { row throws(StorageError) in try ServerCommit(rows, row) }
     _ = try? store.refreshed()
     return commits
   }

@@ -75,13 +75,21 @@ extension ServerTransaction {
     }
   }
 
-  package func cancel() { state.withLock { $0.hasEnded = true } }
+  package func cancel() {
+    state.withLock { $0.hasEnded = true }
+    alone.withLock { $0 = nil }
+  }
 
   package func commit(
     _ info: CommitInfo, appended: @escaping @Sendable (PendingCommit?) -> Void
   ) throws(StorageError) -> PendingCommit? {
     guard let draft = try draft(info, appended) else { return nil }
-    return try committed(store.commits.commit(draft, of: store))
+    guard let worker = alone.withLock({ $0.take() }) else {
+      return try committed(store.commits.commit(draft, of: store))
+    }
+    let outcome = worker.run([draft], for: store)[0]
+    worker.endFailedTransaction()
+    return try committed(outcome)
   }
 
   package nonisolated(nonsending) func commitAsync(

@@ -16,6 +16,8 @@ package final class ServerTransaction: WriteTransaction {
   let state = Mutex(State())
   /// The tree of a record that is presumed to be new.
   let presumed: TreeName?
+  /// Commits over a connection that has locked the row of the store; nil if others may commit before this transaction, and after its end.
+  let alone: Mutex<FlushWorker?>
 
   struct State: Sendable {
     var trees: [TreeName: TreeDraft] = [:]
@@ -61,8 +63,11 @@ package final class ServerTransaction: WriteTransaction {
     }
   }
 
-  init(_ store: ServerStore, on view: ServerView, presuming presumed: TreeName? = nil) {
+  init(
+    _ store: ServerStore, on view: ServerView, presuming presumed: TreeName? = nil, over alone: FlushWorker? = nil
+  ) {
     (self.store, self.view, self.presumed) = (store, view, presumed)
+    self.alone = Mutex(alone)
   }
 
   deinit { cancel() }
@@ -123,7 +128,7 @@ package final class ServerTransaction: WriteTransaction {
     guard order == .bytes else { throw .unordered(name) }
     guard !name.bytes.isEmpty, name.bytes.count <= ServerLimits.key else { throw .keyTooLong(name.bytes.count) }
     guard try load(name) == nil else { throw .treeExists(name) }
-    try create(name, TreeDraft(tree: try store.newTreeNumber(), kind: kind, attributes: attributes.array))
+    try create(name, TreeDraft(tree: try newTreeNumber(), kind: kind, attributes: attributes.array))
     if kind == .records { try locked { $0.hasOtherRecords = true } }
   }
 
@@ -338,13 +343,15 @@ extension ServerTransaction.TreeDraft {
   }
 }
 
-extension ServerStore {
+extension ServerTransaction {
   /// A number for a tree. One that is not used in the end stays unused.
-  fileprivate func newTreeNumber() throws(StorageError) -> Int32 {
-    let rows = try pool.read(
-      tables.statement(
-        "update {store} set next_tree = next_tree + 1 where one and \(tables.boundsWaiting) returning next_tree - 1"))
+  private func newTreeNumber() throws(StorageError) -> Int32 {
+    let statement = store.tables.statement(
+      "update {store} set next_tree = next_tree + 1 where one and \(store.tables.boundsWaiting) returning next_tree - 1"
+    )
+    let worker = alone.withLock { $0 }
+    let rows = if let worker { try worker.read(statement) } else { try store.pool.read(statement) }
     guard rows.count == 1 else { throw .withoutStoreRow }
-    return Int32(truncatingIfNeeded: rows.int(0, 0))
+    return try rows.tree(0, 0)
   }
 }

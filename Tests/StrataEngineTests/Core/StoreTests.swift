@@ -27,6 +27,12 @@ extension Tree {
 }
 
 extension FileStore {
+  /// Begins a transaction as a task does, which holds no thread while it waits for its turn.
+  func begin() async throws -> FileTransaction {
+    try await writing.acquireTurn()
+    return try await beginTaken()
+  }
+
   /// The number of the newest commit, of whichever branch.
   var newestNumber: UInt64 { publication.current.newest.number }
 
