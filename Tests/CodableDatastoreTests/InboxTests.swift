@@ -99,6 +99,39 @@ struct InboxTests {
     #expect(try await tasks.count == 1)
   }
 
+  @Test("a letter for a datastore that is not declared holds back only the later ones that change that datastore")
+  func overtaking() async throws {
+    let outbox = try Outbox(storeAt: place.url)
+    try await outbox.persist(Task(id: 1, title: "a"), in: OtherFormat.self)
+    try await outbox.persist(Task(id: 1, title: "a"), in: TaskFormat.self)
+    try await outbox.send("Both") { letter in
+      try letter.persist(Task(id: 1, title: "b"), in: TaskFormat.self)
+      try letter.persist(Task(id: 1, title: "b"), in: OtherFormat.self)
+    }
+    try await outbox.persist(Task(id: 1, title: "c"), in: TaskFormat.self)
+    try await outbox.persist(Task(id: 2, title: "d"), in: OtherFormat.self)
+    do {
+      let persistence = try owner(applies: false)
+      let tasks = persistence.datastore(TaskFormat.self)
+      #expect(try await persistence.inbox.apply().count == 1)
+      #expect(try await tasks.load(...).all().map(\.title) == ["a"])
+      #expect(try await persistence.inbox.waiting().count == 4)
+      #expect(try await persistence.inbox.apply().isEmpty)
+      try await persistence.close()
+    }
+    let persistence = try owner(applies: false)
+    let (tasks, others) = (persistence.datastore(TaskFormat.self), persistence.datastore(OtherFormat.self))
+    #expect(try await persistence.inbox.apply().count == 4)
+    #expect(try await tasks.load(...).all().map(\.title) == ["c"])
+    #expect(try await others.load(...).all().map(\.title) == ["b", "d"])
+    #expect(try await persistence.inbox.waiting().isEmpty)
+    // The sender's next letter comes behind all of them.
+    try await outbox.persist(Task(id: 1, title: "e"), in: TaskFormat.self)
+    #expect(try await persistence.inbox.apply().count == 1)
+    #expect(try await persistence.inbox.apply().isEmpty)
+    #expect(try await tasks.load(...).all().map(\.title) == ["e"])
+  }
+
   @Test("64 tasks that send in one process lose no letter, and none is applied twice")
   func manySenders() async throws {
     let outbox = try Outbox(storeAt: place.url)

@@ -16,7 +16,7 @@ public struct Inbox: Sendable {
   public var events: AsyncStream<Event> { store.inbox.events }
 
   /// Applies the letters that wait now: each exactly once, as one commit, those of one sender in order. A letter for a datastore that
-  /// this process has not declared waits, and so do the sender's later ones.
+  /// this process has not declared waits, and so do the sender's later ones that change its datastores.
   ///
   /// - Returns: The outcome of each.
   /// - Throws: ``StoreError``, for example of kind `locked` if another process writes. The rest waits.

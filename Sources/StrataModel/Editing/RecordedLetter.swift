@@ -25,7 +25,7 @@ extension EngineStore {
   /// The commit that has noted a name. Returns nil if none has.
   package func commit(recording letter: LetterName) throws(ModelError) -> CommitNumber? {
     func isDone(at commit: CommitNumber) throws(ModelError) -> Bool {
-      try LetterNumbers(engineView(at: commit).tree(.letters)).last(of: letter.sender) >= letter.number
+      try LetterNumbers(engineView(at: commit).tree(.letters)).isDone(letter)
     }
     var commit = try refresh().commit
     guard try isDone(at: commit) else { return nil }

@@ -23,11 +23,12 @@ extension EngineStore {
   ///
   /// The number of a letter is noted by its own commit, and its file is removed once that is durable. So a kill at any moment neither
   /// loses a letter nor applies it twice. A letter that cannot be applied is moved to the folder `refused`, with its reason. A letter
-  /// waits while one before it is missing, and while `isDue` returns false.
+  /// waits while one before it is missing, and while `isDue` returns false. The sender's later letters wait for it if they change one of its
+  /// datastores.
   ///
   /// The commits share syncs.
   ///
-  /// - Parameter isDue: whether a letter is applied now; false leaves it, and the sender's later ones.
+  /// - Parameter isDue: whether a letter is applied now.
   /// - Returns: the outcome of each, in order.
   /// - Throws: `ModelError.locked` if another process writes, `.readOnly`, `.storage`, `.refused` within another run of this process;
   ///   then the rest waits.
@@ -54,12 +55,13 @@ extension EngineStore {
     defer { if !keepsLock { engine.releaseLock() } }
     _ = try refresh()
     var outcomes: [LetterOutcome] = []
+    var senders: [UInt64: Sender] = [:]
     // To remove a file takes as long as a commit, so another thread does it meanwhile.
     let removal = DispatchQueue(label: "strata.letters")
     let failure = Mutex<ModelError?>(nil)
     defer { removal.sync {} }
     while !waiting.isEmpty {
-      let batch = try due(waiting.prefix(Self.lettersPerSync), in: inbox, isDue)
+      let batch = try due(waiting.prefix(Self.lettersPerSync), in: inbox, &senders, isDue)
       waiting.removeFirst(min(Self.lettersPerSync, waiting.count))
       do throws(ModelError) {
         for (place, letter) in batch.enumerated() {
@@ -108,57 +110,72 @@ extension EngineStore {
   private struct DueLetter {
     var name: LetterName
     var contents: Result<Letter, ModelError>
+    /// Whether a letter of its sender before it waits.
+    var isAhead: Bool
   }
 
-  /// The letters whose predecessors are done or among them. Those that are done already are removed.
+  /// The facts about a sender's letters while they are looked at in their order.
+  private struct Sender {
+    /// The last letter that was done, or looked at.
+    var last: UInt32
+    /// The datastores of its letters that are not due, which no later letter may change before them; nil if all are due.
+    var held: Set<String>?
+    /// Whether a letter is missing, or cannot be read now.
+    var isBlocked = false
+  }
+
+  /// The letters whose predecessors are done, among them, or of other datastores. Those that are done already are removed.
   private func due(
-    _ names: ArraySlice<LetterName>, in inbox: InboxFolder, _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
+    _ names: ArraySlice<LetterName>, in inbox: InboxFolder, _ senders: inout [UInt64: Sender],
+    _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
   ) throws(ModelError) -> [DueLetter] {
     let numbers = LetterNumbers(try view(engine.head).tree(.letters))
-    var last: [UInt64: UInt32] = [:]
-    var blocked: Set<UInt64> = []
     var due: [DueLetter] = []
-    for name in names where !blocked.contains(name.sender) {
-      if last[name.sender] == nil { last[name.sender] = try numbers.last(of: name.sender) }
-      let done = last[name.sender, default: 0]
-      if name.number <= done {
-        try inbox.remove(name)
-        continue
-      }
-      guard try areRefused(after: done, before: name, in: inbox),
-        let contents = try contents(of: name, in: inbox, isDue)
+    for name in names {
+      let known = senders[name.sender]
+      var sender = if let known { known } else { Sender(last: try numbers.last(of: name.sender)) }
+      defer { senders[name.sender] = sender }
+      if try numbers.isDone(name) { try inbox.remove(name) }
+      guard name.number > sender.last, !sender.isBlocked else { continue }
+      guard try areDone(after: sender.last, before: name, numbers, in: inbox),
+        let contents = try contents(of: name, in: inbox)
       else {
-        blocked.insert(name.sender)
+        sender.isBlocked = true
         continue
       }
-      due.append(DueLetter(name: name, contents: contents))
-      last[name.sender] = name.number
+      sender.last = name.number
+      if case .success(let letter) = contents {
+        let datastores = Set(letter.changes.map(\.datastore))
+        guard try sender.held?.isDisjoint(with: datastores) ?? true, try isDue(name, letter) else {
+          sender.held = datastores.union(sender.held ?? [])
+          continue
+        }
+      }
+      due.append(DueLetter(name: name, contents: contents, isAhead: sender.held != nil))
     }
     return due
   }
 
-  /// A letter, or the reason to refuse it. Returns nil if it is not due, or if its file cannot be read now.
-  private func contents(
-    of name: LetterName, in inbox: InboxFolder, _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
-  ) throws(ModelError) -> Result<Letter, ModelError>? {
-    let letter: Letter
+  /// A letter, or the reason to refuse it. Returns nil if its file cannot be read now.
+  private func contents(of name: LetterName, in inbox: InboxFolder) throws(ModelError) -> Result<Letter, ModelError>? {
     do throws(ModelError) {
-      letter = try inbox.letter(name)
+      return .success(try inbox.letter(name))
     } catch .storage {
       return nil
     } catch {
       return .failure(error)
     }
-    return try isDue(name, letter) ? .success(letter) : nil
   }
 
-  /// Whether all letters of a sender between a number and a letter were refused: a kill may have come between that and the note of the
-  /// number.
-  private func areRefused(
-    after done: UInt32, before name: LetterName, in inbox: InboxFolder
+  /// Whether all letters of a sender between a number and a letter are done, or were refused: a kill may have come between that and the note
+  /// of the number.
+  private func areDone(
+    after done: UInt32, before name: LetterName, _ numbers: LetterNumbers, in inbox: InboxFolder
   ) throws(ModelError) -> Bool {
     let gap = name.number - done - 1
-    return gap == 0 ? true : try inbox.refusedCount(of: name.sender, after: done, before: name.number) == gap
+    if gap == 0 { return true }
+    let ahead = try numbers.countAhead(of: name.sender, after: done, before: name.number)
+    return try ahead + UInt64(inbox.refusedCount(of: name.sender, after: done, before: name.number)) == UInt64(gap)
   }
 
   private func apply(
@@ -174,7 +191,7 @@ extension EngineStore {
       let date = min(letter.date, LocalTime.now)
       var info = CommitInfo(date: date, action: letter.action, program: letter.program, author: letter.author)
       info.durability = isLast ? .durable : .collated
-      guard let commit = try commit(letter, due.name, base, info) else { return [] }
+      guard let commit = try commit(letter, due, base, info) else { return [] }
       return [.applied(due.name, commit)]
     } catch {
       switch error {
@@ -189,10 +206,10 @@ extension EngineStore {
 
   /// Makes a letter's commit; nil if another process has applied it meanwhile.
   private func commit(
-    _ letter: Letter, _ name: LetterName, _ base: EngineView?, _ info: CommitInfo
+    _ letter: Letter, _ due: DueLetter, _ base: EngineView?, _ info: CommitInfo
   ) throws(ModelError) -> CommitNumber? {
     try transactOnce(info) { transaction in
-      guard try LetterNumbers.record(name, in: transaction) else { return false }
+      guard try LetterNumbers.record(due.name, isAhead: due.isAhead, in: transaction) else { return false }
       try apply(letter, base, to: transaction)
       return true
     }
@@ -202,9 +219,9 @@ extension EngineStore {
   private func recordRefusal(_ name: LetterName, in inbox: InboxFolder) throws(ModelError) -> Bool {
     var isDone = true
     _ = try transact(CommitInfo(action: "refuse a letter", flags: .maintenance)) { transaction in
-      let last = try LetterNumbers(in: transaction).last(of: name.sender)
-      guard last < name.number else { return }
-      isDone = try areRefused(after: last, before: name, in: inbox)
+      let numbers = try LetterNumbers(in: transaction)
+      if try numbers.isDone(name) { return }
+      isDone = try areDone(after: numbers.last(of: name.sender), before: name, numbers, in: inbox)
       if isDone { try LetterNumbers.record(name, in: transaction) }
     }
     return isDone
