@@ -32,6 +32,36 @@ struct SeveralCopiesTests {
     #expect(try await there.push(to: "desk") == 0)
   }
 
+  @Test("an exchange with a store that this process has open waits for no idleness of its writer")
+  func openHere() async throws {
+    var configuration = StoreConfiguration()
+    configuration.writerIdleTime = .seconds(3_600)
+    let here = try DiskPersistence(readWriteURL: ours.url, configuration: configuration)
+    let books = BookFormat.datastore(here)
+    try await books.persist(Book(id: 1, title: "a"))
+    let there = try DiskPersistence(readWriteURL: theirs.url, configuration: configuration)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    let copies = BookFormat.datastore(there)
+    for title in ["b", "c"] {
+      try await copies.persist(Book(id: 1, title: title))
+      try await there.exchange(with: "desk")
+      #expect(try await books.load(1)?.title == title)
+      try await books.persist(Book(id: 2, title: title))
+    }
+  }
+
+  @Test("a record of more than 128 MiB is exchanged as any other")
+  func longRecord() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let long = Data(repeating: 0xA5, count: 129 << 20)
+    try await BlobDatastore(persistence: here).persist(long, to: "film")
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    #expect(try await BlobDatastore(persistence: there).load("film") == long)
+  }
+
   @Test("what conflicts is told and not written, until a settlement is named")
   func conflict() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)

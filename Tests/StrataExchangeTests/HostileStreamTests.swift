@@ -149,7 +149,7 @@ struct HostileStreamTests {
       try DurableFile.replace(
         file, with: Array("{\"strata\":1,\"store\":\"x\",\"since\":[],\"commits\":1}\n\(line)".utf8))
       // The rest of a record is a hole, of which nothing need be held.
-      if line.hasPrefix("{\"put") { truncate(file, 240 << 20) }
+      if line.hasPrefix("{\"put") { truncate(file, off_t(LineReader.lineLimit) + (64 << 20)) }
       do {
         _ = try ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick")
         Issue.record("\(line.prefix(20)) was taken")
@@ -180,7 +180,9 @@ struct HostileStreamTests {
     let whole = try read(record + "\n")
     #expect(whole.lines == [12, record.utf8.count] && !whole.isRefused)
     #expect(whole.bytes == 13 + record.utf8.count + 1)
-    let endless = try read("{\"put\":\"City\",\"bytes\":\"\(String(repeating: "A", count: 5 << 20))", length: 240 << 20)
+    let endless = try read(
+      "{\"put\":\"City\",\"bytes\":\"\(String(repeating: "A", count: 5 << 20))",
+      length: LineReader.lineLimit + (64 << 20))
     #expect(endless.lines == [12] && endless.isRefused)
     #expect((LineReader.lineLimit...(LineReader.lineLimit + (2 << 20))).contains(endless.bytes), "\(endless.bytes)")
     let commit = try read("{\"commit\":\"\(String(repeating: "A", count: 5 << 20))", length: 240 << 20)
@@ -223,7 +225,7 @@ struct HostileStreamTests {
     let beginning = "{\"put\":\"City\",\"bytes\":\""
     let whole = try read("{}\n" + beginning, megabytes: 9, "\"}\n{\"end\":1}\nlast")
     #expect(whole.lines == [2, beginning.utf8.count + (9 << 20) + 2, 9, 4] && !whole.isRefused)
-    let endless = try read(beginning, megabytes: 240, "\"}\n")
+    let endless = try read(beginning, megabytes: (LineReader.lineLimit >> 20) + 64, "\"}\n")
     #expect(endless.lines.isEmpty && endless.isRefused)
     #expect(endless.inFiles > UInt64(LineReader.lineLimit - (8 << 20)), "\(endless.inFiles)")
   }

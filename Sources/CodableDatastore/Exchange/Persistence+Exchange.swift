@@ -140,7 +140,9 @@ struct ExchangeWork {
   }
 
   func push(_ peer: any Peer, _ name: String) throws -> Int {
-    try exchange.push(peer, as: name, progress: report(.sending))
+    // Another persistence of this process may have written there, and keeps the lock for the next write.
+    if let path = (peer as? StorePeer)?.path { StoreConnection.releaseIdleLock(ofStoreAt: path) }
+    return try exchange.push(peer, as: name, progress: report(.sending))
   }
 
   func merge(

@@ -101,6 +101,16 @@ final class StoreConnection: Sendable {
     }
   }
 
+  /// Releases the writer lock of a store that this process has open, unless a transaction is open or waits: another opening of the store would
+  /// wait for it.
+  static func releaseIdleLock(ofStoreAt path: String) {
+    let place = Self.path(of: URL(filePath: path))
+    guard let store = openConnections.withLock({ $0[place]?.connection })?.openFile, store.writing.tryAcquireTurn()
+    else { return }
+    defer { store.writing.passTurn() }
+    try? store.releaseLockInTurn()
+  }
+
   /// The path of a location without symbolic links. If nothing lies there yet, the links in the path of the innermost existing folder are
   /// resolved.
   static func path(of url: URL) -> String {

@@ -66,6 +66,7 @@ package struct Have: Hashable, Sendable {
 /// A store that this process has open: the target of a path, and the store that `strata serve` serves.
 package final class StorePeer: Peer {
   package let name: String
+  package var path: String { store.path }
   private let store: EngineStore
   private let exchange: StoreExchange
 

@@ -12,8 +12,6 @@ package struct CommitSender {
   /// Takes whole lines.
   private let sink: ([UInt8]) throws -> Void
 
-  /// The longest record that a stream takes, in bytes.
-  package static let valueLimit: UInt64 = 128 << 20
   /// The commits after which the memory of file reads is released: a long history is read once, from one end to the other.
   static let commitsHeld = 4_096
   /// The number of commits that a server is asked for at once.

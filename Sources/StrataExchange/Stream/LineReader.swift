@@ -2,7 +2,7 @@ import StrataEngine
 import StrataModel
 import StrataSystem
 
-/// Lines of a file or a pipe, one after the other. A line with a record is at most 172 MiB long, any other 4 MiB.
+/// Lines of a file or a pipe, one after the other. A line with a record is at most 1,370 MiB long, any other 4 MiB.
 package final class LineReader {
   private let descriptor: Int32
   private let name: String
@@ -20,8 +20,8 @@ package final class LineReader {
   /// Bytes that were read.
   package private(set) var byteCount = 0
 
-  /// The longest line of a stream: a record of 128 MiB as base64, and the rest of its line.
-  package static let lineLimit = 172 << 20
+  /// The longest line of a stream: the longest record as base64, and the rest of its line.
+  package static let lineLimit = (Int(Limits.value) + 2) / 3 * 4 + plainLimit
   /// The longest line without a record.
   private static let plainLimit = 4 << 20
   private static let chunk = 1 << 16

@@ -83,10 +83,6 @@ struct TreeChanges {
         try lines.add(line(deletion(of: key, label, descriptor, was)))
         return
       }
-      guard UInt64(reference.length) <= CommitSender.valueLimit else {
-        throw ModelError.refused(
-          reason: "a record of \(reference.length >> 20) MiB is longer than the 128 that a stream takes")
-      }
       let bytes = try after.value(of: reference)
       if let old = old?.record, let before,
         try before.value(of: old) == bytes
