@@ -6,6 +6,8 @@ package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
   case danglingLink(path: String)
   /// A store would be made in the folder of another.
   case inStore(path: String, store: String)
+  /// A store would be made in a folder that holds a file of others.
+  case otherFiles(path: String, name: String)
   case notAStore(path: String)
   /// A store of a later format, or one with features that this program must know and does not.
   case newerFormat(version: UInt32, requiredFeatures: UInt64)
@@ -57,6 +59,8 @@ package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
       "\(path) is a symbolic link that leads to nothing: make the folder that it shall lead to, or take the link away"
     case .inStore(let path, let store):
       "\(path) lies in the folder of the store \(store): choose a location outside of it"
+    case .otherFiles(let path, let name):
+      "\(path) holds other files, such as \(name): a store needs a folder of its own"
     case .notAStore(let path): "\(path) is not a store"
     case .newerFormat(let version, let features):
       features == 0

@@ -89,7 +89,7 @@ public struct StoreError: LocalizedError, Hashable, Sendable, CustomStringConver
   private static func kind(of error: StorageError) -> Kind {
     switch error {
     case .notFound: .notFound
-    case .notAStore, .alreadyExists, .danglingLink: .notAStore
+    case .notAStore, .alreadyExists, .otherFiles, .danglingLink: .notAStore
     case .newerFormat: .newerFormat
     case .damaged, .dataMissing, .noSuchTree, .treeExists, .wrongTree: .damaged
     case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)

@@ -44,6 +44,7 @@ struct Creation {
   func begin() throws(StorageError) -> (draft: DraftFile, made: [String]) {
     try requireNothing()
     try requireNoStoreAbove()
+    try requireNoOtherFiles()
     var made: [String] = []
     do throws(StorageError) {
       try makeFolders(folder, &made)
@@ -80,6 +81,16 @@ struct Creation {
       if let data, (try? FileHeader(reading: data, path: above)) != nil { throw .inStore(path: folder, store: above) }
       (path, above) = (above, parent(of: above))
     }
+  }
+
+  /// Throws if the folder holds files of others: a user who copies, moves or removes the store would take them along. Hidden files may be
+  /// there, and so may files that other programs leave for the store before it is made.
+  private func requireNoOtherFiles() throws(StorageError) {
+    let own: Set = ["activity", "ancestry", "data", "inbox", "lock", "pruning", "remotes"]
+    let names = ((try? disk.list(folder)) ?? []).filter { name in
+      !name.hasPrefix(".") && !name.hasPrefix("data.") && !own.contains(name)
+    }
+    if let name = names.min() { throw .otherFiles(path: folder, name: name) }
   }
 
   /// Renames a durable file to the store's data, and makes the name durable. After a failure there is no data.

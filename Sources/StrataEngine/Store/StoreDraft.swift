@@ -20,22 +20,19 @@ package final class StoreDraft {
   private var isFinished = false
   private var hasMovedRemotes = false
 
-  /// The names that a store's folder may have before it is made: the mark, and the remains of a maker that was killed while it finished.
-  private static let leftovers: Set<String> = ["data.new", "remotes"]
   private static let workNames = ["/data.making", "/data.salvage"]
 
-  /// Makes the folders that lead to the store. Throws `alreadyExists` if the path has anything but an empty folder or a maker's remains,
-  /// `dataMissing` if there was a store, and `busy`; then nothing is left.
+  /// Makes the folders that lead to the store. Throws `alreadyExists` if there is a store or a file, `otherFiles` if the folder holds files of
+  /// others, `dataMissing` if there was a store, and `busy`; then nothing is left.
   package init(at path: String, on disk: any Disk = SystemDisk()) throws(StorageError) {
     creation = Creation(disk: disk, folder: path)
     (mark, made) = try creation.begin()
     workPath = path + Self.workNames[0]
     do {
-      if try !Self.leftovers.isSuperset(of: disk.list(path)) { throw StorageError.alreadyExists(path: path) }
       try disk.makeDirectory(workPath)
     } catch {
       cancel()
-      throw error as? StorageError ?? (error as? DiskError).map(StorageError.init) ?? .alreadyExists(path: path)
+      throw StorageError(error)
     }
   }
 

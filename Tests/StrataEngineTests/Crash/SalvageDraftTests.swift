@@ -180,7 +180,9 @@ struct SalvageDraftTests {
     try disk.makeDirectory("/library")
     try disk.makeDirectory(Self.newPath)
     _ = try disk.open(Self.newPath + "/letter.txt", .create)
-    #expect(throws: StorageError.alreadyExists(path: Self.newPath)) { try StoreDraft(at: Self.newPath, on: disk) }
+    #expect(throws: StorageError.otherFiles(path: Self.newPath, name: "letter.txt")) {
+      try StoreDraft(at: Self.newPath, on: disk)
+    }
     #expect(try disk.list(Self.newPath) == ["letter.txt"])
   }
 
