@@ -256,14 +256,6 @@ extension StoreExchange {
   }
 }
 
-extension Int {
-  /// The sum, or the greatest number: a stream may contain any numbers.
-  func addingClamped(_ other: Int) -> Int {
-    let (sum, isTooMuch) = addingReportingOverflow(other)
-    return isTooMuch ? .max : sum
-  }
-}
-
 /// Reports how many commits have come and how many are to come, over all the streams of a transfer.
 struct TransferMeter {
   let progress: WorkProgress?

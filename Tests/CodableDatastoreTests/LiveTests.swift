@@ -91,6 +91,10 @@ struct LiveTests {
       count += 1
     }
     #expect(joined == large && count == 3)
+    #expect(try await blobs.pieces(of: "large", size: .max).collectInstances(upTo: .infinity) == [large])
+    for size in [0, -1, .min] {
+      await #expect(throws: StoreError.self) { try await blobs.pieces(of: "large", size: size).firstInstance }
+    }
     let file = place.url.deletingLastPathComponent().appending(path: "file")
     try large.write(to: file)
     try await blobs.persist(contentsOf: file, to: "from file")
@@ -255,7 +259,7 @@ struct LiveTests {
     }
     // While it is in a transaction; it keeps the lock for a while after it.
     let engine = try there.core.store.connection.storeForWriting()
-    let transaction = try await engine.begin()
+    let transaction = try engine.beginBlocking()
     let error = await #expect(throws: StoreError.self) { try await here.persist(Book(id: 9, title: "held")) }
     transaction.cancel()
     #expect(error?.message.contains("try again") == true)

@@ -73,9 +73,9 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   ///
   /// - Parameters:
   ///   - name: Its name.
-  ///   - size: The length of a piece in bytes.
+  ///   - size: The length of a piece in bytes: 1 or more, otherwise the first piece throws ``StoreError``.
   public func pieces(of name: String, size: Int = 64 * 1024) -> some AsyncInstances<Data> {
-    BlobPieces(size: max(size, 1), store: store) { try content(of: name) }
+    BlobPieces(size: size, store: store) { try content(of: name) }
   }
 
   /// The blob as it lies in the store, without a copy.
@@ -229,6 +229,7 @@ private struct BlobPieces: AsyncInstances, AsyncIteratorProtocol {
     await store.yieldTask()
     if !isOpened {
       isOpened = true
+      guard size > 0 else { throw StoreError(.refused, "A piece of a blob has at least one byte, not \(size).") }
       content = try open()
     }
     guard let content, offset < content.count else { return nil }

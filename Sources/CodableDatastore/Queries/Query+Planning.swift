@@ -151,7 +151,7 @@ extension Query {
     let planner = QueryPlanner(indexes: known, rows: rows, mayScan: false)
     let plan = try planner.plan(
       conditions.isEmpty ? nil : .all(conditions), sort: sort, along: try entryRange?.lead(),
-      need: takesAnyTie ? .end : most.map { .first($0.addingReportingOverflow(offset).partialValue) } ?? .all,
+      need: takesAnyTie ? .end : most.map { .first($0.addingClamped(offset)) } ?? .all,
       mustFollowIndex: zip(sorts, ranks).contains { !$0.order.isBytes && $1 == nil },
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
     return Prepared(

@@ -1,3 +1,5 @@
+import StrataEngine
+
 /// The position in a list of any length: the selected line and the first visible one.
 struct ListWindow: Sendable, Hashable {
   var selection = 0
@@ -103,7 +105,7 @@ enum Position: Hashable, Sendable {
     switch self {
     case .row(let row): max(0, row - 1)
     case .percent(let part): Int((Double(max(0, count - 1)) * part / 100).rounded())
-    case .relative(let lines): selection.addingReportingOverflow(lines).partialValue
+    case .relative(let lines): selection.addingClamped(lines)
     }
   }
 }

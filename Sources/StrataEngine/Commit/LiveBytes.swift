@@ -26,6 +26,14 @@ extension CatalogEntry {
   var liveBytes: UInt64 { nodeBytes &+ entryBytes }
 }
 
+extension Int {
+  /// The sum, or the greatest or least number if it does not fit: people, apps and streams name any numbers.
+  package func addingClamped(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
+  }
+}
+
 extension UInt64 {
   /// The difference, or 0 if it would be negative: sums in a damaged file may not fit.
   func subtractingClamped(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }

@@ -71,8 +71,7 @@ package struct SortedKeys {
   private var spilled: SpilledRuns?
 
   package init(limit: Int = .max, offset: Int = 0, after: SortedKey? = nil, memory: Int = memory) {
-    let (most, isTooLarge) = limit.addingReportingOverflow(offset)
-    bound = isTooLarge ? .max : most
+    bound = limit.addingClamped(offset)
     self.after = after
     self.memory = memory
   }

@@ -69,6 +69,16 @@ struct QueryCostTests {
     #expect(back.nodes <= Self.depth * (400 + 8) + 16)
   }
 
+  @Test("a page without an end is planned as all that follows, whatever its beginning")
+  func endlessPage() async throws {
+    let items = try await fill(3_000)
+    let few = items.load(where: #Predicate { $0.value >= 2_900 }).sorted(by: \.id)
+    let plan = try await few.limit(.max - 5, offset: 5).explain()
+    for offset in [6, Int.max] { #expect(try await few.limit(.max, offset: offset).explain() == plan) }
+    #expect(try await few.limit(.max, offset: 98).all().count == 2)
+    #expect(try await few.limit(.max, offset: .max).all().isEmpty)
+  }
+
   @Test("a live query's first answer reads each instance once, also where it is sorted without an index")
   func liveBegins() async throws {
     let items = try await fill(600)

@@ -235,6 +235,14 @@ struct TableSourceTests {
     #expect(try rows(&source) == [#"{"id":1,"a.b":"x","a":"y","a.c.d":"z"}"#])
   }
 
+  @Test("a column of a plain name with a point keeps it beside a nested one of the same letters")
+  func clashingPlainName() throws {
+    var source = try TableSource(bytes: Array("id,a,a.b,\".\"\"a.b\"\"\",a.b\n1,x,y,z,v\n".utf8), name: "f.csv")
+    #expect(source.columns.map(\.path.description) == [".id", ".a", ".\"a.b_3\"", ".\"a.b\"", ".\"a.b_2\""])
+    #expect(source.notes.count == 2)
+    #expect(try rows(&source) == [#"{"id":1,"a":"x","a.b_3":"y","a.b":"z","a.b_2":"v"}"#])
+  }
+
   @Test("documents one after the other on a line are read, a line that is broken is not taken apart")
   func severalOnALine() throws {
     #expect(
