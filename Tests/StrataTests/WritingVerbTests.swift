@@ -32,6 +32,18 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["verify", path]).status == 0)
   }
 
+  @Test("a folder that holds other files is left alone, but for hidden ones")
+  func otherFiles() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("rivers.jsonl", Self.rivers)
+    let refused = try ProgramRun(["import", folder.path(""), "River", file])
+    #expect(refused.status == 1 && refused.complaint.contains("holds other files, such as rivers.jsonl"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["rivers.jsonl"])
+    try FileManager.default.createDirectory(atPath: folder.path("own"), withIntermediateDirectories: true)
+    _ = try folder.file("own/.hidden", "")
+    #expect(try ProgramRun(["import", folder.path("own"), "River", file]).status == 0)
+  }
+
   @Test("importing again counts what is new, changed and unchanged, and writes only what changed")
   func importingAgain() throws {
     let folder = try TemporaryFolder()

@@ -231,8 +231,9 @@ final class StoreConnection: Sendable {
       if let store = state.writer { return store }
       guard let path else { throw StoreError.closed }
       let store = try throwingStoreErrors {
+        // The original library makes its store in any folder.
         try FileStore.openOrCreate(
-          at: path, options: Self.options(state.configuration), disk: state.configuration.disk)
+          at: path, options: Self.options(state.configuration), allowsOtherFiles: true, disk: state.configuration.disk)
       }
       state.writer = store
       return store

@@ -4,6 +4,8 @@ struct Creation {
   let folder: String
   /// How many seconds to wait for another process that makes a store in the same place.
   var patience: Double = 2
+  /// Whether the folder may hold files of others.
+  var allowsOtherFiles = false
 
   private static let firstZeros: UInt64 = 48 << 10
 
@@ -44,7 +46,7 @@ struct Creation {
   func begin() throws(StorageError) -> (draft: DraftFile, made: [String]) {
     try requireNothing()
     try requireNoStoreAbove()
-    try requireNoOtherFiles()
+    if !allowsOtherFiles { try requireNoOtherFiles() }
     var made: [String] = []
     do throws(StorageError) {
       try makeFolders(folder, &made)

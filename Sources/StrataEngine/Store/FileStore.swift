@@ -56,11 +56,15 @@ package final class FileStore: Engine {
 
   /// Opens a store, and makes an empty one first if there is none. If several processes make one in the same place at once, one does; the
   /// others wait for it, for `lockPatience`, and open the store that it has made.
+  ///
+  /// - Parameter allowsOtherFiles: Whether it may be made in a folder that holds files of others.
   package static func openOrCreate(
-    at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
+    at path: String, options: StoreOptions, allowsOtherFiles: Bool = false, disk: any Disk = SystemDisk()
   ) throws(StorageError) -> FileStore {
     do {
-      try Creation(disk: disk, folder: path, patience: options.lockPatience).run(writesDeltas: options.writesDeltas)
+      let creation = Creation(
+        disk: disk, folder: path, patience: options.lockPatience, allowsOtherFiles: allowsOtherFiles)
+      try creation.run(writesDeltas: options.writesDeltas)
     } catch .alreadyExists where exists(at: path, disk: disk) {
     }
     return try open(at: path, options: options, disk: disk)
