@@ -36,6 +36,11 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// The path without its last component; nil for the root.
   package var parent: DocumentPath? { components.isEmpty ? nil : DocumentPath(components.dropLast()) }
 
+  /// The path up to the first list in it: a position does not identify an element in another version of the document.
+  package var upToList: DocumentPath {
+    DocumentPath(Array(components.prefix { if case .member = $0 { true } else { false } }))
+  }
+
   package var isRoot: Bool { components.isEmpty }
 
   /// Whether `other` is this place or is inside it.

@@ -132,6 +132,19 @@ struct RemotesTests {
     #expect(driver.shows("Bärn") && driver.shows("deleted") && driver.shows("edited"))
   }
 
+  @Test("a list that merges by itself is shown whole, because its elements have other positions on each side")
+  func mergedList() throws {
+    let copies = try CopiedStore()
+    try Sample.change(copies.here, "City", "611717", ".population", to: 5)
+    try Sample.change(copies.laptop, "City", "611717", ".population", to: 7)
+    try Sample.change(copies.laptop, "City", "611717", ".alternatenames", to: ["T'bilisi", "Tbilisi", "Tiflis"])
+    let driver = Self.driver(copies)
+    driver.press("7 g f w")
+    let fields = try #require(try Self.merge(driver).reply?.conflicts.first?.fields)
+    #expect(fields.map(\.path.description) == [".population", ".alternatenames"], "\(driver.screen)")
+    #expect(fields[1].status == .merges(["T'bilisi", "Tbilisi", "Tiflis"]))
+  }
+
   @Test("the cursor of a merge ends on the last conflict, not on a line below it")
   func lastLine() throws {
     let copies = try CopiedStore()

@@ -87,9 +87,11 @@ struct MergePlanRequest: Question, Hashable {
     let merged = DocumentMerge(base: base, mine: ours, theirs: theirs, rules: rules).merged
     var seen = Set(conflicts)
     return (Document.difference(base, ours) + Document.difference(base, theirs)).compactMap { change in
-      let isInConflict = conflicts.contains { change.path.components.starts(with: $0.components) }
-      guard !isInConflict, seen.insert(change.path).inserted else { return nil }
-      return MergeField(change.path, base, ours, theirs, .merges(merged[change.path]))
+      let path = change.path.upToList
+      guard !conflicts.contains(where: { $0.contains(path) || path.contains($0) }), seen.insert(path).inserted else {
+        return nil
+      }
+      return MergeField(path, base, ours, theirs, .merges(merged[path]))
     }
   }
 

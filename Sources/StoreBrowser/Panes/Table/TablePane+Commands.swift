@@ -289,15 +289,11 @@ extension GatherRequest.Purpose {
 }
 
 extension Session {
-  /// Stages the content of a record, or of one of its fields, as of a commit. A part of a list is restored with the list: a position does not
-  /// identify an element in another version.
+  /// Stages the content of a record, or of one of its fields, as of a commit. A part of a list is restored with the list.
   mutating func restore(_ place: RecordPlace, _ path: DocumentPath?, from commit: CommitNumber) {
-    let path = path.map { path in
-      DocumentPath(Array(path.components.prefix { if case .member = $0 { true } else { false } }))
-    }
     let request = GatherRequest(
       commit: head, source: RowSource(datastore: place.datastore), which: .identifiers([place.identifier]),
-      purpose: path.map { .restoreField(path: $0, from: commit) } ?? .restore(from: commit))
+      purpose: path.map { .restoreField(path: $0.upToList, from: commit) } ?? .restore(from: commit))
     start(.gather, request, label: "reading") { $0.gathered($1) }
   }
 
