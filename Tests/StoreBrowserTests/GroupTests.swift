@@ -192,6 +192,9 @@ struct GroupTests {
       #expect(driver.lines.contains { $0.contains(" \(text) ") } && driver.shows("12345"), "\(driver.screen)")
       try driver.play("keys Esc")
     }
+    try driver.play(":frequency createdAt")
+    #expect(driver.shows("min 1600000000 · max 1600000001"), "\(driver.screen)")
+    try driver.play("keys Esc")
     while driver.browser.table.selectedPath(driver.browser.session) != ".size" { driver.press("l") }
     try driver.play(":format plain")
     try driver.play(":group size amount")

@@ -68,7 +68,11 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     let inside = frame.inside
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
     if let numbers = answer.summary, let least = numbers.least, let greatest = numbers.greatest {
-      summary += " · min \(NumberFormat.exact(least)) · max \(NumberFormat.exact(greatest))"
+      let path = request.flatMap { try? DocumentPath(parsing: $0.path) }
+      let ends = [least, greatest].map {
+        path.map(session.isSeparated) == false ? ValueText(cell: $0).text : NumberFormat.exact($0)
+      }
+      summary += " · min \(ends[0]) · max \(ends[1])"
       if let sum = numbers.sum { summary += " · sum \(numbers.isRounded ? "~" : "")\(NumberFormat.exact(sum))" }
     }
     grid.write(summary, at: inside.at(1), width: inside.columns - 1, style: theme.style(.dim))
