@@ -160,10 +160,11 @@ extension Verb {
       details: """
         JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins. Without --id the \
         identifier is that of the datastore; of a new one a unique field called id, _id, uuid, guid, key, code or identifier, or \
-        ending in id. Cells are read as the types that the records of the datastore have: a fraction among whole numbers is \
-        refused, unless --type says that the column has numbers. A record that is changed keeps its version; a new one takes the \
-        newest, which its members must fit. A file that lacks a field of the records that it would replace is refused without \
-        --merge or --replace. On a server --history goes on from head, or is refused: nothing lies beside head there.
+        ending in id. A document without one is refused alone. Cells are read as the types that the records of the datastore have: a \
+        fraction among whole numbers is refused, unless --type says that the column has numbers. A record that is changed keeps its \
+        version; a new one takes the newest, which its members must fit. A file that lacks a field of the records that it would \
+        replace is refused without --merge or --replace. On a server --history goes on from head, or is refused: nothing lies beside \
+        head there.
         """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
@@ -175,7 +176,7 @@ extension Verb {
       summary: "Put JSON documents from a file or standard input, in one commit.",
       details: """
         Each document replaces the record of its identifier, or is a new record; of several with one identifier the last counts. \
-        The cells of a CSV or TSV file are read as the types that the records have. A file that has no documents is refused.
+        The cells of a CSV or TSV file are read as the types that the records have. A file without documents is refused: status 1.
         """),
     Verb(
       "inbox", [.required("PATH")],
