@@ -221,7 +221,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
       let new = visible.map { field(of: $0, index: origin.index, session) }
       // The next column takes the place of one that is gone.
       func place(_ column: Int) -> Int { old.dropFirst(column).compactMap { new.firstIndex(of: $0) }.first ?? column }
-      (column, columnOffset) = (place(column), place(columnOffset))
+      column = place(column)
+      if columnOffset > frozen(session), Set(old) != Set(new) { columnOffset = place(columnOffset) }
     } else {
       soughtField = nil
     }
