@@ -33,22 +33,11 @@ package enum JSONParser {
 
   /// The document of a whole text.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> Document {
-    let result: Result<Document, JSONError> = bytes.withUnsafeBytes { buffer in
-      do throws(JSONError) { return .success(try parse(buffer)) } catch { return .failure(error) }
-    }
-    return try result.get()
+    try bytes.withUnsafeBufferPointer { bytes throws(JSONError) in try parse(UnsafeRawBufferPointer(bytes)) }
   }
 
   /// The document of a whole text.
-  package static func parse(_ text: String) throws(JSONError) -> Document {
-    var text = text
-    let result: Result<Document, JSONError> = text.withUTF8 { buffer in
-      do throws(JSONError) { return .success(try parse(UnsafeRawBufferPointer(buffer))) } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
-  }
+  package static func parse(_ text: String) throws(JSONError) -> Document { try parse(Array(text.utf8)) }
 
   /// The character of the escape that begins at a place, which moves behind it; nil if it is none, or half of a surrogate pair.
   package static func escape(in bytes: UnsafeBufferPointer<UInt8>, at start: inout Int) -> Unicode.Scalar? {
