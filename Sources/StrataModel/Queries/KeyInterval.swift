@@ -216,9 +216,8 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The call that loads the range: `load("Ca"..<"Le", from: \.author)`; of the primary order without `from:`.
-  package func swiftCall(from keyPath: String?, isDescending: Bool = false) -> String {
-    let order = isDescending ? ", order: .descending" : ""
-    return "load(\(swiftText)\(order)\(keyPath.map { ", from: \\\($0.hasPrefix(".") ? $0 : "." + $0)" } ?? ""))"
+  package func swiftCall(from keyPath: String?) -> String {
+    "load(\(swiftText)\(keyPath.map { ", from: \\\($0.hasPrefix(".") ? $0 : "." + $0)" } ?? ""))"
   }
 }
 
