@@ -44,7 +44,7 @@ extension DatastoreCore {
     var rehearsal = MigrationRehearsal(
       total: 0, converted: [:], failures: [], entries: [:], rebuiltIndexes: [], droppedIndexes: [])
     await progressHandler?(.evaluating)
-    guard let tree = try view(at: commit).treeOrNil(recordsTree) else {
+    guard let tree = try throwingStoreErrors({ try view(at: commit).tree(recordsTree) }) else {
       await progressHandler?(.complete(total: 0))
       return rehearsal
     }
@@ -82,11 +82,5 @@ extension DatastoreCore {
           decodingPath: DecodingPath.text(of: error), reason: DecodingPath.reason(of: error), key: key,
           byteCount: record.count))
     }
-  }
-}
-
-extension View {
-  fileprivate func treeOrNil(_ name: TreeName) throws -> Tree? {
-    try throwingStoreErrors { try tree(name) }
   }
 }
