@@ -14,7 +14,7 @@ extension Datastore: BrowsableDatastore where AccessMode == ReadWrite {
 
 /// A datastore's types without their names. It has no public members.
 public struct _BrowsableFormat: Sendable {
-  let format: any WarmableFormat
+  let format: any DeclaredDatastore
 }
 
 extension Persistence where AccessMode == ReadWrite {

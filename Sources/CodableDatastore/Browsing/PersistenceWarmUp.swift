@@ -3,17 +3,7 @@ import StrataModel
 import StrataLocks
 import StrataEngine
 
-/// A datastore that can be brought up to its declaration without its types being known.
-protocol WarmableFormat: CompiledFormat {
-  /// The steps that make the store fit, as `index population, new`.
-  func missingSteps(in view: View) throws -> [String]
-  /// Runs the steps, and those that are forced.
-  func warm(listener: WarmUpListener, forced: WarmUpPlan) async throws
-  /// Rewrites all records of older versions.
-  func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws
-}
-
-extension DatastoreCore: WarmableFormat {
+extension DatastoreCore {
   func missingSteps(in view: View) throws -> [String] {
     let tree = try throwingStoreErrors { try view.tree(recordsTree) }
     guard let tree else { return [] }
@@ -38,10 +28,10 @@ extension DatastoreCore: WarmableFormat {
 /// Brings the datastores of a persistence up to their declarations, one after the other.
 final class PersistenceWarmUp: WarmUpDriver {
   private let store: EngineStore
-  private let formats: [any WarmableFormat]
+  private let formats: [any DeclaredDatastore]
   private let releasesLock: Bool
 
-  init(store: EngineStore, formats: [any WarmableFormat], releasesLock: Bool) {
+  init(store: EngineStore, formats: [any DeclaredDatastore], releasesLock: Bool) {
     self.store = store
     self.formats = formats
     self.releasesLock = releasesLock
@@ -78,7 +68,7 @@ final class PersistenceWarmUp: WarmUpDriver {
   /// Does work on one datastore after the other, on a task that ends when the listener says so.
   private func run(
     _ report: @escaping @Sendable (Activity) -> Bool,
-    _ work: @escaping @Sendable (any WarmableFormat, @escaping WarmUpHandler) async throws -> Void
+    _ work: @escaping @Sendable (any DeclaredDatastore, @escaping WarmUpHandler) async throws -> Void
   ) throws(ModelError) -> WarmUpResult {
     let progress = RunningWarmUp(try counts, report)
     defer { if releasesLock { store.engine.releaseLock() } }

@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataModel
+import StrataEngine
 import StrataLocks
 
 /// The declaration of a datastore in use for its key; two datastores that write to one key must declare the same.
@@ -12,8 +13,15 @@ struct Declaration: Hashable, Sendable {
   var indexes: [IndexDescriptor]
 }
 
+/// A datastore as it is declared, without its types.
 protocol DeclaredDatastore: AnyObject, CompiledFormat {
   var declaration: Declaration { get }
+  /// The steps that make the store fit, as `index population, new`.
+  func missingSteps(in view: View) throws -> [String]
+  /// Runs the steps, and those that are forced.
+  func warm(listener: WarmUpListener, forced: WarmUpPlan) async throws
+  /// Rewrites all records of older versions.
+  func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws
 }
 
 /// The datastores in use through one persistence, by key.
