@@ -1,5 +1,3 @@
-public import StrataFoundation
-
 /// An index value or identifier whose order is that of a simpler form of it, so that the store can keep it as bytes: searching then never
 /// decodes a value, and tools that do not know the type can insert and look up.
 ///
