@@ -69,10 +69,9 @@ struct LeftOutTests {
     #expect(try await books.load("Book 002", from: \.title).all().map(\.id) == [2])
     #expect(try await books.load("Book 003", from: \.title).all().isEmpty)
     #expect(try await books.load(..., from: \.pages).all().count == 38)
-    func isRefusal(_ error: any Error) -> Bool { (error as? UnreadableInstanceError)?.underlying is Refusal }
-    await #expect { try await books.load(3) } throws: { isRefusal($0) }
-    await #expect { try await books.load(...).all() } throws: { isRefusal($0) }
-    await #expect { try await books.delete(id: 3) } throws: { isRefusal($0) }
+    await #expect(throws: Refusal.self) { try await books.load(3) }
+    await #expect(throws: Refusal.self) { try await books.load(...).all() }
+    await #expect(throws: Refusal.self) { try await books.delete(id: 3) }
 
     let datastore = try #require(try store.store.refresh().datastore("Books"))
     #expect(try datastore.leftOutCount == 2)

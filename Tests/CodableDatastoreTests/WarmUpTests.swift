@@ -306,14 +306,11 @@ struct WarmUpTests {
         },
         .second: { try $0.decode(Book.self, from: $1) },
       ])
-    func isRefusal(_ error: any Error) -> Bool { (error as? UnreadableInstanceError)?.underlying is Refusal }
-    await #expect { try await books.warm() } throws: { isRefusal($0) }
-    await #expect { try await books.load("Book 001", from: \.title).all() } throws: { isRefusal($0) }
+    await #expect(throws: Refusal.self) { try await books.warm() }
+    await #expect(throws: UnreadableInstanceError.self) { try await books.load("Book 001", from: \.title).all() }
     let failures = Mutex<[WarmUpProgress.Failure]>([])
-    await #expect {
+    await #expect(throws: Refusal.self) {
       try await books.warm { progress in failures.withLock { $0 = progress.failures } }
-    } throws: {
-      isRefusal($0)
     }
     #expect(failures.withLock { $0.map(\.identifier) } == ["3"])
   }

@@ -2,10 +2,10 @@ import StrataEngine
 public import StrataFoundation
 import StrataModel
 
-/// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not, or the
-/// migration of its version throws an error of its own.
+/// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not.
 ///
-/// Only calls that need the instance throw it. Counts, and reads of other instances and of indexes that are built already, succeed, and
+/// Only calls that need the instance throw it. If a migration throws an error that is no decoding error, these calls throw that one instead,
+/// and a selection that leaves such instances out reports both. Counts, and reads of other instances and of indexes that are built already, succeed, and
 /// other instances can be written. An index that cannot be built because of it throws this error until a warm-up succeeds.
 public struct UnreadableInstanceError: LocalizedError, Sendable {
   /// The datastore.
@@ -31,32 +31,32 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
 }
 
 extension UnreadableInstanceError {
-  /// The error of a warm-up that a program asks for.
-  var thrown: any Error { underlying as? DatastoreError ?? self }
+  /// The error for a program that asks for the instance, or for a warm-up: an error of the program's own as it is.
+  var thrown: any Error { underlying is DecodingError ? self : underlying }
 }
 
 extension DatastoreCore {
   /// The instance of a record and its own identifier, converted if it is of an older version.
   ///
-  /// - Parameter wrapsMissing: Whether a missing migration makes the instance unreadable, too.
-  /// - Throws: ``UnreadableInstanceError`` if it does not decode, whatever its decoder or migration throws; unchanged are
-  ///   ``DatastoreError/missingDecoder(version:)``, a cancellation, and errors of a store, which may be gone the next time.
+  /// - Parameter wrapsAll: Whether an instance is also unreadable without a decoding error: without a migration, or if that throws an error of
+  ///   its own.
+  /// - Throws: ``UnreadableInstanceError``. A cancellation and the errors of a store, which may be gone the next time, stay as they are.
   func decoded(
-    _ record: Bytes, key: [UInt8], wrapsMissing: Bool = false
+    _ record: Bytes, key: [UInt8], wrapsAll: Bool = false
   ) async throws -> (id: Identifier, instance: Instance) {
     do {
       return try await coder.decode(record)
     } catch {
       switch error {
-      case DatastoreError.missingDecoder where !wrapsMissing: throw error
       case is CancellationError, is StoreError, is TransactionConflict: throw error
-      default: throw unreadable(error, key: key, record: record)
+      case _ where wrapsAll || error is DecodingError: throw unreadable(error, key: key, record: record)
+      default: throw error
       }
     }
   }
 
-  func instance(of record: Bytes, key: [UInt8], wrapsMissing: Bool = false) async throws -> Instance {
-    try await decoded(record, key: key, wrapsMissing: wrapsMissing).instance
+  func instance(of record: Bytes, key: [UInt8], wrapsAll: Bool = false) async throws -> Instance {
+    try await decoded(record, key: key, wrapsAll: wrapsAll).instance
   }
 
   private func unreadable(_ error: any Error, key: [UInt8], record: Bytes) -> UnreadableInstanceError {

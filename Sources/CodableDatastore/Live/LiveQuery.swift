@@ -139,7 +139,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   private func member(_ key: [UInt8], _ record: Bytes?, _ tests: [PredicateTest<Instance>]) async throws -> Instance? {
     guard let record else { return nil }
     do {
-      let instance = try await query.core.instance(of: record, key: key, wrapsMissing: query.unreadable != nil)
+      let instance = try await query.core.instance(of: record, key: key, wrapsAll: query.unreadable != nil)
       for test in tests where try !test.holds(instance) { return nil }
       return isIncluded?(instance) == false ? nil : instance
     } catch let error as UnreadableInstanceError {

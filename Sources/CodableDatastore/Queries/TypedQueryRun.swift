@@ -213,7 +213,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private func instance(of record: Bytes, key: @autoclosure () -> [UInt8]) async throws -> Instance {
     var decoded: Instance?
     if core.coder.decodeNow(record, into: &decoded), let decoded { return decoded }
-    return try await core.instance(of: record, key: key(), wrapsMissing: unreadable != nil)
+    return try await core.instance(of: record, key: key(), wrapsAll: unreadable != nil)
   }
 
   /// The row of a record: of its text, or else of its instance.

@@ -6,7 +6,7 @@ extension Datastore {
   ///
   /// - Parameter progressHandler: Called when the work begins and ends, and for each instance in between.
   /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version, or a decoding error if the format does not know
-  ///   that version; ``UnreadableInstanceError``.
+  ///   that version; ``UnreadableInstanceError``; an error of a migration.
   public nonisolated func warm(progressHandler: ProgressHandler? = nil) async throws {
     try await core.warm(listener: WarmUpListener(progressHandler))
   }
@@ -31,7 +31,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - index: The index.
   ///   - minimumVersion: The version since which the index is as it should be.
   ///   - progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: ``DatastoreError/missingIndex``; ``UnreadableInstanceError``; `CancellationError`. Then the store is as it was.
+  /// - Throws: ``DatastoreError/missingIndex``; ``UnreadableInstanceError``; an error of a migration; `CancellationError`. Then the store is as it was.
   public nonisolated func migrate<Index: IndexRepresentation<InstanceType>>(
     index: KeyPath<Format, Index>, ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {
@@ -47,7 +47,7 @@ extension Datastore where AccessMode == ReadWrite {
   /// - Parameters:
   ///   - minimumVersion: Instances of versions before this one are rewritten.
   ///   - progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: ``UnreadableInstanceError``; `CancellationError`. Then the store is as it was.
+  /// - Throws: ``UnreadableInstanceError``; an error of a migration; `CancellationError`. Then the store is as it was.
   public nonisolated func migrateEntireStore(
     ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {

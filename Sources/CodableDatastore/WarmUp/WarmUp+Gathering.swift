@@ -136,7 +136,7 @@ extension WarmUp {
     _ record: Bytes, _ stored: StoredInstance, _ wanted: [IndexPlan<Format.Instance>], _ plan: WarmUpPlan,
     into part: inout GatheredPart
   ) async throws {
-    let (identifier, instance) = try await core.decoded(record, key: stored.key, wrapsMissing: true)
+    let (identifier, instance) = try await core.decoded(record, key: stored.key, wrapsAll: true)
     var new = stored
     if plan.rekeys { new.key = try core.key(of: identifier) }
     let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: record), than: $0) } ?? false

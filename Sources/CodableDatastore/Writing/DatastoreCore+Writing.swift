@@ -173,14 +173,20 @@ extension DatastoreCore {
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance> {
     do {
-      let instance = try await scope.converting(datastore: self.key) { try await self.instance(of: record, key: key) }
+      let instance = try await scope.converting(datastore: self.key) {
+        try await self.instance(of: record, key: key, wrapsAll: true)
+      }
       let values = try values(of: instance, in: indexes, identifier: key)
       return StoredRecord(record: record, instance: .success(instance), values: values)
     } catch {
+      let thrown = (error as? UnreadableInstanceError)?.thrown ?? error
       // A record without its migration may be replaced once the app or a user has marked it as left out.
       let writer = try writer(in: scope)
-      guard try error is UnreadableInstanceError || scope.step({ _ in try writer.isLeftOut(key) }) else { throw error }
-      return StoredRecord(record: record, instance: .failure(error), values: nil)
+      guard
+        try error is UnreadableInstanceError && !(thrown is DatastoreError)
+          || scope.step({ _ in try writer.isLeftOut(key) })
+      else { throw thrown }
+      return StoredRecord(record: record, instance: .failure(thrown), values: nil)
     }
   }
 

@@ -113,10 +113,8 @@ struct ObservationScenarios {
         }
       ])
     var names: [String] = []
-    await #expect {
+    await #expect(throws: ScenarioFailure(number: 3)) {
       for try await track in reader.load(...) { names.append(track.name) }
-    } throws: {
-      ($0 as? UnreadableInstanceError)?.underlying as? ScenarioFailure == ScenarioFailure(number: 3)
     }
     #expect(names == ["Track 1", "Track 2"])
   }

@@ -204,11 +204,7 @@ struct WarmUpScenarios {
             return track
           }
         ])
-      await #expect {
-        try await broken.warm()
-      } throws: {
-        ($0 as? UnreadableInstanceError)?.underlying as? ScenarioFailure == ScenarioFailure(number: 4)
-      }
+      await #expect(throws: ScenarioFailure(number: 4)) { try await broken.warm() }
     }
     #expect(try await BareFormat.tracks(in: persistence).load("Track 4", from: \.name).firstInstance != nil)
     let tracks = TrackFormat.tracks(in: persistence)
