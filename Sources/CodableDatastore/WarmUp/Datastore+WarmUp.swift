@@ -5,8 +5,8 @@ extension Datastore {
   /// All of it is one transaction. If it fails or its task is cancelled, the store stays as it was.
   ///
   /// - Parameter progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version, or a decoding error if the format does not know
-  ///   that version; ``UnreadableInstanceError``; an error of a migration.
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version, or a decoding error if the format does not
+  ///   know that version; ``UnreadableInstanceError``; an error of a migration.
   public nonisolated func warm(progressHandler: ProgressHandler? = nil) async throws {
     try await core.warm(listener: WarmUpListener(progressHandler))
   }
