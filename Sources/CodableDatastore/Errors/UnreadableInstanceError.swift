@@ -5,8 +5,8 @@ import StrataModel
 /// A stored instance that does not decode: most often the type of a property has changed, and the version of the format has not.
 ///
 /// Only calls that need the instance throw it. If a migration throws an error of its own, these calls throw that one instead, and a
-/// selection that leaves such instances out reports both. Counts, and reads of other instances and of indexes that are built already, succeed, and
-/// other instances can be written. An index that cannot be built because of it throws this error until a warm-up succeeds.
+/// selection that leaves such instances out reports both. Counts, and reads of other instances and of indexes that are built already,
+/// succeed, and other instances can be written. An index that cannot be built because of it throws this error until a warm-up succeeds.
 public struct UnreadableInstanceError: LocalizedError, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
