@@ -201,8 +201,8 @@ extension StoreExchange {
 
   // MARK: Push
 
-  /// Runs a fetch, a merge and a push. Another program may commit to the peer after the fetch, and the push is refused then; so all of it is
-  /// run again, `mostRounds` times at most, while each fetch moves head.
+  /// Runs a fetch, a merge and a push. Another program may commit to the peer after the fetch, and the push is refused then; so all of it
+  /// is run again, `mostRounds` times at most, while each fetch moves head.
   package func untilPushed<R>(_ round: () throws -> R) throws -> R {
     var refused: CommitNumber?
     for _ in 1..<Self.mostRounds {

@@ -6,8 +6,8 @@ public enum DatastoreError: LocalizedError {
   case missingIndex
   /// No decoder was given for the version under which instances were written or will be.
   case missingDecoder(version: String)
-  /// The store was written by a later version than the one that the datastore is declared with. A version that is not a case of the format's
-  /// `Version` is a decoding error instead.
+  /// The store was written by a later version than the one that the datastore is declared with. A version that is not a case of the
+  /// format's `Version` is a decoding error instead.
   case incompatibleVersion(version: String?)
 
   /// One sentence for a person.

@@ -38,8 +38,8 @@ extension UnreadableInstanceError {
 extension DatastoreCore {
   /// The instance of a record and its own identifier, converted if it is of an older version.
   ///
-  /// - Parameter wrapsAll: Whether an instance is also unreadable without a decoding error: without a migration, or if that throws an error of
-  ///   its own.
+  /// - Parameter wrapsAll: Whether an instance is also unreadable without a decoding error: without a migration, or if that throws an
+  ///   error of its own.
   /// - Throws: ``UnreadableInstanceError``. A cancellation and the errors of a store, which may be gone the next time, stay as they are.
   func decoded(
     _ record: Bytes, key: [UInt8], wrapsAll: Bool = false

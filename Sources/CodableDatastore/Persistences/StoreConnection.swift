@@ -101,8 +101,8 @@ final class StoreConnection: Sendable {
     }
   }
 
-  /// Releases the writer lock of a store that this process has open, unless a transaction is open or waits: another opening of the store would
-  /// wait for it.
+  /// Releases the writer lock of a store that this process has open, unless a transaction is open or waits: another opening of the store
+  /// would wait for it.
   static func releaseIdleLock(ofStoreAt path: String) {
     let place = Self.path(of: URL(filePath: path))
     guard let store = openConnections.withLock({ $0[place]?.connection })?.openFile, store.writing.tryAcquireTurn()

@@ -31,7 +31,8 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - index: The index.
   ///   - minimumVersion: The version since which the index is as it should be.
   ///   - progressHandler: Called when the work begins and ends, and for each instance in between.
-  /// - Throws: ``DatastoreError/missingIndex``; ``UnreadableInstanceError``; an error of a migration; `CancellationError`. Then the store is as it was.
+  /// - Throws: ``DatastoreError/missingIndex``; ``UnreadableInstanceError``; an error of a migration; `CancellationError`. Then the store
+  ///   is as it was.
   public nonisolated func migrate<Index: IndexRepresentation<InstanceType>>(
     index: KeyPath<Format, Index>, ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {

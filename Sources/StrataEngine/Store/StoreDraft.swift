@@ -22,8 +22,8 @@ package final class StoreDraft {
 
   private static let workNames = ["/data.making", "/data.salvage"]
 
-  /// Makes the folders that lead to the store. Throws `alreadyExists` if there is a store or a file, `otherFiles` if the folder holds files of
-  /// others, `dataMissing` if there was a store, and `busy`; then nothing is left.
+  /// Makes the folders that lead to the store. Throws `alreadyExists` if there is a store or a file, `otherFiles` if the folder holds files
+  /// of others, `dataMissing` if there was a store, and `busy`; then nothing is left.
   package init(at path: String, on disk: any Disk = SystemDisk()) throws(StorageError) {
     creation = Creation(disk: disk, folder: path)
     (mark, made) = try creation.begin()

@@ -23,8 +23,8 @@ extension EngineStore {
   ///
   /// The number of a letter is noted by its own commit, and its file is removed once that is durable. So a kill at any moment neither
   /// loses a letter nor applies it twice. A letter that cannot be applied is moved to the folder `refused`, with its reason. A letter
-  /// waits while one before it is missing, and while `isDue` returns false. The sender's later letters wait for it if they change one of its
-  /// datastores.
+  /// waits while one before it is missing, and while `isDue` returns false. The sender's later letters wait for it if they change one of
+  /// its datastores.
   ///
   /// The commits share syncs.
   ///
@@ -167,8 +167,8 @@ extension EngineStore {
     }
   }
 
-  /// Whether all letters of a sender between a number and a letter are done, or were refused: a kill may have come between that and the note
-  /// of the number.
+  /// Whether all letters of a sender between a number and a letter are done, or were refused: a kill may have come between that and the
+  /// note of the number.
   private func areDone(
     after done: UInt32, before name: LetterName, _ numbers: LetterNumbers, in inbox: InboxFolder
   ) throws(ModelError) -> Bool {
