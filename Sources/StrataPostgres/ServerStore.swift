@@ -124,7 +124,6 @@ package final class ServerStore: Engine {
     head: ServerCommit?, newest: UInt64, oldest: UInt64?, trees: (rows: Rows, since: UInt64)?, changedAt change: UInt64
   ) throws(StorageError) {
     let isPruned = try known.withLock { known throws(StorageError) in
-      defer { if let oldest { known.oldest = oldest } }
       if let trees {
         let upTo = known.catalog.upTo
         if trees.since <= upTo, newest >= upTo { try known.catalog.update(trees.rows, upTo: newest) }
@@ -132,7 +131,10 @@ package final class ServerStore: Engine {
         known.catalog.update(changedAt: change, of: newest)
       }
       if newest >= known.newest { (known.head, known.newest) = (head, newest) }
-      return oldest.map { $0 != known.oldest } ?? false
+      // Answers may come out of their order.
+      guard let oldest, oldest > known.oldest else { return false }
+      known.oldest = oldest
+      return true
     }
     // The oldest ones have no parents any more.
     if isPruned { knownCommits.forget() }

@@ -6,7 +6,7 @@ import Testing
 /// Long work of one program while others write without a pause.
 @Suite("Work beside writers that never pause", .enabled(if: TestServer.isThere, TestServer.missing))
 struct BesideWritersTests {
-  @Test("a warm-up that lost three times keeps the writers waiting, and nobody loses anything")
+  @Test("a warm-up that lost three times keeps the writers waiting, and no write is lost")
   func warmUp() async throws {
     let server = try #require(TestServer.shared)
     let location = server.location()

@@ -143,5 +143,9 @@ struct BlameThroughMergesTests {
     let life = try ours.own.life(of: place, from: CommitNumber(newest))
     let commits = Dictionary(uniqueKeysWithValues: life.parts.map { ($0.path.description, $0.commit.number.rawValue) })
     #expect(life.isComplete && commits[".a"] == edit && commits[".name"] == base, "\(commits)")
+    var lines = try VersionLines(of: place, in: ours.own, from: [CommitNumber(newest)])
+    var (versions, open) = (0, 0)
+    while try lines.next() != nil { (versions, open) = (versions + 1, max(open, lines.upcoming.count)) }
+    #expect(versions == 10_002 && open == 2, "\(versions) versions on \(open) lines at once")
   }
 }

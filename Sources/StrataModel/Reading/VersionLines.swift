@@ -31,7 +31,7 @@ package struct VersionLines<Line: VersionLine>: Sendable {
   private var heads: [Head] = []
 
   package init(_ lines: [Line]) throws(ModelError) {
-    for line in lines { try begin(line) }
+    for line in lines { _ = try begin(line) }
   }
 
   /// The next version of each line. Lines from their commits on give the versions that are still to come.
@@ -39,20 +39,25 @@ package struct VersionLines<Line: VersionLine>: Sendable {
 
   /// The next older version, with those that it was made from: none for the first one, two for a merge.
   package mutating func next() throws(ModelError) -> (version: Line.Version, older: [Line.Version])? {
-    guard let newest = heads.max(by: { $0.version.commit.number < $1.version.commit.number }) else { return nil }
-    let commit = newest.version.commit
-    // Lines that meet are one line from there on.
-    heads.removeAll { $0.version.commit.number == commit.number }
-    let others = heads.count
-    try begin(newest.rest)
-    if let second = commit.parents.dropFirst().first, let line = try newest.rest.line(from: second) {
-      try begin(line)
+    func number(_ place: Int) -> CommitNumber { heads[place].version.commit.number }
+    guard let newest = heads.indices.max(by: { number($0) < number($1) }) else { return nil }
+    let head = heads.remove(at: newest)
+    let commit = head.version.commit
+    var older = try begin(head.rest)
+    // A parent is older, so that no damage makes the walk endless.
+    if let second = commit.parents.dropFirst().first, second < commit.number,
+      let line = try head.rest.line(from: second)
+    {
+      older += try begin(line)
     }
-    return (newest.version, heads[others...].map(\.version))
+    return (head.version, older)
   }
 
-  private mutating func begin(_ line: Line) throws(ModelError) {
-    if let head = try Head(line) { heads.append(head) }
+  /// Goes on along a line, which is another one from the commit on in which they meet. Returns its next version, if there is one.
+  private mutating func begin(_ line: Line) throws(ModelError) -> [Line.Version] {
+    guard let head = try Head(line) else { return [] }
+    if !heads.contains(where: { $0.version.commit.number == head.version.commit.number }) { heads.append(head) }
+    return [head.version]
   }
 }
 
