@@ -109,7 +109,8 @@ struct QueryTests {
       ("order name\ncolumn a = b +\n", 2, "expected"), ("column x = x + 1\n", 1, "cannot be computed from itself"),
       ("limit 1\ncolumn name = population\n", 2, "the records have a field name"),
       ("limit 1\njoin timezone name\n", 2, "timezone leads to no datastore"),
-      ("column a = nmae\n", 1, "no field nmae; did you mean name?"),
+      ("column a = nmae\n", 1, "no field nmae; did you mean name?"), ("limit 1\nrange 1\n", 2, "A ..< B of INDEX"),
+      ("limit 1\nrange 1 ..< 2 of pop\n", 2, "pop"), ("range x ..< 2 of population\n", 1, "x"),
     ])
   func mistakes(text: String, line: Int, words: String) throws {
     let driver = try driver("keys g q")
@@ -141,6 +142,33 @@ struct QueryTests {
     #expect(identifiers(driver) == shown, "\(driver.screen)")
     try driver.play(":view again")
     #expect(driver.browser.session.remembered.views.last?.query?.contains("limit   2") == true)
+  }
+
+  @Test("a view keeps the range of an index, in the order of the index or in another one")
+  func range() throws {
+    let cities = try Sample.cityList(of: try Sample.store()).filter { (20_000..<150_000).contains(population($0.1)) }
+    let byPopulation = cities.sorted { population($0.1) < population($1.1) }.map(\.0)
+    #expect(byPopulation.count > 1 && byPopulation.count < 10)
+    let driver = try driver(":sort population", ":filter = 20000 ..< 150000", ":view middle")
+    #expect(identifiers(driver) == byPopulation, "\(driver.screen)")
+    try driver.play(":sort population desc")
+    driver.press("g q")
+    #expect(driver.editorRequest?.text.contains("\nrange   20000 ..< 150000 of population\n") == true)
+    save(driver) { $0.replacing(/order .*/, with: "order name") }
+    let name = { (city: Document) in city[member: "name"]?.searchText ?? "" }
+    let byName = cities.sorted { name($0.1).utf8.lexicographicallyPrecedes(name($1.1).utf8) }.map(\.0)
+    #expect(identifiers(driver) == byName, "\(driver.status)\n\(driver.screen)")
+    driver.press("g q")
+    save(driver) { $0.replacing(/order .*/, with: "order population desc") }
+    #expect(identifiers(driver) == byPopulation.reversed(), "\(driver.status)\n\(driver.screen)")
+    #expect(driver.browser.table.source?.sort.isEmpty == true, "the index has this order")
+    driver.press("g q")
+    save(driver) { $0.replacing(/range .*/, with: "") }
+    #expect(identifiers(driver).count == 10)
+    driver.press("^p")
+    driver.type("middle")
+    driver.press("Enter")
+    #expect(identifiers(driver) == byPopulation, "\(driver.status)\n\(driver.screen)")
   }
 
   @Test(

@@ -214,10 +214,13 @@ extension Browser {
 extension Session {
   /// Parses a typed range of the index that orders the table; nil for all of it. Throws with the place of the error.
   func range(typed text: String) throws(ModelError) -> KeyInterval? {
+    try selections.source.flatMap { source throws(ModelError) in try range(typed: text, of: source) }
+  }
+
+  /// Parses a typed range of the index of some rows; nil for all of it. Throws with the place of the error.
+  func range(typed text: String, of source: RowSource) throws(ModelError) -> KeyInterval? {
     let range = text.trimmed.hasPrefix("=") ? String(text.trimmed.dropFirst()).trimmed : text.trimmed
-    guard !range.isEmpty, let source = selections.source, let datastore = outline?.datastore(source.datastore) else {
-      return nil
-    }
+    guard !range.isEmpty, let datastore = outline?.datastore(source.datastore) else { return nil }
     let encoding = datastore.index(source.index)?.descriptor.encoding ?? datastore.descriptor.identifierEncoding
     do throws(ExpressionError) {
       return try KeyInterval(parsing: range, encoding: encoding)

@@ -46,11 +46,15 @@ extension Browser {
     try? ask(viewQuery(of: source), .edit)
   }
 
+  /// The name of the order by identifier where an index is named.
+  private static let identifiers = "identifier"
+
   /// The view of the table as it is shown, with its groups if they have the focus.
   private func viewQuery(of source: RowSource) -> ViewQuery {
     func name(_ path: String) -> String { String(path.drop { $0 == "." }) }
     var texts: [ViewQuery.Clause: String] = [:]
     texts[.filter] = source.filter
+    texts[.range] = source.range.map { "\($0) of \(source.index ?? Self.identifiers)" }
     texts[.limit] = source.limit.map { "\($0)" }
     var order = source.sort
     if order.isEmpty, let path = session.current?.index(source.index)?.descriptor.documentPath {
@@ -74,6 +78,17 @@ extension Browser {
     guard var source = table.source, let descriptor = session.current?.descriptor else { return }
     if purpose == .apply {
       (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
+      source.range = nil
+      if let range = query.range {
+        let known = session.current?.indexes.map(\.descriptor.name) ?? []
+        guard known.contains(range.index) || range.index == Self.identifiers else {
+          let error = ModelError.noSuchIndex(
+            range.index, datastore: source.datastore, known: known + [Self.identifiers])
+          throw .invalid(text: range.index, column: 1, reason: error.description)
+        }
+        source.index = known.contains(range.index) ? range.index : nil
+        source.range = try session.range(typed: range.text, of: source)
+      }
       for text in query.texts(.join) {
         try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
       }
@@ -91,7 +106,7 @@ extension Browser {
         header: [
           "\(request.source.datastore): what is saved is applied; an empty file cancels",
           "order FIELD desc, … · select FIELD, … · group FIELD [FIELD] · name NAME keeps it under VIEWS",
-          "column NAME = EXPR · join FIELD FIELD, … add a column or change it",
+          "range A ..< B of INDEX · column NAME = EXPR · join FIELD FIELD, … add a column or change it",
           "plan: \(reply.plan)",
         ])
     }
@@ -125,12 +140,15 @@ extension Browser {
 
   private mutating func apply(_ query: ViewQuery, _ order: OrderRequest.Reply, _ asked: RowSource) {
     guard var source = table.source else { return }
-    // An order that was not changed keeps its index and its range.
+    // An order that was not changed keeps its index. A range has the order of its index, or is sorted.
+    (source.index, source.range) = (asked.index, asked.range)
     if query[.order] != viewQuery(of: source)[.order] {
-      let index = query.sort.isEmpty ? nil : order.index.map { $0.isEmpty ? nil : $0 } ?? source.index
-      if index != source.index { source.range = nil }
-      (source.index, source.isDescending) = (index, order.isDescending)
-      source.sort = order.index == nil ? query.sort : []
+      if source.range == nil {
+        source.index = query.sort.isEmpty ? nil : order.index.map { $0.isEmpty ? nil : $0 } ?? source.index
+      }
+      let isOrdered = order.index.map { source.range == nil || $0 == source.index ?? "" } ?? false
+      source.isDescending = isOrdered && order.isDescending
+      source.sort = isOrdered ? [] : query.sort
     }
     (source.filter, source.limit) = (query[.filter], query.limit)
     if let filter = source.filter { remember(filter, in: \.knownFilters) }

@@ -5,6 +5,7 @@ import StrataExpressions
 /// A view of a table as text that a person edits, a clause on each line:
 ///
 ///     where   population > 1M and countrycode = "CH"
+///     range   1M ..< 5M of population
 ///     order   population desc, name
 ///     select  name, population
 ///     group   countrycode population
@@ -14,7 +15,7 @@ import StrataExpressions
 ///     name    large
 struct ViewQuery: Sendable, Hashable {
   enum Clause: String, CaseIterable, Sendable {
-    case filter = "where", order, select, group, limit, column, join, name
+    case filter = "where", range, order, select, group, limit, column, join, name
 
     /// Whether several lines may have it.
     var isRepeated: Bool { self == .column || self == .join }
@@ -48,6 +49,11 @@ struct ViewQuery: Sendable, Hashable {
 
   /// The texts of a clause that several lines may have.
   func texts(_ clause: Clause) -> [String] { parts.filter { $0.clause == clause }.map(\.text) }
+
+  /// A range of an index as it is typed, and the name of the index.
+  var range: (text: String, index: String)? {
+    self[.range]?.splitOutsideQuotes(at: " of ").map { ($0.0.trimmed, $0.1.trimmed) }
+  }
 
   /// The fields that its clauses name.
   var paths: [DocumentPath] {
@@ -93,6 +99,9 @@ struct ViewQuery: Sendable, Hashable {
 
   private mutating func read() throws(ModelError) {
     if let filter = self[.filter] { _ = try RowTest(filter) }
+    if let text = self[.range], range == nil {
+      throw .invalid(text: text, column: 1, reason: "a range is written A ..< B of INDEX")
+    }
     if let order = self[.order] { sort = try [SortOrder](parsing: order, isDescending: false) }
     func paths(_ names: [String]) throws(ModelError) -> [DocumentPath] {
       try names.filter { !$0.isEmpty }.map { name throws(ModelError) in
