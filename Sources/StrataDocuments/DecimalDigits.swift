@@ -19,7 +19,7 @@ package struct DecimalDigits: Hashable, Sendable, Comparable, CustomStringConver
 
   /// Reads a JSON number, also with a plus sign, leading zeros or without digits on one side of the point; nil for
   /// anything else and for exponents of more than nine digits.
-  package init?(_ text: some StringProtocol) {
+  package init?(_ text: String) {
     var isNegative = false
     var coefficient: [UInt8] = []
     var scale = 0

@@ -19,7 +19,7 @@ package struct DocumentSelection: Hashable, Sendable {
 
   var nodes = [Node()]
 
-  package init(_ paths: some Sequence<DocumentPath>) {
+  package init(_ paths: [DocumentPath]) {
     for path in paths { insert(path) }
   }
 

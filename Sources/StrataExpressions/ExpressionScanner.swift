@@ -297,7 +297,8 @@ struct ExpressionScanner {
 
   private func text(_ range: Range<Int>) -> String {
     var view = String.UnicodeScalarView()
-    view.append(contentsOf: scalars[range])
+    // The standard library's `append(contentsOf:)` is not specialised, and looks its types up.
+    for scalar in scalars[range] { view.append(scalar) }
     return String(view)
   }
 }

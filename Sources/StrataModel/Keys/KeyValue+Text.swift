@@ -73,7 +73,7 @@ enum DurationText {
   /// Reads a number and a unit (`ns us ms s min h d`, seconds where none is given) as attoseconds.
   static func parse(_ text: some StringProtocol) -> Int128? {
     let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == "-" || $0 == "+") }
-    guard let digits = DecimalDigits(number) else { return nil }
+    guard let digits = DecimalDigits(String(number)) else { return nil }
     let unit = String(text.dropFirst(number.count)).trimmingSpaces.lowercased()
     let (power, factor): (Int, Int128)
     switch unit {

@@ -185,7 +185,7 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
     guard groups.allSatisfy({ $0.prefix { $0.isNumber }.count == 3 }) else { return text }
     let digits = text.replacing(",", with: "")
     guard let power = digits.unicodeScalars.last.flatMap(DecimalDigits.power(ofSuffix:)) else { return digits }
-    return DecimalDigits(digits.dropLast())?.scaled(by: power).description ?? text
+    return DecimalDigits(String(digits.dropLast()))?.scaled(by: power).description ?? text
   }
 
   /// As it is typed: `"Ca" ..< "Le"`, `1 ... 5`, `..<5`, `5` for a single value, `...` for all.

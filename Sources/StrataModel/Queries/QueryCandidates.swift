@@ -78,6 +78,14 @@ package struct QueryCandidates {
     return QueryCandidate(key: list[position])
   }
 
+  /// Returns all candidates that are left, if they were gathered; nil if they are read one after the other.
+  mutating func gatheredRest() throws -> ArraySlice<StoredKey>? {
+    if !isOpened { try open() }
+    guard along == nil else { return nil }
+    defer { position = list.count }
+    return list[position...]
+  }
+
   /// Whether the next candidate is in memory, so that no server must be asked for it.
   package var isAtHand: Bool { along?.isAtHand ?? true }
 

@@ -48,17 +48,14 @@ package struct QueryRun {
   private var offset: Int
   private var remaining: Int
   private let after: QueryPosition?
-  private var state = State.unopened
+  private var isOpened = false
+  // One of these is set while records may follow. They are changed in place, because a copy costs as much as the step.
+  private var candidates: QueryCandidates?
+  private var scan: (any RecordWalk)?
+  private var sorted: (walk: SortedKeyWalk, tie: SortTie)?
   /// The number of records read, and of those that met the condition.
   package private(set) var readCount = 0
   package private(set) var keptCount = 0
-  private enum State {
-    case unopened
-    case candidates(QueryCandidates)
-    case scanning(any RecordWalk)
-    case sorted(SortedKeyWalk, SortTie)
-    case ended
-  }
 
   /// - Parameter query: the query whose paths are those of the records.
   init(
@@ -77,8 +74,8 @@ package struct QueryRun {
 
   /// Returns the next record of the result, or nil at its end.
   package mutating func next() throws -> FoundRecord? {
-    if case .unopened = state { try open() }
-    if case .scanning(let walk) = state { return try nextOfScan(walk) }
+    if !isOpened { try open() }
+    if let scan { return try nextOfScan(scan) }
     while remaining > 0 {
       guard let (key, isTested) = try nextKey() else { break }
       guard let found = try found(key) else { continue }
@@ -92,27 +89,20 @@ package struct QueryRun {
       keptCount += 1
       return found
     }
-    state = .ended
+    close()
     return nil
   }
+
+  private mutating func close() { (candidates, scan, sorted) = (nil, nil, nil) }
 
   private func found(_ key: StoredKey) throws(ModelError) -> FoundRecord? {
     try datastore.record(key).map { FoundRecord(record: $0) }
   }
 
   private mutating func nextKey() throws -> (StoredKey, isTested: Bool)? {
-    switch state {
-    case .candidates(var candidates):
-      state = .ended
-      defer { state = .candidates(candidates) }
-      return try candidates.next().map { ($0.key, plan.isTested) }
-    case .sorted(var walk, let tie):
-      state = .ended
-      let key = try walk.next()
-      state = .sorted(walk, tie)
-      return key.map { (datastore.descriptor.storedKey(tie.identifier(of: $0)), false) }
-    case .unopened, .scanning, .ended: return nil
-    }
+    if let next = try candidates?.next() { return (next.key, plan.isTested) }
+    guard let key = try sorted?.walk.next(), let tie = sorted?.tie else { return nil }
+    return (datastore.descriptor.storedKey(tie.identifier(of: key)), false)
   }
 
   private mutating func nextOfScan(_ walk: any RecordWalk) throws -> FoundRecord? {
@@ -126,7 +116,7 @@ package struct QueryRun {
       keptCount += 1
       return FoundRecord(record: record)
     }
-    state = .ended
+    close()
     return nil
   }
 
@@ -148,6 +138,67 @@ package struct QueryRun {
     return count
   }
 
+  // MARK: Parts
+
+  /// Works on the rest of the result in parts, on all processors if it can, and passes on the result of each part, in order.
+  ///
+  /// - Parameters:
+  ///   - read: Called with a cursor over the records of a part.
+  ///   - size: The number of bytes of a result.
+  ///   - body: Called with the result; throws to end the work.
+  package mutating func forEachPart<Made: Sendable>(
+    _ read: @Sendable (inout any RecordCursor) throws(ModelError) -> Made, size: (Made) -> Int,
+    body: (Made) throws -> Void
+  ) throws {
+    let (datastore, test) = (datastore, plan.isTested ? test : nil)
+    guard canWalk, remaining == .max, offset == 0, after == nil else { return try forEachSmallPart(read, body) }
+    if plan.way == .scan, plan.order.isByIdentifier {
+      return try datastore.forEachPart(of: 0..<plan.rows) { records, _ throws(ModelError) in
+        guard test != nil else { return try read(&records) }
+        var kept: any RecordCursor = KeptRecords(records, test)
+        return try read(&kept)
+      } size: {
+        size($0)
+      } body: { made, count in
+        try goOn(count)
+        try body(made)
+      }
+    }
+    if !isOpened { try open() }
+    // A server is asked by one thread, which knows what it will read next.
+    guard (datastore as? EngineDatastore)?.isDistant != true, let keys = try candidates?.gatheredRest() else {
+      return try forEachSmallPart(read, body)
+    }
+    try keys.indices.forEachPart { part throws(ModelError) in
+      var (rest, test) = (keys[part], test)
+      var records: any RecordCursor = FoundRecords { () throws(ModelError) in
+        while let key = rest.popFirst() {
+          if let found = try datastore.record(key).map({ FoundRecord(record: $0) }), found.meets(&test) {
+            return found.record
+          }
+        }
+        return nil
+      }
+      return try read(&records)
+    } size: {
+      size($0)
+    } body: { made, count in
+      try goOn(count)
+      try body(made)
+    }
+  }
+
+  /// Works on the rest of the result record by record.
+  private mutating func forEachSmallPart<Made>(
+    _ read: (inout any RecordCursor) throws(ModelError) -> Made, _ body: (Made) throws -> Void
+  ) throws {
+    while let found = try next() {
+      var record: Record? = found.record
+      var records: any RecordCursor = FoundRecords { () throws(ModelError) in record.take() }
+      try body(read(&records))
+    }
+  }
+
   // MARK: Opening
 
   /// The entries of an index by its name, or of the primary tree by an empty name.
@@ -165,14 +216,15 @@ package struct QueryRun {
   }
 
   private mutating func open() throws {
+    isOpened = true
     if plan.order == .sort {
       let tie = SortTie(try Self.entries(of: "", in: datastore))
-      var kept = try sorted(tie)
-      state = .sorted(try kept.walk(), tie)
+      var kept = try sortedKeys(tie)
+      sorted = (try kept.walk(), tie)
       return
     }
     if plan.way == .scan, plan.order.isByIdentifier, let walk = try walkFromStart() {
-      state = .scanning(walk)
+      scan = walk
       return
     }
     var candidates = candidates(plan, after: after)
@@ -181,7 +233,7 @@ package struct QueryRun {
       try candidates.skip(offset)
       offset = 0
     }
-    state = .candidates(candidates)
+    self.candidates = candidates
   }
 
   /// A walk is by ranks, and a rest of a datastore may have no record at some of them.
@@ -235,7 +287,7 @@ package struct QueryRun {
     }
   }
 
-  private mutating func sorted(_ tie: SortTie) throws -> SortedKeys {
+  private mutating func sortedKeys(_ tie: SortTie) throws -> SortedKeys {
     var kept = SortedKeys(limit: remaining, offset: offset, after: try after.map { try tie.key(behind: $0) })
     if let walk = try wholeWalk() {
       let selection = DocumentSelection(query.sort.map(\.path))

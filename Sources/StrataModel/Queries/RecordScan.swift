@@ -61,17 +61,28 @@ extension Range<Int> {
     return results
   }
 
-  /// Works on all processors, on some thousand of the range at a time, and passes on the result of each part, in order.
+  /// Works on all processors, on some thousand of the range at a time, and passes on the result of each part, in order. The first parts are
+  /// small, and parts stay small if their results need much memory.
   ///
-  /// - Parameter body: called with the number of the range that is done; throws to end the work.
+  /// - Parameters:
+  ///   - size: The number of bytes of a result.
+  ///   - body: Called with the number of the range that is done; throws to end the work.
   func forEachPart<Found: Sendable>(
-    _ work: @Sendable (Range<Int>) throws(ModelError) -> Found, body: (Found, _ done: Int) throws -> Void
+    _ work: @Sendable (Range<Int>) throws(ModelError) -> Found, size: (Found) -> Int = { _ in 0 },
+    body: (Found, _ done: Int) throws -> Void
   ) throws {
-    // Four parts for each processor, so that none waits long for another.
-    let part = 2_048
-    for start in stride(from: lowerBound, to: upperBound, by: 4 * part * scanningProcessors) {
+    var (start, part) = (lowerBound, 16)
+    while start < upperBound {
+      // Four parts for each processor, so that none waits long for another.
       let end = Swift.min(upperBound, start + 4 * part * scanningProcessors)
-      for found in try (start..<end).concurrently(size: part, work) { try body(found, end - lowerBound) }
+      var bytes = 0
+      for found in try (start..<end).concurrently(size: part, work) {
+        bytes += size(found)
+        try body(found, end - lowerBound)
+      }
+      let fitting = (end - start) * (8_000_000 / scanningProcessors) / Swift.max(1, bytes)
+      part = Swift.max(1, Swift.min(2_048, 4 * part, fitting))
+      start = end
     }
   }
 }
@@ -87,12 +98,14 @@ extension ReadableDatastore {
 
   /// Reads the records of some ranks on all processors, some thousand at a time, and passes on the result of each part, in order.
   ///
-  /// - Parameter body: called with the records read so far; throws to end the work.
+  /// - Parameters:
+  ///   - size: The number of bytes of a result.
+  ///   - body: Called with the records read so far; throws to end the work.
   package func forEachPart<Found: Sendable>(
     of ranks: Range<Int>, _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
-    body: (Found, _ read: Int) throws -> Void
+    size: (Found) -> Int = { _ in 0 }, body: (Found, _ read: Int) throws -> Void
   ) throws {
-    try ranks.forEachPart({ part throws(ModelError) in try self.part(part, read) }, body: body)
+    try ranks.forEachPart({ part throws(ModelError) in try self.part(part, read) }, size: size, body: body)
   }
 
   private func part<Found>(
@@ -124,6 +137,51 @@ extension RecordCursor {
     if case nil = test { return true }
     guard let record = try rawRecord() else { return false }
     return (try? test?.keeps(record)) ?? false
+  }
+}
+
+/// The records of a cursor that meet a test.
+struct KeptRecords: RecordCursor {
+  private var records: any RecordCursor
+  private var test: RecordTest?
+
+  init(_ records: any RecordCursor, _ test: RecordTest?) {
+    self.records = records
+    self.test = test
+  }
+
+  mutating func next() throws(ModelError) -> Bool {
+    while try records.next() { if try records.isKept(by: &test) { return true } }
+    return false
+  }
+
+  var identifier: StoredKey { get throws(ModelError) { try records.identifier } }
+  func rawRecord() throws(ModelError) -> RawRecord? { try records.rawRecord() }
+}
+
+/// Records that a closure finds, one after the other.
+struct FoundRecords: RecordCursor {
+  private let find: () throws(ModelError) -> Record?
+  private var current: Record?
+
+  init(_ find: @escaping () throws(ModelError) -> Record?) { self.find = find }
+
+  mutating func next() throws(ModelError) -> Bool {
+    current = try find()
+    return current != nil
+  }
+
+  var identifier: StoredKey {
+    get throws(ModelError) {
+      guard let current else { throw .unreadable(what: "a record", where: "the cursor stands at none") }
+      return current.identifier
+    }
+  }
+
+  func record() throws(ModelError) -> Record? { current }
+
+  func rawRecord() throws(ModelError) -> RawRecord? {
+    current.map { RawRecord(version: $0.version, bytes: Bytes($0.content), coding: $0.coding) }
   }
 }
 

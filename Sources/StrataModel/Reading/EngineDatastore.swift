@@ -23,6 +23,8 @@ struct EngineDatastore: ReadableDatastore {
     return copy
   }
 
+  var isDistant: Bool { view.store.engine.isServed || view.store.distant != nil }
+
   var count: Int { get throws(ModelError) { try tree.entryCount() } }
 
   var primary: any ReadableIndex { EngineIndex(primaryOf: self) }

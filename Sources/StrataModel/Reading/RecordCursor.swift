@@ -9,10 +9,11 @@ package protocol RecordCursor {
   var identifier: StoredKey { get throws(ModelError) }
   /// Returns the content of the current record, or nil if it is missing although it should exist.
   func rawRecord() throws(ModelError) -> RawRecord?
+  /// Returns a copy of the current record.
+  func record() throws(ModelError) -> Record?
 }
 
 extension RecordCursor {
-  /// Returns a copy of the current record.
   package func record() throws(ModelError) -> Record? {
     try rawRecord()?.record(of: identifier)
   }

@@ -29,23 +29,18 @@ extension VerbRun {
     if arguments.has("--versions") {
       if format.separator != nil { throw UsageError("--versions goes with JSON", verb: arguments.verb) }
       try forEachRecord(of: datastore) { try output.bytes(writer.row(Document.record($0, in: datastore.descriptor))) }
-    } else if arguments.has("--where") {
-      try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
-    } else if datastore is ReadableRest {
-      // A part of which a record cannot be read would be lost as a whole.
-      var records = try datastore.records()
-      while try records.next() {
-        if let record = try records.rawRecord() { try output.append { try writer.append(record, to: &$0) } }
-      }
     } else {
+      var run = try run(of: datastore)
       // New memory for each part would cost as long as the reading of its records.
       let written = Mutex<[[UInt8]]>([])
-      try datastore.forEachPart(of: 0..<datastore.count) { [writer] records, _ throws(ModelError) in
+      try run.forEachPart { [writer] records throws(ModelError) in
         var (part, rows) = (writer.continued, written.withLock { $0.popLast() } ?? [])
         rows.removeAll(keepingCapacity: true)
         while try records.next() { if let record = try records.rawRecord() { try part.append(record, to: &rows) } }
         return rows
-      } body: { rows, _ in
+      } size: {
+        $0.count
+      } body: { rows in
         try output.bytes(writer.joined(rows))
         written.withLock { $0.append(rows) }
       }

@@ -19,7 +19,7 @@ extension Document {
   }
 
   /// `{"id":…,"version":…,"value":…}`
-  static func record(_ record: Record, in datastore: DatastoreDescriptor) throws -> Document {
+  static func record(_ record: Record, in datastore: DatastoreDescriptor) throws(ModelError) -> Document {
     [
       "id": .identifier(record.identifier), "version": .version(record.version, in: datastore),
       "value": try record.document(),

@@ -68,13 +68,15 @@ extension VerbRun {
       return isJSON ? try line(["count": .count(count)]) : try output.line("\(count)")
     }
     let selection = try selection(in: datastore)
+    let lines = recordLines(of: datastore.descriptor)
+    if selection == nil, limit == nil { return try printAll(&run, as: lines) }
     var last: FoundRecord?
     while let found = try run.next() {
       last = found
       if let selection {
         try printSelection(selection, of: found.record)
       } else {
-        try print(found.record, in: datastore.descriptor)
+        try output.append { try lines.append(found.record, to: &$0) }
       }
     }
     if let limit, let last, run.keptCount == limit {
@@ -82,10 +84,33 @@ extension VerbRun {
     }
   }
 
+  /// Prints the records before one that cannot be printed, too.
+  private func printAll(_ run: inout QueryRun, as lines: RecordLines) throws {
+    try run.forEachPart { records throws(ModelError) -> (bytes: [UInt8], failure: ModelError?) in
+      var bytes: [UInt8] = []
+      do throws(ModelError) {
+        while try records.next() { if let record = try records.record() { try lines.append(record, to: &bytes) } }
+      } catch {
+        return (bytes, error)
+      }
+      return (bytes, nil)
+    } size: {
+      $0.bytes.count
+    } body: { part in
+      try output.bytes(part.bytes)
+      if let failure = part.failure { throw failure }
+    }
+  }
+
+  /// Returns a walk over the records that meet `--where`, by identifier; over all of them without it.
+  func run(of datastore: any ReadableDatastore) throws -> QueryRun {
+    let query = try query(in: datastore)
+    return try query.run(query.plan(in: datastore), in: datastore)
+  }
+
   /// Calls `body` for the records that meet `--where`, by identifier; for all of them without it.
   func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
-    let query = try query(in: datastore)
-    var run = try query.run(query.plan(in: datastore), in: datastore)
+    var run = try run(of: datastore)
     while let found = try run.next() { try body(found.record) }
   }
 }

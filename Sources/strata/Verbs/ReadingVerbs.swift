@@ -143,19 +143,14 @@ extension VerbRun {
     }
   }
 
-  /// Prints a record on a line. Bytes that are compact already go to a program as they lie.
+  /// Prints a record on a line.
   func print(_ record: Record, in datastore: DatastoreDescriptor) throws {
-    if !output.isTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
-      try output.append { bytes in
-        bytes += isJSON ? Document.beginning(of: record, in: datastore) : Array("\(record.identifier)\t".utf8)
-        bytes += record.content
-        bytes.append(contentsOf: isJSON ? "}\n".utf8 : "\n".utf8)
-      }
-    } else if isJSON {
-      try line(.record(record, in: datastore))
-    } else {
-      try output.line("\(record.identifier)\t\(try record.document().compactJSON)")
-    }
+    let lines = recordLines(of: datastore)
+    try output.append { try lines.append(record, to: &$0) }
+  }
+
+  func recordLines(of datastore: DatastoreDescriptor) -> RecordLines {
+    RecordLines(datastore: datastore, isJSON: isJSON, isForTerminal: output.isTerminal)
   }
 
   private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {
@@ -204,4 +199,25 @@ extension Range<Int> {
 /// Text filled with blanks to a width, for columns that people read.
 func pad(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
+}
+
+/// Records as lines: of JSON, or of the identifier and the document.
+struct RecordLines: Sendable {
+  let datastore: DatastoreDescriptor
+  let isJSON: Bool
+  let isForTerminal: Bool
+
+  /// Appends the line of a record. Bytes that are compact already go to a program as they lie.
+  func append(_ record: Record, to bytes: inout [UInt8]) throws(ModelError) {
+    if !isForTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
+      bytes += isJSON ? Document.beginning(of: record, in: datastore) : Array("\(record.identifier)\t".utf8)
+      bytes += record.content
+      bytes.append(contentsOf: isJSON ? "}\n".utf8 : "\n".utf8)
+    } else if isJSON {
+      bytes += try Document.record(record, in: datastore).json(.compact)
+      bytes.append(UInt8(ascii: "\n"))
+    } else {
+      bytes.append(contentsOf: "\(record.identifier)\t\(try record.document().compactJSON)\n".utf8)
+    }
+  }
 }

@@ -10,13 +10,15 @@ import StrataEngine
 struct VerbRun {
   let arguments: VerbArguments
   let output = Output()
+  /// Whether lines are JSON instead of text for people.
+  let isJSON: Bool
 
   private let notice = DamageNotice()
 
-  init(_ arguments: VerbArguments) { self.arguments = arguments }
-
-  /// Whether lines are JSON instead of text for people.
-  var isJSON: Bool { arguments.has("--json") }
+  init(_ arguments: VerbArguments) {
+    self.arguments = arguments
+    isJSON = arguments.has("--json")
+  }
 
   /// Does what the verb says. A verb without a status of its own ends with 0.
   ///

@@ -26,7 +26,34 @@ struct RecordQueryTests {
     var run = try query.run(plan, in: datastore, limit: limit, offset: offset, after: after)
     var found: [FoundRecord] = []
     while let next = try run.next() { found.append(next) }
+    // In parts, whose results are said to be so large that the parts stay small.
+    var inParts: [StoredKey] = []
+    var parts = try query.run(plan, in: datastore, limit: limit, offset: offset, after: after)
+    try parts.forEachPart { records throws(ModelError) in
+      var keys: [StoredKey] = []
+      while try records.next() { if let record = try records.record() { keys.append(record.identifier) } }
+      return keys
+    } size: {
+      $0.count * 1_000_000
+    } body: {
+      inParts += $0
+    }
+    #expect(inParts == found.map(\.record.identifier))
     return found
+  }
+
+  @Test("what is made of the parts of a range stays small in memory, and parts with small results grow")
+  func sizesOfParts() throws {
+    var ends: [Int] = []
+    try (0..<40_000).forEachPart({ $0 }, size: { $0.count * 8_000_000 }) { part, done in
+      if ends.last != done { ends.append(done) }
+    }
+    let rounds = zip(ends.dropFirst(), ends).map { $0 - $1 }
+    #expect((rounds.max() ?? 0) <= 64, "as many parts of one as four for each processor")
+    var parts: [Range<Int>] = []
+    try (0..<100_000).forEachPart({ $0 }) { part, _ in parts.append(part) }
+    #expect(parts.flatMap { $0 } == Array(0..<100_000))
+    #expect(parts.map(\.count).max() == 2_048)
   }
 
   private static func number(_ document: Document?, _ name: String) -> Int {
