@@ -78,10 +78,10 @@ package struct QueryCandidates {
     return QueryCandidate(key: list[position])
   }
 
-  /// Returns all candidates that are left, if they were gathered; nil if they are read one after the other.
-  mutating func gatheredRest() throws -> ArraySlice<StoredKey>? {
+  /// Returns all candidates that are left, if they were gathered and are at least that many; else nil, and skips none.
+  mutating func gatheredRest(ifAtLeast least: Int) throws -> ArraySlice<StoredKey>? {
     if !isOpened { try open() }
-    guard along == nil else { return nil }
+    guard along == nil, list.count - position >= least else { return nil }
     defer { position = list.count }
     return list[position...]
   }

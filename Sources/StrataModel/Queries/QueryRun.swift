@@ -165,10 +165,9 @@ package struct QueryRun {
       }
     }
     if !isOpened { try open() }
-    // A server is asked by one thread, which knows what it will read next.
-    guard (datastore as? EngineDatastore)?.isDistant != true, let keys = try candidates?.gatheredRest() else {
-      return try forEachSmallPart(read, body)
-    }
+    // A server is asked by one thread, which knows what it will read next. Threads cost more than they save for some thousand records.
+    guard (datastore as? EngineDatastore)?.isDistant != true, let keys = try candidates?.gatheredRest(ifAtLeast: 4_096)
+    else { return try forEachSmallPart(read, body) }
     try keys.indices.forEachPart { part throws(ModelError) in
       var (rest, test) = (keys[part], test)
       var records: any RecordCursor = FoundRecords { () throws(ModelError) in
@@ -188,14 +187,25 @@ package struct QueryRun {
     }
   }
 
-  /// Works on the rest of the result record by record.
+  /// Works on the rest of the result on this thread, some records at a time. An error comes after the records before it.
   private mutating func forEachSmallPart<Made>(
     _ read: (inout any RecordCursor) throws(ModelError) -> Made, _ body: (Made) throws -> Void
   ) throws {
-    while let found = try next() {
-      var record: Record? = found.record
-      var records: any RecordCursor = FoundRecords { () throws(ModelError) in record.take() }
-      try body(read(&records))
+    while true {
+      var (part, size) = ([Record](), 0)
+      let failure = Result {
+        while size < 1 << 18, let found = try next() {
+          part.append(found.record)
+          size += found.record.content.count
+        }
+      }
+      if !part.isEmpty {
+        var rest = part[...]
+        var records: any RecordCursor = FoundRecords { () throws(ModelError) in rest.popFirst() }
+        try body(read(&records))
+      }
+      try failure.get()
+      if part.isEmpty { return }
     }
   }
 

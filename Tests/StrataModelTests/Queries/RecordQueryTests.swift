@@ -203,6 +203,26 @@ struct RecordQueryTests {
     }
   }
 
+  @Test("of many entries of an index each processor reads a part; the records are a loop's, in its order")
+  func manyEntries() throws {
+    let documents = (0..<60_000).map {
+      Cities.document($0, name: "City \($0 * 7919 % 60_000)", population: $0 * 17 % 60_000)
+    }
+    let datastore = try Self.datastore(Self.store(documents))
+    try datastore.proveRules(nil)
+    for text in ["population < 4500", "population < 4500 and name contains \"9\""] {
+      let filter = try Filter(parsing: text)
+      let query = RecordQuery(filter: filter)
+      let plan = try query.plan(in: datastore)
+      #expect(plan.way != .scan && plan.order == .identifiers, "\(plan.text)")
+      let found = try Self.answer(query, datastore)
+      #expect(
+        found.map { Self.number($0.document, "id") }
+          == documents.filter { filter.matches($0) }.map { Self.number($0, "id") })
+      #expect(plan.isTested || found.count > 4_096)
+    }
+  }
+
   @Test("an index that holds another value of one record than its path says serves nothing, though all others agree")
   func otherValues() throws {
     for count in [300, 6_000] {
