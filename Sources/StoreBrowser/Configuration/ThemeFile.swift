@@ -68,72 +68,35 @@ struct ThemeFile: Sendable {
     }
   }
 
-  private static let dark = ThemeFile(
-    parsing: """
-      focusedBorder = 44
-      header = 75 bold
-      key = 75
-      marked = 213 bold
-      found = 213 bold
-      foundBar = 213
-      changed = 214 bold
-      warning = 214 bold
-      inserted = 77 bold
-      deleted = 203 strike
-      problem = 203 bold
-      string = 114
-      number = 80
-      bar = 80
-      constant = 177
-      date = 177
-      blob = 177
-      """
-  ).roles
+  private static let (dark, light, contrast) = (styles(inColumn: 1), styles(inColumn: 2), styles(inColumn: 3))
 
-  private static let light = ThemeFile(
-    parsing: """
-      focusedBorder = 30
-      header = 19 bold
-      key = 19
-      marked = 90 bold
-      found = 90 bold
-      foundBar = 90
-      changed = 88 bold
-      warning = 88 bold
-      inserted = 22 bold
-      deleted = 124 strike
-      problem = 124 bold
-      string = 22
-      number = 24
-      bar = 24
-      constant = 90
-      date = 90
-      blob = 90
-      """
-  ).roles
+  private static func styles(inColumn column: Int) -> [Role: Style] {
+    let cells = TextLines.split(table).map { $0.split(separator: "|").map { String($0).trimmed } }
+    let lines = cells.filter { $0[column] != "-" }.map { "\($0[0]) = \($0[column])\n" }
+    return ThemeFile(parsing: lines.joined()).roles
+  }
 
-  private static let contrast = ThemeFile(
-    parsing: """
-      dim = default
-      border = default
-      focusedBorder = bold
-      header = bold underline
-      key = bold
-      selected = black on yellow bold
-      marked = white on magenta bold
-      found = black on cyan bold
-      foundBar = bold
-      changed = black on yellow bold
-      inserted = black on green bold
-      deleted = white on red strike
-      warning = black on yellow bold
-      problem = white on red bold
-      string = default
-      number = default
-      bar = default
-      constant = default
-      date = default
-      blob = default
-      """
-  ).roles
+  /// Each role in the dark, the light and the contrast theme; a dash leaves the style of the standard theme.
+  private static let table = """
+    dim           | -            | -            | default
+    border        | -            | -            | default
+    focusedBorder | 44           | 30           | bold
+    header        | 75 bold      | 19 bold      | bold underline
+    key           | 75           | 19           | bold
+    selected      | -            | -            | black on yellow bold
+    marked        | 213 bold     | 90 bold      | white on magenta bold
+    found         | 213 bold     | 90 bold      | black on cyan bold
+    foundBar      | 213          | 90           | bold
+    changed       | 214 bold     | 88 bold      | black on yellow bold
+    inserted      | 77 bold      | 22 bold      | black on green bold
+    deleted       | 203 strike   | 124 strike   | white on red strike
+    warning       | 214 bold     | 88 bold      | black on yellow bold
+    problem       | 203 bold     | 124 bold     | white on red bold
+    string        | 114          | 22           | default
+    number        | 80           | 24           | default
+    bar           | 80           | 24           | default
+    constant      | 177          | 90           | default
+    date          | 177          | 90           | default
+    blob          | 177          | 90           | default
+    """
 }
