@@ -80,8 +80,12 @@ extension Document {
 
 extension Filter.Comparison {
   func holds(_ left: Document, _ right: Document) -> Bool {
-    guard let order = FilterOrder.of(left, right) else { return self == .notEqual }
-    return switch self {
+    FilterOrder.of(left, right).map(holds) ?? (self == .notEqual)
+  }
+
+  /// Whether it holds for two values of this order.
+  package func holds(_ order: FilterOrder) -> Bool {
+    switch self {
     case .equal: order == .equal
     case .notEqual: order != .equal
     case .less: order == .less
@@ -108,7 +112,8 @@ extension Filter.TextTest {
   }
 }
 
-enum FilterOrder {
+/// The order of two values in a filter.
+package enum FilterOrder {
   case less, equal, greater
   /// Not equal, and in no order.
   case unequal

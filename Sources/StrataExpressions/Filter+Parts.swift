@@ -77,10 +77,10 @@ extension Filter.Condition: CustomStringConvertible {
     case .not(let inner): "not \(inner.bracketed)"
     case .isTrue(let operand): "\(operand)"
     case .isNull(let operand): "\(operand) is null"
-    case .compare(let left, let comparison, let right): "\(left) \(comparison.symbol) \(right)"
+    case .compare(let left, let comparison, let right): "\(left) \(comparison.rawValue) \(right)"
     case .isOne(let operand, let values): "\(operand) in (\(values.map(\.literalText).joined(separator: ", ")))"
     case .has(let whole, let part): "\(whole) has \(part)"
-    case .text(let text, let test, let part): "\(text) \(test.symbol) \(part)"
+    case .text(let text, let test, let part): "\(text) \(test.rawValue) \(part)"
     case .matches(let operand, let pattern): "\(operand) ~ /\(pattern.source)/\(pattern.ignoresCase ? "i" : "")"
     }
   }
@@ -98,29 +98,6 @@ extension Filter.Operand: CustomStringConvertible {
     switch self {
     case .path(let path): path.shortText
     case .literal(let value): value.literalText
-    }
-  }
-}
-
-extension Filter.Comparison {
-  fileprivate var symbol: String {
-    switch self {
-    case .equal: "="
-    case .notEqual: "!="
-    case .less: "<"
-    case .lessOrEqual: "<="
-    case .greater: ">"
-    case .greaterOrEqual: ">="
-    }
-  }
-}
-
-extension Filter.TextTest {
-  fileprivate var symbol: String {
-    switch self {
-    case .begins: "^="
-    case .ends: "$="
-    case .contains: "*="
     }
   }
 }

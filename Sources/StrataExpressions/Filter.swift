@@ -87,8 +87,14 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     case literal(Document)
   }
 
-  package enum Comparison: Hashable, Sendable {
-    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+  /// A comparison; its raw value is its symbol.
+  package enum Comparison: String, Hashable, Sendable {
+    case equal = "="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
 
     /// The same comparison with its sides exchanged.
     var mirrored: Comparison {
@@ -102,7 +108,12 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  package enum TextTest: Hashable, Sendable { case begins, ends, contains }
+  /// A test of a text; its raw value is its symbol.
+  package enum TextTest: String, Hashable, Sendable, CaseIterable {
+    case begins = "^="
+    case ends = "$="
+    case contains = "*="
+  }
 }
 
 extension Document {

@@ -72,8 +72,7 @@ struct FilterParser {
       }
       return .matches(left, pattern)
     }
-    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)]
-    where scanner.consume(symbol) {
+    for test in Filter.TextTest.allCases where scanner.consume(test.rawValue) {
       return .text(left, test, try textOperand())
     }
     for (symbol, comparison) in Self.comparisons where scanner.consume(symbol) {

@@ -103,11 +103,10 @@ extension QueryPlan.Way {
 
   fileprivate func text(_ rows: Int) -> String {
     switch self {
-    case .scan: "SCAN \(Self.counted(rows, "record", "records"))"
-    case .index(let ranges):
-      "INDEX \(ranges.index.isEmpty ? "identifier" : ranges.index) \(ranges.shown) \(Self.counted(ranges.count, "entry", "entries"))"
-    case .union(let ways): "UNION (" + ways.map { $0.text(rows) }.joined(separator: ", ") + ")"
-    case .intersection(let ways): "INTERSECT (" + ways.map { $0.text(rows) }.joined(separator: ", ") + ")"
+    case .scan: "\(shortText) \(counted(rows, "record"))"
+    case .index(let ranges): "\(shortText) \(ranges.shown) \(counted(ranges.count, "entry", "entries"))"
+    case .union(let ways), .intersection(let ways):
+      "\(shortText) (" + ways.map { $0.text(rows) }.joined(separator: ", ") + ")"
     }
   }
 
@@ -118,10 +117,6 @@ extension QueryPlan.Way {
     case .union: "UNION"
     case .intersection: "INTERSECT"
     }
-  }
-
-  private static func counted(_ count: Int, _ one: String, _ many: String) -> String {
-    "\(count) \(count == 1 ? one : many)"
   }
 
   /// Whether no record comes twice.

@@ -159,21 +159,6 @@ extension JSONToken {
   }
 }
 
-extension Filter.Comparison {
-  fileprivate enum Order { case less, equal, greater }
-
-  fileprivate func holds(_ order: Order) -> Bool {
-    switch self {
-    case .equal: order == .equal
-    case .notEqual: order != .equal
-    case .less: order == .less
-    case .lessOrEqual: order != .greater
-    case .greater: order == .greater
-    case .greaterOrEqual: order != .less
-    }
-  }
-}
-
 extension KeyInterval {
   /// The integers of 64 bits in it; nil if there is none.
   fileprivate var integers: ClosedRange<Int64>? {

@@ -1,4 +1,4 @@
-/// A number with its noun: `1 record`, `2 records`.
-package func counted(_ count: some BinaryInteger, _ noun: String) -> String {
-  "\(count) \(noun)\(count == 1 ? "" : "s")"
+/// A number with its noun: `1 record`, `2 records`, `2 entries`.
+package func counted(_ count: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
+  "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
 }

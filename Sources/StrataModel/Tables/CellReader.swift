@@ -3,24 +3,15 @@ import StrataDocuments
 /// The type of a column of cells: the narrowest that all its cells fit.
 package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
   /// All cells are empty.
-  case empty
-  case bool
-  case integer
-  case number
+  case empty = "nothing"
+  case bool = "Bool"
+  case integer = "Int"
+  case number = "Double"
   /// JSON lists or objects.
-  case json
-  case text
+  case json = "JSON"
+  case text = "String"
 
-  package var description: String {
-    switch self {
-    case .empty: "nothing"
-    case .bool: "Bool"
-    case .integer: "Int"
-    case .number: "Double"
-    case .json: "JSON"
-    case .text: "String"
-    }
-  }
+  package var description: String { rawValue }
 
   /// Reads the name of a type, as it is printed or in short: `text`, `String`, `int`, `Double`, `number`, `bool`, `json`.
   package init?(named name: String) {

@@ -253,7 +253,7 @@ struct RemotesPane: ListPane, PermanentPane {
   private func state(_ row: RemoteRow, _ session: Session) -> String {
     if let transferring, transferring.remote == row.name, let work = session.running[.transfer] {
       let count = work.progress.map { "  \(NumberFormat.count($0.done)) lines" } ?? ""
-      return transferring.kind.verb + "…" + count
+      return transferring.kind.rawValue + "…" + count
     }
     if problems[row.name] != nil { return "\(session.theme.problemSign) failed" }
     guard let moment = row.exchangedAt else { return "never" }

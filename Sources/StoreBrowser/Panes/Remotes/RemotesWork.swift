@@ -87,16 +87,11 @@ enum RemoteChange: Question, Hashable {
 
 /// Fetches from another copy, sends to it, or both with a merge in between.
 struct TransferRequest: Question, Hashable {
-  enum Kind: Sendable, Hashable {
-    case fetch, send, exchange
-
-    var verb: String {
-      switch self {
-      case .fetch: "fetching"
-      case .send: "sending"
-      case .exchange: "exchanging"
-      }
-    }
+  /// Its raw value says what goes on.
+  enum Kind: String, Sendable, Hashable {
+    case fetch = "fetching"
+    case send = "sending"
+    case exchange = "exchanging"
   }
 
   var kind: Kind
