@@ -159,14 +159,9 @@ private struct WholeWarmUp {
   let counts: [(datastore: String, count: Int)]
   let startedAt: Int64
   /// The steps of the datastores that are done, and of the present one.
-  private var earlier: [Activity.Step] = []
-  private var present: (datastore: String, steps: [Activity.Step])?
-  private var estimate = WorkEstimate()
-
-  init(counts: [(datastore: String, count: Int)], startedAt: Int64) {
-    self.counts = counts
-    self.startedAt = startedAt
-  }
+  var earlier: [Activity.Step] = []
+  var present: (datastore: String, steps: [Activity.Step])?
+  var estimate = WorkEstimate()
 
   mutating func activity(with part: Activity, of datastore: String, at now: Int64) -> Activity {
     if let present, present.datastore != datastore { earlier += present.steps }

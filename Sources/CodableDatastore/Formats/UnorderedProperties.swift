@@ -48,14 +48,10 @@ extension Optional: UnorderedValue where Wrapped: UnorderedValue {
 private struct PropertyEncoder: Encoder {
   final class Found { var forms: [String: String?] = [:] }
 
-  let found: Found
-  let names: DocumentPath
+  var found = Found()
+  var names = DocumentPath.root
   let codingPath: [any CodingKey] = []
   let userInfo: [CodingUserInfoKey: Any] = [:]
-
-  init(found: Found = Found(), names: DocumentPath = .root) {
-    (self.found, self.names) = (found, names)
-  }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(Properties<Key>(encoder: self))

@@ -27,7 +27,9 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   let identifier: @Sendable (Value) -> Target.Identifier?
   /// Removes a reference from an instance. Returns false if the property cannot be without it.
   let clear: @Sendable (inout Instance, Target.Identifier) -> Bool
+}
 
+extension ReferenceRepresentation {
   /// A reference to one instance.
   ///
   /// - Parameters:
@@ -103,22 +105,6 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
       defer { instance[keyPath: writable] = identifiers }
       return Self.remove(identifier, from: &identifiers)
     }
-  }
-
-  private init(
-    kind: IndexKind, keyPath: any PartialKeyPath<Instance> & Sendable, target: DatastoreKey,
-    values: @escaping @Sendable (Instance) -> [Value],
-    value: @escaping @Sendable (Target.Identifier) -> Value,
-    identifier: @escaping @Sendable (Value) -> Target.Identifier?,
-    clear: @escaping @Sendable (inout Instance, Target.Identifier) -> Bool
-  ) {
-    self.kind = kind
-    self.keyPath = keyPath
-    self.target = target
-    self.values = values
-    self.value = value
-    self.identifier = identifier
-    self.clear = clear
   }
 
   private static func remove<Identifiers>(_ identifier: Target.Identifier, from identifiers: inout Identifiers) -> Bool

@@ -225,19 +225,13 @@ private struct EntryWalk {
     case valuesDescend
   }
 
-  private let entries: any QueryEntries
-  private let direction: Direction
+  let entries: any QueryEntries
   /// Entries to which no cursor has advanced yet.
-  private(set) var ranks: Range<Int>
+  var ranks: Range<Int>
+  let direction: Direction
   /// The remaining entries of one value, when values descend.
-  private var group = 0..<0
-  private var cursor: (any EntryCursor)?
-
-  init(entries: any QueryEntries, ranks: Range<Int>, direction: Direction) {
-    self.entries = entries
-    self.ranks = ranks
-    self.direction = direction
-  }
+  var group = 0..<0
+  var cursor: (any EntryCursor)?
 
   /// The number of entries; valid before the first one is read.
   var count: Int { ranks.count + group.count }

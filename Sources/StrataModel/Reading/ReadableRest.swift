@@ -19,7 +19,7 @@ package struct ReadableRest: ReadableDatastore {
 
   /// Returns the entries of an index that can be reached.
   package func rest(of index: any ReadableIndex) -> any ReadableIndex {
-    ReadableEntriesRest(of: index, in: descriptor.key, tell: tell)
+    ReadableEntriesRest(whole: index, datastore: descriptor.key, tell: tell)
   }
 
   package func record(_ key: StoredKey) throws(ModelError) -> Record? {
@@ -39,15 +39,9 @@ package struct ReadableRest: ReadableDatastore {
 
 /// The entries of an index that can be reached.
 private struct ReadableEntriesRest: ReadableIndex {
-  private let whole: any ReadableIndex
-  private let datastore: String
-  private let tell: @Sendable (String) -> Void
-
-  init(of whole: any ReadableIndex, in datastore: String, tell: @escaping @Sendable (String) -> Void) {
-    self.whole = whole
-    self.datastore = datastore
-    self.tell = tell
-  }
+  let whole: any ReadableIndex
+  let datastore: String
+  let tell: @Sendable (String) -> Void
 
   /// A descriptor of an index that serves no query.
   var descriptor: IndexDescriptor {

@@ -45,27 +45,21 @@ extension ReadableStore {
 /// Reads the versions of a record backwards, along each line of commits that one of its parts came by.
 private struct LifeReading {
   /// Parts whose values are those of the record as of a commit.
-  private struct Line {
+  struct Line {
     var traces: [PartTrace]
     var newest: CommitNumber
   }
 
-  private let store: any ReadableStore
-  private let record: RecordPlace
-  private let limit: Int
-  private var read = 0
-  private(set) var isComplete = true
+  let store: any ReadableStore
+  let record: RecordPlace
+  let limit: Int
+  var read = 0
+  var isComplete = true
   /// Lines that are still to be read. They are listed instead of being read at once, because a line may lead to the next one as often as
   /// there are merges.
-  private var open: [Line] = []
+  var open: [Line] = []
   /// The parts that are followed along another line, each with the copy that is followed there.
-  private var moved: [(part: PartTrace, copy: PartTrace)] = []
-
-  init(store: any ReadableStore, record: RecordPlace, limit: Int) {
-    self.store = store
-    self.record = record
-    self.limit = limit
-  }
+  var moved: [(part: PartTrace, copy: PartTrace)] = []
 
   /// Finds the commits of a part and its contents, whose values are those of the record as of a commit.
   mutating func follow(
