@@ -188,7 +188,7 @@ struct WritingTests {
           heard.with { $0.append(progress.done * 100 / total) }
         }
       }
-      let request = ReviewRequest(subject: .staged(driver.browser.session.staged.changes), head: store.head.commit)
+      let request = ReviewRequest(subject: .staged(driver.browser.session.staged.changes))
       #expect(try request.reply(in: context).rebased?.hasMoved == hasMoved)
       let shares = heard.with { $0 }
       #expect(shares.first == 0 && shares == shares.sorted() && shares.contains { $0 > 80 }, "\(shares)")

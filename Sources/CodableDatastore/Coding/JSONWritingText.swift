@@ -15,12 +15,12 @@ struct JSONWrittenText: ~Copyable {
 
   /// Adds the token of a value that begins at the end of the text. Returns its index.
   @inline(__always)
-  fileprivate mutating func add(_ kind: JSONToken.Kind, count: Int = 0, cursor: Int = 0, isPlain: Bool = false) -> Int {
+  fileprivate mutating func add(_ kind: JSONToken.Kind, count: Int = 0, isPlain: Bool = false) -> Int {
     let index = tape.count
     tape.append(
       JSONToken(
         start: UInt32(truncatingIfNeeded: bytes.count), end: 0, next: UInt32(truncatingIfNeeded: index &+ 1),
-        count: UInt32(truncatingIfNeeded: count), cursor: UInt32(truncatingIfNeeded: cursor), kind: kind,
+        count: UInt32(truncatingIfNeeded: count), cursor: 0, kind: kind,
         isPlain: isPlain))
     return index
   }

@@ -3,7 +3,6 @@ package import StrataModel
 /// The contents of a store, as the stores pane shows them: read once per commit; the cost does not depend on the records.
 package struct Outline: Sendable, Equatable {
   package var commit: CommitDetails
-  package var head: CommitNumber
   package var datastores: [Datastore]
   package var pins: [Pin]
   package var byteCount: UInt64?

@@ -60,8 +60,7 @@ struct ReviewOverlay: ListPane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(
-      .review, ReviewRequest(subject: subject, head: session.head, naming: session.naming), label: "review")
+    session.start(.review, ReviewRequest(subject: subject, naming: session.naming), label: "review")
   }
 
   /// Makes the review again, after something changed or the lock was released.

@@ -13,7 +13,7 @@ package struct BlameRequest: Question, Hashable {
       try context.goOn()
       context.report(Progress(done: read, total: nil))
     }
-    var answer = BlameAnswer(commits: [:], lives: [:], isComplete: life.isComplete)
+    var answer = BlameAnswer(commits: [:], lives: [:])
     for part in life.parts {
       let path = part.path.description
       answer.commits[path] = part.commit
@@ -30,8 +30,6 @@ package struct BlameAnswer: Sendable, Equatable {
   package var commits: [String: CommitDetails]
   /// By the path of the field: its values, oldest first, with their commits.
   var lives: [String: [LifePoint]]
-  /// Whether the history was read to its beginning.
-  package var isComplete: Bool
 }
 
 /// A value that a field had.

@@ -111,7 +111,7 @@ extension WorkContext {
     }
     let commit = try number.rawValue == 0 ? CommitDetails.beginning : store.commitUncounted(number)
     return Outline(
-      commit: commit, head: store.head.commit, datastores: datastores, pins: try store.pins,
+      commit: commit, datastores: datastores, pins: try store.pins,
       byteCount: try? store.byteCount, history: HistorySize(of: store))
   }
 

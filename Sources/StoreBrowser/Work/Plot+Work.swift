@@ -50,7 +50,7 @@ package struct PlotRequest: Question, Hashable {
     var names = series.map { ValueText(cell: $0) }
     if by != nil { names.append(ValueText(text: "other", kind: .missing)) }
     return PlotReply(
-      request: self, x: x, y: y, count: count, ranks: ranks, series: names, withoutNumbers: missing, isMap: isMap)
+      request: self, x: x, y: y, count: count, ranks: ranks, series: names, withoutNumbers: missing)
   }
 }
 
@@ -65,8 +65,6 @@ package struct PlotReply: Sendable {
   var series: [ValueText]
   /// Rows without a number in one of the fields.
   package var withoutNumbers: Int
-  /// Whether both axes are degrees of a map.
-  package var isMap: Bool
 }
 
 /// The point at the cross-hair.

@@ -40,7 +40,7 @@ package struct ReferrersRequest: Question, Hashable {
       answer.groups.append(
         ReferrersAnswer.Group(
           datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
-          identifiers: identifiers, names: names))
+          names: names))
     }
     return answer
   }
@@ -59,8 +59,7 @@ package struct ReferrersAnswer: Sendable {
     package var index: String
     package var value: KeyValue
     package var count: Int
-    package var identifiers: [StoredKey]
-    /// The first of the referring records, by identifier and label.
+    /// The first of the referring records, by label.
     package var names: [String]
   }
 }

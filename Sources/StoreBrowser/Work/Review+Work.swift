@@ -30,7 +30,6 @@ extension ReviewSubject {
 
 package struct ReviewRequest: Question, Hashable {
   package var subject: ReviewSubject
-  package var head: CommitNumber
   package var naming = Naming()
 
   package func reply(in context: WorkContext) throws(ModelError) -> ReviewAnswer {

@@ -5,8 +5,6 @@ import StrataEngine
 package struct RemoteState: Sendable, Hashable {
   /// One head of a remote. Only a folder that several stores write to has more than one.
   package struct Head: Sendable, Hashable {
-    /// `remotes/NAME`, and for further heads `remotes/NAME/2` and so on.
-    package var name: String
     package var commit: CommitNumber
     /// Commits of our history that it lacks, and commits that it has and our history lacks.
     package var ahead: Int
@@ -42,7 +40,7 @@ extension StoreExchange {
         guard let identity = graph.identity(of: pin.commit.rawValue) else { return nil }
         theirs.append(identity)
         let (ahead, behind) = distance([identity])
-        return RemoteState.Head(name: pin.name, commit: pin.commit, ahead: ahead, behind: behind)
+        return RemoteState.Head(commit: pin.commit, ahead: ahead, behind: behind)
       }
       let (ahead, behind) = distance(theirs)
       return RemoteState(remote: remote, heads: heads, ahead: ahead, behind: behind)

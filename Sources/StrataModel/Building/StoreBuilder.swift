@@ -24,13 +24,13 @@ package final class StoreBuilder {
 
   /// Makes an empty store for `path`; throws if something exists there already.
   package init(
-    at path: String, program: String, author: String = "", disk: any Disk = SystemDisk()
+    at path: String, program: String, author: String = ""
   ) throws(ModelError) {
-    let draft = try onStorage { try StoreDraft(at: path, on: disk) }
+    let draft = try onStorage { try StoreDraft(at: path, on: SystemDisk()) }
     self.draft = draft
     do {
       engine = try FileStore.create(
-        at: draft.workPath, options: StoreOptions(program: program, author: author), disk: disk)
+        at: draft.workPath, options: StoreOptions(program: program, author: author))
     } catch {
       draft.cancel()
       throw ModelError(error)

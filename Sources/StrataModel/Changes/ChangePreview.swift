@@ -2,10 +2,6 @@ package import StrataDocuments
 
 /// The effects of committing a change set, computed without writing anything.
 package struct ChangePreview: Sendable {
-  /// The commit it was computed on.
-  package var head: CommitNumber
-  /// Records per datastore.
-  package var counts: [ChangeCount]
   /// The effects per record, in the order of the change set; only the first `detailLimit` of the options.
   package var records: [RecordPreview]
   /// Index entries added and removed, over all records.
@@ -27,7 +23,6 @@ package struct ChangePreview: Sendable {
 /// The effects of a commit on one record.
 package struct RecordPreview: Sendable, Hashable {
   package var place: RecordPlace
-  package var kind: ChangeKind
   package var entries: [EntryChange]
 }
 
@@ -58,7 +53,6 @@ package struct EditRefusal: Sendable, Hashable {
   package var datastore: String
   /// Nil if it does not depend on an index.
   package var index: String?
-  package var record: StoredKey?
   package var reason: String
   /// Whether `EditOptions.marksIndexesStale` would permit it.
   package var canBeMarkedStale: Bool

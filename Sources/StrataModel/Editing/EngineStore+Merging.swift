@@ -6,24 +6,16 @@ package struct MergedChanges: Sendable {
   package var first: CommitNumber
   package var second: CommitNumber
   /// Datastores that only the second side changed: they are taken over with their indexes.
-  package var whole: [String]
+  package var whole: [String] = []
   /// Records that only the second side changed, in datastores that both sides changed.
-  package var adopted: [String: Set<StoredKey>]
+  package var adopted: [String: Set<StoredKey>] = [:]
   /// The results for records that both sides changed; the old content is that of the first side.
-  package var edits: ChangeSet
+  package var edits = ChangeSet()
   /// The resulting descriptors that only the second side changed, or both. Indexes that they define differently are marked stale.
-  package var descriptors: [DatastoreDescriptor]
+  package var descriptors: [DatastoreDescriptor] = []
 
-  package init(
-    first: CommitNumber, second: CommitNumber, whole: [String] = [], adopted: [String: Set<StoredKey>] = [:],
-    edits: ChangeSet = ChangeSet(), descriptors: [DatastoreDescriptor] = []
-  ) {
-    self.first = first
-    self.second = second
-    self.whole = whole
-    self.adopted = adopted
-    self.edits = edits
-    self.descriptors = descriptors
+  package init(first: CommitNumber, second: CommitNumber) {
+    (self.first, self.second) = (first, second)
   }
 }
 

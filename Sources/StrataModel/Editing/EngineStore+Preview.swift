@@ -19,12 +19,11 @@ private struct PreviewWork {
     self.view = view
     self.options = options
     preview = ChangePreview(
-      head: view.commit, counts: [], records: [], addedEntries: 0, removedEntries: 0, byteCount: 0, conflicts: [],
+      records: [], addedEntries: 0, removedEntries: 0, byteCount: 0, conflicts: [],
       uniqueness: [], refusals: [])
   }
 
   mutating func preview(_ changes: ChangeSet) throws(ModelError) -> ChangePreview {
-    preview.counts = changes.counts
     if options.detailLimit > 0, changes.count <= Self.mostAsked { asksReferences = try view.hasReferences() }
     for key in Set(changes.changes.map(\.datastore)).sorted() {
       try preview(changes.changes.filter { $0.datastore == key }, in: view.requiredDatastore(key))
@@ -76,8 +75,7 @@ private struct PreviewWork {
           of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)
       } catch .refused(let reason) {
         preview.refusals.append(
-          EditRefusal(
-            datastore: edit.datastore, index: nil, record: edit.identifier, reason: reason, canBeMarkedStale: false))
+          EditRefusal(datastore: edit.datastore, index: nil, reason: reason, canBeMarkedStale: false))
         // The other indexes still show which values it would share.
         var refusedEdit = edit
         refusedEdit.new = new
@@ -94,7 +92,7 @@ private struct PreviewWork {
     if asksReferences { becoming.updateValue(new, forKey: edit.place) }
     let changed = entries.count(old ?? [], values, of: edit.identifier)
     if preview.records.count < options.detailLimit {
-      preview.records.append(RecordPreview(place: edit.place, kind: edit.kind, entries: changed))
+      preview.records.append(RecordPreview(place: edit.place, entries: changed))
     }
   }
 

@@ -37,7 +37,7 @@ extension DocumentFile {
     if edits.isEmpty, added.isEmpty { return bytes }
     let (text, isMarked) = try text(of: bytes)
     var source = try TableSource(bytes: text, name: path, encoding: .utf8)
-    source.keepsRepeatedNames = true
+    source.names.areKept = true
     return try encoding.bytes(
       of: FileRewriter.text(over: text, read: &source, key: key, edits: edits, added: added) {
         row throws(ModelError) in
@@ -99,7 +99,7 @@ package struct FileComparison: Sendable {
     )
     let (text, _) = try file.text(of: bytes)
     var source = try TableSource(bytes: text, name: file.path, encoding: .utf8)
-    source.keepsRepeatedNames = true
+    source.names.areKept = true
     for column in file.columns where column.type != .empty {
       source.follow(ColumnRule(type: column.type, origin: "in the file as it was opened"), at: column.path)
     }

@@ -45,7 +45,7 @@ package struct DocumentFile: Sendable {
   ) throws(ModelError) -> (store: EngineStore, file: DocumentFile) {
     let digest = try FileBytes.digest(of: path)
     var source = try TableSource(path: path, encoding: encoding)
-    source.keepsRepeatedNames = true
+    source.names.areKept = true
     let datastore = name(of: path)
     let choice = try IdentifierChoice(&source, name: datastore)
     let named = try identifier.map { name throws(ModelError) in try source.path(named: name) }

@@ -184,7 +184,6 @@ package struct RecordIndexing {
   }
 
   private func refusal(_ index: String?, _ reason: String, _ canBeMarkedStale: Bool) -> EditRefusal {
-    EditRefusal(
-      datastore: descriptor.key, index: index, record: nil, reason: reason, canBeMarkedStale: canBeMarkedStale)
+    EditRefusal(datastore: descriptor.key, index: index, reason: reason, canBeMarkedStale: canBeMarkedStale)
   }
 }

@@ -156,18 +156,16 @@ package struct RowDescription {
   ///
   /// - Parameters:
   ///   - read: the number of rows read, of `total`; nil if these are all.
-  ///   - isDetailed: whether to include quartiles and distributions.
   ///   - datastore: the datastore of which these are all records. Its indexes give the exact ends and quartiles of fields before a
   ///     record is read, and at the end also the estimated figures, for a walk of the index.
   ///   - goOn: called during such a walk; throws to end it.
   package func description(
-    of read: Int? = nil, _ total: Int? = nil, isDetailed: Bool = true,
-    indexes datastore: (any ReadableDatastore)? = nil,
+    of read: Int? = nil, _ total: Int? = nil, indexes datastore: (any ReadableDatastore)? = nil,
     goOn: () throws(ModelError) -> Void = {}
   ) throws(ModelError) -> DatastoreDescription {
     let (read, total) = (read ?? count, total ?? count)
     var fields: [FieldDescription] = []
-    root.describe(into: &fields, records: count - unreadable, isDetailed: isDetailed, prefix: "", path: .root)
+    root.describe(into: &fields, records: count - unreadable, prefix: "", path: .root)
     if let datastore {
       for position in fields.indices {
         guard let path = fields[position].path else { continue }

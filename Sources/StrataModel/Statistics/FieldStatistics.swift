@@ -91,12 +91,10 @@ final class FieldStatistics {
 
   // MARK: Results
 
-  func describe(
-    into fields: inout [FieldDescription], records: Int, isDetailed: Bool, prefix: String, path: DocumentPath?
-  ) {
+  func describe(into fields: inout [FieldDescription], records: Int, prefix: String, path: DocumentPath?) {
     let objects = kinds[.object]
     if !isRoot, objects == 0 || values + nulls > 0 || kinds[.list] > 0 {
-      fields.append(description(records: records, isDetailed: isDetailed, name: prefix, path: path))
+      fields.append(description(records: records, name: prefix, path: path))
     }
     let isInList = kinds[.list] > 0
     for child in children {
@@ -104,12 +102,11 @@ final class FieldStatistics {
       let step = DocumentPath([.member(child.name)])
       let name =
         isRoot ? step.shortText : prefix + (isInList ? "[]" : "") + step.description
-      child.describe(
-        into: &fields, records: objects, isDetailed: isDetailed, prefix: name, path: childPath)
+      child.describe(into: &fields, records: objects, prefix: name, path: childPath)
     }
   }
 
-  private func description(records: Int, isDetailed: Bool, name: String, path: DocumentPath?) -> FieldDescription {
+  private func description(records: Int, name: String, path: DocumentPath?) -> FieldDescription {
     let met = FieldDescription.Kind.allCases.map { ($0, kinds[$0]) }.filter { $0.1 > 0 }
     let commonest = tally.commonest(max(8, FieldDescription.distributionParts)).map {
       FieldDescription.Common(value: $0.value, count: $0.count)
@@ -122,11 +119,9 @@ final class FieldStatistics {
       (field.least, field.greatest) = (numbers.least, numbers.greatest)
       // The sum of dates has no meaning.
       if kinds[.date] == 0 { (field.sum, field.mean) = (numbers.sum, numbers.mean) }
-      if isDetailed {
-        field.quartiles = kept.quartiles(areDates: kinds[.number] == 0)
-        field.areQuartilesSampled = kept.isSample
-        field.distribution = kept.distribution(FieldDescription.distributionParts)
-      }
+      field.quartiles = kept.quartiles(areDates: kinds[.number] == 0)
+      field.areQuartilesSampled = kept.isSample
+      field.distribution = kept.distribution(FieldDescription.distributionParts)
     } else if let leastText {
       field.least = .string(String(decoding: leastText, as: UTF8.self))
       field.greatest = .string(String(decoding: greatestText, as: UTF8.self))

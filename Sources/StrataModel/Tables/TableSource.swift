@@ -46,12 +46,8 @@ package struct TableSource: ImportSource {
     isEmpty ? "\(stream.name) is empty" : "\(stream.name) holds no documents: \(format) without a row"
   }
   private let stream: ByteStream
-  private let names = RepeatedNames()
-  /// Whether all members with the same name are kept; otherwise only the last is.
-  package var keepsRepeatedNames: Bool {
-    get { names.areKept }
-    set { names.areKept = newValue }
-  }
+  /// Says whether all members with the same name are kept; otherwise only the last is.
+  let names = RepeatedNames()
   private var json: JSONStream
   private(set) var cells: CellReader?
 

@@ -8,8 +8,6 @@ struct SortedKeys: Sendable {
   /// The end of each key in the bytes.
   private var ends: [Int] = []
 
-  var count: Int { ends.count }
-
   private func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
   subscript(index: Int) -> [UInt8] { Array(bytes[range(index)]) }
