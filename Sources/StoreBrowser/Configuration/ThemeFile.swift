@@ -68,7 +68,9 @@ struct ThemeFile: Sendable {
     }
   }
 
-  private static let (dark, light, contrast) = (styles(inColumn: 1), styles(inColumn: 2), styles(inColumn: 3))
+  private static let dark = styles(inColumn: 1)
+  private static let light = styles(inColumn: 2)
+  private static let contrast = styles(inColumn: 3)
 
   private static func styles(inColumn column: Int) -> [Role: Style] {
     let cells = TextLines.split(table).map { $0.split(separator: "|").map { String($0).trimmed } }

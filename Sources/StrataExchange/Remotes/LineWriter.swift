@@ -6,6 +6,7 @@ package final class LineWriter {
   private let name: String
   private let patience: Int32
   private var waiting: [UInt8] = []
+  private(set) var byteCount = 0
 
   /// The bytes that a pipe with room takes at once, so that the write does not wait.
   private static let piece = Int(PIPE_BUF)
@@ -35,6 +36,7 @@ package final class LineWriter {
         }
         if count >= 0 {
           written += count
+          byteCount += count
         } else if errno != EINTR {
           throw failure(String(cString: strerror(errno)))
         }

@@ -13,6 +13,10 @@ package final class PipePeer: Peer {
   private var greeting: StreamLine?
   /// Set if an answer was not read to its end: then the next lines do not belong to the next request.
   private var isBroken = false
+  /// Requests that waited for an answer, for statistics.
+  package private(set) var roundTrips = 0
+  /// Bytes in both directions, for statistics.
+  package var byteCount: Int { reader.byteCount + writer.byteCount }
 
   private static let patience: Int32 = 60_000
   private static let mostHaves = 10_000
@@ -155,6 +159,7 @@ package final class PipePeer: Peer {
 
   private func ask(_ members: [Document.Member]) throws {
     if isBroken { throw wrong("what it was asked before was not read to its end") }
+    roundTrips += 1
     try writer.add(StreamLine.bytes(members))
     do {
       try writer.flush()
