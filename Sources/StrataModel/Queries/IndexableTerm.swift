@@ -92,7 +92,10 @@ package struct IndexableTerm: Hashable, Sendable {
     let isExact = key.decimalDigits == nil || Document.exactDigits(value) == key.decimalDigits
     let lowest: KeyInterval.Bound = encoding.isOptional ? .excluding(.null) : .open
     switch comparison {
-    case .equal: return KeyInterval(lower: .including(key), upper: .including(key))
+    case .less where key == .null, .greater where key == .null: return nil
+    case .equal,
+      .lessOrEqual where key == .null, .greaterOrEqual where key == .null:
+      return KeyInterval(lower: .including(key), upper: .including(key))
     case .less where isExact: return KeyInterval(lower: lowest, upper: .excluding(key))
     case .less, .lessOrEqual: return KeyInterval(lower: lowest, upper: .including(key))
     case .greater where isExact: return KeyInterval(lower: .excluding(key))
