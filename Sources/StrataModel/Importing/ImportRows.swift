@@ -45,8 +45,9 @@ struct ImportRows: Sendable {
     var identifier: [UInt8]
     /// As in `RecordBytes`.
     var bytes: [UInt8]
-    /// Per index, in the order of the descriptor's indexes.
-    var values: [[[UInt8]]]
+    /// Per index, in the order of the descriptor's indexes; or why the row alone cannot be indexed. Merged over a stored record it may be,
+    /// because it then has that record's fields.
+    var values: Result<[[[UInt8]]], ModelError>
     /// Without the version tag.
     var content: [UInt8]
     /// The row's document; for a line of text only the examined parts.
@@ -55,8 +56,8 @@ struct ImportRows: Sendable {
     var version: String?
     /// Why the import cannot bring it as a new record.
     var refusal: String?
-    /// Why the row alone cannot be indexed. Merged over a stored record it may be, because it then has that record's fields.
-    var valueRefusal: String?
+    /// The fields that the record which it replaces loses.
+    var losses: [DocumentPath] = []
   }
 
   /// Some rows, and the error that ended the reading after them.
@@ -137,16 +138,10 @@ struct ImportRows: Sendable {
     let identifier = try identifier(of: document)
     let bytes = if let text = row.text { text } else { try onDocument(indexing.descriptor.coding.encode(document)) }
     let version = line?.version
-    var record = Record(
-      identifier: identifier, bytes: (version.map { RecordBytes.head(version: $0) } ?? head) + bytes, values: [],
-      content: bytes, document: document, version: version,
+    return Record(
+      identifier: identifier, bytes: (version.map { RecordBytes.head(version: $0) } ?? head) + bytes,
+      values: values(of: bytes, document, identifier), content: bytes, document: document, version: version,
       refusal: version == nil ? shape?.refusal(of: document) : nil)
-    do {
-      record.values = try values(of: bytes, document, identifier)
-    } catch .refused(let reason) {
-      record.valueRefusal = reason
-    }
-    return record
   }
 
   /// Adds the identifier to a document if the source has it only as the document's key.
@@ -156,38 +151,37 @@ struct ImportRows: Sendable {
 
   private func values(
     of content: [UInt8], _ document: Document, _ identifier: [UInt8]
-  ) throws(ModelError) -> [[[UInt8]]] {
-    let values = try indexing.values(of: RecordContent(version: indexing.descriptor.version, bytes: content), document)
-    try indexing.checkLengths(values, of: identifier)
-    return values
+  ) -> Result<[[[UInt8]]], ModelError> {
+    Result { () throws(ModelError) in
+      let content = RecordContent(version: indexing.descriptor.version, bytes: content)
+      let values = try indexing.values(of: content, document)
+      try indexing.checkLengths(values, of: identifier)
+      return values
+    }
   }
 
   /// Returns a row merged over the stored record: with that record's version, with its values if a cell only spells them differently, and,
   /// if the plan merges, with the fields that the row does not have.
-  ///
-  /// - Parameter losses: gets the fields that the record loses.
-  func record(
-    _ row: Record, over stored: RecordContent, losses: inout [DocumentPath: Int]
-  ) throws(ModelError) -> Record {
+  func record(_ row: Record, over stored: RecordContent) throws(ModelError) -> Record {
     var row = row
     let version = row.version ?? stored.version
     if row.content != stored.bytes {
       let old = try indexing.document(of: stored)
       var new = row.document
       if let columns {
-        new = try cells(new, columns, over: old, losses: &losses)
+        new = try cells(new, columns, over: old, losses: &row.losses)
       } else if plan.existing == .merged {
         new = old.merged(with: new)
       } else {
         // Only parts of a line of text were read.
         new = try onDocument(indexing.descriptor.coding.document(of: row.content))
-        for member in old.members where member.value != .null && new[member: member.name] == nil {
-          losses[DocumentPath([.member(member.name)]), default: 0] += 1
+        row.losses = old.members.filter { $0.value != .null && new[member: $0.name] == nil }.map {
+          DocumentPath([.member($0.name)])
         }
       }
       if columns != nil || plan.existing == .merged {
         row.content = try onDocument(indexing.descriptor.coding.encode(new, keeping: stored.bytes))
-        row.values = try values(of: row.content, new, row.identifier)
+        row.values = values(of: row.content, new, row.identifier)
       }
     }
     row.bytes = RecordBytes.make(version: version, content: row.content)
@@ -196,7 +190,7 @@ struct ImportRows: Sendable {
 
   /// Puts a row of cells over a record. A value stays as it is if an export of the record would write the same cell.
   private func cells(
-    _ row: Document, _ columns: [DocumentPath], over old: Document, losses: inout [DocumentPath: Int]
+    _ row: Document, _ columns: [DocumentPath], over old: Document, losses: inout [DocumentPath]
   ) throws(ModelError) -> Document {
     var new = old
     for column in columns {
@@ -214,7 +208,7 @@ struct ImportRows: Sendable {
       guard let place = field.memberPath, !columns.contains(where: { $0.contains(place) || place.contains($0) }),
         new[place] != nil
       else { continue }
-      losses[place, default: 0] += 1
+      losses.append(place)
       new = try onDocument(new.removing(place))
     }
     return new

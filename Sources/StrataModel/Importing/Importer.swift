@@ -275,8 +275,8 @@ private struct ImportWork {
   private func prefetch(_ rows: [ImportRows.Prepared]) throws {
     try writer.prefetch(
       rows.compactMap { row in
-        if case .record(let record) = row.content, record.valueRefusal == nil {
-          (record.identifier, record.values)
+        if case .record(let record) = row.content, case .success(let values) = record.values {
+          (record.identifier, values)
         } else {
           nil
         }
@@ -292,11 +292,13 @@ private struct ImportWork {
     case .record(let prepared): record = prepared
     case .rejected(let reason): return report.reject(row.place, reason)
     }
-    let current =
-      record.valueRefusal == nil
-      ? try writer.insertIfNew(record.identifier, record.bytes, values: record.values)
-      : try writer.current(record.identifier)
-    if current == nil, let reason = record.valueRefusal { return report.reject(row.place, reason) }
+    let current: DatastoreWriter.Current?
+    switch record.values {
+    case .success(let values): current = try writer.insertIfNew(record.identifier, record.bytes, values: values)
+    case .failure(let error):
+      current = try writer.current(record.identifier)
+      if current == nil { return try reject(row, error) }
+    }
     if current == nil, let refusal = record.refusal { throw ModelError.refused(reason: "\(row.place): \(refusal)") }
     // Where identifiers that exist are rejected, a repeated one is so too.
     let isRepeat = plan.existing != .kept && repeats.add(record.identifier, isNew: current == nil)
@@ -310,15 +312,19 @@ private struct ImportWork {
     }
     let stored = try RecordContent(stored: current.bytes)
     let replacing: ImportRows.Record
-    do throws(ModelError) {
-      replacing = try rows.record(record, over: stored, losses: &losses)
-    } catch {
-      guard case .refused(let reason) = error else { throw error }
-      return report.reject(row.place, reason)
+    do throws(ModelError) { replacing = try rows.record(record, over: stored) } catch { return try reject(row, error) }
+    for path in replacing.losses { losses[path, default: 0] += 1 }
+    let new = try RecordContent(stored: Bytes(replacing.bytes))
+    let outcome: DatastoreWriter.Outcome
+    switch replacing.values {
+    // A record that an index left out may come again as it is.
+    case .failure where new == stored: outcome = .unchanged
+    case .failure(let error): return try reject(row, error)
+    case .success(let values):
+      outcome = try writer.put(
+        record.identifier, replacing.bytes, values: values, replacing: current,
+        oldValues: try? indexing.values(of: stored))
     }
-    let outcome = try writer.put(
-      record.identifier, replacing.bytes, values: replacing.values, replacing: current,
-      oldValues: try? indexing.values(of: stored))
     guard isRepeat else {
       if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
       return
@@ -326,10 +332,14 @@ private struct ImportWork {
     // A record that has several rows counts once: as changed or unchanged between its state before the import and its last row.
     guard let first = try before?.record(indexing.descriptor.storedKey(record.identifier)) else { return }
     func isChanged(_ content: RecordContent) -> Bool { content != first.stored }
-    report.changed +=
-      (isChanged(try RecordContent(stored: Bytes(replacing.bytes))) ? 1 : 0) - (isChanged(stored) ? 1 : 0)
-    report.unchanged +=
-      (isChanged(stored) ? 1 : 0) - (isChanged(try RecordContent(stored: Bytes(replacing.bytes))) ? 1 : 0)
+    let difference = (isChanged(new) ? 1 : 0) - (isChanged(stored) ? 1 : 0)
+    report.changed += difference
+    report.unchanged -= difference
+  }
+
+  private mutating func reject(_ row: ImportRows.Prepared, _ error: ModelError) throws(ModelError) {
+    guard case .refused(let reason) = error else { throw error }
+    report.reject(row.place, reason)
   }
 
   /// Fills an index that was not there before, from what the transaction now holds.

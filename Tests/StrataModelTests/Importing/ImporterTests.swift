@@ -73,6 +73,20 @@ struct ImporterTests {
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
+  @Test("a row that an index cannot hold is refused alone, also where it replaces a record")
+  func lackingAValue() throws {
+    let store = EngineStore.memory()
+    _ = try run((1...5).map { Cities.document($0) }, into: store, plan())
+    let lacking = try [2, 9].map { try Cities.document($0).removing(DocumentPath(parsing: ".population")) }
+    for existing in [ImportPlan.Existing.replaced, .replacedWhole] {
+      let report = try run([Cities.document(1, name: "x")] + lacking, into: store, plan { $0.existing = existing })
+      #expect(report.rejections.map(\.place) == ["cities.jsonl:2", "cities.jsonl:3"])
+      #expect((report.rejected, report.new, report.losses.count) == (2, 0, 0))
+    }
+    #expect(try store.headView.requiredDatastore("City").record(Cities.key(2))?.document() == Cities.document(2))
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
   @Test(
     "an import is told in steps: read, written, an index each; a listener that says no ends it with nothing written")
   func steps() throws {
@@ -300,6 +314,11 @@ struct ImporterTests {
     let report = try store.verifyModel(at: store.head.commit)
     #expect(report.isClean, "\(report.allFindings)")
     #expect(report.datastores.first?.leftOut == 2)
+    // What is left out may come again as it is, but not otherwise.
+    #expect(try run([documents[6]], into: store, plan()).unchanged == 1)
+    let other = try documents[6].setting(DocumentPath(parsing: ".name"), to: "x")
+    #expect(try run([other], into: store, plan()).rejected == 1)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
     let mend = Cities.edit(7, from: documents[6], to: Cities.document(7))
     _ = try store.commit(ChangeSet(changes: [mend]), named: "mend", options: EditOptions())
     #expect(try store.headView.requiredDatastore("City").leftOutCount == 1)
