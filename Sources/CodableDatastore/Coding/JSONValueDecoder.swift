@@ -1,9 +1,6 @@
 import StrataDocuments
 
 /// Decodes one value: the decoder that a type's `init(from:)` receives.
-///
-/// One function satisfies the requirements of all integers, here and in the containers, unless the standard library has default functions,
-/// which the compiler prefers to a generic one: for integers of 128 bits, and for members that may be missing.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let reading: JSONReading
   let value: JSONValue
@@ -43,10 +40,17 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: String.Type) throws -> String { try value.text() }
   func decode(_ type: Double.Type) throws -> Double { try value.double() }
   func decode(_ type: Float.Type) throws -> Float { try value.float() }
-  func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
-    try value.integer(type)
-  }
+  func decode(_ type: Int.Type) throws -> Int { try value.integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try value.integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try value.integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try value.integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try value.integer(type) }
   func decode(_ type: Int128.Type) throws -> Int128 { try value.integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try value.integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try value.integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try value.integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try value.integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try value.integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try value.integer(type) }
   func decode<T: Decodable>(_ type: T.Type) throws -> T { try value.decode(type, in: reading) }
 }
@@ -174,10 +178,17 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try member(key, type).text() }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key, type).double() }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key, type).float() }
-  func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type, forKey key: Key) throws -> Number {
-    try member(key, type).integer(type)
-  }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try member(key, type).integer(type) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try member(key, type).integer(type) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try member(key, type).integer(type) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try member(key, type).integer(type) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try member(key, type).integer(type) }
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key, type).integer(type) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try member(key, type).integer(type) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try member(key, type).integer(type) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try member(key, type).integer(type) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try member(key, type).integer(type) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try member(key, type).integer(type) }
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key, type).integer(type) }
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try member(key, type).decode(type, in: reading)
@@ -273,10 +284,17 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   mutating func decode(_ type: String.Type) throws -> String { try element { try $0.text() } }
   mutating func decode(_ type: Double.Type) throws -> Double { try element { try $0.double() } }
   mutating func decode(_ type: Float.Type) throws -> Float { try element { try $0.float() } }
-  mutating func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
-    try element { try $0.integer(type) }
-  }
+  mutating func decode(_ type: Int.Type) throws -> Int { try element { try $0.integer(type) } }
+  mutating func decode(_ type: Int8.Type) throws -> Int8 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: Int16.Type) throws -> Int16 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: Int32.Type) throws -> Int32 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: Int64.Type) throws -> Int64 { try element { try $0.integer(type) } }
   mutating func decode(_ type: Int128.Type) throws -> Int128 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: UInt.Type) throws -> UInt { try element { try $0.integer(type) } }
+  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try element { try $0.integer(type) } }
+  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try element { try $0.integer(type) } }
   mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try element { try $0.integer(type) } }
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try element { [reading] in try $0.decode(type, in: reading) }

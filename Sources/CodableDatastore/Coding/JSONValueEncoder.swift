@@ -1,9 +1,6 @@
 import StrataFoundation
 
 /// Encodes one value: the encoder that a type's `encode(to:)` receives.
-///
-/// One function satisfies the requirements of all integers, here and in the containers. Those of 128 bits need functions of their own: the
-/// standard library has default ones, which the compiler prefers to a generic function.
 struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   let writing: JSONWriting
   let context: UnsafeMutablePointer<JSONWriting.Context>
@@ -34,8 +31,17 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   func encode(_ value: String) { context.pointee.write(entry, value) }
   func encode(_ value: Double) { context.pointee.write(entry, number: value) }
   func encode(_ value: Float) { context.pointee.write(entry, number: value) }
-  func encode<Number: FixedWidthInteger & Encodable>(_ value: Number) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int8) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int16) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int32) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int64) { context.pointee.write(entry, integer: value) }
   func encode(_ value: Int128) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt8) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt16) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt32) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt64) { context.pointee.write(entry, integer: value) }
   func encode(_ value: UInt128) { context.pointee.write(entry, integer: value) }
 
   /// Encodes a list of texts as `[String].encode(to:)` does, without a container.
@@ -96,8 +102,17 @@ struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: String, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: Double, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: Float, forKey key: Key) { member(key).encode(value) }
-  func encode<Number: FixedWidthInteger & Encodable>(_ value: Number, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int8, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int16, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int32, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int64, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: Int128, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt8, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt16, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt32, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt64, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: UInt128, forKey key: Key) { member(key).encode(value) }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try member(key).encode(value) }
 
@@ -140,8 +155,17 @@ struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
   func encode(_ value: String) { element().encode(value) }
   func encode(_ value: Double) { element().encode(value) }
   func encode(_ value: Float) { element().encode(value) }
-  func encode<Number: FixedWidthInteger & Encodable>(_ value: Number) { element().encode(value) }
+  func encode(_ value: Int) { element().encode(value) }
+  func encode(_ value: Int8) { element().encode(value) }
+  func encode(_ value: Int16) { element().encode(value) }
+  func encode(_ value: Int32) { element().encode(value) }
+  func encode(_ value: Int64) { element().encode(value) }
   func encode(_ value: Int128) { element().encode(value) }
+  func encode(_ value: UInt) { element().encode(value) }
+  func encode(_ value: UInt8) { element().encode(value) }
+  func encode(_ value: UInt16) { element().encode(value) }
+  func encode(_ value: UInt32) { element().encode(value) }
+  func encode(_ value: UInt64) { element().encode(value) }
   func encode(_ value: UInt128) { element().encode(value) }
   func encode<T: Encodable>(_ value: T) throws { try element().encode(value) }
 
