@@ -180,7 +180,7 @@ extension CommandTable {
     ) { browser, _ in browser.undoViewChange() },
     row(
       .nameView, [], "name the view and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
-      "Keeps the filter, order, columns and limit of the table under a name; they stand under VIEWS from then on.",
+      "Keeps the filter, range, order, columns and limit of the table under a name; they stand under VIEWS from then on.",
       in: [.table]
     ) { browser, argument in browser.nameView(argument ?? "") },
     row(
