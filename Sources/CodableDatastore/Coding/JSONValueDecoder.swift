@@ -1,6 +1,8 @@
 import StrataDocuments
 
 /// Decodes one value: the decoder that a type's `init(from:)` receives.
+///
+/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let reading: JSONReading
   let value: JSONValue

@@ -1,6 +1,8 @@
 import StrataFoundation
 
 /// Encodes one value: the encoder that a type's `encode(to:)` receives.
+///
+/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
 struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   let writing: JSONWriting
   let context: UnsafeMutablePointer<JSONWriting.Context>
