@@ -7,7 +7,7 @@ import StrataTerminal
 extension Program {
   nonisolated(nonsending) static func browse(_ words: [String]) async throws -> Int32 {
     let arguments = try VerbArguments(words, for: .browse)
-    if arguments.has("--print-config") { return printConfiguration() }
+    if arguments.has("--print-config") { return try printConfiguration() }
     guard let path = arguments.operand(0) else { return try await chooseStore() }
     let isReadOnly = arguments.has("--read-only")
     var configuration = BrowserConfiguration(
@@ -69,9 +69,9 @@ extension Program {
   }
 
   /// Prints the settings and their origins. Reports invalid lines, and then returns status 2.
-  private static func printConfiguration() -> Int32 {
+  private static func printConfiguration() throws -> Int32 {
     let file = SettingsFile(path: SettingsFile.path(environment: ["HOME", "XDG_CONFIG_HOME"].environment) ?? "config")
-    print(file.printed, terminator: "")
+    try Output.print(file.printed)
     for problem in file.problems { complain(problem.description) }
     return file.problems.isEmpty ? 0 : 2
   }

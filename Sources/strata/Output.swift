@@ -15,6 +15,13 @@ final class Output {
     buffer.reserveCapacity(1 << 16)
   }
 
+  /// Writes a text at once.
+  static func print(_ text: String) throws {
+    let output = Output()
+    try output.bytes(text.utf8)
+    try output.flush()
+  }
+
   /// Whether it is a terminal, so that lines must not wait in a buffer.
   let isTerminal: Bool
 

@@ -52,7 +52,7 @@ struct Program {
     switch first {
     case "--help", "-h": return try await run("help", [])
     case "--version":
-      print("strata \(version)")
+      try Output.print("strata \(version)\n")
       return 0
     default:
       guard let verb = Verb.named(first) else {

@@ -60,6 +60,19 @@ import Testing
     #expect(try ProgramRun(query + ["--explain"]).output.hasPrefix("INDEX tag"))
   }
 
+  @Test("an index of an import for which no document has a value is named")
+  func indexWithoutValues() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path("Lists.strata")
+    let file = try folder.file("lists.jsonl", #"{"id":1,"l":[{"a":1}],"n":2}"#)
+    let run = try ProgramRun(
+      ["import", store, "T", file, "--index", "x=l.a:many-to-many", "--index", "y=m", "--index", "z=n"])
+    #expect(run.status == 0)
+    #expect(run.complaint.contains("index x: no document has a value at .l.a"), "\(run.complaint)")
+    #expect(run.complaint.contains("index y: no document has a value at .m"), "\(run.complaint)")
+    #expect(!run.complaint.contains("index z"), "\(run.complaint)")
+  }
+
   @Test("records are printed as columns: selected fields, distinct values, and groups with figures")
   func columns() throws {
     let folder = try TemporaryFolder()

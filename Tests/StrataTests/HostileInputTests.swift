@@ -54,6 +54,14 @@ struct HostileInputTests {
     }
   }
 
+  @Test("what cannot be printed is a failure, whatever prints it")
+  func fullOutput() throws {
+    for words in ["--version", "--help", "--print-config", "help import"] {
+      let run = try ProgramRun(script: "exec $STRATA \(words) > /dev/full")
+      #expect(run.status == 1 && run.complaint.contains("No space left on device"), "\(words): \(run.complaint)")
+    }
+  }
+
   @Test("without HOME the home folder is the one that the system has for the user")
   func noHome() throws {
     let home = try #require(getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) })

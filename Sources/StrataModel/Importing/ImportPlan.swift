@@ -81,6 +81,8 @@ package struct ImportReport: Sendable {
   /// Fields of records that the source nowhere has, by path, with the number of records that lose them. Nothing is written because of them,
   /// unless the plan says that records are replaced whole.
   package var losses: [Loss] = []
+  /// The indexes of the plan for which no document of the source has a value.
+  package var indexesWithoutValues: [ImportPlan.Index] = []
   /// The descriptor of the datastore afterwards, with the guessed types.
   package var descriptor: DatastoreDescriptor
 

@@ -62,7 +62,8 @@ package struct Importer {
     } catch .cancelled where report.map(isLeftOut) == true {
       // A dry run does everything but commit; a file that brings nothing, or would take fields away, leaves nothing behind.
     }
-    guard let report else { throw .cancelled }
+    guard var report else { throw .cancelled }
+    report.indexesWithoutValues = zip(plan.indexes, survey.indexes).filter { !$1.hasValues }.map(\.0)
     return report
   }
 

@@ -76,11 +76,11 @@ struct StoredShape: Sendable {
       }
     }
     guard let types = types[path], types.count == 1, let type = types.first else { return nil }
-    var rule = ColumnRule(type: type, origin: "in the records of \(descriptor.key)")
     // Coders write 2.0 as 2. An index of the field has fractions, or refuses them itself.
     let isIndexed = descriptor.indexes.contains { $0.subjectPaths == [path] }
-    rule.isWhole = type == .number && !isIndexed && !fractions.contains(path)
-    return rule
+    let isWhole = type == .number && !isIndexed && !fractions.contains(path)
+    return ColumnRule(
+      type: isWhole ? .integer : type, origin: "in the records of \(descriptor.key)", isChangeable: true)
   }
 
   /// The field that is the identifier: the one in the descriptor, or the only field that is it in all examined records.

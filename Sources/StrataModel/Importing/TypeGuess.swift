@@ -45,6 +45,9 @@ package struct TypeGuess {
     return nothings > 0 ? (.optional(best.1), "Optional<\(best.2)>") : (best.1, best.2)
   }
 
+  /// Whether a value of a known type was seen.
+  var hasValues: Bool { integers + otherNumbers + texts + flags + dates + datas > 0 }
+
   /// As `encoding`, for what is always there.
   var requiredEncoding: (encoding: KeyEncoding, swiftName: String) {
     var guess = self

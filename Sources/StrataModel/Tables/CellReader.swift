@@ -76,12 +76,8 @@ package struct ColumnRule: Sendable, Hashable {
   package var type: CellType
   /// The source of the rule, as the end of a sentence: `in the records of City`.
   package var origin: String
-  /// Whether a number must have no fraction.
-  package var isWhole = false
-
-  func takes(_ value: Document) -> Bool {
-    if isWhole, case .number(let number) = value { number.isInteger } else { true }
-  }
+  /// Whether the user may choose another type for the column.
+  package var isChangeable = false
 }
 
 /// Takes rows of cells off a stream (RFC 4180, with any separator; lines may end in CR LF, LF or CR).
@@ -170,9 +166,7 @@ struct CellReader {
       var values: [Document] = []
       values.reserveCapacity(cells.count)
       for (index, cell) in cells.enumerated() {
-        if let value = columns[index].type.value(of: cell.text, isQuoted: cell.isQuoted),
-          rules[index]?.takes(value) != false
-        {
+        if let value = columns[index].type.value(of: cell.text, isQuoted: cell.isQuoted) {
           values.append(value)
         } else if rules[index] == nil {
           values.append(.string(cell.text))
@@ -197,12 +191,12 @@ struct CellReader {
 
   private func refusal(of cell: Cell, _ index: Int) -> String {
     let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
-    let (type, origin) = (columns[index].type, rules[index]?.origin ?? "")
-    let (name, isFraction) = (columns[index].path.shortText, CellType(cell: cell.text) == .number)
-    guard isFraction, rules[index]?.isWhole == true else {
-      return "\(name) is “\(text)”, and it is \(type == .number ? "a number" : "\(type)") \(origin)"
-    }
-    return "\(name) is “\(text)”, and it is a whole number \(origin); --type \(name)=number takes fractions"
+    let (name, type, rule) = (columns[index].path.shortText, columns[index].type, rules[index])
+    let isOfNumbers = type == .number || type == .integer && rule?.isChangeable == true
+    let isFraction = isOfNumbers && CellType(cell: cell.text) == .number
+    return "\(name) is “\(text)”, and it is "
+      + (isFraction ? "a whole number" : isOfNumbers ? "a number" : "\(type)") + " \(rule?.origin ?? "")"
+      + (isFraction ? "; --type \(name)=number takes fractions" : "")
   }
 
   private func document(of values: [Document]) -> Document {

@@ -26,6 +26,9 @@ extension VerbRun {
       complain("and \(report.rejected - report.rejections.count) more rejected")
     }
     for column in source.columns { column.exceptions.map { complain($0.sentence(for: column.path)) } }
+    for index in report.indexesWithoutValues {
+      complain("index \(index.name): no document has a value at \(index.path)")
+    }
     for repeated in report.repeats.prefix(20) { complain(repeated.description) }
     if report.repeats.count > 20 { complain("\(report.repeated) rows in all were replaced by later ones") }
     try print(report, columns: source.columns)

@@ -126,6 +126,11 @@ struct ImportedRecordsTests {
       report.rejections.first?.reason
         == "n is “2.5”, and it is a whole number in the records of City; --type n=number takes fractions")
     #expect(found == [#"{"id":1,"n":5,"m":1.5}"#, #"{"id":2,"n":7,"m":1.25}"#])
+    let store = EngineStore.memory()
+    _ = try run(records, into: store, plan { $0.indexes = [] })
+    var source = try TableSource(bytes: Array("id,n,m\n3,7,1\n".utf8), name: "b.csv")
+    source.follow(try store.shape(of: "City"), identifier: DocumentPath([.member("id")]))
+    #expect(source.columns.map(\.type) == [.integer, .integer, .number])
     let typed = try importTable("id,n,m\n1,2.5,2.5\n", over: records) {
       $0.types = [DocumentPath([.member("n")]): .number]
     }
