@@ -1,5 +1,6 @@
 import StrataModel
 import StrataDocuments
+import StrataExpressions
 import StrataLocks
 import StrataTerminal
 import Testing
@@ -59,6 +60,27 @@ struct SaidTests {
     let driver = Driver(store, size: Size(columns: 120, rows: 40))
     driver.press("l #")
     #expect(driver.shows("max 9 223 372 036 854 775 807 · sum 9 241 386 435 364 257 793"), "\(driver.screen)")
+  }
+
+  @Test("a value of the frequencies has as many records as its filter, however the records spell it")
+  func frequencySpellings() throws {
+    let numbers = ["1", "1.0", "1e0", "2", "-0", "0"].map { Document.number(NumberText(unchecked: $0)) }
+    let texts = ["1", "\u{E9}", "e\u{301}", "true"].map { Document.string($0) }
+    let long = String(repeating: "long ", count: 50)
+    let objects = ["a", "b"].map { Document.object([.init("text", .string(long + $0))]) }
+    let values = numbers + texts + objects + [true, .null]
+    let driver = Driver(
+      try Sample.documents(values.enumerated().map { ["id": .number(NumberText($0)), "v": $1] }),
+      size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
+    try driver.play(":frequency v")
+    let found = try #require(driver.browser.panes[FrequencyPane.self].reply)
+    for value in found.values where !value.literal.contains("long") {
+      let filter = try Filter(parsing: "v = \(value.literal)")
+      let count = values.enumerated().count { filter.matches(["id": .number(NumberText($0)), "v": $1]) }
+      #expect(value.count == count, "\(value)")
+    }
+    #expect(found.values.filter { $0.literal.contains("long") }.map(\.count) == [1, 1])
+    #expect(found.values.reduce(0) { $0 + $1.count } == values.count)
   }
 
   // MARK: Ranges

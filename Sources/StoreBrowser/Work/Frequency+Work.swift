@@ -55,7 +55,7 @@ package struct ValueCount: Sendable, Hashable {
 }
 
 private struct Tally {
-  private var counts: [String: ValueCount] = [:]
+  private var counts: [[UInt8]: ValueCount] = [:]
   private var numbers = NumberSummary()
   private var nulls = 0
   /// Whether there were more distinct values than are kept.
@@ -66,14 +66,15 @@ private struct Tally {
   /// Counts a value, with the literal that is typed for it in a filter.
   mutating func add(_ value: Document, _ text: ValueText? = nil, _ literal: String? = nil, _ count: Int = 1) {
     if case .null = value { nulls += count }
-    let text = text ?? ValueText(cell: value)
-    let literal = literal ?? (value.isLeaf ? value.compactJSON : text.text)
     numbers.add(value, times: count)
-    if counts[literal] == nil, counts.count >= Self.limit {
-      isCut = true
-    } else {
-      counts[literal, default: ValueCount(value: text, literal: literal, count: 0)].count += count
+    let key = value.sortKey
+    if counts[key] == nil {
+      if counts.count == Self.limit { return isCut = true }
+      let text = text ?? ValueText(cell: value)
+      let literal = literal ?? (value.isLeaf ? value.compactJSON : text.text)
+      counts[key] = ValueCount(value: text, literal: literal, count: 0)
     }
+    counts[key]?.count += count
   }
 
   func answer(rowsRead: Int, plan: String) -> FrequencyAnswer {

@@ -265,8 +265,8 @@ extension Document {
   /// The value by which a record is sorted and grouped; the first if a list has several.
   func sortingValue(at path: DocumentPath) -> Document? { self[path] ?? values(at: path).first }
 
-  /// Bytes whose order is that of a sort by the value.
-  var sortKey: [UInt8] { [self].sortKey }
+  /// Bytes whose order is that of a sort by the value. Values with equal bytes are one group.
+  package var sortKey: [UInt8] { [self].sortKey }
 }
 
 extension [Document] {
