@@ -166,4 +166,8 @@ private struct HeldDatastore: ReadableDatastore {
     return try datastore.records(at: ranks)
   }
   func identifier(parsing text: String) throws(ModelError) -> StoredKey { try datastore.identifier(parsing: text) }
+  func verify(index: String?, progress: WorkProgress?) throws(ModelError) -> DatastoreVerification {
+    try store.ask()
+    return try datastore.verify(index: index, progress: progress)
+  }
 }

@@ -403,6 +403,34 @@ struct ScanTests {
     #expect(driver.status.contains("verify ✓ 16 entries, 10 records"))
   }
 
+  @Test("verify finds a wrong entry of an index of several fields, and names it")
+  func verifyCompound() throws {
+    let store = try Sample.store()
+    var index = try #require(try store.refresh().datastore("City")?.descriptor.index("name"))
+    (index.name, index.keyPathName, index.rule) = ("town", nil, nil)
+    index.tiers = [
+      IndexTier(valueType: "String", rule: ".countrycode"),
+      IndexTier(valueType: "Int", rule: ".population"),
+    ]
+    index.encoding = .compound([.string, .integer])
+    _ = try store.addIndex(index, to: "City", options: EditOptions())
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.browser.table.order(by: "town")
+    driver.press("V")
+    #expect(driver.status.contains("verify ✓ 10 entries, 10 records: 0 orphans, 0 missing"), "\(driver.status)")
+
+    let bern = try #require(try store.head.datastore("City")).identifier(parsing: "2661552")
+    let wrong = EntryKey.make(
+      value: try index.encoding.encode(.compound([.string("CH"), .integer(7)])), identifier: bern.bytes)
+    let transaction = try store.engine.beginBlocking()
+    _ = try transaction.insert(wrong, .none, in: .index("town", of: "City"))
+    try transaction.commit(CommitInfo(action: "damage"))?.wait()
+    driver.tell(.storeStirred)
+    driver.press("V")
+    #expect(driver.status.contains("verify ✗ 11 entries, 10 records: 1 orphan, 0 missing"), "\(driver.status)")
+    #expect(driver.shows("is too many"), "\(driver.screen)")
+  }
+
   @Test("an index that is stale says so in the table, and disagrees with its records without being wrong")
   func stale() throws {
     let store = try Sample.store()

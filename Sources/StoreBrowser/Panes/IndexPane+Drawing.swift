@@ -106,15 +106,8 @@ extension IndexPane {
         text, at: Point(column: inside.right - width - 1, row: row), width: width, style: theme.style(.dim))
       return
     }
-    let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
-    let compared =
-      (answer.comparedValues ? "" : "; values of computed indexes not compared")
-      + (answer.staleness.map { "; \($0)" } ?? "")
-    let text =
-      answer.isClean
-      ? "verify \(theme.check) 0 orphans · 0 missing · \(counts)\(compared)"
-      : "verify \(theme.problemSign) \(answer.orphanCount) orphans · \(answer.missingCount) missing · "
-        + "\(answer.unreadableCount) unreadable · \(counts)"
+    let sign = answer.isClean ? theme.check : theme.problemSign
+    let text = "verify \(sign) " + (answer.outcome + [answer.amount]).joined(separator: " · ")
     let width = min(SafeText.width(text), inside.columns / 2)
     grid.write(
       text, at: Point(column: inside.right - width - 1, row: row), width: width,

@@ -132,3 +132,14 @@ extension WorkContext {
     return answer
   }
 }
+
+extension KeyEncoding {
+  /// Whether keys are texts, so that a search may seek by a prefix.
+  var isText: Bool {
+    switch self {
+    case .string: true
+    case .optional(let inner): inner.isText
+    default: false
+    }
+  }
+}

@@ -1,178 +1,59 @@
-import StrataDocuments
 package import StrataModel
 
-/// Compares an index with the records.
+/// Compares a datastore with its indexes, or with one of them.
 package struct VerifyRequest: Question, Hashable {
   package var datastore: String
-  /// Nil verifies every index of the datastore, and that every record can be read.
+  /// Nil verifies every index of the datastore.
   package var index: String?
   package var commit: CommitNumber
 
   package func reply(in context: WorkContext) throws(ModelError) -> VerifyAnswer {
     let datastore = try context.datastore(datastore, at: commit)
-    var answer = VerifyAnswer(request: self)
-    let indexes = datastore.indexes.filter { index == nil || $0.descriptor.name == index }
-    answer.staleIndexes = indexes.filter(\.descriptor.isStale).map(\.descriptor.name)
-    var total = try datastore.count
-    for index in indexes { total += try index.count }
-    for index in indexes { try context.verifyEntries(of: index, in: datastore, total: total, answer: &answer) }
-    try context.verifyRecords(of: datastore, indexes: indexes, total: total, answer: &answer)
-    return answer
+    return VerifyAnswer(request: self, found: try datastore.verify(index: index, progress: context.goingOn))
   }
 }
 
 package struct VerifyAnswer: WordedReply, Equatable {
   package var request: VerifyRequest
-  package var entriesRead = 0
-  package var recordsRead = 0
-  /// Entries whose record is missing, or has another value.
-  package var orphans: [IndexEntry] = []
-  /// Records with a value that has no entry.
-  package var missing: [StoredKey] = []
-  package var unreadable: [StoredKey] = []
-  /// Whether values could be compared: only if the index's document path is known.
-  package var comparedValues = true
-  package var orphanCount = 0
-  package var missingCount = 0
-  package var unreadableCount = 0
-  /// Indexes that the app will rebuild, and how many of their entries disagree with the records, which is not an error.
-  package var staleIndexes: [String] = []
-  package var staleCount = 0
+  package var found: DatastoreVerification
 
-  var sentence: String {
-    let read = "\(NumberFormat.count(entriesRead)) entries, \(NumberFormat.count(recordsRead)) records"
-    return isClean
-      ? "verify ✓ \(read)" + (staleness.map { "; \($0)" } ?? ": 0 orphans, 0 missing")
-      : "verify ✗ \(read): \(orphanCount) orphans, \(missingCount) missing, \(unreadableCount) unreadable"
+  package var isClean: Bool { found.isClean }
+
+  var sentence: String { "verify \(isClean ? "✓" : "✗") \(amount): \(outcome.joined(separator: ", "))" }
+
+  /// The numbers of entries and records that were read.
+  var amount: String {
+    "\(NumberFormat.counted(sum(found.indexes, \.entries), "entry", "entries")), "
+      + NumberFormat.counted(found.records, "record")
   }
 
-  package var isClean: Bool { orphanCount == 0 && missingCount == 0 && unreadableCount == 0 }
+  /// The numbers of faults by kind, and the indexes of which less can be said.
+  var outcome: [String] {
+    let current = found.indexes.filter { !$0.isStale }
+    let (orphans, missing) = (sum(current, \.strays), sum(current, \.missing))
+    var parts = [NumberFormat.counted(orphans, "orphan"), "\(NumberFormat.count(missing)) missing"]
+    if found.faultyRecords > 0 {
+      parts.append(NumberFormat.counted(found.faultyRecords, "faulty record"))
+    } else if !isClean, orphans + missing == 0 {
+      let faults = found.allFindings.filter { $0.severity == .wrong }
+      parts.append(NumberFormat.counted(faults.count, "other fault"))
+    }
+    let unknown = current.filter { $0.rule == nil }.map(\.name)
+    if !unknown.isEmpty { parts.append("values of \(unknown.joined(separator: ", ")) not compared") }
+    let stale = found.indexes.filter(\.isStale)
+    if !stale.isEmpty { parts.append("stale: \(stale.map(\.name).joined(separator: ", "))\(disagreement(of: stale))") }
+    return parts
+  }
 
-  /// The number of findings kept for showing; all are counted.
-  private static let findingLimit = 100
-
-  /// A sentence about stale indexes, or nil if there are none.
-  var staleness: String? {
-    guard !staleIndexes.isEmpty else { return nil }
-    let names = "stale: " + staleIndexes.joined(separator: ", ")
-    switch staleCount {
-    case 0: return names
-    case 1: return names + " (1 entry disagrees)"
-    default: return names + " (\(NumberFormat.count(staleCount)) entries disagree)"
+  private func disagreement(of stale: [IndexVerification]) -> String {
+    switch sum(stale, \.strays) + sum(stale, \.missing) {
+    case 0: ""
+    case 1: " (1 entry disagrees)"
+    case let count: " (\(NumberFormat.count(count)) entries disagree)"
     }
   }
 
-  fileprivate mutating func add(orphan entry: IndexEntry, of index: IndexDescriptor) {
-    if index.isStale { return staleCount += 1 }
-    orphanCount += 1
-    if orphans.count < Self.findingLimit { orphans.append(entry) }
-  }
-
-  fileprivate mutating func add(missing identifier: StoredKey, in index: IndexDescriptor) {
-    if index.isStale { return staleCount += 1 }
-    missingCount += 1
-    if missing.count < Self.findingLimit { missing.append(identifier) }
-  }
-
-  fileprivate mutating func add(unreadable identifier: StoredKey) {
-    unreadableCount += 1
-    if unreadable.count < Self.findingLimit { unreadable.append(identifier) }
-  }
-}
-
-extension WorkContext {
-  /// Checks that every entry has its record, with the entry's value.
-  fileprivate func verifyEntries(
-    of index: any ReadableIndex, in datastore: any ReadableDatastore, total: Int, answer: inout VerifyAnswer
-  ) throws(ModelError) {
-    let path = index.descriptor.documentPath
-    if path == nil { answer.comparedValues = false }
-    let count = try index.count
-    for start in stride(from: 0, to: count, by: 128) {
-      try goOn()
-      for entry in try index.entries(at: start..<min(count, start + 128)) {
-        answer.entriesRead += 1
-        if try isRight(entry, path: path, index: index, in: datastore) { continue }
-        answer.add(orphan: entry, of: index.descriptor)
-      }
-      report(Progress(done: answer.entriesRead + answer.recordsRead, total: total))
-    }
-  }
-
-  fileprivate func isRight(
-    _ entry: IndexEntry, path: DocumentPath?, index: any ReadableIndex, in datastore: any ReadableDatastore
-  ) throws(ModelError) -> Bool {
-    guard let record = try datastore.record(entry.identifier) else { return false }
-    guard let path, let document = try? record.document() else { return true }
-    let encoding = index.descriptor.encoding
-    let due = try? encoding.encode(entry.value)
-    return Self.values(of: document[path], kind: index.descriptor.kind).contains { (try? encoding.encode($0)) == due }
-  }
-
-  /// Checks that every record can be read, and has an entry for each of its values.
-  fileprivate func verifyRecords(
-    of datastore: any ReadableDatastore, indexes: [any ReadableIndex], total: Int, answer: inout VerifyAnswer
-  ) throws(ModelError) {
-    let count = try datastore.count
-    for start in stride(from: 0, to: count, by: 128) {
-      try goOn()
-      for entry in try datastore.primary.entries(at: start..<min(count, start + 128)) {
-        answer.recordsRead += 1
-        guard let record = try? datastore.record(entry.identifier), let document = try? record.document() else {
-          answer.add(unreadable: entry.identifier)
-          continue
-        }
-        for index in indexes {
-          guard let path = index.descriptor.documentPath else { continue }
-          for value in Self.values(of: document[path], kind: index.descriptor.kind) {
-            guard (try? index.rank(of: entry.identifier, value: value)) == .some(nil) else { continue }
-            answer.add(missing: entry.identifier, in: index.descriptor)
-          }
-        }
-      }
-      report(Progress(done: answer.entriesRead + answer.recordsRead, total: total))
-    }
-  }
-
-  /// Returns the index values of a document's value: the elements of a list in an index of many values.
-  static func values(of document: Document?, kind: IndexKind) -> [KeyValue] {
-    guard let document else { return kind.hasManyValues ? [] : [.null] }
-    if kind.hasManyValues, case .array(let elements) = document {
-      var known: Set<KeyValue> = []
-      return elements.map(\.keyValue).filter { known.insert($0).inserted }
-    }
-    return [document.keyValue]
-  }
-}
-
-extension Document {
-  var keyValue: KeyValue {
-    switch self {
-    case .null: .null
-    case .bool(let flag): .bool(flag)
-    case .number(let number):
-      if let integer = number.integer {
-        .integer(integer)
-      } else if let unsigned = number.unsigned {
-        .unsigned(unsigned)
-      } else {
-        .double(number.double)
-      }
-    case .string(let text): .string(text)
-    case .date(let seconds): .date(seconds)
-    case .data(let bytes): .data(bytes)
-    case .array, .object: .document(self)
-    }
-  }
-}
-
-extension KeyEncoding {
-  /// Whether keys are texts, so that a search may seek by a prefix.
-  var isText: Bool {
-    switch self {
-    case .string: true
-    case .optional(let inner): inner.isText
-    default: false
-    }
+  private func sum(_ indexes: [IndexVerification], _ figure: KeyPath<IndexVerification, Int> & Sendable) -> Int {
+    indexes.reduce(0) { $0 + $1[keyPath: figure] }
   }
 }

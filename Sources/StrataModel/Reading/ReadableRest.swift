@@ -35,6 +35,10 @@ package struct ReadableRest: ReadableDatastore {
   }
 
   package func identifier(parsing text: String) throws(ModelError) -> StoredKey { try whole.identifier(parsing: text) }
+
+  package func verify(index: String?, progress: WorkProgress?) throws(ModelError) -> DatastoreVerification {
+    try whole.verify(index: index, progress: progress)
+  }
 }
 
 /// The entries of an index that can be reached.

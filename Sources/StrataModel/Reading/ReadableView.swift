@@ -26,6 +26,13 @@ package protocol ReadableDatastore: Sendable {
   /// Returns the stored key for an identifier that a user typed (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws if the text
   /// does not fit it. For composite types the text is a JSON literal.
   func identifier(parsing text: String) throws(ModelError) -> StoredKey
+  /// Checks that every record can be read, and that indexes agree with the records both ways, as far as their rules are known. Reads
+  /// every record and every entry once.
+  ///
+  /// - Parameters:
+  ///   - index: the only index to verify; nil for all.
+  ///   - progress: receives the number of records and entries read and to read, and returns whether to continue.
+  func verify(index: String?, progress: WorkProgress?) throws(ModelError) -> DatastoreVerification
   /// The number of records that a warm-up left out because they did not decode. They keep their bytes, and are in no rebuilt index until
   /// they are mended.
   var leftOutCount: Int { get throws(ModelError) }

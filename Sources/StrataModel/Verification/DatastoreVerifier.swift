@@ -9,6 +9,7 @@ import StrataEngine
 struct DatastoreVerifier {
   private let datastore: EngineDatastore
   private let descriptor: DatastoreDescriptor
+  private let indexes: [EngineIndex]
   private let progress: WorkProgress?
   /// The app's own types, if they are compiled in.
   private let format: (any CompiledFormat)?
@@ -21,16 +22,17 @@ struct DatastoreVerifier {
   /// The number of listed findings of one kind; further ones are only counted.
   static let listLimit = 20
 
-  init(
-    _ datastore: EngineDatastore, format: (any CompiledFormat)?, progress: WorkProgress?
-  ) throws(ModelError) {
+  /// - Parameter index: the only index to verify; nil for all.
+  init(_ datastore: EngineDatastore, index: String?, progress: WorkProgress?) throws(ModelError) {
     self.datastore = datastore
-    self.format = format
     self.progress = progress
     descriptor = datastore.descriptor
+    format = datastore.view.store.formats[descriptor.key]
+    indexes = descriptor.indexes.filter { index == nil || $0.name == index }
+      .map { EngineIndex(datastore: datastore, descriptor: $0) }
     result = DatastoreVerification(key: descriptor.key)
     var total = try datastore.count
-    for index in datastore.indexes { total += try index.count }
+    for index in indexes { total += try index.count }
     self.total = total
   }
 
@@ -58,7 +60,6 @@ struct DatastoreVerifier {
   }
 
   private mutating func chooseSubjects() throws(ModelError) {
-    let indexes = descriptor.indexes.map { EngineIndex(datastore: datastore, descriptor: $0) }
     let open = indexes.filter { !$0.descriptor.isStale && format == nil && $0.descriptor.declaredRule == nil }
     let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
     for index in indexes {
@@ -104,14 +105,14 @@ struct DatastoreVerifier {
         return part
       } body: { part, _ in
         result.records += part.records
+        result.faultyRecords += part.faults
         result.findings += part.findings.prefix(max(0, RecordCheck.findingLimit - result.findings.count))
         for position in subjects.indices { subjects[position].add(part.subjects[position]) }
         try advance(by: part.records)
       }
     }
-    if result.records != count {
-      wrong(nil, "\(result.records) records can be read, and it should have \(count)", nil)
-    }
+    if result.faultyRecords > RecordCheck.findingLimit { wrong("\(result.faultyRecords) records are wrong in all") }
+    if result.records != count { wrong("\(result.records) records can be read, and it should have \(count)") }
   }
 
   // MARK: Entries
@@ -122,6 +123,7 @@ struct DatastoreVerifier {
     let count = try index.count
     var owners = ValueOwners()
     if let tree = try index.tree() {
+      let isDirect = index.descriptor.storage == .direct && !index.descriptor.isStale
       let isOrdered = index.descriptor.encoding.isByteOrdered
       var (key, last): ([UInt8], [UInt8]) = ([], [])
       var cursor = tree.cursor()
@@ -135,6 +137,9 @@ struct DatastoreVerifier {
           subjects[position].disorder(index.entry(key, identifier))
         }
         subjects[position].find(key)
+        if isDirect, let payload = cursor.currentPayload, try isBehind(payload, Array(key[identifier])) {
+          subjects[position].fallBehind(index.entry(key, identifier))
+        }
         if knowsOneRecord(index.descriptor), let shared = owners.next(key, identifier) {
           reportDuplicates(shared, position)
         }
@@ -142,6 +147,11 @@ struct DatastoreVerifier {
         try onStorage { try cursor.next() }
         try advance()
       }
+    } else if !index.descriptor.isStale {
+      subjects[position].findings.append(
+        Finding(
+          severity: .wrong, datastore: descriptor.key, index: subjects[position].name, text: "its tree is missing",
+          advice: "rebuild the index"))
     }
     if let shared = owners.end() { reportDuplicates(shared, position) }
     if subjects[position].entries != count {
@@ -150,6 +160,11 @@ struct DatastoreVerifier {
           severity: .wrong, datastore: descriptor.key, index: subjects[position].name,
           text: "\(subjects[position].entries) entries can be read, and it should have \(count)"))
     }
+  }
+
+  /// Whether an entry of a direct index refers to another version of its record than the newest.
+  private func isBehind(_ payload: Payload, _ identifier: [UInt8]) throws(ModelError) -> Bool {
+    try datastore.entry(identifier)?.payload.record != payload.record
   }
 
   /// Whether an entry's key comes after the previous one. If only the app can order identifiers, the identifiers cannot order entries of
@@ -229,10 +244,8 @@ struct DatastoreVerifier {
 
   // MARK: Bookkeeping
 
-  private mutating func wrong(_ record: StoredKey?, _ text: String, _ advice: String?) {
-    guard result.findings.count < RecordCheck.findingLimit else { return }
-    result.findings.append(
-      Finding(severity: .wrong, datastore: descriptor.key, record: record, text: text, advice: advice))
+  private mutating func wrong(_ text: String) {
+    result.findings.append(Finding(severity: .wrong, datastore: descriptor.key, text: text))
   }
 
   private mutating func advance(by count: Int = 1) throws(ModelError) {

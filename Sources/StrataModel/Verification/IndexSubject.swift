@@ -20,6 +20,7 @@ struct IndexSubject: Sendable {
   private var strays = 0
   private var disordered = 0
   private var duplicates = 0
+  private var behind = 0
 
   init(_ index: EngineIndex) {
     self.index = index
@@ -103,6 +104,11 @@ struct IndexSubject: Sendable {
     tell(disordered, entry.identifier, "the entry \(entry.value) does not come after the one before it")
   }
 
+  mutating func fallBehind(_ entry: IndexEntry) {
+    behind += 1
+    tell(behind, entry.identifier, "the entry \(entry.value) refers to an older version of the record")
+  }
+
   mutating func duplicate(_ value: KeyValue, of owners: [StoredKey], isEnforced: Bool, in datastore: String) {
     duplicates += 1
     guard duplicates <= DatastoreVerifier.listLimit else { return }
@@ -132,13 +138,15 @@ struct IndexSubject: Sendable {
     } else {
       for (count, name) in [
         (missing, "missing entries"), (strays, "entries too many"), (disordered, "entries out of order"),
+        (behind, "entries of older versions"),
       ] where count > DatastoreVerifier.listLimit {
         findings.append(
           Finding(severity: .wrong, datastore: datastore, index: self.name, text: "\(count) \(name) in all"))
       }
     }
     return IndexVerification(
-      name: name, entries: entries, strays: strays, missing: missing, rule: rule, findings: findings)
+      name: name, isStale: index.descriptor.isStale, entries: entries, strays: strays, missing: missing, rule: rule,
+      findings: findings)
   }
 
   private func staleness(in datastore: String) -> Finding {

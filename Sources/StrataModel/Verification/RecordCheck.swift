@@ -4,6 +4,7 @@ import StrataDocuments
 struct RecordCheck: Sendable {
   /// The number of records that could be read.
   private(set) var records = 0
+  private(set) var faults = 0
   private(set) var findings: [Finding] = []
   /// The indexes, with the entries that these records should have.
   private(set) var subjects: [IndexSubject]
@@ -83,7 +84,8 @@ struct RecordCheck: Sendable {
   }
 
   private mutating func wrong(_ record: StoredKey, _ text: String, _ advice: String?) {
-    guard findings.count < Self.findingLimit else { return }
+    faults += 1
+    guard faults <= Self.findingLimit else { return }
     findings.append(Finding(severity: .wrong, datastore: descriptor.key, record: record, text: text, advice: advice))
   }
 }

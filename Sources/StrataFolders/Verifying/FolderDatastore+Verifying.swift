@@ -1,0 +1,49 @@
+import StrataDocuments
+package import StrataModel
+
+extension FolderDatastore {
+  package func verify(index: String?, progress: WorkProgress?) throws(ModelError) -> DatastoreVerification {
+    var result = DatastoreVerification(key: descriptor.key)
+    let wanted = secondaryIndexes.filter { index == nil || $0.descriptor.name == index }
+    var total = try count
+    for index in wanted { total += try index.count }
+    var done = 0
+    func advance(by read: Int) throws(ModelError) {
+      done += read
+      if progress?(done, total) == false { throw .cancelled }
+    }
+    try advance(by: 0)
+    var check = RecordCheck(self)
+    try reading { () throws(FolderError) in try check.run() }
+    result.records = check.count
+    result.faultyRecords = try count - check.count
+    result.findings = check.findings.map(Finding.init)
+    try advance(by: check.count)
+    for index in wanted {
+      let agreement = try reading { () throws(FolderError) in try IndexAgreement(index, of: self) }
+      result.indexes.append(agreement.verification(in: descriptor.key))
+      try advance(by: agreement.entryCount)
+    }
+    return result
+  }
+}
+
+extension IndexAgreement {
+  fileprivate func verification(in datastore: String) -> IndexVerification {
+    var rule: String?
+    if case .field(let path) = source { rule = path.description }
+    func count(_ kinds: [FolderFinding.Kind]) -> Int { kinds.reduce(0) { $0 + (faults[$1]?.count ?? 0) } }
+    return IndexVerification(
+      name: index.name, isStale: false, entries: entryCount, strays: count([.danglingEntry, .repeatedEntry]),
+      missing: count([.missingEntry]), rule: rule, findings: findings(of: datastore).map(Finding.init))
+  }
+}
+
+extension Finding {
+  /// A finding in a folder; a note if only the original library has trouble with it.
+  fileprivate init(_ finding: FolderFinding) {
+    self.init(
+      severity: finding.severity == .damage ? .wrong : .note, datastore: finding.datastore ?? "", index: finding.index,
+      text: finding.message, advice: finding.remedy)
+  }
+}
