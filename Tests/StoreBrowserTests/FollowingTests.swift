@@ -65,6 +65,21 @@ struct FollowingTests {
     #expect(driver.browser.history.count == 1 && !driver.shows("import countries"), "\(driver.screen)")
   }
 
+  @Test("the size in the foot is that of the store after another program has compacted it")
+  func sizeAfterCompaction() throws {
+    let store = try Sample.large(1000)
+    let long = Document.string(String(repeating: "long ", count: 100_000))
+    for name in [long, "short"] { try Sample.change(store, "Item", "1", ".name", to: name) }
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    let before = NumberFormat.bytes(try store.byteCount)
+    #expect(driver.shows("· \(before)"), "\(driver.screen)")
+    _ = try store.engine.compact(.last(1)) { _ in true }
+    let after = NumberFormat.bytes(try store.byteCount)
+    #expect(after != before)
+    driver.tell(.storeStirred)
+    #expect(driver.shows("· \(after)"), "\(driver.screen)")
+  }
+
   @Test("a commit before, on and after the selection leaves it on its record; a delete moves it to the successor")
   func selection() throws {
     let store = try Sample.store()

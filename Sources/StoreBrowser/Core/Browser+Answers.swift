@@ -114,7 +114,7 @@ extension Browser {
     apply(answer.status)
     if session.lacksAnswers { askAgain() }
     // The commit that is shown may have been removed.
-    if session.asOf != nil, session.status.generation != generation { session.readOutline() }
+    if session.status.generation != generation { session.readOutline() }
     guard answer.head != session.head else { return }
     guard updateHead(to: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else { return session.say("many records changed") }
@@ -159,10 +159,8 @@ extension Browser {
   mutating func say(_ answer: VerifyAnswer) {
     guard !answer.isClean else { return session.say(answer.sentence) }
     session.complain(answer.sentence)
-    let lines =
-      answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
-      + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }
-      + [answer.staleness].compactMap(\.self)
-    present(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines))
+    present(
+      TextOverlay(
+        title: "Verify \(answer.request.datastore)", lines: answer.found.allFindings.map(\.description)))
   }
 }
