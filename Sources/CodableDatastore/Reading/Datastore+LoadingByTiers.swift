@@ -11,11 +11,13 @@ extension Datastore {
   /// ```
   ///
   /// The compiler knows the tiers' types, so that `.queued` needs no name of its type, and a value of another type is refused.
+  /// `range: ...` may be written as well and makes no difference.
   /// The iteration throws ``InvalidKeyError`` for a value that has no place in the order.
   public nonisolated func load<
     First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
   >(
-    prefix first: First, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+    prefix first: First, range: Swift.UnboundedRange = { _ in }, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
   }
@@ -34,7 +36,8 @@ extension Datastore {
     First: Indexable, Second: Indexable, Rest: Indexable,
     Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Rest>>>
   >(
-    prefix first: First, _ second: Second, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+    prefix first: First, _ second: Second, range: Swift.UnboundedRange = { _ in }, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
   }
@@ -57,8 +60,8 @@ extension Datastore {
       InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Rest>>>
     >
   >(
-    prefix first: First, _ second: Second, _ third: Third, order: RangeOrder = .ascending,
-    from index: KeyPath<Format, Index>
+    prefix first: First, _ second: Second, _ third: Third, range: Swift.UnboundedRange = { _ in },
+    order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
@@ -199,38 +202,5 @@ extension Datastore {
     order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
     core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: range, order: order, from: index)
-  }
-
-  /// The instances whose first tiers in a compound index have given values, in the order of the index.
-  public nonisolated func load<
-    First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
-  >(
-    prefix first: First, range: Swift.UnboundedRange, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
-  ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
-  }
-
-  /// The instances whose first tiers in a compound index have given values, in the order of the index.
-  public nonisolated func load<
-    First: Indexable, Second: Indexable, Rest: Indexable,
-    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Rest>>>
-  >(
-    prefix first: First, _ second: Second, range: Swift.UnboundedRange, order: RangeOrder = .ascending,
-    from index: KeyPath<Format, Index>
-  ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
-  }
-
-  /// The instances whose first tiers in a compound index have given values, in the order of the index.
-  public nonisolated func load<
-    First: Indexable, Second: Indexable, Third: Indexable, Rest: Indexable,
-    Index: RetrievableIndexRepresentation<
-      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Rest>>>
-    >
-  >(
-    prefix first: First, _ second: Second, _ third: Third, range: Swift.UnboundedRange, order: RangeOrder = .ascending,
-    from index: KeyPath<Format, Index>
-  ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 }
