@@ -59,6 +59,9 @@ final class HeldStore: EditableStore {
   func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
     try store.compactionEstimate(retention)
   }
+  func copy(to path: String, at commit: CommitNumber?, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+    try store.copy(to: path, at: commit, progress: progress)
+  }
   var path: String { store.path }
   var identity: String { store.identity }
   var access: StoreAccess { store.access }

@@ -27,6 +27,10 @@ final class FakeWarmUp: WarmUpDriver {
     }
     return WarmUpResult(commit: failures.isEmpty ? CommitNumber(5) : nil, failures: failures)
   }
+
+  func rewriteOlderRecords(report: @escaping @Sendable (Activity) -> Bool) throws(ModelError) -> WarmUpResult {
+    WarmUpResult(commit: nil)
+  }
 }
 
 @Suite("The migration pane")

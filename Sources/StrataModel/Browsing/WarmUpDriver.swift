@@ -17,13 +17,6 @@ package protocol WarmUpDriver: AnyObject, Sendable {
   func rewriteOlderRecords(report: @escaping @Sendable (Activity) -> Bool) throws(ModelError) -> WarmUpResult
 }
 
-extension WarmUpDriver {
-  /// Rewrites nothing: the default for formats that do not convert records.
-  package func rewriteOlderRecords(
-    report: @escaping @Sendable (Activity) -> Bool
-  ) throws(ModelError) -> WarmUpResult { WarmUpResult(commit: nil) }
-}
-
 /// The result of a warm-up.
 package struct WarmUpResult: Sendable, Hashable {
   /// The commit that it made; nil if nothing was to be done or records failed.

@@ -40,19 +40,3 @@ extension CompactionReport {
   /// Commits that were squashed into the next kept one. More commits than before are kept if some came meanwhile.
   package var commitsSquashed: Int { max(0, commitsPruned) }
 }
-
-extension EditableStore {
-  package func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport {
-    throw .refused(reason: "this store cannot be compacted")
-  }
-
-  package func compact(_ retention: CommitRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
-    throw .refused(reason: "this store cannot be compacted")
-  }
-
-  package func copy(
-    to path: String, at commit: CommitNumber?, progress: WorkProgress?
-  ) throws(ModelError) -> RewriteReport {
-    throw .refused(reason: "this store cannot be copied")
-  }
-}

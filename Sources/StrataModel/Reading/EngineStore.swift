@@ -134,8 +134,6 @@ package final class EngineStore: EditableStore {
     try onStorage { try engine.follow(change) }
   }
 
-  package var isAway: Bool { engine.isAway }
-
   package func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try engineView(at: commit) }
 
   package var writer: WriterHold? { engine.writer.map { WriterHold($0) } }

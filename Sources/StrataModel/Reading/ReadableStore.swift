@@ -21,8 +21,6 @@ package protocol ReadableStore: AnyObject, Sendable {
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject
   /// The time of the next attempt to prune the history, in nanoseconds since 1970, if the last one (by the store's retention) failed.
   var nextPruning: Int64? { get }
-  /// Whether the store is on a server that its followers cannot reach at present. They are called when this begins and when it ends.
-  var isAway: Bool { get }
   /// The state as of a commit.
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
   /// One commit, with the counts of its changes. O(log n), except for one that restored an older state: that is compared with its parent.
@@ -73,7 +71,6 @@ extension ReadableStore {
 
   package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> CommitDetails { try commit(number) }
 
-  package var isAway: Bool { false }
   package var nextPruning: Int64? { nil }
 
   /// Where every commit was made on one other.
