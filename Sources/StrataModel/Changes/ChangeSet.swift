@@ -40,27 +40,23 @@ package struct ChangeTally {
   package var counts: [ChangeCount] { tally.values.sorted { $0.datastore < $1.datastore } }
 
   package mutating func count(_ kind: ChangeKind, in datastore: String, times: Int = 1) {
-    guard times > 0 else { return }
-    var count = tally[datastore] ?? ChangeCount(datastore: datastore)
-    switch kind {
-    case .insert: count.inserted += times
-    case .update: count.updated += times
-    case .delete: count.deleted += times
-    }
-    tally[datastore] = count
+    if times > 0 { tally[datastore, default: ChangeCount(datastore: datastore)].count(kind, times: times) }
   }
 }
 
+/// The change of one record that a user makes, by contents.
+package typealias RecordEdit = ChangedRecord<RecordContent>
+
 /// The change of one record.
-package struct RecordEdit: Hashable, Sendable {
+package struct ChangedRecord<Content: Sendable>: Sendable {
   package var datastore: String
   package var identifier: StoredKey
-  /// The record's content when it was read; nil if it did not exist.
-  package var old: RecordContent?
-  /// The record's new content; nil deletes it.
-  package var new: RecordContent?
+  /// The record as it was read; nil if it did not exist.
+  package var old: Content?
+  /// The new record; nil deletes it.
+  package var new: Content?
 
-  package init(datastore: String, identifier: StoredKey, old: RecordContent?, new: RecordContent?) {
+  package init(datastore: String, identifier: StoredKey, old: Content?, new: Content?) {
     self.datastore = datastore
     self.identifier = identifier
     self.old = old
@@ -78,6 +74,9 @@ package struct RecordEdit: Hashable, Sendable {
   /// The record's place, as a key for dictionaries.
   package var place: RecordPlace { RecordPlace(datastore: datastore, identifier: identifier) }
 }
+
+extension ChangedRecord: Equatable where Content: Equatable {}
+extension ChangedRecord: Hashable where Content: Hashable {}
 
 /// The kind of a record's change.
 package enum ChangeKind: String, Hashable, Sendable { case insert, update, delete }

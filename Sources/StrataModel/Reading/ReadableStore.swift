@@ -170,6 +170,14 @@ package struct ChangeCount: Hashable, Sendable {
 
   package var total: Int { inserted + updated + deleted }
 
+  mutating func count(_ kind: ChangeKind, times: Int) {
+    switch kind {
+    case .insert: inserted += times
+    case .update: updated += times
+    case .delete: deleted += times
+    }
+  }
+
   /// The counts of a commit that undoes these changes.
   package var takenBack: ChangeCount {
     ChangeCount(datastore: datastore, inserted: deleted, updated: updated, deleted: inserted)

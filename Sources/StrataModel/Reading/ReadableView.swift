@@ -195,24 +195,9 @@ package struct RecordVersion: CommittedVersion {
 }
 
 /// A record that differs between two commits.
-package struct RecordChange: Sendable {
-  package var datastore: String
-  package var identifier: StoredKey
-  /// Nil if the record was inserted.
-  package var old: Record?
-  /// Nil if the record was deleted.
-  package var new: Record?
+package typealias RecordChange = ChangedRecord<Record>
 
-  package init(datastore: String, identifier: StoredKey, old: Record?, new: Record?) {
-    self.datastore = datastore
-    self.identifier = identifier
-    self.old = old
-    self.new = new
-  }
-
-  package var kind: ChangeKind { old == nil ? .insert : new == nil ? .delete : .update }
-  package var place: RecordPlace { RecordPlace(datastore: datastore, identifier: identifier) }
-
+extension RecordChange {
   /// The edit that makes the same change.
   package var edit: RecordEdit {
     RecordEdit(datastore: datastore, identifier: identifier, old: old?.stored, new: new?.stored)

@@ -15,26 +15,12 @@ package struct StagedChanges: Sendable, Hashable {
   package private(set) var position = 0
   /// The valid edits, per record.
   package private(set) var edits: [RecordPlace: RecordEdit] = [:]
-  /// Counts of inserted, updated and deleted records.
-  package private(set) var totals = Totals()
+  /// Counts of inserted, updated and deleted records of all datastores.
+  package private(set) var totals = ChangeCount(datastore: "")
   /// Records in the order in which they were first touched, and the position there of each staged one. A record that was left out and
   /// touched again occurs twice; the second occurrence counts.
   private var touched: [RecordPlace] = []
   private var turns: [RecordPlace: Int] = [:]
-
-  package struct Totals: Sendable, Hashable {
-    package var updated = 0
-    package var inserted = 0
-    package var deleted = 0
-
-    fileprivate mutating func count(_ kind: ChangeKind, by step: Int) {
-      switch kind {
-      case .insert: inserted += step
-      case .update: updated += step
-      case .delete: deleted += step
-      }
-    }
-  }
 
   package init(base: CommitNumber? = nil, steps: [StagedStep] = [], position: Int? = nil) {
     self.base = base
@@ -103,7 +89,7 @@ package struct StagedChanges: Sendable, Hashable {
     edits = [:]
     turns = [:]
     touched = []
-    totals = Totals()
+    totals = ChangeCount(datastore: "")
     for step in steps.prefix(position) { for edit in step.edits { apply(edit) } }
   }
 
@@ -113,7 +99,7 @@ package struct StagedChanges: Sendable, Hashable {
     var merged = edit
     if let before = edits[place] {
       if edit.old == before.new { merged.old = before.old }
-      totals.count(before.kind, by: -1)
+      totals.count(before.kind, times: -1)
     }
     guard merged.old != merged.new else {
       edits[place] = nil
@@ -124,7 +110,7 @@ package struct StagedChanges: Sendable, Hashable {
       turns[place] = touched.count
       touched.append(place)
     }
-    totals.count(merged.kind, by: 1)
+    totals.count(merged.kind, times: 1)
     edits[place] = merged
   }
 }
