@@ -143,14 +143,14 @@ extension CommitDetails {
       parents: record.parents.map { CommitNumber($0) },
       date: record.date,
       action: record.action,
-      program: record.program,
-      author: record.author,
       changes: record.counts.compactMap { ChangeCount($0) }.sorted { $0.datastore < $1.datastore },
-      undoes: record.undoes.map { CommitNumber($0) },
-      restores: record.isRestore ? record.restores.map { CommitNumber($0) } : nil,
-      isSquashed: record.flags.contains(.squashed),
       isMaintenance: record.flags.contains(.maintenance),
       byteCount: record.frameBytes)
+    program = record.program
+    author = record.author
+    undoes = record.undoes.map { CommitNumber($0) }
+    restores = record.isRestore ? record.restores.map { CommitNumber($0) } : nil
+    isSquashed = record.flags.contains(.squashed)
   }
 }
 

@@ -117,8 +117,8 @@ package struct CommitDetails: Hashable, Sendable {
   /// The action name; empty if none was given.
   package var action: String
   /// The program that wrote it, and on whose behalf.
-  package var program: String
-  package var author: String
+  package var program = ""
+  package var author = ""
   /// The counts of changes per datastore, in the order of the datastores' keys.
   package var changes: [ChangeCount]
   /// The commit that this one undoes, if it is an undo.
@@ -126,27 +126,21 @@ package struct CommitDetails: Hashable, Sendable {
   /// The commit whose state this one restores, if it is a restore.
   package var restores: CommitNumber?
   /// Several commits that compaction made one.
-  package var isSquashed: Bool
+  package var isSquashed = false
   /// Warm-up, re-indexing and the like: no record's content changed for a user.
   package var isMaintenance: Bool
   /// Bytes that the commit added to the store.
   package var byteCount: UInt64
 
   package init(
-    number: CommitNumber, parents: [CommitNumber], date: Int64, action: String, program: String = "",
-    author: String = "", changes: [ChangeCount] = [], undoes: CommitNumber? = nil, restores: CommitNumber? = nil,
-    isSquashed: Bool = false, isMaintenance: Bool = false, byteCount: UInt64 = 0
+    number: CommitNumber, parents: [CommitNumber], date: Int64, action: String, changes: [ChangeCount] = [],
+    isMaintenance: Bool = false, byteCount: UInt64 = 0
   ) {
     self.number = number
     self.parents = parents
     self.date = date
     self.action = action
-    self.program = program
-    self.author = author
     self.changes = changes
-    self.undoes = undoes
-    self.restores = restores
-    self.isSquashed = isSquashed
     self.isMaintenance = isMaintenance
     self.byteCount = byteCount
   }
