@@ -365,15 +365,22 @@ struct CockpitTests {
     #expect(driver.status.contains("there are no formats here"))
   }
 
+  private static func committed(at date: Int64) -> Activity.Ending {
+    var ending = Activity.Ending(processIdentifier: 1, at: date)
+    (ending.commit, ending.bytes) = (5, 4_096)
+    return ending
+  }
+
   @Test("what another program's build came to stays: its commit and figures, or why it failed and of which records")
   func watchedEnding() throws {
     let store = try Sample.store()
     let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
     let key = try #require(try store.head.datastore("City")).identifier(parsing: "2657896")
     var failed = building((1_000, 0))
-    failed.ending = .init(
-      processIdentifier: 1, at: Sample.now + 1_000_000_000, reason: "1 record does not fit",
-      failures: [.init(datastore: "City", identifier: key.bytes, reason: "not a number: “many”")], failureCount: 1)
+    var failure = Activity.Ending(processIdentifier: 1, at: Sample.now + 1_000_000_000)
+    (failure.reason, failure.failureCount) = ("1 record does not fit", 1)
+    failure.failures = [.init(datastore: "City", identifier: key.bytes, reason: "not a number: “many”")]
+    failed.ending = failure
     driver.browser.session.hear(building((500, 0)))
     driver.browser.session.hear(failed)
     #expect(driver.title.contains("✗ add index score to City failed"), "\(driver.title)")
@@ -382,7 +389,7 @@ struct CockpitTests {
       driver.shows("failed: 1 record does not fit") && driver.shows("City/2657896")
         && driver.shows("not a number: “many”"))
     var done = building((1_000, 1_000), startedAt: Sample.now + 5_000_000_000)
-    done.ending = .init(processIdentifier: 1, at: Sample.now + 7_000_000_000, commit: 5, bytes: 4_096)
+    done.ending = Self.committed(at: Sample.now + 7_000_000_000)
     driver.browser.session.hear(done)
     #expect(
       driver.shows("complete: commit #5, 1 000 records evaluated, 1 000 entries written, 4.1 KB in 0:02"),
@@ -404,7 +411,7 @@ struct CockpitTests {
     #expect(driver.browser.session.run?.isRunning == true, "it goes on")
     driver.browser.session.hear(nil)
     var done = building((1_000, 1_000))
-    done.ending = .init(processIdentifier: 1, at: Sample.now + 2_000_000_000, commit: 5, bytes: 4_096)
+    done.ending = Self.committed(at: Sample.now + 2_000_000_000)
     driver.browser.session.hear(done)
     #expect(builds.map(\.outcome) == ["complete"] && builds.last?.bytes == 4_096)
   }

@@ -99,36 +99,29 @@ struct WarmUpReport<Format: DatastoreFormat> {
     progress.steps = account.activity.steps.map { .init(title: $0.title, done: $0.done, total: $0.total) }
     progress.activity = account.activity
     await core.listeners.tell(progress)
-    engine?.setActivity(told.bytes)
+    if let engine { engine.show(activity(measuring: engine), of: StoreConnection.programName) }
   }
 
   // MARK: Other processes
 
   private var engine: (any Engine)? { try? core.store.connection.storeForReading(forWriter: true) }
 
-  /// The word that is left for the panes of other processes.
-  private var told: Activity {
+  private func activity(measuring engine: any Engine) -> Activity {
     var activity = account.activity
-    activity.worker = .current(StoreConnection.programName)
-    activity.figures = engine.map { WorkFigures(of: $0) }
-    activity.failures = activity.failures.map { Array($0.prefix(3)) }
+    activity.figures = WorkFigures(of: engine)
     return activity
   }
 
   /// Takes the word back, or leaves why the work failed.
   func end(_ error: (any Error)?) {
-    guard let error, !(error is CancellationError), !(error is WarmUpSuspended) else {
-      engine?.setActivity(nil)
-      return
-    }
-    var activity = told
-    (activity.failures, activity.failureCount) = (nil, nil)
-    activity.ending = Activity.Ending(
-      processIdentifier: activity.worker?.processIdentifier ?? 0, at: LocalTime.now,
-      reason: account.activity.failureCount.map { "\(counted($0, "record")) \($0 == 1 ? "does" : "do") not decode" }
-        ?? DecodingPath.sentence(for: error),
-      failures: account.activity.failures ?? [], failureCount: account.activity.failureCount ?? 0)
-    engine?.leaveActivity(activity.bytes)
+    guard let engine else { return }
+    guard let error, !(error is CancellationError), !(error is WarmUpSuspended) else { return engine.setActivity(nil) }
+    var ending = Activity.Ending()
+    (ending.failures, ending.failureCount) = (account.activity.failures ?? [], account.activity.failureCount ?? 0)
+    ending.reason =
+      account.activity.failureCount.map { "\(counted($0, "record")) \($0 == 1 ? "does" : "do") not decode" }
+      ?? DecodingPath.sentence(for: error)
+    engine.leave(activity(measuring: engine), ending, of: StoreConnection.programName)
   }
 }
 

@@ -1,3 +1,6 @@
+import StrataExpressions
+import StrataSystem
+
 /// The work of a writer, as its own panes and those of other processes show it.
 ///
 /// An older program writes fewer fields: the optional ones are then nil and are not shown.
@@ -97,17 +100,10 @@ package struct Activity: Hashable, Codable, Sendable {
     package var failures: [Failure] = []
     package var failureCount = 0
 
-    package init(
-      processIdentifier: Int32, at: Int64, commit: UInt64? = nil, reason: String? = nil, bytes: Int = 0,
-      failures: [Failure] = [], failureCount: Int = 0
-    ) {
+    /// By default work of this process that ends now.
+    package init(processIdentifier: Int32 = getpid(), at: Int64 = LocalTime.now) {
       self.processIdentifier = processIdentifier
       self.at = at
-      self.commit = commit
-      self.reason = reason
-      self.bytes = bytes
-      self.failures = failures
-      self.failureCount = failureCount
     }
   }
 

@@ -74,13 +74,12 @@ final class WorkMeter {
   /// Leaves the result for other processes, if the work was reported to them.
   func close(_ outcome: Result<CommitNumber?, ModelError>) {
     guard toldOthersAt != nil else { return }
-    var last = present
-    var ending = Activity.Ending(processIdentifier: getpid(), at: LocalTime.now)
+    var ending = Activity.Ending()
     switch outcome {
     case .success(let commit):
       ending.commit = commit?.rawValue
       let bytes = (store.engine as? FileStore)?.fileBytes ?? 0
-      ending.bytes = Int(clamping: bytes) - Int(clamping: last.storeBefore ?? bytes)
+      ending.bytes = Int(clamping: bytes) - Int(clamping: present.storeBefore ?? bytes)
     case .failure(.failures(let records, let total)):
       ending.reason = "\(counted(total, "record")) \(total == 1 ? "does" : "do") not fit"
       ending.failureCount = total
@@ -92,9 +91,7 @@ final class WorkMeter {
     case .failure(.cancelled): break
     case .failure(let error): ending.reason = error.description
     }
-    (last.failures, last.failureCount) = (nil, nil)
-    (last.ending, last.worker) = (ending, Activity.Worker.current(store.program))
-    store.engine.leaveActivity(last.bytes)
+    store.engine.leave(present, ending, of: store.program)
   }
 
   private static let mostFailures = 100
@@ -120,17 +117,32 @@ final class WorkMeter {
     guard toldOthersAt.map({ now - $0 >= 50_000_000 }) ?? true else { return }
     toldOthersAt = now
     account.update(WorkFigures(of: store.engine))
-    var told = present
-    told.worker = Activity.Worker.current(store.program)
+    store.engine.show(present, of: store.program)
+  }
+}
+
+extension Engine {
+  /// Shows other processes the work of this one.
+  package func show(_ activity: Activity, of program: String) {
+    var shown = activity
+    shown.worker = .current(program)
     // A file is written ten times a second: three records say what is wrong.
-    told.failures = told.failures.map { Array($0.prefix(3)) }
-    store.engine.setActivity(told.bytes)
+    shown.failures = shown.failures.map { Array($0.prefix(3)) }
+    setActivity(shown.bytes)
+  }
+
+  /// Leaves other processes the work of this one, and how it ended.
+  package func leave(_ activity: Activity, _ ending: Activity.Ending, of program: String) {
+    var last = activity
+    (last.failures, last.failureCount) = (nil, nil)
+    (last.ending, last.worker) = (ending, .current(program))
+    leaveActivity(last.bytes)
   }
 }
 
 extension Activity.Worker {
   /// This process.
-  package static func current(_ program: String) -> Self {
+  fileprivate static func current(_ program: String) -> Self {
     var name = [CChar](repeating: 0, count: 256)
     let host =
       gethostname(&name, name.count - 1) == 0
