@@ -211,9 +211,7 @@ extension _StoreHandle {
   func exchanging<R: Sendable>(
     _ progress: ExchangeProgressHandler? = nil, _ body: @escaping @Sendable (ExchangeWork) throws -> R
   ) async throws -> R {
-    if Transactions.scope(for: self) != nil { throw StoreError.withinTransaction("A store cannot be exchanged") }
-    try await prepare()
-    guard let model = try model(forWriting: true) else { throw StoreError.closed }
+    let model = try await modelForWriting("A store cannot be exchanged")
     let connection = connection
     let cancelled = Mutex(Task.isCancelled)
     return try await withTaskCancellationHandler {

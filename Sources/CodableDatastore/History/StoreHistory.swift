@@ -17,6 +17,16 @@ extension _StoreHandle {
       formats: registry.compiledFormats)
   }
 
+  /// The model of a store that is ready to be written outside of a transaction.
+  ///
+  /// - Parameter refusal: The beginning of the error within a transaction.
+  func modelForWriting(_ refusal: String) async throws -> EngineStore {
+    if Transactions.scope(for: self) != nil { throw StoreError.withinTransaction(refusal) }
+    try await prepare()
+    guard let model = try model(forWriting: true) else { throw StoreError.closed }
+    return model
+  }
+
   /// Runs a change that the model makes, in the writer's turn and on a thread that may block.
   ///
   /// - Parameter body: Returns the commit that it made, or that of the head if it made none.
@@ -33,11 +43,7 @@ extension _StoreHandle {
     commits: @escaping @Sendable (Answer) -> [CommitNumber],
     _ body: @escaping @Sendable (EngineStore) throws(ModelError) -> Answer
   ) async throws -> Answer {
-    if Transactions.scope(for: self) != nil {
-      throw StoreError(.refused, "The history cannot be changed within a transaction.")
-    }
-    try await prepare()
-    guard let model = try model(forWriting: true) else { throw StoreError.closed }
+    let model = try await modelForWriting("The history cannot be changed")
     let connection = connection
     return try await connection.alone {
       let before = try throwingStoreErrors { try model.engine.refresh() }
