@@ -113,11 +113,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
       throw StoreError(.inputOutput, "\(file.path) cannot be read.")
     }
     try await write("persist \(key)", name) { transaction, key in
-      let head = Self.head
-      _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) {
-        position, count throws(StorageError) in
-        try FilePieces(head: head, file: source).bytes(at: position, count: count)
-      }
+      try FilePieces(head: Self.head, file: source).put(size, as: key, in: tree, of: transaction)
     }
   }
 
@@ -135,15 +131,11 @@ extension BlobDatastore where AccessMode == ReadWrite {
     for try await piece in pieces { try spool.append(piece) }
     try spool.finish()
     try await write("persist \(key)", name) { [spool] transaction, key in
-      let head = Self.head
       guard let file = spool.file else {
-        _ = try transaction.put(key, head + spool.memory, in: tree)
+        _ = try transaction.put(key, Self.head + spool.memory, in: tree)
         return
       }
-      _ = try transaction.put(key, count: UInt64(head.count) + spool.count, in: tree) {
-        position, count throws(StorageError) in
-        try FilePieces(head: head, file: file).bytes(at: position, count: count)
-      }
+      try FilePieces(head: Self.head, file: file).put(spool.count, as: key, in: tree, of: transaction)
     }
   }
 
@@ -188,8 +180,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
     let descriptor = DatastoreDescriptor(
       key: key, instanceType: Self.instanceType, identifierType: "String", identifierEncoding: .string, coding: .opaque)
-    let attributes = try descriptor.bytes
-    try transaction.createTree(tree, kind: .records, attributes: attributes)
+    try DatastoreWriter.create(descriptor, in: transaction)
   }
 }
 
@@ -198,8 +189,15 @@ private struct FilePieces {
   let head: [UInt8]
   let file: any DiskFile
 
+  func put(_ size: UInt64, as key: [UInt8], in tree: TreeName, of transaction: any WriteTransaction) throws {
+    _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) {
+      position, count throws(StorageError) in
+      try bytes(at: position, count: count)
+    }
+  }
+
   /// Bytes of the head and the file together.
-  func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
+  private func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
     if position < UInt64(head.count) { bytes += head[Int(position)...].prefix(count) }

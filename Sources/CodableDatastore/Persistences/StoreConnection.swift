@@ -115,10 +115,7 @@ final class StoreConnection: Sendable {
   /// resolved.
   static func path(of url: URL) -> String {
     var (folder, names) = (url.standardizedFileURL, [String]())
-    func path(_ url: URL) -> String {
-      let path = url.path(percentEncoded: false)
-      return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    }
+    let path = StoreCopy.path
     while path(folder) != "/", ((try? disk.status(path(folder))) ?? nil) == nil {
       names.append(folder.lastPathComponent)
       folder.deleteLastPathComponent()
