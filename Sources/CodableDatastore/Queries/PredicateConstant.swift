@@ -8,6 +8,10 @@ enum PredicateConstant {
     return try? evaluated(node)
   }
 
+  static func values(of first: Any, _ second: Any) -> (Any, Any)? {
+    value(of: first).flatMap { first in value(of: second).map { (first, $0) } }
+  }
+
   private static func evaluated(_ node: some PredicateExpression) throws -> Any {
     try node.evaluate(PredicateBindings())
   }

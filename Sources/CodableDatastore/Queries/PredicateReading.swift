@@ -274,19 +274,13 @@ extension PredicateExpressions.Value: RangeNode {
 
 extension PredicateExpressions.Range: RangeNode {
   fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
-    guard let lower = PredicateConstant.value(of: lower), let upper = PredicateConstant.value(of: upper) else {
-      return nil
-    }
-    return (lower, upper, false)
+    PredicateConstant.values(of: lower, upper).map { ($0, $1, false) }
   }
 }
 
 extension PredicateExpressions.ClosedRange: RangeNode {
   fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
-    guard let lower = PredicateConstant.value(of: lower), let upper = PredicateConstant.value(of: upper) else {
-      return nil
-    }
-    return (lower, upper, true)
+    PredicateConstant.values(of: lower, upper).map { ($0, $1, true) }
   }
 }
 

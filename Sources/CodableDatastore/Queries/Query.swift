@@ -181,7 +181,7 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   var order: QueryOrder<Format.Instance> { QueryOrder(sorts: sorts, identifiers: core.identifiers.order) }
 
   func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
-    try core.place(of: instance, key: key, in: order)
+    try order.place(of: instance, key: key)
   }
 }
 

@@ -75,6 +75,10 @@ struct QueryOrder<Instance: Sendable>: Sendable {
     directions = sorts.enumerated().map { ($1.isDescending, $0 < ranks.count ? ranks[$0] : nil) }
   }
 
+  func place(of instance: Instance, key: [UInt8]) throws -> QueryPlace {
+    QueryPlace(sortKeys: try sorts.map { try $0.column.value(instance) }, identifier: key)
+  }
+
   func isBefore(_ left: QueryPlace, _ right: QueryPlace) throws -> Bool {
     for (sort, (one, other)) in zip(sorts, zip(left.sortKeys, right.sortKeys)) where one != other {
       let comparison = try sort.order.comparison(to: other)

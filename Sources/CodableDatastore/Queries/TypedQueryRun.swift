@@ -271,7 +271,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     while low < high {
       let middle = (low + high) / 2
       guard let candidate = try throwingStoreErrors({ try candidates.candidate(at: middle) }) else { break }
-      let place = try core.place(of: try await instance(of: candidate), key: candidate.key.bytes, in: order)
+      let place = try order.place(of: try await instance(of: candidate), key: candidate.key.bytes)
       if try order.isBefore(cursor, place) { high = middle } else { low = middle + 1 }
     }
     try throwingStoreErrors { try candidates.skip(low) }
@@ -323,11 +323,5 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private func matches(_ instance: Instance) throws -> Bool {
     for test in tests where try !test.holds(instance) { return false }
     return true
-  }
-}
-
-extension DatastoreCore {
-  func place(of instance: Instance, key: [UInt8], in order: QueryOrder<Instance>) throws -> QueryPlace {
-    QueryPlace(sortKeys: try order.sorts.map { try $0.column.value(instance) }, identifier: key)
   }
 }
