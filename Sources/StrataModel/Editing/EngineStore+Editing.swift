@@ -194,15 +194,9 @@ extension EngineView {
     _ query: RecordQuery, of key: String, _ body: (Record) throws -> Void
   ) throws(ModelError) {
     let datastore = try requiredDatastore(key)
-    do {
+    try onStorage {
       var run = try query.run(query.plan(in: datastore), in: datastore)
       while let found = try run.next() { try body(found.record) }
-    } catch let error as StorageError {
-      throw ModelError(error)
-    } catch let error as ModelError {
-      throw error
-    } catch {
-      throw .refused(reason: "\(error)")
     }
   }
 }

@@ -38,11 +38,8 @@ extension EngineStore {
     }
     var present: [TreeName] = []
     for name in names {
-      if try first.tree(name) != nil {
-        present.append(name)
-      } else if try second.tree(name) != nil {
-        present.append(name)
-      }
+      let isThere = if try first.tree(name) != nil { true } else { try second.tree(name) != nil }
+      if isThere { present.append(name) }
     }
     return present.sorted()
   }

@@ -21,11 +21,9 @@ package final class StagedFile: Sendable {
   package init(folder: String, disk: any Disk = SystemDisk()) throws(ModelError) {
     self.folder = folder
     self.disk = disk
-    do {
+    (path, lock) = try Self.onDisk { () throws(DiskError) in
       try disk.makeFolders(folder)
-      (path, lock) = try Self.claim(in: folder, on: disk)
-    } catch {
-      throw Self.failure(error)
+      return try Self.claim(in: folder, on: disk)
     }
   }
 
@@ -37,13 +35,11 @@ package final class StagedFile: Sendable {
   package func load(
     _ descriptors: [DatastoreDescriptor] = [], counted: (Int) -> Void = { _ in }
   ) throws(ModelError) -> StagedChanges? {
-    let bytes: [UInt8]
-    do {
+    let bytes = try Self.onDisk { () throws(DiskError) -> [UInt8]? in
       guard let status = try disk.status(path), status.size > 0 else { return nil }
-      bytes = try disk.contents(of: path)
-    } catch {
-      throw Self.failure(error)
+      return try disk.contents(of: path)
     }
+    guard let bytes else { return nil }
     let known = Dictionary(descriptors.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     return try StagedText(path: path).changes(of: bytes, counted: counted) { datastore, identifier in
       known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
@@ -53,26 +49,22 @@ package final class StagedFile: Sendable {
   /// Makes the changes durable; an empty set (with nothing to redo) removes the file.
   package func save(_ staged: StagedChanges) throws(ModelError) {
     let bytes = staged.steps.isEmpty ? [] : StagedText(path: path).bytes(of: staged)
-    do {
+    try Self.onDisk { () throws(DiskError) in
       try isSaving.withLock { _ throws(DiskError) in
         if bytes.isEmpty { try remove() } else { try replace(bytes) }
       }
-    } catch {
-      throw Self.failure(error)
     }
   }
 
   /// Moves an unreadable file aside. Returns its new path.
   package func setAside() throws(ModelError) -> String {
-    do {
+    try Self.onDisk { () throws(DiskError) in
       var number = 1
       while try disk.status("\(path).unreadable-\(number)") != nil { number += 1 }
       let aside = "\(path).unreadable-\(number)"
       try disk.rename(path, to: aside)
       try disk.syncDirectory(folder)
       return aside
-    } catch {
-      throw Self.failure(error)
     }
   }
 
@@ -110,8 +102,11 @@ package final class StagedFile: Sendable {
     return try disk.open(path, .readWrite)
   }
 
-  private static func failure(_ error: DiskError) -> ModelError {
-    // The cause comes first: a path may be longer than a terminal is wide.
-    .storage("the staged changes cannot be kept: \(error.cause) (\(error.operation) of \(error.path))", kind: .failed)
+  private static func onDisk<Value>(_ body: () throws(DiskError) -> Value) throws(ModelError) -> Value {
+    do { return try body() } catch {
+      // The cause comes first: a path may be longer than a terminal is wide.
+      let place = "\(error.operation) of \(error.path)"
+      throw .storage("the staged changes cannot be kept: \(error.cause) (\(place))", kind: .failed)
+    }
   }
 }
