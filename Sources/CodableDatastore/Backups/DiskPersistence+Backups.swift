@@ -16,7 +16,8 @@ extension DiskPersistence {
     guard let source = _store.connection.path, let view = try _store.currentView() else {
       throw StoreError(StorageError.notFound(path: _store.connection.path ?? ""))
     }
-    try await onThread { try StoreCopy(from: source, to: StoreCopy.path(of: url), commit: view.commit.number).run() }
+    let copy = StoreCopy(source: source, target: StoreCopy.path(of: url), commit: view.commit.number)
+    try await onThread { try copy.run() }
   }
 }
 
@@ -41,16 +42,10 @@ extension DiskPersistence where AccessMode == ReadWrite {
 /// Committed bytes never change, so copying the file from its beginning needs no lock: the copy has at least every commit that was durable
 /// before, and bytes that were being appended meanwhile are cut off when the copy is opened.
 struct StoreCopy {
-  private let source: String
-  private let target: String
-  private let commit: UInt64
+  let source: String
+  let target: String
+  let commit: UInt64
   private let disk = SystemDisk()
-
-  init(from source: String, to target: String, commit: UInt64) {
-    self.source = source
-    self.target = target
-    self.commit = commit
-  }
 
   static func path(of url: URL) -> String {
     let path = url.standardizedFileURL.path(percentEncoded: false)

@@ -84,16 +84,10 @@ package struct DocumentFile: Sendable {
 
 /// Rows with added fields: their number, and their key.
 struct NumberedRows: ImportSource {
-  private var source: TableSource
-  private let rowName: String?
-  private let key: DocumentPath?
-  private var number = 0
-
-  init(source: TableSource, rowName: String?, key: DocumentPath?) {
-    self.source = source
-    self.rowName = rowName
-    self.key = key
-  }
+  private(set) var source: TableSource
+  let rowName: String?
+  let key: DocumentPath?
+  private(set) var number = 0
 
   mutating func rewind() throws(ModelError) {
     number = 0

@@ -155,7 +155,7 @@ package struct QueryRun {
     if plan.way == .scan, plan.order.isByIdentifier {
       return try datastore.forEachPart(of: 0..<plan.rows) { records, _ throws(ModelError) in
         guard test != nil else { return try read(&records) }
-        var kept: any RecordCursor = KeptRecords(records, test)
+        var kept: any RecordCursor = KeptRecords(records: records, test: test)
         return try read(&kept)
       } size: {
         size($0)

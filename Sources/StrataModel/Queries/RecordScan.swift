@@ -142,13 +142,8 @@ extension RecordCursor {
 
 /// The records of a cursor that meet a test.
 struct KeptRecords: RecordCursor {
-  private var records: any RecordCursor
-  private var test: RecordTest?
-
-  init(_ records: any RecordCursor, _ test: RecordTest?) {
-    self.records = records
-    self.test = test
-  }
+  private(set) var records: any RecordCursor
+  private(set) var test: RecordTest?
 
   mutating func next() throws(ModelError) -> Bool {
     while try records.next() { if try records.isKept(by: &test) { return true } }

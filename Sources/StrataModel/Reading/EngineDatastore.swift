@@ -27,7 +27,13 @@ struct EngineDatastore: ReadableDatastore {
 
   var count: Int { get throws(ModelError) { try tree.entryCount() } }
 
-  var primary: any ReadableIndex { EngineIndex(primaryOf: self) }
+  var primary: any ReadableIndex {
+    EngineIndex(
+      datastore: self,
+      descriptor: IndexDescriptor(
+        name: "", kind: .primary, encoding: descriptor.identifierEncoding, valueType: descriptor.identifierType,
+        rule: descriptor.identifierPath, isUnique: true, version: descriptor.version))
+  }
 
   var indexes: [any ReadableIndex] { descriptor.indexes.map { EngineIndex(datastore: self, descriptor: $0) } }
 

@@ -5,20 +5,6 @@ struct EngineIndex: ReadableIndex {
   let datastore: EngineDatastore
   let descriptor: IndexDescriptor
 
-  init(datastore: EngineDatastore, descriptor: IndexDescriptor) {
-    self.datastore = datastore
-    self.descriptor = descriptor
-  }
-
-  init(primaryOf datastore: EngineDatastore) {
-    let records = datastore.descriptor
-    self.init(
-      datastore: datastore,
-      descriptor: IndexDescriptor(
-        name: "", kind: .primary, encoding: records.identifierEncoding, valueType: records.identifierType,
-        rule: records.identifierPath, isUnique: true, version: records.version))
-  }
-
   private var isPrimary: Bool { descriptor.kind == .primary }
 
   /// Returns nil if the store has a descriptor but no tree, which only damage can cause.

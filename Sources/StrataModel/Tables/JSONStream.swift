@@ -1,20 +1,14 @@
 import StrataDocuments
 
 struct JSONStream {
-  private let stream: ByteStream
-  private var format: TableSource.Format
-  private let names: RepeatedNames
-  private var isFirst = true
+  let stream: ByteStream
+  private(set) var format: TableSource.Format
+  let names: RepeatedNames
+  private(set) var isFirst = true
   /// Set if nothing more can be read.
-  private var isOver = false
+  private(set) var isOver = false
   /// The end of the documents in the line that follow one another and can each be read.
-  private var checkedEnd = 0
-
-  init(_ stream: ByteStream, _ format: TableSource.Format, _ names: RepeatedNames) {
-    self.stream = stream
-    self.format = format
-    self.names = names
-  }
+  private(set) var checkedEnd = 0
 
   /// Consumes the text before the first document.
   mutating func begin() throws(ModelError) {

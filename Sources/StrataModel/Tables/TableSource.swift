@@ -76,7 +76,7 @@ package struct TableSource: ImportSource {
       try stream.rewind()
       cells = try CellReader.survey(stream, separator: separator)
     }
-    json = JSONStream(stream, format, names)
+    json = JSONStream(stream: stream, format: format, names: names)
     try rewind()
   }
 
@@ -105,7 +105,7 @@ package struct TableSource: ImportSource {
     if cells != nil {
       try cells?.begin()
     } else {
-      json = JSONStream(stream, format, names)
+      json = JSONStream(stream: stream, format: format, names: names)
       try json.begin()
     }
   }
