@@ -53,7 +53,7 @@ extension Browser {
       if case .storage(_, kind: .unreachable) = error { session.awaySince = session.awaySince ?? session.now }
       session.warn(error.description)
     case .editedDocuments: reopenExternal(error.description)
-    case .query where external != nil: reopenExternal(error.description)
+    case QueryRequest.slot where external != nil: reopenExternal(error.description)
     default: if listeners.isEmpty { session.complain(error) }
     }
   }
@@ -145,7 +145,7 @@ extension Browser {
   mutating func updateHead(to: CommitNumber, newCommits: Int = 1) -> Bool {
     session.head = to
     if let file = session.configuration.documentFile {
-      session.start(.keptCommits, KeepCommitsRequest(file: file))
+      session.start(KeepCommitsRequest.slot, KeepCommitsRequest(file: file))
     }
     guard session.isFollowing, session.asOf == nil else {
       session.unseen += newCommits

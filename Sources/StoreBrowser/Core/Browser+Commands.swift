@@ -202,7 +202,7 @@ extension Browser {
   /// Questions of a view that is no longer visible need no reply.
   private mutating func endQuestions(of pane: PaneID) {
     guard pane.digit == nil else { return }
-    for slot in PaneTable.entry(pane).work where !slot.isKept { session.cancel(slot) }
+    for slot in PaneTable.entry(pane).work where !slot.isKept && !slot.isInCockpit { session.cancel(slot) }
   }
 
   /// The store's name in titles: the end of its path, or the database and the schema of its URL.

@@ -105,7 +105,7 @@ extension Browser {
       case .intoFile, .intoChangedFile: "writing \(file.path)"
       case .asFile(let path): "writing \(path)"
       }
-    session.start(.leave, LeaveRequest(file: file, how: how), label: label) { $0.hasLeft($1) }
+    session.start(LeaveRequest.slot, LeaveRequest(file: file, how: how), label: label) { $0.hasLeft($1) }
   }
 
   mutating func hasLeft(_ reply: LeaveReply) {
@@ -121,6 +121,7 @@ extension Browser {
 
 /// Saves the contents of a store in memory.
 struct LeaveRequest: Question {
+  static let slot = WorkSlot(name: "leave", isLong: true, isKept: true, isInCockpit: true)
   var file: DocumentFile
   var how: Leaving
 
@@ -167,8 +168,4 @@ struct LeaveReply: Sendable {
   var farewell: String?
   /// Set if nothing was written because another program has changed the file.
   var comparison: FileComparison?
-}
-
-extension WorkSlot {
-  static let leave = WorkSlot(name: "leave", isLong: true, isKept: true, isInCockpit: true)
 }

@@ -57,7 +57,7 @@ extension Browser {
     session.readOutline()
     if let datastore = session.datastore, before != session.shown {
       session.start(
-        .stepChanges, StepChangesRequest(datastore: datastore, from: before, to: session.shown))
+        StepChangesRequest.slot, StepChangesRequest(datastore: datastore, from: before, to: session.shown))
     }
     session.say(target.map { "as of \($0); Esc returns to the head" } ?? "at the head \(session.head)")
   }

@@ -94,7 +94,8 @@ extension Browser {
   /// Requests the plan for the rows of the table.
   mutating func explain() {
     guard let source = table.source else { return }
-    session.start(.explain, ExplainRequest(source: source, commit: session.shown), label: "explain") { $0.show($1) }
+    let request = ExplainRequest(source: source, commit: session.shown)
+    session.start(ExplainRequest.slot, request, label: "explain") { $0.show($1) }
   }
 
   private mutating func show(_ explained: ExplainRequest.Reply) {

@@ -3,6 +3,7 @@ import StrataDocuments
 
 /// Finds the plan of a view and the names in it that no record has.
 struct QueryRequest: Question {
+  static let slot = WorkSlot(name: "query")
   enum Purpose: Sendable { case edit, apply }
 
   var query: ViewQuery
@@ -31,10 +32,6 @@ struct QueryRequest: Question {
       plan: plan.joined(separator: " · "),
       order: try OrderRequest(source: source, commit: commit).reply(in: context), unknown: unknown.first)
   }
-}
-
-extension WorkSlot {
-  static let query = WorkSlot(name: "query")
 }
 
 /// The view as text in the user's editor.
@@ -95,7 +92,7 @@ extension Browser {
       try source.add(query.computed, beside: table.columns)
     }
     let request = QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose)
-    session.start(.query, request, label: "plan") { $0.take($1, to: request) }
+    session.start(QueryRequest.slot, request, label: "plan") { $0.take($1, to: request) }
   }
 
   private mutating func take(_ reply: QueryRequest.Reply, to request: QueryRequest) {

@@ -242,7 +242,7 @@ extension Browser {
     }
     if case .add(_, let path, let kind) = change, kind.meansOneRecord {
       session.start(
-        .repeats, RepeatsRequest(path: path, datastore: datastore, commit: session.head),
+        RepeatsRequest.slot, RepeatsRequest(path: path, datastore: datastore, commit: session.head),
         label: "look for repeating values of \(path.shortText)"
       ) { $0.build(change, of: datastore, after: $1) }
     } else {

@@ -33,8 +33,9 @@ extension Browser {
 
   /// Work beside the screens, for which not even a macro waits.
   private static let unawaited: Set<WorkSlot> = [
-    .refresh, .settings, .staging, .histogram, .strip, .stepChanges, .plotPoint, .distinct, .warmUp, .rewrite,
-    .newest, .smallHistogram, .remotes, .verify, .export, .importFile, .typing, .typedPlan, .proof,
+    .refresh, .settings, .staging, .histogram, .distinct, .warmUp, .rewrite, .remotes, .verify, .export, .importFile,
+    .typing, .typedPlan, CommitStripRequest.slot, StepChangesRequest.slot, PlotPointRequest.slot, NewestRequest.slot,
+    SmallHistogram.slot, ProofRequest.slot,
   ]
 
   /// Handles one event: at once if the screen is complete, otherwise after the awaited replies. Esc and ^c do not wait, and discard the

@@ -133,6 +133,7 @@ struct ConditionVocabulary: Sendable, Hashable {
 
 /// Finds values of a field with a prefix: from an index if there is one, otherwise from some records.
 struct ValuesRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "values")
   var datastore: String
   var commit: CommitNumber
   var field: String
@@ -183,8 +184,4 @@ struct ValuesRequest: Question, Hashable {
     }
     return values.sorted()
   }
-}
-
-extension WorkSlot {
-  static let values = WorkSlot(name: "values")
 }

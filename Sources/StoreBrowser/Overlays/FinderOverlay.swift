@@ -5,7 +5,7 @@ import StrataTerminal
 /// Finds a datastore, index, field, command, view, bookmark, pin, commit or record by a few letters, with a preview; Enter goes there.
 struct FinderOverlay: SearchPane {
   static let entry = PaneEntry(
-    "finder", name: "Finder", work: [.find], footer: [.open, .escape],
+    "finder", name: "Finder", work: [FindRequest.slot], footer: [.open, .escape],
     commands: [
       CommandTable.row(
         .finder, ["^p"], "find anything by a few letters", "find", .places,
@@ -64,12 +64,12 @@ struct FinderOverlay: SearchPane {
     found = nil
     let text = field.text.trimmed
     if datastore == nil, text.isEmpty || title != nil {
-      session.cancel(.find)
+      session.cancel(FindRequest.slot)
     } else {
       let request = FindRequest(
         text: text, commit: session.shown, head: session.head, naming: session.naming, datastore: datastore)
       asked = request
-      session.start(.find, request)
+      session.start(FindRequest.slot, request)
     }
     rank(session)
   }
@@ -271,8 +271,4 @@ extension Intent {
 
 extension Command {
   package static let finder: Command = "find"
-}
-
-extension WorkSlot {
-  static let find = WorkSlot(name: "find")
 }

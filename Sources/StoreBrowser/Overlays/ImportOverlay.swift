@@ -6,7 +6,8 @@ import StrataTerminal
 /// the cockpit shows its progress.
 struct ImportOverlay: ListPane {
   static let entry = PaneEntry(
-    "import", name: "Import", work: [.survey, .importPreview], footer: [.open, .down, .mark, .right, .escape],
+    "import", name: "Import", work: [SurveyRequest.slot, .importPreview],
+    footer: [.open, .down, .mark, .right, .escape],
     commands: [
       CommandTable.row(
         .importFile, [], "import a file", "import", .write, argument: .init("FILE"), verb: "import",
@@ -80,7 +81,8 @@ struct ImportOverlay: ListPane {
     guard !isAsked else { return }
     isAsked = true
     session.start(
-      .survey, SurveyRequest(file: file, datastore: datastore, encoding: encoding), label: "reading \(file)")
+      SurveyRequest.slot, SurveyRequest(file: file, datastore: datastore, encoding: encoding),
+      label: "reading \(file)")
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {

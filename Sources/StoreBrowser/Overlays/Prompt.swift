@@ -2,7 +2,7 @@ import StrataTerminal
 
 /// An input line at the foot of the screen: a command, a search, a filter, a name.
 struct Prompt: Pane {
-  static let entry = PaneEntry(.prompt, name: "Prompt", work: [.values], footer: [.open, .escape])
+  static let entry = PaneEntry(.prompt, name: "Prompt", work: [ValuesRequest.slot], footer: [.open, .escape])
 
   enum Kind: Sendable, Hashable {
     /// `:`, with commands and positions.
@@ -90,10 +90,10 @@ struct Prompt: Pane {
 
   private func askForValues(in session: inout Session) {
     guard let asked = vocabulary?.valueAsked(field.text, cursor: field.cursor), let datastore = session.datastore else {
-      return session.cancel(.values)
+      return session.cancel(ValuesRequest.slot)
     }
     session.start(
-      .values,
+      ValuesRequest.slot,
       ValuesRequest(datastore: datastore, commit: session.shown, field: asked.field, typed: asked.typed))
   }
 

@@ -5,7 +5,7 @@ import StrataTerminal
 /// The changes to be written, with their checks: letters are commands, Enter asks for the name, a second Enter commits.
 struct ReviewOverlay: ListPane {
   static let entry = PaneEntry(
-    .review, name: "Review", work: [.review, .commit, .stepBack, .dropLetter],
+    .review, name: "Review", work: [.review, .commit, StepBackRequest.slot, DropLetterRequest.slot],
     footer: [
       .open, .down, .leaveOut, .takeMine, .takeTheirs, .takeBase, .markStale, .stepBack, .listChanges, .help, .escape,
     ],
@@ -292,7 +292,7 @@ extension ReviewOverlay {
           ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
     case .stepBack:
       guard case .undo(let merge, _) = subject else { return false }
-      session.start(.stepBack, StepBackRequest(merge: merge), label: "step back") { browser, head in
+      session.start(StepBackRequest.slot, StepBackRequest(merge: merge), label: "step back") { browser, head in
         browser.endReview("the head is \(head) again; no history contains the merge \(merge)")
       }
     case .listChanges:
@@ -318,7 +318,8 @@ extension ReviewOverlay {
 
   private func leaveOut(in session: inout Session) {
     if let letter {
-      return session.start(.dropLetter, DropLetterRequest(letter: letter), label: "delete the letter") { browser, _ in
+      let request = DropLetterRequest(letter: letter)
+      return session.start(DropLetterRequest.slot, request, label: "delete the letter") { browser, _ in
         browser.endReview("the letter “\(letter.action)” is deleted")
       }
     }
@@ -358,10 +359,6 @@ extension Command {
   static let markStale: Command = "mark-stale"
   static let listChanges: Command = "list-changes"
   static let stepBack: Command = "step-back"
-}
-
-extension WorkSlot {
-  static let stepBack = WorkSlot(name: "step-back", isKept: true)
 }
 
 extension PaneID {

@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The typed editor of a field. Invalid input stays and is explained; a suggestion is offered, never applied.
 struct ValueEditor: Pane {
-  static let entry = PaneEntry("editor", name: "Editor", work: [.holder], footer: [.open, .escape])
+  static let entry = PaneEntry("editor", name: "Editor", work: [HolderRequest.slot], footer: [.open, .escape])
 
   let place: RecordPlace
   /// The stored content when the editor was opened: the edit is based on it, even if the record changes meanwhile.
@@ -145,12 +145,13 @@ struct ValueEditor: Pane {
   private mutating func changed(in session: inout Session) {
     session.drafts[fieldPlace] = field.text != first ? field.text : isDraft ? first : nil
     (suggestion, problem, holder) = (nil, nil, nil)
-    session.cancel(.holder)
+    session.cancel(HolderRequest.slot)
     switch typed {
     case .failure(let failure): problem = failure.reason
     case .success(let value):
       guard !uniqueIndexes.isEmpty, value != old, value != .null else { return }
-      session.start(.holder, HolderRequest(place: place, indexes: uniqueIndexes, value: value, commit: session.shown))
+      let request = HolderRequest(place: place, indexes: uniqueIndexes, value: value, commit: session.shown)
+      session.start(HolderRequest.slot, request)
     }
   }
 

@@ -100,7 +100,7 @@ extension ListPane {
       var rows: [[Document]] = []
       for row in (0..<lineCount(session)).map(row) where rows.last != row { rows.append(row) }
       let export = ListExport(columns: rowColumns, rows: rows, file: file, format: format)
-      session.start(.listExport, export, label: "lines to \(file)") { $0.session.say($1.sentence) }
+      session.start(ListExport.slot, export, label: "lines to \(file)") { $0.session.say($1.sentence) }
     default: return false
     }
     return true

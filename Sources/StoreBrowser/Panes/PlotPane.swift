@@ -6,7 +6,7 @@ import StrataTerminal
 /// becomes a filter.
 struct PlotPane: PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .plot, name: "Plot", work: [.plot, .plotPoint],
+    .plot, name: "Plot", work: [question, PlotPointRequest.slot],
     footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],
     commands: [
       CommandTable.row(
@@ -19,7 +19,7 @@ struct PlotPane: PermanentPane, ReplyPane {
     ]
   ) { PlotPane() }
 
-  static let question = WorkSlot.plot
+  static let question = WorkSlot(name: "plot", isLong: true)
 
   /// The request of the plot; the frame gives its room.
   var subject: PlotRequest?
@@ -54,7 +54,7 @@ struct PlotPane: PermanentPane, ReplyPane {
         subject = request
       }
       pending = request
-      session.start(.plot, request, label: "plot of \(request.source.datastore)")
+      session.start(Self.question, request, label: "plot of \(request.source.datastore)")
     }
     askPoint(in: &session)
   }
@@ -65,7 +65,7 @@ struct PlotPane: PermanentPane, ReplyPane {
     guard let reply, let rank = nearestRank, rank != wantedPoint else { return }
     wantedPoint = rank
     session.start(
-      .plotPoint,
+      PlotPointRequest.slot,
       PlotPointRequest(
         source: reply.request.source, commit: reply.request.commit, rank: rank, x: reply.x, y: reply.y))
   }
@@ -253,9 +253,4 @@ extension Command {
 
 extension PaneID {
   static let plot: PaneID = "plot"
-}
-
-extension WorkSlot {
-  static let plot = WorkSlot(name: "plot", isLong: true)
-  static let plotPoint = WorkSlot(name: "plot-point")
 }

@@ -5,6 +5,7 @@ import StrataTerminal
 struct SmallHistogram: Sendable, Equatable {
   /// Three of bars, one of the axis.
   static let rows = 4
+  static let slot = WorkSlot(name: "small-histogram", isSlow: true)
 
   private var reading = Reading<HistogramRequest>()
 
@@ -14,7 +15,7 @@ struct SmallHistogram: Sendable, Equatable {
     let request = HistogramRequest(
       datastore: source.datastore, index: source.index, commit: session.shown, choice: .automatic,
       bins: BarLayout.capacity(columns: columns, form: session.barForm))
-    reading.ask(request, as: .smallHistogram, in: &session)
+    reading.ask(request, as: Self.slot, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable) { reading.take(reply) }
@@ -52,8 +53,4 @@ struct SmallHistogram: Sendable, Equatable {
       greatest, at: Point(column: rect.left + column, row: bars.bottom), width: rect.columns - column,
       style: theme.style(.dim))
   }
-}
-
-extension WorkSlot {
-  static let smallHistogram = WorkSlot(name: "small-histogram", isSlow: true)
 }

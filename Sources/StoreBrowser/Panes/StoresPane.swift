@@ -4,7 +4,7 @@ import StrataTerminal
 /// Pane 1: datastores, the indexes of the open one, named views, staged changes, letters in the inbox, pins.
 struct StoresPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .stores, digit: 1, name: "Stores", work: [.newest, .smallHistogram],
+    .stores, digit: 1, name: "Stores", work: [NewestRequest.slot, SmallHistogram.slot],
     footer: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
   ) { StoresPane() }
 
@@ -100,7 +100,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   private mutating func demandNewest(below lines: [Line], in session: inout Session) {
     guard session.outline != nil, hasRoomForCommits(below: lines) else { return }
-    newest.ask(NewestRequest(head: session.head), as: .newest, in: &session)
+    newest.ask(NewestRequest(head: session.head), as: NewestRequest.slot, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
@@ -318,6 +318,7 @@ extension StagedStep {
 
 /// The newest commits of the store.
 struct NewestRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "newest", isSlow: true)
   var head: CommitNumber
 
   /// As many as fit into any sidebar.
@@ -326,8 +327,4 @@ struct NewestRequest: Question, Hashable {
   func reply(in context: WorkContext) throws(ModelError) -> [CommitDetails] {
     head.rawValue > 0 ? try context.store.commits(from: head, limit: Self.limit, folded: true) : []
   }
-}
-
-extension WorkSlot {
-  static let newest = WorkSlot(name: "newest", isSlow: true)
 }

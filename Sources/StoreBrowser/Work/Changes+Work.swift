@@ -90,6 +90,7 @@ package struct FieldsRequest: Question, Hashable {
 
 /// Reads a field of a record as of a commit, whole.
 struct FieldValueRequest: Question {
+  static let slot = WorkSlot(name: "field-value")
   var place: RecordPlace
   var path: String
   var commit: CommitNumber
@@ -102,12 +103,9 @@ struct FieldValueRequest: Question {
 extension Session {
   /// Copies a field of a record as of a commit. A pane shows only the beginning of it.
   mutating func copy(_ path: String, of place: RecordPlace, at commit: CommitNumber) {
-    start(.fieldValue, FieldValueRequest(place: place, path: path, commit: commit)) { $0.session.copy($1) }
+    let request = FieldValueRequest(place: place, path: path, commit: commit)
+    start(FieldValueRequest.slot, request) { $0.session.copy($1) }
   }
-}
-
-extension WorkSlot {
-  static let fieldValue = WorkSlot(name: "field-value")
 }
 
 package struct FieldsAnswer: Sendable {

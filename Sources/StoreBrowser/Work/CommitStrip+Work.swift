@@ -2,6 +2,7 @@ package import StrataModel
 
 /// The commits of a history over time.
 package struct CommitStripRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "strip", isSlow: true)
   package var scope: HistoryScope
   package var history: HistoryEdition
   package var parts: Int

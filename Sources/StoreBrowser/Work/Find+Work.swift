@@ -2,6 +2,7 @@ import StrataModel
 
 /// Finds records by the beginning of their identifier or of an indexed text, and commits by name: searches in trees, no scan of records.
 struct FindRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "find")
   var text: String
   var commit: CommitNumber
   var head: CommitNumber

@@ -2,6 +2,7 @@ import StrataModel
 
 /// Reads the contents of a file to be imported.
 struct SurveyRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "survey", isLong: true)
   var file: String
   var datastore: String
   var encoding: TextEncoding?
@@ -48,7 +49,6 @@ struct ImportReply: WordedReply {
 }
 
 extension WorkSlot {
-  static let survey = WorkSlot(name: "survey", isLong: true)
   static let importPreview = WorkSlot(name: "import-preview", isLong: true)
   static let importFile = WorkSlot(name: "import", isLong: true, isInCockpit: true)
 }

@@ -151,6 +151,7 @@ final class DerivedFields {
 
 /// Checks that the records of a target have the fields of a join.
 struct JoinRequest: Question {
+  static let slot = WorkSlot(name: "join")
   var join: Join
   var commit: CommitNumber
 
@@ -159,10 +160,6 @@ struct JoinRequest: Question {
     let target = try context.datastore(join.target, at: commit)
     return try query.unknownNames(in: target).first
   }
-}
-
-extension WorkSlot {
-  static let join = WorkSlot(name: "join")
 }
 
 extension Browser {
@@ -182,7 +179,8 @@ extension Browser {
     }
     do throws(ModelError) {
       let join = try Join(parsing: text, of: descriptor, session.naming)
-      session.start(.join, JoinRequest(join: join, commit: session.shown)) { $0.add(join, to: source, unknown: $1) }
+      let request = JoinRequest(join: join, commit: session.shown)
+      session.start(JoinRequest.slot, request) { $0.add(join, to: source, unknown: $1) }
     } catch { session.complain(error) }
   }
 

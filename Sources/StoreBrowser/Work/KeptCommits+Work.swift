@@ -2,6 +2,7 @@ package import StrataModel
 
 /// Keeps the commits of a store in memory on the disk, like staged changes, until its file is closed: a hang-up or a crash loses neither.
 struct KeepCommitsRequest: Question {
+  static let slot = WorkSlot(name: "kept-commits", isKept: true)
   var file: DocumentFile
 
   func reply(in context: WorkContext) throws(ModelError) -> Bool {
@@ -48,8 +49,4 @@ extension BrowserFiles {
   }
 
   func keepCommits(_ steps: [StagedStep]) throws(ModelError) { try commits?.save(StagedChanges(steps: steps)) }
-}
-
-extension WorkSlot {
-  static let keptCommits = WorkSlot(name: "kept-commits", isKept: true)
 }

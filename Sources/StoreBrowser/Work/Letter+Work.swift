@@ -2,6 +2,7 @@ import StrataModel
 
 /// Deletes a letter of the inbox.
 struct DropLetterRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "drop-letter", isKept: true)
   var letter: LetterNotice
 
   func reply(in context: WorkContext) throws(ModelError) { try context.ownStore().dropLetter(letter.name) }
@@ -44,8 +45,4 @@ extension WorkContext {
     guard let store = store as? EngineStore else { throw .readOnly(reason: "this kind of store has no inbox") }
     return store
   }
-}
-
-extension WorkSlot {
-  static let dropLetter = WorkSlot(name: "drop-letter", isKept: true)
 }

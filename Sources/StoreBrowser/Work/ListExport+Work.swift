@@ -3,6 +3,7 @@ import StrataDocuments
 
 /// Writes the lines of a list to a file, in the order in which they are shown.
 struct ListExport: Question {
+  static let slot = WorkSlot(name: "list-export", isLong: true, isInCockpit: true)
   var columns: [String]
   var rows: [[Document]]
   var file: String
@@ -26,8 +27,4 @@ struct ListExport: Question {
     }
     return Reply(sentence: "\(NumberFormat.counted(rows.count, "line")), \(NumberFormat.bytes(bytes)) in \(file)")
   }
-}
-
-extension WorkSlot {
-  static let listExport = WorkSlot(name: "list-export", isLong: true, isInCockpit: true)
 }

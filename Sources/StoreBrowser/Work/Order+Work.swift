@@ -4,6 +4,7 @@ import StrataExpressions
 
 /// Finds out whether an index has the rows in a given order.
 struct OrderRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "order", isLong: true)
   var source: RowSource
   var commit: CommitNumber
 
@@ -38,6 +39,7 @@ struct OrderRequest: Question, Hashable {
 
 /// Proves from which fields the indexes of a datastore are made, so that filters and orders use them.
 struct ProofRequest: Question {
+  static let slot = WorkSlot(name: "proof", isSlow: true, isPrefetch: true)
   var datastore: String
   var commit: CommitNumber
 
@@ -55,7 +57,7 @@ extension Browser {
     guard let current = session.current, current.count <= Self.provenUnasked,
       current.indexes.contains(where: { $0.descriptor.mayBeMade(from: nil) })
     else { return }
-    session.start(.proof, ProofRequest(datastore: current.key, commit: session.shown))
+    session.start(ProofRequest.slot, ProofRequest(datastore: current.key, commit: session.shown))
   }
 }
 
@@ -68,6 +70,7 @@ extension IndexDescriptor {
 
 /// Finds the plan for the rows of a table and their order: `:explain`.
 struct ExplainRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "explain")
   var source: RowSource
   var commit: CommitNumber
 
@@ -119,12 +122,6 @@ extension WorkContext {
     guard source.index != nil else { return count }
     return try datastore.index(source.index).count == datastore.primary.count ? count : nil
   }
-}
-
-extension WorkSlot {
-  static let proof = WorkSlot(name: "proof", isSlow: true, isPrefetch: true)
-  static let order = WorkSlot(name: "order", isLong: true)
-  static let explain = WorkSlot(name: "explain")
 }
 
 extension [SortOrder] {

@@ -69,6 +69,7 @@ package struct PlotReply: Sendable {
 
 /// The point at the cross-hair.
 package struct PlotPointRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "plot-point")
   package var source: RowSource
   package var commit: CommitNumber
   package var rank: Int

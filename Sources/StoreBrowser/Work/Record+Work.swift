@@ -46,6 +46,7 @@ extension RecordAnswer {
 
 /// Finds the places at which there are records.
 struct TakenRequest: Question {
+  static let slot = WorkSlot(name: "taken")
   var places: [RecordPlace]
   var commit: CommitNumber
 
@@ -65,6 +66,7 @@ struct TakenRequest: Question {
 
 /// Looks for other records that have a value in indexes that are to have one record for each.
 struct HolderRequest: Question {
+  static let slot = WorkSlot(name: "holder")
   var place: RecordPlace
   var indexes: [String]
   var value: Document
@@ -85,11 +87,6 @@ struct HolderRequest: Question {
     }
     return Reply(holders: holders.filter { $0 != place.identifier })
   }
-}
-
-extension WorkSlot {
-  static let taken = WorkSlot(name: "taken")
-  static let holder = WorkSlot(name: "holder")
 }
 
 /// Reads the records for a command: marked ones, or rows of the table.

@@ -3,6 +3,7 @@ import StrataDocuments
 
 /// Looks for values that several records have, before an index is built that is meant to have one record per value.
 struct RepeatsRequest: Question {
+  static let slot = WorkSlot(name: "repeats", isLong: true)
   var path: DocumentPath
   var datastore: String
   var commit: CommitNumber
@@ -103,8 +104,4 @@ extension Browser {
     open(.migration)
     with(MigrationPane.self) { $0.start(change, of: datastore, in: &$1) }
   }
-}
-
-extension WorkSlot {
-  static let repeats = WorkSlot(name: "repeats", isLong: true)
 }

@@ -284,6 +284,7 @@ extension WorkContext {
 
 /// Counts the rows with a text, and tells where they are.
 struct MatchesRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "matches", isSlow: true)
   var search: SearchRequest
 
   struct Reply: Sendable, Equatable {
@@ -310,8 +311,4 @@ struct MatchesRequest: Question, Hashable {
     }
     return reply
   }
-}
-
-extension WorkSlot {
-  static let matches = WorkSlot(name: "matches", isSlow: true)
 }

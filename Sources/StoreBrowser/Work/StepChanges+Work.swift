@@ -2,6 +2,7 @@ package import StrataModel
 
 /// Finds the records of a datastore that differ between the previously shown commit and the present one.
 package struct StepChangesRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "step-changes", isSlow: true)
   package var datastore: String
   package var from: CommitNumber
   package var to: CommitNumber
@@ -47,8 +48,4 @@ package struct StepChangesReply: Sendable, Equatable {
   package var changed: [StoredKey: ChangeKind]
   /// The earlier values of the differing cells of the first changed records.
   var before: [StoredKey: [String: ValueText]] = [:]
-}
-
-extension WorkSlot {
-  static let stepChanges = WorkSlot(name: "step-changes", isSlow: true)
 }

@@ -5,7 +5,7 @@ import StrataTerminal
 /// that a migration could not convert.
 struct MigrationPane: PermanentPane {
   static let entry = PaneEntry(
-    .migration, digit: 6, name: "Migration", work: [.warmUp, .maintenance],
+    .migration, digit: 6, name: "Migration", work: [.warmUp, MaintenanceRequest.slot],
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
   ) { MigrationPane() }
 
@@ -63,8 +63,9 @@ struct MigrationPane: PermanentPane {
   /// Requests the past builds while the pane is on the screen.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     listsRecords = !rows(session).isEmpty
-    guard frame != .hidden, maintenance?.history != session.edition, !session.isRunning(.maintenance) else { return }
-    session.start(.maintenance, MaintenanceRequest(history: session.edition))
+    guard frame != .hidden, maintenance?.history != session.edition, !session.isRunning(MaintenanceRequest.slot)
+    else { return }
+    session.start(MaintenanceRequest.slot, MaintenanceRequest(history: session.edition))
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
@@ -97,7 +98,7 @@ struct MigrationPane: PermanentPane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == .maintenance {
+    if slot == MaintenanceRequest.slot {
       maintenance = MaintenanceRequest.Reply(history: session.edition, commits: [])
       return
     }
@@ -327,8 +328,4 @@ struct MigrationPane: PermanentPane {
         Span("\(failure.place.datastore)/\(failure.place.identifier)  ", theme.style(.key)), Span(failure.reason),
       ], at: rect.origin, width: max(0, rect.columns - noteWidth - 2))
   }
-}
-
-extension WorkSlot {
-  static let maintenance = WorkSlot(name: "maintenance", isSlow: true)
 }

@@ -58,6 +58,7 @@ extension Activity.Worker {
 
 /// Asks what the commits of the past say of builds: maintenance that changed no record for a user.
 struct MaintenanceRequest: Question {
+  static let slot = WorkSlot(name: "maintenance", isSlow: true)
   var history: HistoryEdition
 
   struct Reply: Sendable {

@@ -11,7 +11,7 @@ struct HistoryStrip: Sendable, Equatable {
 
   mutating func demand(_ scope: HistoryScope, columns: Int, in session: inout Session) {
     let request = CommitStripRequest(scope: scope, history: session.edition, parts: max(8, columns - 2))
-    reading.ask(request, as: .strip, in: &session)
+    reading.ask(request, as: CommitStripRequest.slot, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable) { reading.take(reply) }
@@ -76,8 +76,4 @@ struct HistoryStrip: Sendable, Equatable {
     let middle = rect.left + (rect.columns - SafeText.width(words)) / 2
     write(words, at: middle..<middle + rect.columns / 4)
   }
-}
-
-extension WorkSlot {
-  static let strip = WorkSlot(name: "strip", isSlow: true)
 }

@@ -311,6 +311,7 @@ struct MergeCommitReply: Sendable {
 
 /// Moves the head back before a merge that only this store has.
 struct StepBackRequest: Question, Hashable {
+  static let slot = WorkSlot(name: "step-back", isKept: true)
   var merge: CommitNumber
 
   /// Returns the head after it.

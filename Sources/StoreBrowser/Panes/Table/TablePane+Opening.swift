@@ -105,8 +105,8 @@ extension TablePane {
     lookedUp.formIntersection(inserted)
     // The answers for the others stay, as long as they are staged.
     if !session.taken.isEmpty { session.taken.formIntersection(inserted) }
-    guard !places.isEmpty else { return session.cancel(.taken) }
-    session.start(.taken, TakenRequest(places: places, commit: session.shown)) { browser, found in
+    guard !places.isEmpty else { return session.cancel(TakenRequest.slot) }
+    session.start(TakenRequest.slot, TakenRequest(places: places, commit: session.shown)) { browser, found in
       let taken = found.union(browser.session.taken.subtracting(places))
       browser.table.lookedUp.formUnion(places)
       let selected = browser.table.selectedPlace(browser.session)

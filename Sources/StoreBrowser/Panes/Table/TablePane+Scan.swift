@@ -34,7 +34,7 @@ extension TablePane {
     guard var source else { return }
     source.sort = sort
     orderAnchor = anchor
-    session.start(.order, OrderRequest(source: source, commit: session.shown), label: "order")
+    session.start(OrderRequest.slot, OrderRequest(source: source, commit: session.shown), label: "order")
   }
 
   mutating func applyOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
@@ -62,7 +62,7 @@ extension TablePane {
     guard ranksAreFor != key else { return }
     // A search in the rows before would only delay these.
     session.cancel(.search)
-    session.cancel(.matches)
+    session.cancel(MatchesRequest.slot)
     ranksAreFor = key
     ranks = []
     if wanted != nil {

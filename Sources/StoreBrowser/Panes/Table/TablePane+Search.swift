@@ -17,11 +17,11 @@ extension TablePane {
     matches = nil
     list.selection = searchOrigin
     session.cancel(.search)
-    session.cancel(.matches)
+    session.cancel(MatchesRequest.slot)
     guard let searchText else { return }
     let request = request(searchText, from: searchOrigin, in: source, session)
     session.start(.search, request)
-    session.start(.matches, MatchesRequest(search: request))
+    session.start(MatchesRequest.slot, MatchesRequest(search: request))
   }
 
   /// Ends a search. If it was abandoned, the selection goes back.
@@ -62,7 +62,7 @@ extension TablePane {
     session.start(.search, request, label: "search “\(searchText.typed)”")
     if matches?.request.search.finds(theSameAs: request) != true {
       matches = nil
-      session.start(.matches, MatchesRequest(search: request))
+      session.start(MatchesRequest.slot, MatchesRequest(search: request))
     }
   }
 

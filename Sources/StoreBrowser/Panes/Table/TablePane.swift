@@ -8,7 +8,10 @@ import StrataModel
 struct TablePane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .table, digit: 2, name: "Table",
-    work: [.table, .rows, .rowsAhead, .taken, .search, .filter, .sort, .order, .matches, .stepChanges],
+    work: [
+      .table, .rows, .rowsAhead, .search, .filter, .sort, TakenRequest.slot, OrderRequest.slot, MatchesRequest.slot,
+      StepChangesRequest.slot,
+    ],
     footer: [
       .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
       .help, .close,
