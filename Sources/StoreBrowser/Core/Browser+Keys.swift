@@ -69,6 +69,7 @@ extension Browser {
     pendingKeys = []
   }
 
+    endQuestions(of: overlay.id)
   /// Takes the topmost overlay away.
   mutating func dismiss() {
     guard let overlay = overlays.popLast() else { return }

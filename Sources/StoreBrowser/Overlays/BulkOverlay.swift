@@ -20,9 +20,7 @@ struct BulkOverlay: ListPane, ReplyPane {
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
-    case .escape, .close, .interrupt:
-      session.cancel(.bulk)
-      session.intend(.dismiss)
+    case .interrupt: session.intend(.dismiss)
     case .open:
       guard let answer = reply, !answer.edits.isEmpty else { return true }
       session.intend(.dismiss)

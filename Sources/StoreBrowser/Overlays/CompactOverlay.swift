@@ -44,7 +44,7 @@ struct CompactOverlay: Pane {
     case .interrupt where isRunning: return false
     case .escape, .close, .interrupt:
       session.intend(.dismiss)
-      if isRunning { session.say("the compaction goes on; 6 shows it") } else { session.cancel(.estimate) }
+      if isRunning { session.say("the compaction goes on; 6 shows it") }
     case .open: start(in: &session)
     default: return false
     }

@@ -124,10 +124,7 @@ struct ImportOverlay: ListPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
     case .escape where naming != nil: naming = nil
-    case .escape, .close, .interrupt:
-      session.cancel(.survey)
-      session.cancel(.importPreview)
-      session.intend(.dismiss)
+    case .interrupt: session.intend(.dismiss)
     case .open: open(in: &session)
     case .mark: toggle()
     case .left, .right: step(command == .right ? 1 : -1)

@@ -276,9 +276,7 @@ extension ReviewOverlay {
       return true
     }
     switch command {
-    case .escape, .close, .interrupt:
-      session.cancel(.review)
-      session.intend(.dismiss)
+    case .interrupt: session.intend(.dismiss)
     case .open: askForName(in: &session)
     case .leaveOut: leaveOut(in: &session)
     case .takeMine: resolveConflict(by: .mine, in: &session)
