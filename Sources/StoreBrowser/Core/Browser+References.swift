@@ -11,7 +11,7 @@ extension Browser {
     }
     guard let path = path(of: field) else { return }
     let key = path.withoutPositions
-    if let declared = session.naming.declared(path, in: current.descriptor) {
+    if let declared = ReferenceFields(current.descriptor).target(of: path) {
       return session.warn("\(path.shortText) is declared to lead to \(declared)")
     }
     var references = session.remembered.references ?? [:]
@@ -61,18 +61,6 @@ extension Browser {
     session.warn(unknown)
     return nil
   }
-}
-
-extension Naming {
-  /// The target of a field according to an index, or nil if none declares it.
-  fileprivate func declared(_ path: DocumentPath, in descriptor: DatastoreDescriptor) -> String? {
-    ReferenceFields(descriptor).target(of: path)
-  }
-}
-
-extension Session {
-  /// The user's choices of labels and references in this store.
-  var naming: Naming { remembered.naming }
 }
 
 extension CommandTable {

@@ -51,6 +51,9 @@ struct Session: Sendable {
   var taken: Set<RecordPlace> = [] { didSet { if taken != oldValue { sortInsertions() } } }
   var remembered = Remembered()
 
+  /// The user's choices of labels and references in this store.
+  var naming: Naming { remembered.naming }
+
   /// The texts typed into fields and not staged, by place; kept between two starts.
   var drafts: [String: String] {
     get { remembered.drafts ?? [:] }
