@@ -1,3 +1,5 @@
+import StrataTerminal
+
 extension CommandTable {
   static let history: [CommandEntry] = [
     row(
@@ -92,7 +94,9 @@ extension CommandTable {
       .leaveOut, ["x"], "unstage; leave a failing record out", "leave out", .write,
       "Takes the selected change out of what is staged; on the migration pane, leaves the failing record out.",
       in: [.table, .record, .stores, .migration]
-    ) { browser, _ in browser.leaveRecordOut() },
+    ) { browser, _ in
+      if let place = browser.record.place { browser.stage(.leavingOut(place, of: browser.session.staged)) }
+    },
     row(
       .restoreRecord, ["r"], "restore the record", "restore", .write, verb: "restore",
       "Stages the record as it was at the selected commit, or at the commit travelled to.",
@@ -164,7 +168,10 @@ extension CommandTable {
     row(
       .retry, ["a"], "start or retry the migration", "retry", .migration,
       "Starts the migration, or runs it again with what was fixed or left out.", unless: .retrying
-    ) { browser, _ in browser.retryMigration() },
+    ) { browser, _ in
+      browser.open(.migration)
+      browser.deliver(.retry, argument: nil, to: .migration)
+    },
     row(
       .log, ["L"], "log of the migration", "log", .migration, "Shows what the migration said, step by step.",
       in: [.migration]),
@@ -174,7 +181,7 @@ extension CommandTable {
     row(
       .palette, [":"], "command line", "cmds", .program,
       "Runs a command by its name with arguments, or goes to a row: `:812`, `:50%`, `:+12`."
-    ) { browser, _ in browser.openPalette() },
+    ) { browser, _ in browser.present(Prompt(.palette, history: browser.session.remembered.commands)) },
     row(
       .help, ["?"], "help: all commands, searched and run", "help", .program,
       "Shows every command with its keys and why it is not available here; typing searches, Enter runs."
@@ -191,7 +198,7 @@ extension CommandTable {
       "Switches the mouse off, so that the terminal selects text itself, or on."
     ) { browser, _ in browser.toggleMouse() },
     row(.headsUp, [], "show key to paint times", "hud", .program, "Shows or hides measured times from key to paint.") {
-      browser, _ in browser.toggleLatency()
+      browser, _ in browser.session.latency = browser.session.latency == nil ? Latency() : nil
     },
     row(
       .recordMacro, [], "record keys to a file, or stop", "record", .program,
@@ -201,7 +208,10 @@ extension CommandTable {
     row(
       .replay, ["@"], "replay the recorded keys", "replay", .program, "Types the recorded keys again.",
       unless: .replaying
-    ) { browser, _ in browser.replay() },
+    ) { browser, _ in
+      guard !browser.macro.isRecording else { return }
+      browser.typeAhead = browser.macro.keys.map { .init(event: .key($0), isReplayed: true) } + browser.typeAhead
+    },
     row(.repaint, ["^l"], "repaint", "repaint", .program, "Paints the whole screen anew.") { browser, _ in
       browser.session.emit(.repaint)
     },

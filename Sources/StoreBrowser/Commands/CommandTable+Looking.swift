@@ -21,11 +21,11 @@ extension CommandTable {
     row(
       .nextRecord, ["J"], "next record", "next", .move,
       "From inside the record pane, shows the next record of the table.", in: [.record, .table]
-    ) { browser, _ in browser.stepRecord(by: 1) },
+    ) { browser, _ in browser.table.list.move(by: 1, count: browser.table.count(browser.session)) },
     row(
       .previousRecord, ["K"], "previous record", "previous", .move,
       "From inside the record pane, shows the previous record of the table.", in: [.record, .table]
-    ) { browser, _ in browser.stepRecord(by: -1) },
+    ) { browser, _ in browser.table.list.move(by: -1, count: browser.table.count(browser.session)) },
   ]
 
   static let places: [CommandEntry] = [
@@ -76,7 +76,7 @@ extension CommandTable {
     row(
       .forward, ["g i"], "forward again", "forward", .places, "Goes forward again through the places visited.",
       unless: .withoutDatastore
-    ) { browser, _ in browser.goForward() },
+    ) { browser, _ in if let jump = browser.jumps.forward() { browser.go(to: jump) } },
     row(
       .setBookmark, ["m"], "set a bookmark: m and a letter", "bookmark", .places, argument: .init("LETTER"),
       "Sets a bookmark on the selected record under a letter; kept per store."
@@ -203,7 +203,10 @@ extension CommandTable {
       .blame, ["b"], "blame fields", "blame", .record,
       "Shows for every field the commit that last wrote it, and the field's values over time; again goes one commit "
         + "deeper.", in: [.table, .record]
-    ) { browser, _ in browser.blameRecord() },
+    ) { browser, _ in
+      browser.focusPane(.record)
+      browser.deliver(.blame, argument: nil, to: .record)
+    },
     row(
       .copyValue, ["y y"], "copy the value", "copy", .record,
       "Copies the value to the clipboard by way of the terminal (OSC 52).",

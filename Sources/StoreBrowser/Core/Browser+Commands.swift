@@ -255,11 +255,7 @@ extension Browser {
     go(to: jump)
   }
 
-  mutating func goForward() {
-    if let jump = jumps.forward() { go(to: jump) }
-  }
-
-  private mutating func go(to jump: Jump) {
+  mutating func go(to jump: Jump) {
     if session.datastore != jump.source.datastore { session.datastore = jump.source.datastore }
     if session.asOf != jump.asOf { travel(to: jump.asOf) }
     table.show(jump.source, anchor: jump.identifier.map { .identifier($0) } ?? .position(0))
@@ -297,10 +293,6 @@ extension Browser {
     goTo(bookmark.identifier, in: bookmark.datastore)
   }
 
-  mutating func stepRecord(by lines: Int) {
-    table.list.move(by: lines, count: table.count(session))
-  }
-
   // MARK: Program
 
   mutating func toggleMouse() {
@@ -315,15 +307,10 @@ extension Browser {
       session.emit(.stopRecording)
       session.say("recorded \(macro.keys.count) keys; @ replays them")
     } else {
-      macro.start()
+      macro = Macro(isRecording: true)
       if let file { session.emit(.record(path: file)) }
       session.say("recording keys; :record stops")
     }
-  }
-
-  mutating func replay() {
-    guard !macro.isRecording else { return }
-    typeAhead.replay(macro.keys)
   }
 
   /// Shows all commands; those that work in the focused pane are first.
@@ -342,17 +329,5 @@ extension Browser {
     }
     let foremost = pane(target)?.footer(session) ?? []
     present(HelpOverlay(sorted.map(\.element), over: target, foremost: foremost))
-  }
-
-  mutating func toggleLatency() { session.latency = session.latency == nil ? Latency() : nil }
-
-  mutating func retryMigration() {
-    open(.migration)
-    deliver(.retry, argument: nil, to: .migration)
-  }
-
-  mutating func blameRecord() {
-    focusPane(.record)
-    deliver(.blame, argument: nil, to: .record)
   }
 }

@@ -33,10 +33,6 @@ struct ExternalEdit: Sendable {
 
 /// Editing: every edit ends in a staged step.
 extension Browser {
-  mutating func leaveRecordOut() {
-    if let place = record.place { stage(.leavingOut(place, of: session.staged)) }
-  }
-
   mutating func openReview() { present(ReviewOverlay(subject: .staged(session.staged.changes))) }
 
   // MARK: Staging

@@ -86,10 +86,6 @@ extension Browser {
     return vocabulary
   }
 
-  mutating func openPalette() {
-    present(Prompt(.palette, history: session.remembered.commands))
-  }
-
   /// Takes the typed text. An error keeps the prompt open and says where it is.
   mutating func submit(_ prompt: Prompt) {
     let text = prompt.field.text

@@ -29,7 +29,8 @@ package struct Browser: Sendable {
   /// The tour, while it is taken.
   var tour: Tour?
   var macro = Macro()
-  var typeAhead = TypeAhead()
+  /// Events that wait for their screen. The keys of a macro come before those that were typed.
+  var typeAhead: ArraySlice<TypedAhead> = []
   var copied = Copied()
   /// The rows shown before the filter that is being typed.
   var preview: FilterPreview?
@@ -95,7 +96,7 @@ package struct Browser: Sendable {
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     performIntents()
-    followTour()
+    if tour?.isDone(self) == true { tour?.goOn(head: session.head) }
     handOnTypeAhead()
     setClock()
     return session.drainEffects()

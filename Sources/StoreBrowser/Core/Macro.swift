@@ -4,11 +4,6 @@ struct Macro: Sendable {
   private(set) var isRecording = false
   private(set) var keys: [KeyChord] = []
 
-  mutating func start() {
-    isRecording = true
-    keys = []
-  }
-
   /// Ends the recording. The keys that end it are removed, because replaying them would begin another recording.
   mutating func stop() {
     isRecording = false

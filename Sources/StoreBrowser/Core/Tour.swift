@@ -112,11 +112,6 @@ extension Browser {
       session.say("the tour is over: ? lists all keys, :tour begins it again")
     }
   }
-
-  /// Goes on to the next step when the present one is done.
-  mutating func followTour() {
-    if tour?.isDone(self) == true { tour?.goOn(head: session.head) }
-  }
 }
 
 extension CommandTable {

@@ -1,27 +1,10 @@
 import StrataTerminal
 
-/// Events that were typed, pasted or replayed before their screen was complete.
-struct TypeAhead: Sendable {
-  struct Entry: Sendable {
-    var event: TerminalEvent
-    /// Whether it comes from a macro, which was recorded on completed screens.
-    var isReplayed: Bool
-  }
-
-  private(set) var entries: ArraySlice<Entry> = []
-
-  var isEmpty: Bool { entries.isEmpty }
-  var next: Entry? { entries.first }
-
-  mutating func wait(_ event: TerminalEvent) { entries.append(Entry(event: event, isReplayed: false)) }
-
-  /// Puts the keys of a macro before all waiting events.
-  mutating func replay(_ keys: [KeyChord]) {
-    entries = keys.map { Entry(event: .key($0), isReplayed: true) } + entries
-  }
-
-  mutating func removeNext() -> Entry? { entries.popFirst() }
-  mutating func forget() { entries = [] }
+/// An event that was typed, pasted or replayed before its screen was complete.
+struct TypedAhead: Sendable {
+  var event: TerminalEvent
+  /// Whether it comes from a macro, which was recorded on completed screens.
+  var isReplayed = false
 }
 
 extension Browser {
@@ -43,20 +26,20 @@ extension Browser {
   mutating func hear(_ event: TerminalEvent) {
     switch event {
     case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
-      typeAhead.forget()
+      typeAhead = []
       session.keeping.waiting = nil
       act(on: event)
     case .key, .paste, .mouse:
       let waits = !typeAhead.isEmpty || isAwaiting(replay: false) || isTooEarly(event)
-      if waits { typeAhead.wait(event) } else { act(on: event) }
+      if waits { typeAhead.append(TypedAhead(event: event)) } else { act(on: event) }
     default: act(on: event)
     }
   }
 
   /// Handles waiting events, as far as their screens are complete.
   mutating func handOnTypeAhead() {
-    while let next = typeAhead.next, !isAwaiting(replay: next.isReplayed), !isTooEarly(next.event) {
-      _ = typeAhead.removeNext()
+    while let next = typeAhead.first, !isAwaiting(replay: next.isReplayed), !isTooEarly(next.event) {
+      typeAhead.removeFirst()
       if confirmsReview(next.event) {
         session.warn("Enter was pressed before the review was there; look, and press it again")
         continue

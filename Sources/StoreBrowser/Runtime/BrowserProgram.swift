@@ -51,7 +51,7 @@ package final class BrowserProgram: TerminalProgram {
     let grid = browser.picture(size: size)
     if let keyTime {
       let duration = ContinuousClock.now - keyTime
-      browser.recordLatency(
+      browser.session.latency?.record(
         duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
       self.keyTime = nil
     }
@@ -90,8 +90,8 @@ package final class BrowserProgram: TerminalProgram {
 
   private func copy(_ text: String, _ actions: inout [TerminalAction]) {
     guard text.utf8.count <= Clipboard.limit else {
-      browser.refuseCopy(bytes: text.utf8.count, limit: Clipboard.limit)
-      return
+      let (bytes, limit) = (NumberFormat.bytes(text.utf8.count), NumberFormat.bytes(Clipboard.limit))
+      return browser.session.warn("\(bytes) are too much for the clipboard (\(limit)); s saves to a file")
     }
     actions.append(.copy(text))
   }
@@ -181,12 +181,5 @@ extension Browser {
       return
     }
     session.theme.name = isLight ? .light : .dark
-  }
-
-  mutating func recordLatency(_ nanoseconds: Int64) { session.latency?.record(nanoseconds) }
-
-  mutating func refuseCopy(bytes: Int, limit: Int) {
-    session.warn(
-      "\(NumberFormat.bytes(bytes)) are too much for the clipboard (\(NumberFormat.bytes(limit))); s saves to a file")
   }
 }
