@@ -8,7 +8,9 @@ extension Browser {
   mutating func act(on event: TerminalEvent) {
     switch event {
     case .key(let chord): press(chord)
-    case .paste(let text): paste(text)
+    case .paste(let text):
+      guard with(target, { pane, session in pane.paste(text, in: &session) }) != true else { return }
+      session.warn("nothing here takes a paste; e edits a field")
     case .mouse(let mouse): act(on: mouse)
     case .resize(let size): session.size = size
     // A signal is not asked back.
@@ -50,12 +52,6 @@ extension Browser {
     }
   }
 
-  private mutating func paste(_ text: String) {
-    guard with(target, { pane, session in pane.paste(text, in: &session) }) == true else {
-      return session.warn("nothing here takes a paste; e edits a field")
-    }
-  }
-
   // MARK: Overlays
 
   /// Lays a pane over the others; it has the keys until it goes.
@@ -69,11 +65,11 @@ extension Browser {
     pendingKeys = []
   }
 
-    endQuestions(of: overlay.id)
   /// Takes the topmost overlay away.
   mutating func dismiss() {
     guard let overlay = overlays.popLast() else { return }
     if overlay.id == .prompt { abandonPreview() }
+    endQuestions(of: overlay.id)
   }
 
   // MARK: Mouse

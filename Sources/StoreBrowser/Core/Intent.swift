@@ -35,12 +35,7 @@ extension Intent {
   static func present(_ overlay: any Pane) -> Self { Self { $0.present(overlay) } }
   /// Takes the topmost overlay away.
   static let dismiss = Self { $0.dismiss() }
-  static func submit(_ prompt: Prompt) -> Self { Self { $0.submit(prompt) } }
   static func promptChanged(_ prompt: Prompt) -> Self { Self { $0.requestPreview(of: prompt) } }
-  static func stageField(_ editor: ValueEditor, _ value: Document) -> Self { Self { $0.stageField(editor, value) } }
-  static func leaveFieldOut(_ place: RecordPlace, _ path: DocumentPath) -> Self {
-    Self { $0.leaveFieldOut(place, path) }
-  }
   static func stage(_ step: StagedStep) -> Self { Self { $0.stage(step) } }
   /// Opens the review if anything is staged.
   static let reviewStaged = Self { if !$0.session.staged.isEmpty { $0.openReview() } }
@@ -50,9 +45,6 @@ extension Intent {
   static let look = Self { browser in
     browser.session.readOutline()
     browser.look()
-  }
-  static func follow(reference value: Document, field: String, to target: String?) -> Self {
-    Self { $0.follow(value, field: field, to: target) }
   }
 
   /// Shows other rows, so that `^o` goes back to those before.

@@ -109,7 +109,7 @@ struct Prompt: Pane {
       // The suggestion that Tab chose is put into the line, and the line stays open.
       complete()
       session.intend(.promptChanged(self))
-    case .open: session.intend(.submit(self))
+    case .open: session.intend(Intent { [self] in $0.submit(self) })
     case .escape where showsList(above: frame.rect):
       choice = nil
       (suggestions, completions) = ([], [])

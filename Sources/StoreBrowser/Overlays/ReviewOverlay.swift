@@ -37,7 +37,7 @@ struct ReviewOverlay: ListPane {
   var list = ListWindow()
   /// The name of the commit, once it is asked for.
   var name: TextField?
-  private(set) var isCommitting = false
+  var isCommitting = false
   /// The review whose commit waits for the writer's lock. It goes on by itself if the same would be written then.
   private var waiting: ReviewAnswer?
   var marksIndexesStale = false
@@ -178,9 +178,6 @@ struct ReviewOverlay: ListPane {
       subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)
     session.start(.commit, request, label: "commit") { $0.committed($1, request) }
   }
-
-  /// Handles a commit that was cancelled before anything was written.
-  mutating func stopCommitting() { isCommitting = false }
 }
 
 // MARK: Keys and replies
@@ -324,7 +321,7 @@ extension ReviewOverlay {
     guard let place = selectedPlace else { return }
     session.intend(.dismiss)
     if let path = selectedField {
-      session.intend(.leaveFieldOut(place, path))
+      session.intend(Intent { $0.leaveFieldOut(place, path) })
     } else {
       session.intend(.stage(.leavingOut(place, of: session.staged)))
     }

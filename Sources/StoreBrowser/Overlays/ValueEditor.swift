@@ -101,16 +101,13 @@ struct ValueEditor: Pane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
     case .escape, .interrupt: leave(in: &session)
-    case .open: stage(in: &session)
+    case .open:
+      guard let value = accept() else { return true }
+      session.drafts[fieldPlace] = nil
+      session.intend(.dismiss, Intent { [self] in $0.stageField(self, value) })
     default: return false
     }
     return true
-  }
-
-  private mutating func stage(in session: inout Session) {
-    guard let value = accept() else { return }
-    session.drafts[fieldPlace] = nil
-    session.intend(.dismiss, .stageField(self, value))
   }
 
   /// Leaves the typed text as a draft. A draft that was opened again and left unchanged is dropped.

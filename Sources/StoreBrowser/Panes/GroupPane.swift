@@ -75,7 +75,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       var changed = request
       changed.field = next
       show(changed, fields: fields, in: &session)
-    case .open: selected.map { open($0, of: request, in: &session) }
+    case .open: selected.map { session.intend(.closeView(id), .filter(request.filter(of: $0))) }
     case .copyValue: selected.map { session.copy($0.cells[cursorColumn], what: reply.columns[cursorColumn]) }
     default: return false
     }
@@ -97,11 +97,6 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     sorted = (named, isDescending || turns)
     reading.reply?.groups.sort(by: named, isDescending: sorted.isDescending)
     list = ListWindow()
-  }
-
-  /// Shows the records of a group: those of the table's rows that have its key.
-  private func open(_ group: RecordGroup, of request: GroupRequest, in session: inout Session) {
-    session.intend(.closeView(id), .filter(request.filter(of: group)))
   }
 
   // MARK: Drawing

@@ -107,14 +107,10 @@ extension HistoryPane {
     let summaryWidth = max(0, min(SafeText.width(tail), (rect.right - x) / 2))
     let nameWidth = max(0, rect.right - x - summaryWidth - 1)
     let name = commit.action.isEmpty ? "(no name)" : commit.action
-    let names = pins(of: commit, session)
+    let names = session.outline?.pins.filter { $0.commit == commit.number }.map { "[\($0.name)] " }.joined() ?? ""
     let isMuted = commit.isMaintenance || commit.isSquashed || commit.action.isEmpty || commit.isNamedByLibrary
     put(names + name + (counts == nil ? "" : Self.notes(on: commit)), nameWidth, isMuted ? .dim : .text)
     put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
-  }
-
-  private func pins(of commit: CommitDetails, _ session: Session) -> String {
-    session.outline?.pins.filter { $0.commit == commit.number }.map { "[\($0.name)] " }.joined() ?? ""
   }
 
   /// The changed counts with a column for each datastore; nil if there is no room for all columns.

@@ -322,8 +322,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     if isShownWhole {
       session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else {
-      session.intend(
-        .follow(reference: value, field: line.path.components.lastMember ?? "", to: target(of: line)?.datastore))
+      let (field, datastore) = (line.path.components.lastMember ?? "", target(of: line)?.datastore)
+      session.intend(Intent { $0.follow(value, field: field, to: datastore) })
     }
   }
 

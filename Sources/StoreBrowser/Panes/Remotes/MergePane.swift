@@ -342,12 +342,10 @@ extension Browser {
   /// Opens the merge of a commit that the user names.
   mutating func merge(_ name: String?) {
     guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
-    session.start(.resolve, ResolveRequest(name: name)) { $0.showMerge(of: $1) }
-  }
-
-  private mutating func showMerge(of commit: CommitNumber) {
-    with(MergePane.self) { pane, _ in pane.show(commit) }
-    open(ViewKind(of: .merge))
+    session.start(.resolve, ResolveRequest(name: name)) { browser, commit in
+      browser.with(MergePane.self) { pane, _ in pane.show(commit) }
+      browser.open(ViewKind(of: .merge))
+    }
   }
 }
 

@@ -43,7 +43,9 @@ extension TablePane {
     case .searchNext, .searchPrevious:
       startSearch(isBackward: command == .searchPrevious, includesPosition: false, in: &session)
     case .filterLike: filterLike(in: &session)
-    case .lowerBound, .upperBound: setBound(command == .lowerBound, in: &session)
+    case .lowerBound, .upperBound:
+      guard let key = selectedRow?.entry.value else { return true }
+      session.intend(.setRange(KeyInterval.with(key, isLower: command == .lowerBound, from: source?.range)))
     case .hideColumn, .unhideColumns, .narrowColumn, .widenColumn, .freezeColumn, .columnLeft, .columnRight:
       arrange(command, in: &session)
     default: return runOnRecords(command, in: &session)
@@ -202,11 +204,6 @@ extension TablePane {
       source.filter = filter
       show(source, anchor: keepingIdentifier())
     }
-  }
-
-  private mutating func setBound(_ isLower: Bool, in session: inout Session) {
-    guard let source, let row = selectedRow else { return }
-    session.intend(.setRange(KeyInterval.with(row.entry.value, isLower: isLower, from: source.range)))
   }
 
   private mutating func filterLike(in session: inout Session) {

@@ -179,7 +179,8 @@ extension TablePane {
     case let answer as RowsAnswer where answer.request == pendingRows:
       pendingRows = nil
       add(answer, in: session)
-      forgetFarRows()
+      let near = Set(ranks(of: window))
+      rows = rows.filter { near.contains($0.key) }
     case let answer as FilterAnswer: filtered(answer, in: &session)
     case let answer as SortAnswer: sorted(answer, in: &session)
     case let answer as SearchAnswer: found(answer, in: &session)
@@ -229,11 +230,6 @@ extension TablePane {
     wanted?.selection = list.selection
     self.wanted = source?.needsScan == true ? wanted : nil
     endRenewal(in: &session)
-  }
-
-  private mutating func forgetFarRows() {
-    let near = Set(ranks(of: window))
-    rows = rows.filter { near.contains($0.key) }
   }
 
   private mutating func add(_ answer: RowsAnswer, in session: Session) {
