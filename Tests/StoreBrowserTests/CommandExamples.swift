@@ -65,7 +65,7 @@ enum CommandExamples {
   }
 
   private static let exchange: [Command: CommandExample] = [
-    .pane7: example(.seen("┏━ 7 Remotes")),
+    "pane-7": example(.seen("┏━ 7 Remotes")),
     .fetchCommits: copied(.seen("4 commits fetched"), before: "keys 7"),
     .merge: copied(.seen("Merge  laptop → here"), before: "keys 7 g f"),
     .sendCommits: copied(
@@ -96,24 +96,24 @@ enum CommandExamples {
     .pageUp: example(.gone("row 10 of 10"), before: "keys G"),
     .goTo: example(.selected("1857910"), argument: "5"),
     .nextRecord: example(.selected("615532"), before: "keys 3"),
-    .previousRecord: example(.selected("611717"), before: "keys j 3"),
+    "previous-record": example(.selected("611717"), before: "keys j 3"),
   ]
 
   private static let places: [Command: CommandExample] = [
-    .pane1: example(.seen("┏━ 1 Stores")),
+    "pane-1": example(.seen("┏━ 1 Stores")),
     .pane2: example(.seen("┏━ 2 City"), before: "keys 1"),
-    .pane3: example(.seen("┏━ 3 Record")),
-    .pane4: example(.seen("┏━ 4 History")),
-    .pane5: example(.seen("┏━ 5 Index")),
-    .pane6: example(.seen("┏━ 6 Migration")),
+    "pane-3": example(.seen("┏━ 3 Record")),
+    "pane-4": example(.seen("┏━ 4 History")),
+    "pane-5": example(.seen("┏━ 5 Index")),
+    "pane-6": example(.seen("┏━ 6 Migration")),
     .nextPane: example(.seen("┏━ 3 Record")),
     .larger: example(.gone("─ 1 Stores")),
-    .smaller: example(.seen("─ 3 Record"), before: "keys + +"),
+    "smaller": example(.seen("─ 3 Record"), before: "keys + +"),
     .open: example(.seen("┏━ 3 Record")),
     .escape: example(.gone("●  "), before: "keys Space"),
     .close: example(.gone("4 History"), before: "keys gH"),
-    .back: example(.selected("611717"), before: ": filter countrycode = \"CH\"", after: "keys gg"),
-    .forward: example(.gone("Batumi"), before: ": filter countrycode = \"CH\"", "keys ^o"),
+    "back": example(.selected("611717"), before: ": filter countrycode = \"CH\"", after: "keys gg"),
+    "forward": example(.gone("Batumi"), before: ": filter countrycode = \"CH\"", "keys ^o"),
     .finder: example(.seen("by continent"), after: "type conti", "keys Enter"),
     .setBookmark: example(.seen("bookmark a: City/611717"), argument: "a"),
     .goToBookmark: example(.selected("611717"), before: ": bookmark a", "keys G", argument: "a"),
@@ -121,9 +121,9 @@ enum CommandExamples {
   ]
 
   private static let table: [Command: CommandExample] = [
-    .format: example(.seen("as it is stored")),
-    .describe: example(.seen("greatest")),
-    .plot: example(.seen("population × geonameid")),
+    "format": example(.seen("as it is stored")),
+    "describe": example(.seen("greatest")),
+    "plot": example(.seen("population × geonameid")),
     .mark: example(.seen("● ")),
     .range: example(.selected("615532"), after: "keys j Space"),
     .search: example(.selected("1857910"), argument: "Kyō"),
@@ -137,8 +137,8 @@ enum CommandExamples {
     .sortFurther: example(
       .holds { $0.browser.table.source?.sort.map(\.path) == [".timezone", ".name"] }, before: ": sort timezone",
       "keys l"),
-    .conditions: example(.seen("A condition is asked of each record")),
-    .explain: example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
+    "conditions": example(.seen("A condition is asked of each record")),
+    "explain": example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
     .frequency: example(.seen("nulls 0"), before: "keys l l"),
     .group: example(.seen("City by population"), before: "keys l l l"),
     .pivot: example(.seen("countrycode × population"), before: "keys l l"),
@@ -153,19 +153,19 @@ enum CommandExamples {
     .columnRight: example(.copied(".countrycode"), before: "keys l", after: "keys h yp"),
     .nameView: example(
       .seen("view georgian: countrycode"), before: ": filter countrycode = \"GE\"", argument: "georgian"),
-    .takeViewBack: example(.gone("by population"), before: ": sort population"),
+    "undo-view": example(.gone("by population"), before: ": sort population"),
     .computedColumn: example(
       .holds { $0.browser.table.row(at: 0)?.cells[".share"]?.text == "0.5" }, argument: "share = population / 2098996"),
     .join: example(.seen("Country.name"), before: ": reference countrycode Country", argument: "countrycode name"),
-    .query: example(.holds { $0.editorRequest?.text.contains("\nwhere ") == true }),
-    .forgetView: example(
+    "query": example(.holds { $0.editorRequest?.text.contains("\nwhere ") == true }),
+    "forget-view": example(
       .holds { $0.browser.session.remembered.views.isEmpty }, before: ": filter countrycode = \"GE\"",
       ": view georgian", argument: "georgian"),
   ]
 
   private static let record: [Command: CommandExample] = [
-    .reference: example(.seen("Country Georgia"), before: "resize 100x30", argument: "countrycode Country"),
-    .label: example(.seen("611717 Asia/Tbilisi"), before: "keys 3", argument: "timezone"),
+    "reference": example(.seen("Country Georgia"), before: "resize 100x30", argument: "countrycode Country"),
+    "label": example(.seen("611717 Asia/Tbilisi"), before: "keys 3", argument: "timezone"),
     .transpose: example(.seen("Side by side"), before: "keys Space Space"),
     .form: example(.seen("· JSON"), before: "keys 3"),
     .copyValue: example(.copied("თბილისი"), before: "keys l"),
@@ -198,9 +198,9 @@ enum CommandExamples {
     .difference: example(.holds { $0.browser.view.kind == .difference }, before: "keys gH"),
     .pickaxe: example(.seen("import GE"), argument: "Tbilisi"),
     .fold: example(.holds { !$0.browser.history.isFolded }, before: "keys gH"),
-    .follow: example(.seen("paused")),
+    "follow": example(.seen("paused")),
     .pin: example(.seen("pins: good"), argument: "good"),
-    .unpin: example(.seen("pins: none"), before: ": pin good", argument: "good"),
+    "unpin": example(.seen("pins: none"), before: ": pin good", argument: "good"),
   ]
 
   private static let writing: [Command: CommandExample] = [
@@ -220,18 +220,18 @@ enum CommandExamples {
       .holds { $0.browser.session.staged.count == 1 },
       before: "keys l l l e ^u", "type 1", "keys Enter w Enter Enter 3 H j"),
     .revert: example(.seen("take back #4"), before: "keys gH"),
-    .restoreStore: example(.seen("name and commit"), argument: "2"),
-    .importFile: example(.seen("Import /tmp/nothing.csv"), argument: "/tmp/nothing.csv"),
+    "restore": example(.seen("name and commit"), argument: "2"),
+    "import": example(.seen("Import /tmp/nothing.csv"), argument: "/tmp/nothing.csv"),
     .expandAll: example(.seen("timezone  "), before: "keys g H", "keys j", "keys Tab"),
     .undo: example(.gone("▶- "), before: "keys dd"),
-    .redo: example(.seen("▶- "), before: "keys dd u"),
+    "redo": example(.seen("▶- "), before: "keys dd u"),
     .review: example(.seen("- City/611717"), before: "keys dd"),
     .takeMine: conflict(.holds { !$0.browser.session.staged.isEmpty && !$0.shows("m mine") }),
     .takeTheirs: conflict(.seen("nothing is staged any more")),
     .markStale: example(.seen("will be marked stale"), before: "keys dd w"),
     .listChanges: example(.seen("What is committed"), before: "keys dd w"),
     .set: example(.seen("10 records"), argument: "population = 1"),
-    .deleteShown: example(.seen("10 records")),
+    "delete": example(.seen("10 records")),
     .compact: example(
       .holds { $0.browser.overlays.last is CompactOverlay }, argument: "2"),
     .copyStore: example(
@@ -241,18 +241,18 @@ enum CommandExamples {
   ]
 
   private static let program: [Command: CommandExample] = [
-    .tour: example(.seen("Tour 1 of 6: Look")),
-    .warmUp: example(.seen("┏━ 6 Migration")),
+    "tour": example(.seen("Tour 1 of 6: Look")),
+    "warm-up": example(.seen("┏━ 6 Migration")),
     .retry: example(.seen("complete: commit #5")),
     .log: example(.seen("Log of what ran here"), before: "keys M a"),
     .palette: example(.seen("a command, or a row")),
     .help: example(.seen("Keys here: Table")),
     .quit: example(.quits),
     .interrupt: example(.quits),
-    .mouse: example(.seen("mouse off")),
-    .headsUp: example(.holds { $0.browser.session.latency != nil }),
-    .recordMacro: example(.seen("recording keys")),
-    .replay: example(
+    "mouse": example(.seen("mouse off")),
+    "hud": example(.holds { $0.browser.session.latency != nil }),
+    "record": example(.seen("recording keys")),
+    "replay": example(
       .holds { $0.selectedIdentifier == "1850147" && !$0.browser.macro.isRecording },
       before: ": record", "keys j", ": record"),
     .chartForm: example(.seen("charts in block")),

@@ -41,9 +41,9 @@ struct CommandTests {
   func keymap() throws {
     let expected: [(String, Command)] = [
       ("j", .down), ("Up", .up), ("g g", .first), ("G", .last), ("^d", .halfDown), ("PageUp", .pageUp),
-      ("1", .pane1), ("6", .pane6), ("Tab", .nextPane), ("+", .larger), ("_", .smaller), ("Enter", .open),
+      ("1", "pane-1"), ("6", "pane-6"), ("Tab", .nextPane), ("+", .larger), ("_", "smaller"), ("Enter", .open),
       ("g r", .referrers), ("Esc", .escape), ("q", .close), ("Q", .quit), ("Space", .mark), ("v", .range),
-      ("J", .nextRecord), ("K", .previousRecord), ("e", .edit), ("E", .editExternally), ("i", .insert),
+      ("J", .nextRecord), ("K", "previous-record"), ("e", .edit), ("E", .editExternally), ("i", .insert),
       ("D", .duplicate), ("p", .paste), ("d d", .deleteRecord), ("C", .valueMenu), ("y y", .copyValue),
       ("y p", .copyPath), ("y k", .copyKey), ("y r", .copyRecord), ("s", .export), (":", .palette), ("?", .help),
       ("m", .setBookmark), ("'", .goToBookmark), ("/", .search), ("n", .searchNext), ("N", .searchPrevious),
@@ -51,9 +51,9 @@ struct CommandTests {
       ("=", .unhideColumns), ("<", .narrowColumn), (">", .widenColumn), ("z", .freezeColumn), ("H", .history),
       ("g H", .storeHistory), ("b", .blame), ("T", .travel), (",", .olderCommit), (".", .newerCommit),
       ("W", .difference), ("R", .revert), ("r", .restoreRecord), ("c", .restoreField), ("S", .pickaxe),
-      ("V", .verify), ("u", .undo), ("^r", .redo), ("w", .review), ("x", .leaveOut), ("M", .warmUp), ("F", .follow),
-      ("^l", .repaint), ("^z", .suspend), ("^o", .back), ("g i", .forward), ("@", .replay), ("(", .lowerBound),
-      (")", .upperBound), ("t", .form), ("g m", .mouse), ("g a", .scalars), ("a", .retry), ("L", .log),
+      ("V", .verify), ("u", .undo), ("^r", "redo"), ("w", .review), ("x", .leaveOut), ("M", "warm-up"), ("F", "follow"),
+      ("^l", .repaint), ("^z", .suspend), ("^o", "back"), ("g i", "forward"), ("@", "replay"), ("(", .lowerBound),
+      (")", .upperBound), ("t", .form), ("g m", "mouse"), ("g a", .scalars), ("a", .retry), ("L", .log),
       ("#", .frequency), ("^c", .interrupt),
     ]
     for (key, command) in expected {

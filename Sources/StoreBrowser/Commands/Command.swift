@@ -32,25 +32,16 @@ extension Command {
   package static let pageUp: Command = "page-up"
   package static let goTo: Command = "go"
   package static let nextRecord: Command = "next-record"
-  package static let previousRecord: Command = "previous-record"
 
   // Panes and places
-  package static let pane1: Command = "pane-1"
   package static let pane2: Command = "pane-2"
-  package static let pane3: Command = "pane-3"
-  package static let pane4: Command = "pane-4"
-  package static let pane5: Command = "pane-5"
-  package static let pane6: Command = "pane-6"
   package static let nextPane: Command = "next-pane"
   package static let larger: Command = "larger"
-  package static let smaller: Command = "smaller"
   package static let open: Command = "open"
   package static let escape: Command = "escape"
   package static let close: Command = "close"
   package static let quit: Command = "quit"
   package static let interrupt: Command = "interrupt"
-  package static let back: Command = "back"
-  package static let forward: Command = "forward"
   package static let setBookmark: Command = "bookmark"
   package static let goToBookmark: Command = "go-bookmark"
 
@@ -66,8 +57,6 @@ extension Command {
   package static let sort: Command = "sort"
   package static let sortReverse: Command = "sort-reverse"
   package static let sortFurther: Command = "sort-further"
-  package static let explain: Command = "explain"
-  package static let conditions: Command = "conditions"
   package static let frequency: Command = "frequency"
   package static let hideColumn: Command = "hide-column"
   package static let unhideColumns: Command = "unhide-columns"
@@ -76,9 +65,7 @@ extension Command {
   package static let freezeColumn: Command = "freeze-column"
   package static let columnLeft: Command = "column-left"
   package static let columnRight: Command = "column-right"
-  package static let takeViewBack: Command = "undo-view"
   package static let nameView: Command = "view"
-  package static let forgetView: Command = "forget-view"
 
   // Record and values
   package static let form: Command = "form"
@@ -108,9 +95,7 @@ extension Command {
   package static let difference: Command = "difference"
   package static let pickaxe: Command = "pickaxe"
   package static let fold: Command = "fold"
-  package static let follow: Command = "follow"
   package static let pin: Command = "pin"
-  package static let unpin: Command = "unpin"
 
   // Writing
   package static let edit: Command = "edit"
@@ -126,29 +111,21 @@ extension Command {
   package static let restoreRecord: Command = "restore-record"
   package static let restoreField: Command = "restore-field"
   package static let revert: Command = "revert"
-  package static let restoreStore: Command = "restore"
   package static let undo: Command = "undo"
-  package static let redo: Command = "redo"
   package static let review: Command = "review"
   package static let set: Command = "set"
-  package static let deleteShown: Command = "delete"
 
   // The store as a whole
   package static let compact: Command = "compact"
   package static let copyStore: Command = "copy"
 
   // Migration
-  package static let warmUp: Command = "warm-up"
   package static let retry: Command = "retry"
   package static let log: Command = "log"
 
   // Program
   package static let palette: Command = "palette"
   package static let help: Command = "help"
-  package static let mouse: Command = "mouse"
-  package static let headsUp: Command = "hud"
-  package static let recordMacro: Command = "record"
-  package static let replay: Command = "replay"
   package static let repaint: Command = "repaint"
   package static let suspend: Command = "suspend"
 }

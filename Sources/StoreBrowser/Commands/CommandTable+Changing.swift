@@ -33,7 +33,7 @@ extension CommandTable {
       "Shows or folds the commits that changed no data for a user.", in: [.history]
     ) { browser, _ in browser.history.isFolded.toggle() },
     row(
-      .follow, ["F"], "follow the head on or off", "follow", .history,
+      "follow", ["F"], "follow the head on or off", "follow", .history,
       verb: "watch", "Follows other programs' commits as they come, or holds still and counts them."
     ) { browser, _ in browser.toggleFollowing() },
     row(
@@ -41,7 +41,7 @@ extension CommandTable {
       "Pins the selected or shown commit under a name, which is accepted wherever a commit is.", unless: .writing
     ) { browser, argument in browser.pin(argument ?? "", to: browser.shownCommit) },
     row(
-      .unpin, [], "remove a pin", "unpin", .history, argument: .init("NAME"), "Removes the name; the commit stays.",
+      "unpin", [], "remove a pin", "unpin", .history, argument: .init("NAME"), "Removes the name; the commit stays.",
       unless: .writing
     ) { browser, argument in browser.pin(argument ?? "", to: nil) },
   ]
@@ -112,7 +112,7 @@ extension CommandTable {
       "Reviews a commit that takes back the selected one and keeps later changes of other fields.",
       in: [.history, .difference], unless: .writing),
     row(
-      .restoreStore, [], "restore a datastore or the whole store to a commit", "restore all", .write,
+      "restore", [], "restore a datastore or the whole store to a commit", "restore all", .write,
       argument: .init("COMMIT [DATASTORE]"), verb: "restore",
       "Writes a new commit with the state of COMMIT, of one datastore or of the whole store, after a review.",
       unless: .writing
@@ -123,7 +123,7 @@ extension CommandTable {
       unless: .undoing
     ) { browser, _ in browser.undo() },
     row(
-      .redo, ["^r"], "redo", "redo", .write, verb: "redo",
+      "redo", ["^r"], "redo", "redo", .write, verb: "redo",
       "With something staged brings the change back; otherwise reviews a commit that takes back the newest undo.",
       unless: .redoing
     ) { browser, _ in browser.undo(isRedo: true) },
@@ -140,7 +140,7 @@ extension CommandTable {
       in: [.table], unless: .editing
     ) { browser, argument in browser.bulk(.set(argument ?? "")) },
     row(
-      .deleteShown, [], "delete all shown or marked records", "delete shown", .write,
+      "delete", [], "delete all shown or marked records", "delete shown", .write,
       "Stages the delete of every marked record, or else of every record the filter shows, after a preview.",
       in: [.table], unless: .editing
     ) { browser, _ in browser.bulk(.delete) },
@@ -161,7 +161,7 @@ extension CommandTable {
 
   static let migration: [CommandEntry] = [
     row(
-      .warmUp, ["M"], "migration pane", "migrate", .migration,
+      "warm-up", ["M"], "migration pane", "migrate", .migration,
       "Opens the migration pane: what the formats ask for, and every build here or in another process, with its steps, rates and "
         + "remaining time."
     ) { browser, _ in browser.open(.migration) },
@@ -194,19 +194,19 @@ extension CommandTable {
       "Cancels what runs; with nothing running it quits."
     ) { browser, _ in browser.interrupt() },
     row(
-      .mouse, ["g m"], "mouse on or off", "mouse", .program,
+      "mouse", ["g m"], "mouse on or off", "mouse", .program,
       "Switches the mouse off, so that the terminal selects text itself, or on."
     ) { browser, _ in browser.toggleMouse() },
-    row(.headsUp, [], "show key to paint times", "hud", .program, "Shows or hides measured times from key to paint.") {
+    row("hud", [], "show key to paint times", "hud", .program, "Shows or hides measured times from key to paint.") {
       browser, _ in browser.session.latency = browser.session.latency == nil ? Latency() : nil
     },
     row(
-      .recordMacro, [], "record keys to a file, or stop", "record", .program,
+      "record", [], "record keys to a file, or stop", "record", .program,
       argument: .init("FILE", isRequired: false),
       "Records the keys typed from here on, for @ and, with FILE, as a script for --script."
     ) { browser, argument in browser.toggleRecording(argument) },
     row(
-      .replay, ["@"], "replay the recorded keys", "replay", .program, "Types the recorded keys again.",
+      "replay", ["@"], "replay the recorded keys", "replay", .program, "Types the recorded keys again.",
       unless: .replaying
     ) { browser, _ in
       guard !browser.macro.isRecording else { return }

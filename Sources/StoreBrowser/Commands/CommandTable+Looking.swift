@@ -23,37 +23,25 @@ extension CommandTable {
       "From inside the record pane, shows the next record of the table.", in: [.record, .table]
     ) { browser, _ in browser.table.list.move(by: 1, count: browser.table.count(browser.session)) },
     row(
-      .previousRecord, ["K"], "previous record", "previous", .move,
+      "previous-record", ["K"], "previous record", "previous", .move,
       "From inside the record pane, shows the previous record of the table.", in: [.record, .table]
     ) { browser, _ in browser.table.list.move(by: -1, count: browser.table.count(browser.session)) },
   ]
 
   static let places: [CommandEntry] = [
-    row(.pane1, ["1"], "pane 1: stores and indexes", "stores", .places, "Goes to the datastores and their indexes.") {
-      browser, _ in browser.goToPane(1)
-    },
-    row(.pane2, ["2"], "pane 2: table", "table", .places, "Goes to the table of records.") { browser, _ in
-      browser.goToPane(2)
-    },
-    row(.pane3, ["3"], "pane 3: record", "record", .places, "Goes to the record.") { browser, _ in browser.goToPane(3)
-    },
-    row(.pane4, ["4"], "pane 4: history", "history", .places, "Goes to the history; opens it where it is not shown.") {
-      browser, _ in browser.goToPane(4)
-    },
-    row(
-      .pane5, ["5"], "pane 5: index", "index", .places,
-      "Goes to the index of the table: keys, numbers of entries, histogram, range."
-    ) { browser, _ in browser.goToPane(5) },
-    row(.pane6, ["6"], "pane 6: migration", "migration", .places, "Goes to the migration: what is being warmed up.") {
-      browser, _ in browser.goToPane(6)
-    },
+    pane(1, "stores and indexes", short: "stores", "Goes to the datastores and their indexes."),
+    pane(2, "table", "Goes to the table of records."),
+    pane(3, "record", "Goes to the record."),
+    pane(4, "history", "Goes to the history; opens it where it is not shown."),
+    pane(5, "index", "Goes to the index of the table: keys, numbers of entries, histogram, range."),
+    pane(6, "migration", "Goes to the migration: what is being warmed up."),
     row(.nextPane, ["Tab"], "next pane", "panes", .places, "Goes to the next pane on the screen.") { browser, _ in
       browser.goToNextPane()
     },
     row(.larger, ["+"], "larger pane", "larger", .places, "Makes the pane larger: normal, half, full screen.") {
       browser, _ in browser.mode = ScreenMode(rawValue: (browser.mode.rawValue + 1) % 3) ?? .normal
     },
-    row(.smaller, ["_"], "smaller pane", "smaller", .places, "Makes the pane smaller again.") { browser, _ in
+    row("smaller", ["_"], "smaller pane", "smaller", .places, "Makes the pane smaller again.") { browser, _ in
       browser.mode = ScreenMode(rawValue: (browser.mode.rawValue + 2) % 3) ?? .normal
     },
     row(
@@ -70,11 +58,11 @@ extension CommandTable {
       "Closes the topmost view, and quits on the main screen. What is staged stays staged on disk."
     ) { browser, _ in browser.close() },
     row(
-      .back, ["^o"], "back to the place before", "back", .places, "Goes back through the places visited.",
+      "back", ["^o"], "back to the place before", "back", .places, "Goes back through the places visited.",
       unless: .withoutDatastore
     ) { browser, _ in browser.goBack() },
     row(
-      .forward, ["g i"], "forward again", "forward", .places, "Goes forward again through the places visited.",
+      "forward", ["g i"], "forward again", "forward", .places, "Goes forward again through the places visited.",
       unless: .withoutDatastore
     ) { browser, _ in if let jump = browser.jumps.forward() { browser.go(to: jump) } },
     row(
@@ -127,7 +115,7 @@ extension CommandTable {
         + "index that orders the table. Empty takes the filter away.", unless: .withoutDatastore
     ) { browser, argument in browser.setFilter(argument ?? "") },
     row(
-      .conditions, [], "how conditions are written", "conditions", .table,
+      "conditions", [], "how conditions are written", "conditions", .table,
       "Shows every form of a condition with an example; `?` in the filter's prompt does the same."
     ) { browser, _ in browser.present(TextOverlay(conditions: browser.session.theme)) },
     row(
@@ -145,7 +133,7 @@ extension CommandTable {
       "Sorts by this column where the columns before are equal; again on the same column turns it around.",
       in: [.table]),
     row(
-      .explain, [], "how the filter and the order are answered", "explain", .table,
+      "explain", [], "how the filter and the order are answered", "explain", .table,
       "Shows the plan: which index leads with which range and how many entries, what is tested on each record, and "
         + "whether keys are sorted. It is the same text as `strata records --explain`.", in: [.table],
       unless: .withoutDatastore
@@ -174,7 +162,7 @@ extension CommandTable {
       .columnRight, ["g >"], "move the column right", "column right", .table,
       "Moves the column one place to the right.", in: [.table]),
     row(
-      .takeViewBack, ["U"], "take the last change of the view back", "view back", .table,
+      "undo-view", ["U"], "take the last change of the view back", "view back", .table,
       "Takes back the last change of the filter, the order, the range, or the arrangement, form and computation of columns; "
         + "again the change before. No record is changed.", in: [.table]
     ) { browser, _ in browser.undoViewChange() },
@@ -184,7 +172,7 @@ extension CommandTable {
       in: [.table]
     ) { browser, argument in browser.nameView(argument ?? "") },
     row(
-      .forgetView, [], "forget a named view", "forget view", .table, argument: .init("NAME"),
+      "forget-view", [], "forget a named view", "forget view", .table, argument: .init("NAME"),
       "Forgets a named view of this datastore."
     ) { browser, argument in browser.forgetView(argument) },
   ]

@@ -112,4 +112,11 @@ package enum CommandTable {
       command: command, title: title, short: short, group: group, keys: keys, argument: argument, verb: verb,
       help: help, contexts: contexts, refusal: refusal, handler: handler)
   }
+
+  /// The row of the command that goes to the pane with a digit.
+  static func pane(_ digit: Int, _ name: String, short: String? = nil, _ help: String) -> CommandEntry {
+    row(
+      Command(stringLiteral: "pane-\(digit)"), ["\(digit)"], "pane \(digit): \(name)", short ?? name, .places, help
+    ) { browser, _ in browser.goToPane(digit) }
+  }
 }

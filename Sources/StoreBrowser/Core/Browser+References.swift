@@ -66,7 +66,7 @@ extension Browser {
 extension CommandTable {
   static let references: [CommandEntry] = [
     row(
-      .reference, [], "say where a field leads", "reference", .record,
+      "reference", [], "say where a field leads", "reference", .record,
       argument: .init("FIELD DATASTORE"),
       "Says that a field of this datastore holds identifiers of another, where no index declares it: `:reference "
         + "countrycode Country`. The record then shows where it leads, Enter follows, and `gr` finds who refers. Without "
@@ -74,16 +74,11 @@ extension CommandTable {
       in: [.table, .record], unless: .withoutDatastore
     ) { browser, argument in browser.setReference(argument) },
     row(
-      .label, [], "the field that records are called by", "label", .record,
+      "label", [], "the field that records are called by", "label", .record,
       argument: .init("FIELD", isRequired: false),
       "Chooses the field that stands beside the identifier wherever a record of this datastore is named; without FIELD "
         + "it is the name, title, label or first text. Kept by this browser, per store.",
       in: [.table, .record], unless: .withoutDatastore
     ) { browser, argument in browser.setLabel(argument) },
   ]
-}
-
-extension Command {
-  package static let reference: Command = "reference"
-  package static let label: Command = "label"
 }

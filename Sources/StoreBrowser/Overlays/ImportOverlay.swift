@@ -10,7 +10,7 @@ struct ImportOverlay: ListPane {
     footer: [.open, .down, .mark, .right, .escape],
     commands: [
       CommandTable.row(
-        .importFile, [], "import a file", "import", .write, argument: .init("FILE"), verb: "import",
+        "import", [], "import a file", "import", .write, argument: .init("FILE"), verb: "import",
         "Brings the documents of FILE (CSV, TSV, JSON, JSON Lines) in, in one commit: shows its fields, asks for "
           + "datastore, identifier and indexes, and says what would be written before anything is.", unless: .writing
       ) { browser, argument in browser.importFile(argument ?? "") }
@@ -354,8 +354,4 @@ extension Browser {
     if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
     look()
   }
-}
-
-extension Command {
-  package static let importFile: Command = "import"
 }

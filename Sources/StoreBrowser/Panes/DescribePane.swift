@@ -8,7 +8,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     .describe, name: "Describe", work: [question], footer: [.down, .open, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
-        .describe, ["I"], "describe the fields", "describe", .table, verb: "describe",
+        "describe", ["I"], "describe the fields", "describe", .table, verb: "describe",
         "Shows of every field of the rows that the table shows (its filter and range) the types, nulls, distinct values, least, "
           + "quartiles, greatest, sum, mean, commonest values, how they are spread, and its index. Up to 100,000 distinct "
           + "values are counted exactly; ~ stands before an estimate. Esc keeps what was read so far and says of how much; "
@@ -246,10 +246,6 @@ extension Browser {
       source: source ?? RowSource(datastore: datastore), commit: table.commit(session), ranks: table.foundRanks)
     with(DescribePane.self) { $0.show(request, in: &$1) }
   }
-}
-
-extension Command {
-  package static let describe: Command = "describe"
 }
 
 extension PaneID {

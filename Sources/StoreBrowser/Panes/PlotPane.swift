@@ -10,7 +10,7 @@ struct PlotPane: PermanentPane, ReplyPane {
     footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],
     commands: [
       CommandTable.row(
-        .plot, ["g p"], "plot two fields", "plot", .table, argument: .init("X Y [by Z]", isRequired: false),
+        "plot", ["g p"], "plot two fields", "plot", .table, argument: .init("X Y [by Z]", isRequired: false),
         "Draws the rows of the table as points: `:plot longitude latitude by countrycode`. Without names, a map where "
           + "there are longitude and latitude, otherwise the first two numbers. Arrows move a cross-hair that names the "
           + "nearest record, which Enter opens; `v` begins a rectangle, which Enter makes a filter; `+` `-` zoom.",
@@ -245,10 +245,6 @@ extension Browser {
       x: words.first, y: words.dropFirst().first, by: by, frame: nil, columns: 0, rows: 0, dotAspect: 1)
     with(PlotPane.self) { $0.show(request, in: &$1) }
   }
-}
-
-extension Command {
-  package static let plot: Command = "plot"
 }
 
 extension PaneID {

@@ -111,13 +111,13 @@ struct MonkeyHand {
     switch command {
     case .goTo: return ["12", "50%", "+7", "-3", "999999", "x"]
     case .olderCommit, .newerCommit: return ["", "3", "x", "99999999"]
-    case .plot: return ["", "longitude latitude", "population geonameid by countrycode", "x", "name latitude", "a by"]
+    case "plot": return ["", "longitude latitude", "population geonameid by countrycode", "x", "name latitude", "a by"]
     case .setBookmark, .goToBookmark: return ["a", "b"]
     case .search: return ["Mog", "a", "日本", "\\"]
     case .filter:
       return ["population > 100000", "name ^= \"M\"", "= 100000 ..< 2000000", "!countrycode = \"AF\"", "population >"]
     case .sort, .sortReverse, .frequency: return ["", "population", "countrycode", "nonsense"]
-    case .nameView, .forgetView: return ["many"]
+    case .nameView, "forget-view": return ["many"]
     case .export: return ["out.jsonl", "out.csv", "out.json", "/none/out.jsonl"]
     case .addIndex: return ["zone=timezone", "more=alternatenames:many-to-many", "half="]
     case .rebuildIndex: return ["", "population", "none"]
@@ -125,12 +125,12 @@ struct MonkeyHand {
     case .travel: return ["", "head", "head~1", "3", "2", "nonsense", "yesterday"]
     case .difference: return ["", "1 3", "head~1 head"]
     case .pickaxe: return ["Mogadishu", "M"]
-    case .pin, .unpin: return ["one", "two", "3"]
-    case .restoreStore: return ["head~1", "2 City", "3"]
+    case .pin, "unpin": return ["one", "two", "3"]
+    case "restore": return ["head~1", "2 City", "3"]
     case .set: return ["population = population + 1", "name = upper(name)", "population = ", "timezone = null"]
     case .compact: return ["4", "all", "1d", "2x"]
     case .copyStore: return ["copy-\(serial).strata", "/none/copy.strata"]
-    case .recordMacro: return ["", "keys-\(serial)"]
+    case "record": return ["", "keys-\(serial)"]
     default: return [""]
     }
   }

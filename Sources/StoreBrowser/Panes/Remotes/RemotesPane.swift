@@ -8,10 +8,9 @@ struct RemotesPane: ListPane, PermanentPane {
     .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
     footer: [.fetchCommits, .merge, .sendCommits, .exchange, .addRemote, .down, .help, .close],
     commands: [
-      CommandTable.row(
-        .pane7, ["7"], "pane 7: remotes", "remotes", .places,
-        "Goes to the other copies of the store: commits that each side lacks, fetch, merge, send, exchange."
-      ) { browser, _ in browser.goToPane(7) },
+      CommandTable.pane(
+        7, "remotes",
+        "Goes to the other copies of the store: commits that each side lacks, fetch, merge, send, exchange."),
       CommandTable.row(
         .fetchCommits, ["g f"], "fetch the commits of the remote", "fetch", .exchange, verb: "fetch",
         "Brings the commits that are missing here. They can be looked at and compared; nothing of the store changes until "
@@ -306,7 +305,6 @@ struct TextColumns {
 }
 
 extension Command {
-  package static let pane7: Command = "pane-7"
   package static let fetchCommits: Command = "fetch"
   package static let sendCommits: Command = "send"
   package static let exchange: Command = "exchange"

@@ -94,7 +94,7 @@ extension ValueText {
 extension CommandTable {
   static let formats: [CommandEntry] = [
     row(
-      .format, ["g f"], "how the column's values are written", "format", .table,
+      "format", ["g f"], "how the column's values are written", "format", .table,
       argument: .init("FORMAT", isRequired: false),
       "Chooses how the values of the column are written: plain, thousands, bytes, dateFromSeconds, "
         + "dateFromMilliseconds, duration, hex, check; dates as local or relative; `label` where the field leads to another record: `JP → Japan`. "
@@ -102,8 +102,4 @@ extension CommandTable {
         + "Remembered per store.", in: [.table]
     ) { browser, argument in browser.chooseFormat(argument) }
   ]
-}
-
-extension Command {
-  package static let format: Command = "format"
 }
