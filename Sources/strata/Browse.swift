@@ -19,7 +19,7 @@ extension Program {
       if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.add(path) }
-      return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
+      return { .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path))) }
     }
   }
 
@@ -37,7 +37,7 @@ extension Program {
     if commits > 0 {
       configuration.greeting = "\(counted(commits, "commit")) of the last time made again; q asks what becomes of them"
     }
-    return .init(store: store, configuration: configuration, files: files)
+    return { [configuration] in .init(store: store, configuration: configuration, files: files) }
   }
 
   /// Shows a store until the user leaves. On a terminal the first picture appears before the store is open.
@@ -55,7 +55,7 @@ extension Program {
     // If the path is not a store, or without a terminal, errors are reported before the screen is taken.
     guard session.place == .terminal, TerminalSession.hasTerminal, isStore(path) || isDocumentFile(path) else {
       let opened = try open { _, _ in true }
-      return try session.run { opened.program }
+      return try session.run { opened() }
     }
     let program = OpeningProgram(path: path, configuration: configuration, open: open)
     let status = try session.run { program }

@@ -46,8 +46,9 @@ extension Program {
       configuration.greeting =
         "Cities of the world: "
         + (isNew ? ":tour shows six steps · ? keys" : "j k move · 5 histogram · gp map · gH history · ? keys")
-      return .init(
-        store: browsable.store, configuration: configuration, files: stateFiles(shown), warmUp: browsable.warmUp)
+      return { [configuration] in
+        .init(store: browsable.store, configuration: configuration, files: stateFiles(shown), warmUp: browsable.warmUp)
+      }
     }
   }
 
@@ -66,9 +67,8 @@ extension Program {
     configuration.start.datastore = EntityFormat.defaultKey.rawValue
     configuration.greeting = "Countries without a type: j k move · Enter follows → · gr who refers · ? all keys"
     return try await show(path, configuration, arguments) { [configuration] _ in
-      .init(
-        store: try openStore(path, readOnly: configuration.isReadOnly, waits: false), configuration: configuration,
-        files: stateFiles(path))
+      let store = try openStore(path, readOnly: configuration.isReadOnly, waits: false)
+      return { .init(store: store, configuration: configuration, files: stateFiles(path)) }
     }
   }
 

@@ -7,27 +7,8 @@ package import StrataTerminal
 ///
 /// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened.
 package final class OpeningProgram: TerminalProgram {
-  /// The parts of a browser.
-  package struct Opened: Sendable {
-    package var store: any ReadableStore
-    package var configuration: BrowserConfiguration
-    package var files: BrowserFiles
-    package var warmUp: (any WarmUpDriver)?
-
-    package init(
-      store: any ReadableStore, configuration: BrowserConfiguration, files: BrowserFiles,
-      warmUp: (any WarmUpDriver)? = nil
-    ) {
-      self.store = store
-      self.configuration = configuration
-      self.files = files
-      self.warmUp = warmUp
-    }
-
-    package var program: BrowserProgram {
-      BrowserProgram(store: store, configuration: configuration, files: files, warmUp: warmUp)
-    }
-  }
+  /// Makes the browser of an opened store, on the loop's thread.
+  package typealias Opened = @Sendable () -> BrowserProgram
 
   private let name: String
   private let configuration: BrowserConfiguration
@@ -83,7 +64,7 @@ package final class OpeningProgram: TerminalProgram {
     if let program { return program.respondToAnswers() }
     switch outcome.collect() {
     case .success(let opened)?:
-      let program = opened.program
+      let program = opened()
       self.program = program
       return program.start(surroundings, wake: wake)
     case .failure(let error)?:
