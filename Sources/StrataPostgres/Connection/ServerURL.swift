@@ -30,9 +30,6 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
 
   private static let schemes = ["postgres://", "postgresql://"]
 
-  /// Whether a text is meant as such a URL.
-  package static func isMeant(by text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
-
   /// - Throws: An error that says which part is wrong and quotes neither user nor password.
   package init(parsing text: String) throws(InvalidServerURL) {
     guard let scheme = Self.schemes.first(where: { text.hasPrefix($0) }) else {

@@ -12,13 +12,7 @@ import StoreBrowser
 // Copies between files and servers: copy PATH URL, copy URL PATH.
 
 /// Whether an argument names a store on a server.
-func isServer(_ text: String) -> Bool {
-  #if PostgreSQL
-    ServerURL.isMeant(by: text)
-  #else
-    ["postgres://", "postgresql://"].contains { text.hasPrefix($0) }
-  #endif
-}
+func isServer(_ text: String) -> Bool { RemoteLocation.isServer(text) }
 
 /// A path or URL for messages, without its password and in one way of writing.
 func shownLocation(_ text: String) -> String {
