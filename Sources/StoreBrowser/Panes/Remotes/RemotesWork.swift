@@ -119,8 +119,11 @@ struct TransferRequest: Question, Hashable {
   }
 
   private func transfer(_ exchange: StoreExchange, _ context: WorkContext, _ reply: inout TransferReply) throws {
-    let location = try RemotesFile(storeAt: exchange.store.path).remote(remote).location
-    let peer = try context.peer(location, name: remote)
+    // A move of another copy's head is not a user's edit, so it has no author.
+    let peer = try RemotePeers(
+      program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) },
+      mayAsk: false
+    ).open(RemotesFile(storeAt: exchange.store.path).remote(remote), of: exchange.store)
     let fetched = kind == .send ? nil : try exchange.fetch(peer, as: remote, progress: context.goingOn)
     reply.fetched += fetched?.received ?? 0
     try context.goOn()
@@ -168,16 +171,5 @@ extension WorkContext {
       throw .refused(reason: "only a store of its own has other copies; strata convert makes one of a folder")
     }
     return StoreExchange(store, now: LocalTime.now)
-  }
-
-  /// The other copy at a location; relative paths begin at the store's folder.
-  func peer(_ location: String, name: String) throws -> any Peer {
-    let path = BrowserFiles.absolute(store.path)
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    // A move of another copy's head is not a user's edit, so it has no author.
-    let peers = RemotePeers(
-      program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) },
-      mayAsk: false)
-    return try onExchange { try peers.open(location, name: name, from: folder.isEmpty ? "/" : folder) }
   }
 }
