@@ -5,6 +5,12 @@ package enum Hexadecimal {
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 
+  package static func text(of byte: UInt8) -> String {
+    var text = ""
+    append(byte, to: &text)
+    return text
+  }
+
   package static func append(_ byte: UInt8, to text: inout String) {
     text.unicodeScalars.append(Unicode.Scalar(digit(byte >> 4)))
     text.unicodeScalars.append(Unicode.Scalar(digit(byte & 15)))

@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataModel
 import StrataFoundation
 import StrataSystem
@@ -60,8 +61,7 @@ package struct BrowserFiles: Sendable {
   private static func mark(of text: String) -> String {
     var hash: UInt32 = 2_166_136_261
     for byte in text.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-    let digits = String(hash, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
+    return String(Hexadecimal.text(of: UInt64(hash)).suffix(8))
   }
 
   // MARK: Staged changes

@@ -95,10 +95,7 @@ extension ValueText {
   }
 
   private static func data(_ bytes: [UInt8]) -> String {
-    let first = bytes.prefix(8).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined(separator: " ")
+    let first = bytes.prefix(8).map(Hexadecimal.text(of:)).joined(separator: " ")
     return "<\(NumberFormat.bytes(bytes.count))> \(first)\(bytes.count > 8 ? " …" : "")"
   }
 

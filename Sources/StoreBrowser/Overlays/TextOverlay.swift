@@ -25,8 +25,7 @@ struct TextOverlay: ListPane {
     case .string(let text): self.text = TextLines.split(text)
     case .data(let bytes):
       text = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
-        let part = bytes[start..<min(bytes.count, start + 16)]
-        return part.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+        bytes[start..<min(bytes.count, start + 16)].map(Hexadecimal.text(of:)).joined(separator: " ")
       }
     default: text = TextLines.split(value.prettyText)
     }

@@ -225,8 +225,7 @@ extension RecordPane {
     var text = String(repeating: "0", count: max(0, 6 - offset.count)) + offset + " "
     var plain = ""
     for (position, byte) in part.enumerated() {
-      let digits = String(byte, radix: 16)
-      text += (position == 8 ? "  " : " ") + (digits.count == 1 ? "0" + digits : digits)
+      text += (position == 8 ? "  " : " ") + Hexadecimal.text(of: byte)
       plain.append(byte >= 0x20 && byte < 0x7F ? Character(Unicode.Scalar(byte)) : "·")
     }
     return text + String(repeating: " ", count: max(0, 57 - text.count)) + " " + plain
