@@ -81,7 +81,7 @@ extension WorkContext {
       var lanes = start.lanes
       for commit in page.commits where isKept(commit) {
         var row = HistoryRow(commit: commit, value: nil)
-        row.parents = commit.parents.map { page.shown($0) }
+        row.parents = commit.parents.map { page.passed.end(of: $0) }
         if hasGraph { row.graph = lanes.row(of: commit, passing: page.passed) }
         answer.rows.append(row)
       }
@@ -128,11 +128,11 @@ extension WorkContext {
   }
 }
 
-extension CommitPage {
+extension [CommitNumber: CommitNumber] {
   /// The shown commit that stands for one that was left out.
-  fileprivate func shown(_ number: CommitNumber) -> CommitNumber {
+  func end(of number: CommitNumber) -> CommitNumber {
     var number = number
-    while let next = passed[number] { number = next }
+    while let next = self[number] { number = next }
     return number
   }
 }

@@ -22,9 +22,8 @@ struct HistoryLanes: Sendable, Hashable {
   /// - Parameter passed: commits that are not shown, each with its parent.
   mutating func row(of commit: CommitDetails, passing passed: [CommitNumber: CommitNumber]) -> GraphRow {
     func shown(_ number: CommitNumber) -> CommitNumber? {
-      var number = number
-      while let next = passed[number] { number = next }
-      return number.rawValue == 0 ? nil : number
+      let end = passed.end(of: number)
+      return end.rawValue == 0 ? nil : end
     }
     for lane in lanes.indices { lanes[lane] = lanes[lane].flatMap(shown) }
     let waiting = lanes.indices.filter { lanes[$0] == commit.number }
