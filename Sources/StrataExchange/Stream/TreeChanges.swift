@@ -11,22 +11,13 @@ struct TreeChanges {
   let commitName: (UInt64) -> String?
 
   func write(to lines: inout CommitLines) throws {
-    let names = (old: try old?.trees() ?? [], new: try new.trees())
-    var trees: [(before: Tree?, after: Tree)] = []
-    var dropped = Set(names.old).subtracting(names.new)
-    for name in names.new {
-      let (before, after) = (try old?.tree(name), try new.tree(name))
-      guard let after else { continue }
-      let isSame = before.map { $0.kind == after.kind && $0.order == after.order } ?? false
-      if before != nil, !isSame { dropped.insert(name) }
-      trees.append((isSame ? before : nil, after))
-    }
-    for name in dropped.sorted() { try lines.add(line([.init("drop", .bool(true))] + TreeLabel(name).members)) }
-    for (before, after) in trees where before == nil || before?.attributes != after.attributes {
+    let steps = try TreeSteps(from: old, to: new) { $0.order == $1.order }
+    for name in steps.dropped { try lines.add(line([.init("drop", .bool(true))] + TreeLabel(name).members)) }
+    for (before, after) in steps.trees where before == nil || before?.attributes != after.attributes {
       try lines.add(definition(of: after))
     }
-    for (before, after) in trees where after.kind == .records { try writeRecords(before, after, &lines) }
-    for (before, after) in trees where after.kind == .entries { try writeEntries(before, after, &lines) }
+    for (before, after) in steps.trees where after.kind == .records { try writeRecords(before, after, &lines) }
+    for (before, after) in steps.trees where after.kind == .entries { try writeEntries(before, after, &lines) }
   }
 
   private func line(_ members: [Document.Member]) -> [UInt8] { StreamLine.bytes(members) }

@@ -84,7 +84,7 @@ package struct HistoryDownload {
   ) throws(StorageError) {
     func state(_ number: UInt64) -> View { ServerView(source, commit, asOf: number).view }
     let (empty, old, new) = (state(0), state(base), state(commit.number))
-    let steps = try TreeSteps(from: old, to: new)
+    let steps = try TreeSteps(from: old, to: new) { $0.identifier == $1.identifier }
     var plans = steps.trees.map { before, after in
       TreePlan(tree: after, base: before == nil ? empty : old, attributes: before?.attributes)
     }

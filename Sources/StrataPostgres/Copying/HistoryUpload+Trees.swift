@@ -1,26 +1,5 @@
 import StrataEngine
 
-struct TreeSteps {
-  let dropped: [TreeName]
-  /// The trees of the other state; `before` is nil if one is new.
-  let trees: [(before: Tree?, after: Tree)]
-
-  /// - Parameter old: Nil if it is the empty store.
-  init(from old: View?, to new: View) throws(StorageError) {
-    let names = (old: try old?.trees() ?? [], new: try new.trees())
-    var dropped = Set(names.old).subtracting(names.new)
-    var trees: [(before: Tree?, after: Tree)] = []
-    for name in names.new {
-      guard let after = try new.tree(name) else { continue }
-      let before = try old?.tree(name)
-      let isSame = before.map { $0.kind == after.kind && $0.identifier == after.identifier } ?? false
-      if before != nil, !isSame { dropped.insert(name) }
-      trees.append((isSame ? before : nil, after))
-    }
-    (self.dropped, self.trees) = (dropped.sorted(), trees)
-  }
-}
-
 extension HistoryUpload {
   /// Writes the changes from one state to another.
   ///
@@ -28,7 +7,7 @@ extension HistoryUpload {
   mutating func writeDifference(
     from old: View?, to new: View, number: UInt64, isCounted: Bool = true
   ) throws(StorageError) {
-    let steps = try TreeSteps(from: old, to: new)
+    let steps = try TreeSteps(from: old, to: new) { $0.identifier == $1.identifier }
     var draft = CommitDraft()
     for name in steps.dropped {
       if let tree = trees.removeValue(forKey: name) { draft.treeChanges.append(.drop(tree)) }
