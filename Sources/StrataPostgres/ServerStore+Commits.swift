@@ -207,7 +207,7 @@ extension ServerStore {
         """, [.number(number)]),
       tables.statement("oldest", "select s.oldest, s.newest from {store} s where s.one", []),
     ])
-    if rows[0].count == 1 { return try ServerCommit(rows[0], 0) }
+    if let commit = try rows[0].commits().first { return commit }
     let (oldest, newest) = try (rows[1].number(0, 0), rows[1].number(0, 1))
     if number > 0, number < oldest, number <= newest { throw .prunedCommit(number: number, nearest: oldest) }
     throw .noSuchCommit(number: number)
@@ -223,7 +223,7 @@ extension ServerStore {
   func commits(_ name: String, _ condition: String, _ parameters: [SQLValue]) throws(StorageError) -> [ServerCommit] {
     let rows = try pool.read(
       tables.statement(name, "select \(tables.commitColumns) from {commit} c \(condition)", parameters))
-    return try rows.map { row throws(StorageError) in try ServerCommit(rows, row) }
+    return try rows.commits()
   }
 
   /// Commits up to a number, newest first, at most `limit` of them; without bookkeeping commits unless asked for.

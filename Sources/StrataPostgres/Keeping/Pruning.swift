@@ -89,15 +89,12 @@ extension ServerStore {
           order by c.number
           """, [bound]),
       ])
-      func commits(_ rows: Rows) throws(StorageError) -> [ServerCommit] {
-        try rows.map { row throws(StorageError) in try ServerCommit(rows, row) }
-      }
-      let (going, staying) = try (commits(rows[2]), commits(rows[3]))
+      let (going, staying) = try (rows[2].commits(), rows[3].commits())
       let parents = try connection.exchange(
         tables.statement(
           "select \(tables.commitColumns) from {commit} c where c.number = any($1)",
           [.numbers(Set((going + staying).flatMap(\.parents)))]))
-      var skeleton = try Skeleton(of: going, parents: commits(parents))
+      var skeleton = try Skeleton(of: going, parents: parents.commits())
       var statements: [Statement] = []
       for commit in staying {
         guard let told = skeleton.remapped(with: commit) else { continue }

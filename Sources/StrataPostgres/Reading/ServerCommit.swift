@@ -57,8 +57,15 @@ extension Tables {
   }
 }
 
+extension Rows {
+  /// The commits of an answer whose columns are `commitColumns`.
+  func commits() throws(StorageError) -> [ServerCommit] {
+    try map { row throws(StorageError) in try ServerCommit(self, row) }
+  }
+}
+
 extension ServerCommit {
-  init(_ rows: Rows, _ row: Int) throws(StorageError) {
+  fileprivate init(_ rows: Rows, _ row: Int) throws(StorageError) {
     try self.init(parents: rows.numbers(row, 3), int: { rows.int(row, $0) }, text: { rows.text(row, $0) })
   }
 

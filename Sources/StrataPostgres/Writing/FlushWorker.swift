@@ -242,7 +242,7 @@ final class FlushWorker: @unchecked Sendable {
         where t.token = $1 order by c.number
         """, [.bytes(token)]))
     guard rows.count == count else { throw .damagedOnServer("the commits of a token are missing") }
-    let commits = try rows.map { row throws(StorageError) in try ServerCommit(rows, row) }
+    let commits = try rows.commits()
     _ = try? store.refreshed()
     return commits
   }
