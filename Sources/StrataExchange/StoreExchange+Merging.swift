@@ -173,7 +173,7 @@ extension StoreExchange {
     }
     guard try !isSent(merge) else { throw ModelError.refused(reason: "\(merge) was sent: others have it already") }
     defer { releaseLock() }
-    guard try setHead(to: record.parents[0], from: merge.rawValue) else {
+    guard try commitBookkeeping(on: merge.rawValue, { $0.head = record.parents[0] }) else {
       throw ModelError.refused(reason: "\(merge) is not the newest commit any more")
     }
     return store.head.commit

@@ -86,11 +86,6 @@ package struct StoreExchange {
     return try MergePlanner(store, graph).replaces(commit, head)
   }
 
-  /// Moves head even if its history loses commits by that; returns false if head is no longer the commit that it was.
-  func setHead(to commit: UInt64, from head: UInt64) throws -> Bool {
-    try commitBookkeeping(on: head) { $0.head = commit }
-  }
-
   /// Makes a commit outside of all histories; returns false if head is another one by now.
   func commitBookkeeping(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
