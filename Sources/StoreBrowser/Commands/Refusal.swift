@@ -18,28 +18,25 @@ package struct Refusal: Sendable {
   func or(_ other: Refusal) -> Refusal { Refusal { reason($0) ?? other.reason($0) } }
 
   /// The shown state cannot be edited, or there is nothing to paste.
-  static let pasting = Refusal { browser in
-    if let reason = editing.reason(browser) { return reason }
-    let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil
-    return hasNone ? "nothing was copied yet (yy, yr)" : nil
-  }
+  static let pasting = editing.or(
+    Refusal { browser in
+      let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil
+      return hasNone ? "nothing was copied yet (yy, yr)" : nil
+    })
 
-  static let reviewing = Refusal { browser in
-    if let reason = writing.reason(browser) { return reason }
-    return browser.session.staged.isEmpty ? "nothing is staged" : nil
-  }
+  static let reviewing = writing.or(Refusal { $0.session.staged.isEmpty ? "nothing is staged" : nil })
 
-  static let undoing = Refusal { browser in
-    if let reason = writing.reason(browser) { return reason }
-    let staged = browser.session.staged
-    return !staged.canUndo && staged.canRedo ? "nothing staged is left to undo; ^r brings it back" : nil
-  }
+  static let undoing = writing.or(
+    Refusal { browser in
+      let staged = browser.session.staged
+      return !staged.canUndo && staged.canRedo ? "nothing staged is left to undo; ^r brings it back" : nil
+    })
 
-  static let redoing = Refusal { browser in
-    if let reason = writing.reason(browser) { return reason }
-    let staged = browser.session.staged
-    return staged.canUndo && !staged.canRedo ? "there is nothing to redo in what is staged" : nil
-  }
+  static let redoing = writing.or(
+    Refusal { browser in
+      let staged = browser.session.staged
+      return staged.canUndo && !staged.canRedo ? "there is nothing to redo in what is staged" : nil
+    })
 
   static let retrying = Refusal { $0.migration.refusal(of: .retry, in: $0.session) }
 
