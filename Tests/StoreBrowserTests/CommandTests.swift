@@ -58,9 +58,9 @@ struct CommandTests {
     ]
     for (key, command) in expected {
       let chords = try #require(KeyChord.sequence(key))
-      #expect(Keymap.standard.meaning(of: chords, in: .table) == .command(command), "\(key)")
+      #expect(Keymap().meaning(of: chords, in: .table) == .command(command), "\(key)")
     }
-    #expect(Keymap.standard.meaning(of: try #require(KeyChord.sequence("^q")), in: .table) == .nothing)
+    #expect(Keymap().meaning(of: try #require(KeyChord.sequence("^q")), in: .table) == .nothing)
   }
 
   @Test("every command is found in help by its name and by its keys, and runs or gives a reason")
@@ -98,7 +98,7 @@ struct CommandTests {
     #expect(keymap.meaning(of: try #require(KeyChord.sequence("x")), in: .table) == .command(.history))
     #expect(keymap.hidden.contains("x is history now, and no longer leave-out"))
     #expect(keymap.hidden.contains("gg is larger now, and no longer first"))
-    #expect(Keymap.standard.hidden.isEmpty)
+    #expect(Keymap().hidden.isEmpty)
     let driver = Driver(try Sample.store(), start: .init(datastore: "City")) {
       $0.settings.bindings = [.history: ["x"]]
     }

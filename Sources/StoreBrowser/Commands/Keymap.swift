@@ -7,11 +7,8 @@ package struct Keymap: Sendable, Hashable {
   private var prefixes: Set<[KeyChord]> = []
   private var names: [Command: [String]] = [:]
 
-  /// The keys of the command table.
-  package static let standard = Keymap(bindings: [:])
-
   /// The keys of the command table, with other keys for some commands.
-  package init(bindings: [Command: [String]]) {
+  package init(bindings: [Command: [String]] = [:]) {
     let chosen = CommandTable.all.filter { bindings[$0.command] != nil }
     for entry in chosen {
       for key in bindings[entry.command] ?? [] { bind(key, to: entry.command) }
