@@ -43,8 +43,8 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
     let hit = hits[line]
     return [
       .number(NumberText(hit.commit.number.rawValue)), .string(hit.commit.action), .string(hit.place.datastore),
-      hit.place.identifier.value.document, .string(hit.path), hit.old.map { .string($0.text) } ?? .null,
-      hit.new.map { .string($0.text) } ?? .null,
+      hit.place.identifier.value.document, .string(hit.field.path),
+      hit.field.old.map { .string($0.text) } ?? .null, hit.field.new.map { .string($0.text) } ?? .null,
     ]
   }
 
@@ -58,12 +58,12 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
     guard let selected else { return false }
     switch command {
     case .open: session.intend(.showDifference(selected.commit.parents.first, selected.commit.number))
-    case .history: session.intend(.showHistory(.field(selected.place, path: selected.path)))
+    case .history: session.intend(.showHistory(.field(selected.place, path: selected.field.path)))
     case .travel where argument == nil: session.intend(.travel(selected.commit.number))
     case .copyKey: session.copy(selected.place.identifier.description, what: "key")
     case .copyValue:
-      let commit = selected.new == nil ? selected.commit.parents.first : selected.commit.number
-      if let commit { session.copy(selected.path, of: selected.place, at: commit) }
+      let commit = selected.field.new == nil ? selected.commit.parents.first : selected.commit.number
+      if let commit { session.copy(selected.field.path, of: selected.place, at: commit) }
     default: return false
     }
     return true
@@ -93,8 +93,7 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
         Span("\(session.time.day(hit.commit.date))  ", theme.style(.dim)),
         Span("\(hit.place.datastore)/\(named(hit.place.identifier, hit.label))  "),
       ]
-      spans += FieldText.spans(
-        FieldRow(path: hit.path, old: hit.old, new: hit.new), theme: theme)
+      spans += FieldText.spans(hit.field, theme: theme)
       spans.append(Span("  \(hit.commit.action)", theme.style(.dim)))
       grid.write(spans, at: rect.origin, width: rect.columns)
     }

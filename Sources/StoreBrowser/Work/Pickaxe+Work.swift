@@ -43,8 +43,7 @@ package struct PickaxeRequest: Question, Hashable {
         where field.old.contains(needle) || field.new.contains(needle) {
           hits.append(
             PickaxeHit(
-              commit: commit, place: change.place, path: field.path.description, old: field.old.shown,
-              new: field.new.shown,
+              commit: commit, place: change.place, field: FieldRow(field),
               label: (new ?? old).flatMap { naming.label(of: $0, in: change.datastore) }))
         }
       }
@@ -57,15 +56,11 @@ package struct PickaxeRequest: Question, Hashable {
 package struct PickaxeHit: Sendable, Hashable {
   package var commit: CommitDetails
   package var place: RecordPlace
-  package var path: String
-  var old: ValueText?
-  var new: ValueText?
+  package var field: FieldRow
   var label: String?
 }
 
 extension Document? {
-  fileprivate var shown: ValueText? { map(ValueText.init(literal:)) }
-
   /// Whether the text of the value holds another, already in lower case.
   fileprivate func contains(_ needle: String) -> Bool {
     guard let self else { return false }
