@@ -208,7 +208,7 @@ extension Browser {
   /// The store's name in titles: the end of its path, or the database and the schema of its URL.
   var storeName: String {
     let path = session.path
-    guard let mark = path.firstRange(of: "://") else { return path.split(separator: "/").last.map(String.init) ?? path }
+    guard let mark = path.firstRange(of: "://") else { return DocumentFile.fileName(of: path) }
     let parts = path[mark.upperBound...].split(separator: "?", maxSplits: 1)
     let schema = parts.dropFirst().first?.split(separator: "&").first { $0.hasPrefix("schema=") }?.dropFirst(7)
     let database = parts.first?.split(separator: "/").last

@@ -19,7 +19,7 @@ extension Browser {
     let commits = session.head.rawValue - min(session.head.rawValue, file.report.commit?.rawValue ?? 0)
     let staged = session.staged.count
     guard commits > 0 || staged > 0 else { return nil }
-    let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
+    let name = DocumentFile.fileName(of: file.path)
     var what: [String] = []
     if commits > 0 { what.append(NumberFormat.counted(commits, "commit")) }
     if staged > 0 {

@@ -336,7 +336,7 @@ extension Browser {
   mutating func importFile(_ file: String) {
     let file = file.trimmed
     guard !file.isEmpty else { return }
-    let name = file.split(separator: "/").last.map(String.init) ?? file
+    let name = DocumentFile.fileName(of: file)
     let plain = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
     // An existing datastore of this name is meant, in whatever case it is typed.
     let known = session.outline?.datastores.map(\.key) ?? []

@@ -28,7 +28,7 @@ package final class OpeningProgram: TerminalProgram {
   ///   - configuration: for the appearance of the first picture.
   ///   - open: opens the store; called once, on another thread.
   package init(path: String, configuration: BrowserConfiguration, open: @escaping Open) {
-    name = path.split(separator: "/").last.map(String.init) ?? path
+    name = DocumentFile.fileName(of: path)
     self.configuration = configuration
     self.open = open
   }
