@@ -125,6 +125,12 @@ extension Browser {
     }
   }
 
+  /// Opens the view of a pane, and changes the pane.
+  mutating func open<P: PermanentPane>(_ type: P.Type, _ change: (inout P, inout Session) -> Void) {
+    open(ViewKind(of: P.entry.id))
+    with(type, change)
+  }
+
   mutating func goToNextPane() {
     let panes =
       session.size.columns < 60

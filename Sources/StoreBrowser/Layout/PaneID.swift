@@ -23,17 +23,15 @@ package struct ViewKind: CaseIterable, Sendable, Hashable {
   /// The pane whose view it is; nil for the main screen.
   package let pane: PaneID?
 
-  package static let main = ViewKind(pane: nil)
+  package static let main = ViewKind(of: nil)
   static let history = ViewKind(of: .history)
   static let difference = ViewKind(of: .difference)
   static let migration = ViewKind(of: .migration)
 
-  private init(pane: PaneID?) { self.pane = pane }
-
   /// The view in which a pane is opened when it is not on the screen.
-  package init(of pane: PaneID) { self.pane = pane }
+  package init(of pane: PaneID?) { self.pane = pane }
 
-  package static var allCases: [ViewKind] { [.main] + PaneID.allCases.map(ViewKind.init(of:)) }
+  package static var allCases: [ViewKind] { [.main] + PaneID.allCases.map { ViewKind(of: $0) } }
 
   /// Its panes, the main one first.
   var panes: [PaneID] { pane.map { PaneTable.entry($0).view } ?? [.table, .stores, .record] }

@@ -3,7 +3,7 @@ import StrataTerminal
 /// First shows one screen of the keys that work in the pane below it. The next key shows all commands: typing searches, Enter runs. If a
 /// command is not available, it says why.
 struct HelpOverlay: SearchPane {
-  static let entry = PaneEntry(.help, name: "Help", footer: [.open, .help, .escape])
+  static let entry = PaneEntry("help", name: "Help", footer: [.open, .help, .escape])
 
   struct Line: Sendable {
     var entry: CommandEntry
@@ -181,8 +181,4 @@ struct HelpOverlay: SearchPane {
         style: theme.style(.dim), alignment: .trailing)
     }
   }
-}
-
-extension PaneID {
-  static let help: PaneID = "help"
 }

@@ -240,11 +240,10 @@ private struct DescribeColumns {
 extension Browser {
   mutating func describe() {
     guard let datastore = session.datastore else { return }
-    open(ViewKind(of: .describe))
     let source = table.opened == nil ? nil : table.source
     let request = DescribeRequest(
       source: source ?? RowSource(datastore: datastore), commit: table.commit(session), ranks: table.foundRanks)
-    with(DescribePane.self) { $0.show(request, in: &$1) }
+    open(DescribePane.self) { $0.show(request, in: &$1) }
   }
 }
 

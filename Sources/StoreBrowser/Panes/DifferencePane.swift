@@ -162,11 +162,8 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       guard case .commit(let commit)? = source else { return false }
       session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
     case .history:
-      if let field = selectedField {
-        session.intend(.showHistory(.field(row.place, path: field.path)))
-      } else {
-        session.intend(.showHistory(.record(row.place)))
-      }
+      let path = selectedField?.path
+      session.intend(.showHistory(path.map { .field(row.place, path: $0) } ?? .record(row.place)))
     case .travel where argument == nil: session.intend(.travel(new))
     case .copyKey: session.copy(row.place.identifier.description, what: "key")
     case .copyPath: session.copy(selectedField?.path ?? ".", what: "path")

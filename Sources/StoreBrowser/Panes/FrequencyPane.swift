@@ -103,10 +103,9 @@ extension Browser {
       argument.map { (try? fieldPath($0))?.description ?? $0 }
       ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))
     guard let path else { return session.warn("choose a column first") }
-    open(ViewKind(of: .frequency))
     let request = FrequencyRequest(
       source: source, commit: table.commit(session), path: path, ranks: table.foundRanks)
-    with(FrequencyPane.self) { $0.show(request, in: &$1) }
+    open(FrequencyPane.self) { $0.show(request, in: &$1) }
   }
 }
 

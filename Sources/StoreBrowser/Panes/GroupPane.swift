@@ -194,11 +194,10 @@ extension Browser {
       fields.removeAll { $0 == key }
       let named = try words.dropFirst().first.map { text throws(ModelError) in try fieldPath(text) }
       if let unknown = table.unknownName(in: [key] + [named].compactMap(\.self), session) { session.warn(unknown) }
-      open(ViewKind(of: .group))
       let request = GroupRequest(
         source: source, commit: table.commit(session), keys: [key], field: named ?? fields.first,
         ranks: source.limit == nil ? nil : table.foundRanks)
-      with(GroupPane.self) { $0.show(request, fields: fields, in: &$1) }
+      open(GroupPane.self) { $0.show(request, fields: fields, in: &$1) }
     } catch { session.complain(error) }
   }
 }

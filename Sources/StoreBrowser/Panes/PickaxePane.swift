@@ -102,10 +102,9 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
 
 extension Browser {
   mutating func openPickaxe(_ text: String) {
-    open(ViewKind(of: .pickaxe))
     let request = PickaxeRequest(
       text: text, datastore: session.datastore, newest: session.shown, naming: session.naming)
-    with(PickaxePane.self) { $0.show(request, in: &$1) }
+    open(PickaxePane.self) { $0.show(request, in: &$1) }
   }
 }
 

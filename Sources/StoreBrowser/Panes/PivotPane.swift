@@ -170,11 +170,10 @@ extension Browser {
         try fieldPath(name)
       }
       if let unknown = table.unknownName(in: paths, session) { session.warn(unknown) }
-      open(ViewKind(of: .pivot))
       let request = GroupRequest(
         source: source, commit: table.commit(session), keys: Array(paths.prefix(2)), field: paths.dropFirst(2).first,
         ranks: source.limit == nil ? nil : table.foundRanks)
-      with(PivotPane.self) { $0.show(request, in: &$1) }
+      open(PivotPane.self) { $0.show(request, in: &$1) }
     } catch { session.complain(error) }
   }
 }

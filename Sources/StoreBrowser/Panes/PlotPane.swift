@@ -239,11 +239,10 @@ extension Browser {
     guard words.count <= 2 else { return session.warn("plot X Y by Z: two fields, not \(words.count)") }
     var unscanned = source
     unscanned.sort = []
-    open(ViewKind(of: .plot))
     let request = PlotRequest(
       source: unscanned, commit: table.commit(session), ranks: table.foundRanks,
       x: words.first, y: words.dropFirst().first, by: by, frame: nil, columns: 0, rows: 0, dotAspect: 1)
-    with(PlotPane.self) { $0.show(request, in: &$1) }
+    open(PlotPane.self) { $0.show(request, in: &$1) }
   }
 }
 

@@ -224,8 +224,7 @@ extension Browser {
     guard !columns.isEmpty else { return session.warn("no record is selected") }
     let request = TransposeRequest(
       source: source, columns: columns, isOfVersions: focus == .history, naming: session.naming)
-    open(ViewKind(of: .transpose))
-    with(TransposePane.self) { $0.show(request, differences: differences, in: &$1) }
+    open(TransposePane.self) { $0.show(request, differences: differences, in: &$1) }
   }
 }
 

@@ -343,8 +343,7 @@ extension Browser {
   mutating func merge(_ name: String?) {
     guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
     session.start(.resolve, ResolveRequest(name: name)) { browser, commit in
-      browser.with(MergePane.self) { pane, _ in pane.show(commit) }
-      browser.open(ViewKind(of: .merge))
+      browser.open(MergePane.self) { pane, _ in pane.show(commit) }
     }
   }
 }
