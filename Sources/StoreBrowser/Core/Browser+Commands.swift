@@ -205,7 +205,7 @@ extension Browser {
     views = [OpenView(kind: .main, focus: focus)]
   }
 
-  /// Questions of a view or an overlay that is no longer visible need no reply. What the cockpit shows goes on.
+  /// Questions of a view or an overlay that is no longer visible need no reply. Work that the cockpit shows goes on.
   mutating func endQuestions(of pane: PaneID) {
     guard pane.digit == nil else { return }
     for slot in PaneTable.entry(pane).work where !slot.isKept && !slot.isInCockpit { session.cancel(slot) }
