@@ -19,7 +19,8 @@ extension Program {
       if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.add(path) }
-      return { .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path))) }
+      let files = stateFiles(shownLocation(path))
+      return { .init(store: store, configuration: configuration, files: files) }
     }
   }
 

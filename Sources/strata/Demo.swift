@@ -46,8 +46,9 @@ extension Program {
       configuration.greeting =
         "Cities of the world: "
         + (isNew ? ":tour shows six steps · ? keys" : "j k move · 5 histogram · gp map · gH history · ? keys")
+      let files = stateFiles(shown)
       return { [configuration] in
-        .init(store: browsable.store, configuration: configuration, files: stateFiles(shown), warmUp: browsable.warmUp)
+        .init(store: browsable.store, configuration: configuration, files: files, warmUp: browsable.warmUp)
       }
     }
   }
@@ -68,7 +69,8 @@ extension Program {
     configuration.greeting = "Countries without a type: j k move · Enter follows → · gr who refers · ? all keys"
     return try await show(path, configuration, arguments) { [configuration] _ in
       let store = try openStore(path, readOnly: configuration.isReadOnly, waits: false)
-      return { .init(store: store, configuration: configuration, files: stateFiles(path)) }
+      let files = stateFiles(path)
+      return { .init(store: store, configuration: configuration, files: files) }
     }
   }
 

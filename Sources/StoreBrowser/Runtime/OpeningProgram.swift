@@ -7,7 +7,7 @@ package import StrataTerminal
 ///
 /// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened.
 package final class OpeningProgram: TerminalProgram {
-  /// Makes the browser of an opened store, on the loop's thread.
+  /// Makes the browser of an opened store, on the loop's thread, so it must not read from the disk.
   package typealias Opened = @Sendable () -> BrowserProgram
 
   private let name: String
