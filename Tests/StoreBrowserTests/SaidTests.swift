@@ -1,5 +1,6 @@
 import StrataModel
 import StrataDocuments
+import StrataEngine
 import StrataExpressions
 import StrataLocks
 import StrataTerminal
@@ -81,6 +82,31 @@ struct SaidTests {
     }
     #expect(found.values.filter { $0.literal.contains("long") }.map(\.count) == [1, 1])
     #expect(found.values.reduce(0) { $0 + $1.count } == values.count)
+  }
+
+  @Test("frequencies and descriptions are taken from an index only if it is proven to hold what the records have")
+  func unprovenIndex() throws {
+    let store = try Sample.store()
+    var descriptor = try #require(try store.refresh().datastore("City")).descriptor
+    var index = try #require(descriptor.index("name"))
+    (index.rule, index.keyPathName) = (nil, ".name")
+    descriptor.setIndex("name", to: index)
+    let bern = try #require(try store.head.datastore("City")).identifier(parsing: "2661552")
+    let transaction = try store.engine.beginBlocking()
+    try DatastoreWriter.store(descriptor, in: transaction)
+    _ = try transaction.insert(
+      EntryKey.make(value: index.encoding.encode(.string("Zzz")), identifier: bern.bytes), .none,
+      in: .index("name", of: "City"))
+    try transaction.commit(CommitInfo(action: "an index of other values"))?.wait()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    try driver.play(":frequency name")
+    let found = try #require(driver.browser.panes[FrequencyPane.self].reply)
+    let names = Sample.cities.joined().compactMap { $0["name"]?.compactJSON }
+    #expect(Set(found.values.map(\.literal)) == Set(names) && found.values.allSatisfy { $0.count == 1 })
+    driver.press("q")
+    try driver.play(":describe")
+    let name = try #require(try Self.description(driver).fields.first { $0.name == "name" })
+    #expect(name.distinct == names.count && name.greatest?.compactJSON != "\"Zzz\"", "\(name)")
   }
 
   // MARK: Ranges

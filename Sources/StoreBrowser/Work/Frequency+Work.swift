@@ -12,8 +12,8 @@ package struct FrequencyRequest: RowsQuestion, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> FrequencyAnswer {
     let rows = try RowReader(source, ranks: ranks, at: commit, in: context)
     var tally = Tally()
-    let index = rows.datastore.indexes.first { $0.descriptor.documentPath?.description == path }
-    if rows.isWhole, let index, !index.descriptor.isStale {
+    let field = try WorkContext.path(path)
+    if rows.isWhole, let index = try rows.datastore.exactIndex(of: field) {
       let count = try index.count
       var keys = 0
       try index.forEachKey(in: 0..<count, context.goOn) { key, run in
@@ -23,7 +23,6 @@ package struct FrequencyRequest: RowsQuestion, Hashable {
       }
       return tally.answer(rowsRead: keys, plan: "INDEX \(index.descriptor.name)")
     }
-    let field = try WorkContext.path(path)
     try rows.forEach(selecting: [field]) { _, document in
       let value = document?[field]
       if case .array(let elements)? = value {

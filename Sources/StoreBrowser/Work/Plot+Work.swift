@@ -166,9 +166,7 @@ private struct PlotReader {
 
   /// The minimum and maximum of a field that an index has.
   private func indexed(_ path: DocumentPath) throws(ModelError) -> ClosedRange<Double>? {
-    guard
-      let index = rows.datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })
-    else { return nil }
+    guard let index = try rows.datastore.exactIndex(of: path) else { return nil }
     let count = try index.count
     guard count > 0, index.descriptor.encoding.isByteOrdered,
       let first = try index.entries(at: 0..<1).first?.value.plotted,

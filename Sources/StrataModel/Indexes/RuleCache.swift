@@ -1,3 +1,4 @@
+package import StrataDocuments
 import StrataLocks
 import StrataEngine
 
@@ -73,6 +74,18 @@ extension ReadableDatastore {
       case .proven(let rule)? = try own.view.store.proofs.knownRules(of: own)[index.name]
     else { return nil }
     return rule
+  }
+
+  /// Returns an index that holds all values which the records have at a path, and no others: its rule is declared or proven, and no record
+  /// was left out of it. Nil if there is none.
+  package func exactIndex(of path: DocumentPath) throws(ModelError) -> (any ReadableIndex)? {
+    guard !(self is ReadableRest), try leftOutCount == 0 else { return nil }
+    for index in indexes where !index.descriptor.isStale {
+      let rule =
+        if let declared = index.descriptor.declaredRule { declared } else { try knownRule(of: index.descriptor) }
+      if let rule, rule.tiers.map(\.path) == [path] { return index }
+    }
+    return nil
   }
 
   /// Proves the rules of the indexes without a declared one, so that queries use them. Reads each record once, unless they are known. On a

@@ -178,6 +178,7 @@ package struct RowDescription {
         let indexes = datastore.indexes.filter { !$0.descriptor.isStale }
         guard let index = indexes.first(where: { $0.descriptor.documentPath == path }) else { continue }
         fields[position].index = index.descriptor.name
+        guard let index = try datastore.exactIndex(of: path) else { continue }
         try fields[position].correct(by: index, in: datastore, isComplete: read == total, goOn)
       }
     }

@@ -92,18 +92,12 @@ package struct RecordGrouping: Sendable {
   private func countingIndex(
     for query: RecordQuery, in datastore: any ReadableDatastore
   ) throws(ModelError) -> (any ReadableIndex)? {
-    guard query.filter == nil, keys.count == 1, figures.allSatisfy({ $0 == .count }), !(datastore is ReadableRest)
+    guard query.filter == nil, keys.count == 1, figures.allSatisfy({ $0 == .count }),
+      let index = try datastore.exactIndex(of: keys[0]), !index.descriptor.kind.hasManyValues,
+      [.string, .integer, .unsigned].contains(KeyShape(index.descriptor.encoding).encoding),
+      try index.count == datastore.count
     else { return nil }
-    for index in datastore.indexes {
-      let descriptor = index.descriptor
-      guard !descriptor.isStale, !descriptor.kind.hasManyValues, let rule = descriptor.declaredRule,
-        rule.tiers.map(\.path) == keys,
-        [.string, .integer, .unsigned].contains(KeyShape(descriptor.encoding).encoding),
-        try index.count == datastore.count
-      else { continue }
-      return index
-    }
-    return nil
+    return index
   }
 
   private func groups(
