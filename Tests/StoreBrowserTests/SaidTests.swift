@@ -101,7 +101,7 @@ struct SaidTests {
     let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
     try driver.play(":frequency name")
     let found = try #require(driver.browser.panes[FrequencyPane.self].reply)
-    let names = Sample.cities.joined().compactMap { $0["name"]?.compactJSON }
+    let names = Sample.cities.joined().compactMap { $0[member: "name"]?.compactJSON }
     #expect(Set(found.values.map(\.literal)) == Set(names) && found.values.allSatisfy { $0.count == 1 })
     driver.press("q")
     try driver.play(":describe")
