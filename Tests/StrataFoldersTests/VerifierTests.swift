@@ -211,6 +211,32 @@ struct VerifierTests {
     #expect(report.exitStatus == 3)
   }
 
+  @Test("one datastore of a folder is verified: a damaged page, an entry too many, a count that no store can have")
+  func datastores() throws {
+    func verified(
+      _ entries: [Entry], size: Int? = nil, _ damage: (FolderBuilder) throws -> Void = { _ in }
+    ) throws -> DatastoreVerification {
+      let builder = try FolderBuilder()
+      builder.pageSize = 300
+      builder.commit([
+        .init(key: "things", records: things(0..<50), indexes: [index(entries)], size: size)
+      ])
+      try damage(builder)
+      let store = try FolderStore(at: builder.path)
+      return try #require(try store.head.datastore("things")).verify(index: nil, progress: nil)
+    }
+    let sound = try verified(entries(0..<50), size: .max)
+    #expect(sound.isClean && sound.records == 50 && sound.faultyRecords == 0)
+    #expect(sound.indexes.allSatisfy { $0.entries == 50 && $0.rule == ".n" })
+    let stray = try verified(entries(0..<50) + [.reference("30", "70")])
+    #expect(!stray.isClean && stray.indexes.first?.strays == 1)
+    let damaged = try verified(entries(0..<50)) { builder in
+      let page = try #require(builder.files(".datastorepage").first { $0.contains("Primary") })
+      builder.write(page, Array(try FolderFiles(path: builder.path).bytes(of: page).dropLast(30)))
+    }
+    #expect(!damaged.isClean && damaged.faultyRecords > 0, "\(damaged)")
+  }
+
   @Test("commits that another writer wrote over, loops, and a history that was cut")
   func history() throws {
     let builder = try FolderBuilder()

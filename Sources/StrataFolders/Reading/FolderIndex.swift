@@ -35,7 +35,8 @@ package final class FolderIndex: ReadableIndex {
   package var count: Int {
     get throws(ModelError) {
       let entries = try entries
-      if let recordedCount, recordedCount > 0, !entries.isCounted { return recordedCount }
+      // Sums of the greatest number that a file can name would trap.
+      if let recordedCount, recordedCount > 0, !entries.isCounted { return min(recordedCount, 1 << 48) }
       return entries.rowCount
     }
   }

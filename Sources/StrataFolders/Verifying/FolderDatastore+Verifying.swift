@@ -16,8 +16,15 @@ extension FolderDatastore {
     var check = RecordCheck(self)
     try reading { () throws(FolderError) in try check.run() }
     result.records = check.count
-    result.faultyRecords = try count - check.count
     result.findings = check.findings.map(Finding.init)
+    result.faultyRecords = try primaryIndex.entries.rowCount - check.count
+    if result.faultyRecords > 0 {
+      result.findings.append(
+        Finding(
+          severity: .wrong, datastore: descriptor.key,
+          text: "\(counted(result.faultyRecords, "record")) cannot be read",
+          advice: FolderFinding.backup))
+    }
     try advance(by: check.count)
     for index in wanted {
       let agreement = try reading { () throws(FolderError) in try IndexAgreement(index, of: self) }

@@ -79,7 +79,7 @@ extension ReadableDatastore {
   /// Returns an index that holds all values which the records have at a path, and no others: its rule is declared or proven, and no record
   /// was left out of it. Nil if there is none.
   package func exactIndex(of path: DocumentPath) throws(ModelError) -> (any ReadableIndex)? {
-    guard !(self is ReadableRest), try leftOutCount == 0 else { return nil }
+    guard try leftOutCount == 0 else { return nil }
     for index in indexes where !index.descriptor.isStale {
       let rule =
         if let declared = index.descriptor.declaredRule { declared } else { try knownRule(of: index.descriptor) }

@@ -111,7 +111,7 @@ struct DatastoreVerifier {
         try advance(by: part.records)
       }
     }
-    if result.faultyRecords > RecordCheck.findingLimit { wrong("\(result.faultyRecords) records are wrong in all") }
+    if result.faultyRecords > RecordCheck.findingLimit { wrong("\(result.faultyRecords) faults of records in all") }
     if result.records != count { wrong("\(result.records) records can be read, and it should have \(count)") }
   }
 

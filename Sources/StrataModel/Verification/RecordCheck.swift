@@ -4,6 +4,7 @@ import StrataDocuments
 struct RecordCheck: Sendable {
   /// The number of records that could be read.
   private(set) var records = 0
+  /// The number of findings, also of those that are not kept.
   private(set) var faults = 0
   private(set) var findings: [Finding] = []
   /// The indexes, with the entries that these records should have.

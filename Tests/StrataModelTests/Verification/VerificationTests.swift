@@ -71,6 +71,20 @@ struct VerificationTests {
     #expect(texts.contains { $0.hasPrefix("City index tags: its tree is missing") })
   }
 
+  @Test("of very many damaged records the first are named, and the number of all")
+  func manyFaults() throws {
+    let store = try Cities.store(150)
+    try damage(store) { transaction throws(StorageError) in
+      for id in 1...130 {
+        _ = try transaction.put(
+          Cities.key(id).bytes, RecordBytes.make(version: "1", content: [0x7B]), in: .records(of: "City"))
+      }
+    }
+    let found = try #require(try store.verifyModel(at: store.head.commit).datastores.first)
+    #expect(found.faultyRecords == 130 && found.findings.count { $0.record != nil } == 100)
+    #expect(found.findings.contains { $0.text == "130 faults of records in all" })
+  }
+
   private func markStale(_ names: [String], in store: EngineStore) throws {
     var descriptor = try store.headView.requiredDatastore("City").descriptor
     for name in names {
