@@ -36,7 +36,7 @@ package final class FolderIndex: ReadableIndex {
     get throws(ModelError) {
       let entries = try entries
       // Sums of the greatest number that a file can name would trap.
-      if let recordedCount, recordedCount > 0, !entries.isCounted { return min(recordedCount, 1 << 48) }
+      if let recordedCount, recordedCount > 0, !entries.isCounted { return min(recordedCount, .max / 1_024) }
       return entries.rowCount
     }
   }
