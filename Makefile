@@ -9,12 +9,12 @@ RELEASE = .build/release
 # On Linux the program contains the Swift runtime, so it runs on machines without a toolchain, and is linked to a fixed address: loading a
 # position-independent program costs 60,000 relocations and 200 page faults at each start. The dynamic symbol table is left out, because
 # nothing links against the program. Equal functions become one (nothing compares their addresses), and unused ones are dropped, which
-# needs a section for each function. The C++ library and curses are linked statically if their archives are installed: resolving 2,000 of
-# their symbols took a third of the time of a short verb.
+# needs a section for each function. The C++ library, the unwinder and curses are linked statically if their archives are installed:
+# resolving 2,000 of their symbols took a third of the time of a short verb. No library lies beside the program, so none is looked for there.
 LINK =
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
-LINK += --static-swift-stdlib -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=all
+LINK += --static-swift-stdlib --disable-local-rpath -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=all
 LINK += -Xswiftc -Xfrontend -Xswiftc -function-sections
 LINK += -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
@@ -42,6 +42,7 @@ $(ARCHIVES):
 	@for name in libstdc++.a libncursesw.a libtinfo.a; do \
 	  path=$$(clang -print-file-name=$$name) && [ -e "$$path" ] && ln -sf "$$path" $@ || true; \
 	done
+	@path=$$(clang -print-file-name=libgcc_eh.a) && [ -e "$$path" ] && ln -sf "$$path" $@/libgcc_s.a || true
 
 # Debug builds, with their checks, in which the modules that the tests spend their time in are optimised. The plain debug build, in .build,
 # is left to editors.

@@ -12,7 +12,8 @@ final class Output {
   init(descriptor: Int32 = STDOUT_FILENO) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
-    buffer.reserveCapacity(1 << 16)
+    // A block and the part that fills it.
+    buffer.reserveCapacity(1 << 17)
   }
 
   /// Writes a text at once.

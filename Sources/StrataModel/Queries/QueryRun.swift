@@ -39,6 +39,8 @@ package struct QueryPosition: Hashable, Sendable {
 package struct QueryRun {
   /// The number of records read between two checks for cancellation.
   private static let window = 128
+  /// The bytes of records in a small part. Greater ones get memory from the system each time, and touching it costs more than a short query.
+  private static let smallPart = 1 << 15
 
   package let plan: QueryPlan
   private let query: RecordQuery
@@ -194,7 +196,7 @@ package struct QueryRun {
     while true {
       var (part, size) = ([Record](), 0)
       let failure = Result {
-        while size < 1 << 18, let found = try next() {
+        while size < Self.smallPart, let found = try next() {
           part.append(found.record)
           size += found.record.content.count
         }
