@@ -10,7 +10,7 @@ RELEASE = .build/release
 # position-independent program costs 60,000 relocations and 200 page faults at each start. The dynamic symbol table is left out, because
 # nothing links against the program. Equal functions become one (nothing compares their addresses), and unused ones are dropped, which
 # needs a section for each function. The C++ library, the unwinder and curses are linked statically if their archives are installed:
-# resolving 2,000 of their symbols took a third of the time of a short verb. No library lies beside the program, so none is looked for there.
+# resolving 2,000 of their symbols took a third of the time of a short verb. None is looked for beside the program.
 LINK =
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)

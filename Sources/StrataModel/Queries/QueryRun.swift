@@ -39,7 +39,7 @@ package struct QueryPosition: Hashable, Sendable {
 package struct QueryRun {
   /// The number of records read between two checks for cancellation.
   private static let window = 128
-  /// The bytes of records in a small part. Greater ones get memory from the system each time, and touching it costs more than a short query.
+  /// The bytes of records in a small part. A greater one gets its memory from the system: touching that takes longer than a short query.
   private static let smallPart = 1 << 15
 
   package let plan: QueryPlan
