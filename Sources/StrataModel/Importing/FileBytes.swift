@@ -21,7 +21,7 @@ package enum FileBytes {
         }.get()
         if count == 0 { return digest }
         digest = bytes.withUnsafeBufferPointer {
-          ValueHash.text(UnsafeBufferPointer(rebasing: $0[..<count]), seed: digest)
+          ValueHash.bytes(UnsafeBufferPointer(rebasing: $0[..<count]), seed: digest)
         }
         offset += UInt64(count)
       }
@@ -45,7 +45,7 @@ package enum FileBytes {
   package static func digest(of bytes: [UInt8]) -> UInt64 {
     bytes.withUnsafeBufferPointer { bytes in
       stride(from: 0, to: bytes.count, by: chunk).reduce(0) { digest, start in
-        ValueHash.text(UnsafeBufferPointer(rebasing: bytes[start..<min(bytes.count, start + chunk)]), seed: digest)
+        ValueHash.bytes(UnsafeBufferPointer(rebasing: bytes[start..<min(bytes.count, start + chunk)]), seed: digest)
       }
     }
   }

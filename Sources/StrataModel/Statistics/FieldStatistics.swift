@@ -53,7 +53,7 @@ final class FieldStatistics {
       see(text)
     case .data(let bytes):
       kinds[.data] += 1
-      tally.add(bytes.withUnsafeBufferPointer { ValueHash.text($0, seed: 3) }, document)
+      tally.add(bytes.withUnsafeBufferPointer { ValueHash.bytes($0, seed: 3) }, document)
     case .array(let elements):
       kinds[.list] += 1
       for element in elements { count(element) }
@@ -74,7 +74,9 @@ final class FieldStatistics {
   }
 
   private func see(_ text: String) {
+    // In the form whose bytes have the order of keys.
     var text = text
+    if !text.withUTF8({ NormalForm.isEvident($0) }) { text = NormalForm.composed(text) }
     let hash = text.withUTF8 { bytes in
       let content = UnsafeRawBufferPointer(bytes)
       if let leastText {

@@ -186,7 +186,15 @@ package enum ValueHash {
   /// The seed of the hashes that no caller needs to tell from others.
   package static let seed: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-  static func text(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = seed) -> UInt64 {
+  /// The hash of a text in UTF-8.
+  static func text(_ utf8: UnsafeBufferPointer<UInt8>, seed: UInt64 = seed) -> UInt64 {
+    guard !NormalForm.isEvident(utf8) else { return bytes(utf8, seed: seed) }
+    var composed = NormalForm.composed(String(decoding: utf8, as: UTF8.self))
+    return composed.withUTF8 { bytes($0, seed: seed) }
+  }
+
+  /// The hash of bytes.
+  static func bytes(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64) -> UInt64 {
     var hash = seed ^ UInt64(bytes.count)
     let raw = UnsafeRawBufferPointer(bytes)
     var at = 0

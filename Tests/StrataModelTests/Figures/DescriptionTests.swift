@@ -110,6 +110,21 @@ import Testing
     #expect(wide.isRounded && wide.sum?.double == 1e300)
   }
 
+  @Test("a text is one value in both Unicode forms: to a description, as an identifier and as the name of a member")
+  func composedTexts() throws {
+    let forms = ["\u{E9}", "e\u{301}"]
+    var rows = RowDescription()
+    for form in forms.reversed() { rows.see(["name": .string(form)]) }
+    rows.see(["name": "f"])
+    let field = try #require(try rows.description().fields.first)
+    #expect(field.distinct == 2 && field.least == "f" && field.greatest == .string(forms[0]))
+    var table = try TableSource(bytes: Array("code,n\n\(forms[0]),1\n\(forms[1]),2\n".utf8), name: "a.csv")
+    #expect(try IdentifierChoice(&table, name: "a").path == nil)
+    var json = try TableSource(bytes: Array("{\"\(forms[0])\":1,\"\(forms[1])\":2}\n".utf8), name: "a.jsonl")
+    while try json.next() != nil {}
+    #expect(json.notes.count == 1)
+  }
+
   private static func summary(of numbers: [String]) throws -> FieldDescription {
     var rows = RowDescription()
     for number in numbers { rows.see(["n": .number(NumberText(unchecked: number))]) }
