@@ -427,7 +427,7 @@ struct ScanTests {
     try transaction.commit(CommitInfo(action: "damage"))?.wait()
     driver.tell(.storeStirred)
     driver.press("V")
-    #expect(driver.status.contains("verify ✗ 11 entries, 10 records: 1 orphan, 0 missing"), "\(driver.status)")
+    #expect(driver.status.contains("✗ verify 11 entries, 10 records: 1 orphan, 0 missing"), "\(driver.status)")
     #expect(driver.shows("is too many"), "\(driver.screen)")
   }
 

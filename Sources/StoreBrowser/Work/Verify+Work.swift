@@ -19,7 +19,8 @@ package struct VerifyAnswer: WordedReply, Equatable {
 
   package var isClean: Bool { found.isClean }
 
-  var sentence: String { "verify \(isClean ? "✓" : "✗") \(amount): \(outcome.joined(separator: ", "))" }
+  /// A failure gets its sign where it is shown.
+  var sentence: String { "verify \(isClean ? "✓ " : "")\(amount): \(outcome.joined(separator: ", "))" }
 
   /// The numbers of entries and records that were read.
   var amount: String {
