@@ -24,6 +24,12 @@ import Testing
     #expect(text.output.contains("index byName"))
     #expect(text.output.contains("commonest: \"Bern\" ×2"))
     #expect(try ProgramRun(["describe", store, "Nothing"]).status == 1)
+    // Without a name the only datastore is meant.
+    #expect(try ProgramRun(["describe", store]).output == text.output)
+    #expect(try ProgramRun(["records", file, "--count"]).lines == ["3"])
+    #expect(try ProgramRun(["import", store, "Town", file]).status == 0)
+    let unnamed = try ProgramRun(["records", store])
+    #expect(unnamed.status == 2 && unnamed.complaint.contains("DATASTORE is missing: one of City, Town"))
     let part = try ProgramRun(["describe", store, "City", "--where", "name = \"Bern\"", "--json"])
     let id = part.objects.first { $0["field"] as? String == "id" }
     #expect(id?["distinct"] as? Int == 2 && id?["sum"] as? Int == 4, "\(part.complaint)")

@@ -25,7 +25,7 @@ struct VerbArgumentsTests {
   @Test(
     "words that make no sense are refused with what is wrong",
     arguments: [
-      (["A"], "DATASTORE is missing"),
+      ([], "PATH is missing"),
       (["A", "B", "C"], "“C” is one argument too many"),
       (["A", "B", "--nonsense"], "--nonsense is no option of this verb"),
       (["A", "B", "--index"], "--index needs a value (NAME)"),

@@ -417,7 +417,7 @@ struct BadInputTests {
   func usage() throws {
     #expect(try ProgramRun(["records"]).status == 2)
     #expect(
-      try ProgramRun(["records", "A", "B", "--sideways"]).complaint.contains("usage: strata records PATH DATASTORE"))
+      try ProgramRun(["records", "A", "B", "--sideways"]).complaint.contains("usage: strata records PATH [DATASTORE]"))
   }
 
   @Test("without a terminal the browser says so and names the verbs")

@@ -34,7 +34,7 @@ extension Verb {
       "info", [.required("PATH")], [.encoding, .json],
       summary: "Print what is in a store: datastores, indexes, commits, bytes."),
     Verb(
-      "records", [.required("PATH"), .required("DATASTORE")],
+      "records", [.required("PATH"), .optional("DATASTORE")],
       [
         Option("--index", "NAME", "Go along an index; without it, by identifier."),
         Option("--equal", "V", "Only entries of this value."),
@@ -61,6 +61,7 @@ extension Verb {
       ],
       summary: "Print the records of a datastore, one a line.",
       details: """
+        Without DATASTORE the only one of the store is meant, as for a file. \
         Along an index that --index names a record is printed once for each of its entries, in the order of the entries.
         Without it records come by identifier, or as --sort says, and the indexes that serve --where are found by \
         themselves; --explain tells which, its first word being INDEX, UNION, INTERSECT or SCAN.
@@ -85,7 +86,7 @@ extension Verb {
         compared as lists: an element that came or went leaves the others with their commits.
         """),
     Verb(
-      "describe", [.required("PATH"), .required("DATASTORE")], [.filter, .encoding, .at, .json],
+      "describe", [.required("PATH"), .optional("DATASTORE")], [.filter, .encoding, .at, .json],
       summary:
         "Print what is in each field: types, nulls, distinct values, quartiles, sum, mean, the commonest values.",
       details:

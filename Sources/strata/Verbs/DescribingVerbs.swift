@@ -9,7 +9,7 @@ extension VerbRun {
   /// Prints the contents of each field, one line per field.
   func describe() throws {
     let store = try store()
-    let datastore = try datastore(required(1), in: view(of: store))
+    let datastore = try datastore(in: view(of: store))
     let description = try description(of: datastore)
     if isJSON {
       for field in description.fields { try line(.description(field, of: description)) }
@@ -63,7 +63,7 @@ extension VerbRun {
   func blame() throws {
     let store = try store()
     let view = try view(of: store)
-    let datastore = try datastore(required(1), in: view)
+    let datastore = try datastore(in: view)
     let record = try record(required(2), of: datastore)
     let place = RecordPlace(datastore: datastore.descriptor.key, identifier: record.identifier)
     let parts = try store.life(of: place, from: view.commit).parts.filter { !$0.path.isRoot }

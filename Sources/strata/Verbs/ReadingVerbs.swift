@@ -80,7 +80,7 @@ extension VerbRun {
 
   func get() throws {
     let store = try store()
-    let datastore = try datastore(required(1), in: view(of: store))
+    let datastore = try datastore(in: view(of: store))
     let record = try record(required(2), of: datastore)
     try tell(.record(record, in: datastore.descriptor), or: record.document().prettyText)
   }
@@ -94,7 +94,7 @@ extension VerbRun {
 
   func records() throws {
     let store = try store()
-    let datastore = try datastore(required(1), in: view(of: store))
+    let datastore = try datastore(in: view(of: store))
     let queries = (["--sort", "--offset", "--after", "--count", "--explain", "--select"] + Self.groupingOptions)
       .filter(arguments.has)
     if let figure = Self.figureOptions.first(where: arguments.has), !arguments.has("--group-by") {

@@ -7,7 +7,7 @@ extension VerbRun {
   func references() throws -> Int32 {
     let store = try store()
     let view = try view(of: store)
-    let target = try datastore(required(1), in: view)
+    let target = try datastore(in: view)
     let identifier = try target.identifier(parsing: required(2))
     let key = target.descriptor.key
     let all = try view.referrers(to: identifier, in: key, through: arguments.value("--through"))

@@ -206,7 +206,18 @@ struct VerbRun {
     return try store.view(at: store.resolve(name))
   }
 
-  /// The datastore that the second operand names.
+  /// The datastore that the second operand names; without it the only one.
+  func datastore(in view: any ReadableView) throws -> any ReadableDatastore {
+    if let key = arguments.operand(1) { return try datastore(key, in: view) }
+    let keys = try view.datastores.map(\.descriptor.key)
+    guard keys.count == 1 else {
+      let reason = keys.isEmpty ? "the store has none" : "one of \(keys.joined(separator: ", "))"
+      throw UsageError("DATASTORE is missing: \(reason)", verb: arguments.verb)
+    }
+    return try datastore(keys[0], in: view)
+  }
+
+  /// The datastore of a name.
   func datastore(_ key: String, in view: any ReadableView) throws -> any ReadableDatastore {
     if let datastore = try view.datastore(key) { return datastore }
     throw ModelError.noSuchDatastore(key, known: try view.datastores.map(\.descriptor.key))

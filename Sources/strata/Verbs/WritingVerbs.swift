@@ -10,7 +10,7 @@ extension VerbRun {
   func delete() throws {
     let store = try editableStore()
     let view = try store.refresh()
-    let datastore = try datastore(required(1), in: view)
+    let datastore = try datastore(in: view)
     let key = datastore.descriptor.key
     let options = EditOptions(progress: ProgressMeter("deleting").report)
     var changes = ChangeSet(base: view.commit)
