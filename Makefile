@@ -79,7 +79,7 @@ format: ## formats all sources
 lint: ## checks the format of all sources
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 
-prose: ## checks the words of documents and comments; Scripts/prose --sources lists each finding in a comment
+prose: ## checks the words of documents, comments and messages
 	@Scripts/prose
 
 clean: ## removes the build folder

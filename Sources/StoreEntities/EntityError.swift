@@ -23,7 +23,7 @@ public enum EntityError: LocalizedError, Hashable, Sendable {
     case .interchange(let place, let reason): "\(place): \(reason)."
     case .reservedKey(let key): "A property cannot be called “\(key)”: the interchange form means something else by it."
     case .empty(let part): "The \(part) of an entity is empty."
-    case .notFinite(let path): "\(path) is no finite number."
+    case .notFinite(let path): "\(path) is not a finite number."
     case .tooDeep(let path, let limit): "\(path.prefix(200)) lies deeper than \(limit) lists."
     case .exists(let id): "There is an entity “\(id)” already."
     case .notFound(let what): "There is no entity \(what)."

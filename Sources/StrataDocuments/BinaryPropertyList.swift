@@ -149,7 +149,7 @@ private struct BinaryPropertyListReader {
       switch name {
       case .string(let name): members.append(Document.Member(name, value))
       case .null: members.append(Document.Member("$null", value))
-      default: throw Self.damaged("a key is no text", at: offset)
+      default: throw Self.damaged("a key is not text", at: offset)
       }
     }
     return .object(members)

@@ -47,7 +47,7 @@ extension Document {
       return try setting(path, to: value)
     }
     guard case .array(var elements)? = self[parent], 0...elements.count ~= index else {
-      throw .refused(reason: "\(path) is no place in a list")
+      throw .refused(reason: "\(path) is not a place in a list")
     }
     elements.insert(value, at: index)
     return try setting(parent, to: .array(elements))

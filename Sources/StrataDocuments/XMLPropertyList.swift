@@ -106,7 +106,7 @@ private struct XMLPropertyListParser {
     case "integer", "real": return try number(tag)
     case "date":
       let text = try content(of: tag).trimmingSpaces
-      guard let date = DateText.parse(text) else { throw error("“\(text)” is no date") }
+      guard let date = DateText.parse(text) else { throw error("“\(text)” is not a date") }
       return .date(date)
     case "data":
       guard let data = Base64.bytes(of: try content(of: tag)) else { throw error("the data are not base64") }
@@ -146,7 +146,7 @@ private struct XMLPropertyListParser {
       if let number = NumberText(text), !number.isInteger { return .number(number) }
       if let value = Double(text) { return .number(NumberText(value)) }
     }
-    throw error("“\(text)” is no number")
+    throw error("“\(text)” is not a number")
   }
 
   // MARK: Text

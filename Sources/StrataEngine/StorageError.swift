@@ -96,7 +96,7 @@ package enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     case .cancelled: "it was cancelled"
     case .busy(let what): "\(what); try again"
     case .conflict(let conflict):
-      "somebody else changed what was read since commit #\(conflict.asOf)"
+      "another writer changed what was read since commit #\(conflict.asOf)"
         + (conflict.places.isEmpty
           ? "" : ": " + conflict.places.map { "\($0.tree)\($0.key == nil ? " itself" : "")" }.joined(separator: ", "))
     case .server(_, let reason): reason

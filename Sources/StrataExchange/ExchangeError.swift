@@ -27,7 +27,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
     case .missing(let commit, let line): "line \(line): commit \(commit.text), which it was made on, is missing"
     case .cloned(let commit):
       "commit \(commit.text) is another one there: one store is a copy of the other's files, and both were written since. "
-        + "Nothing was taken over; make the copy anew with strata clone or strata copy"
+        + "Nothing was taken over; make the copy again with strata clone or strata copy"
     case .peer(let name, let reason): "\(name): \(reason)"
     case .noSuchRemote(let name, let known):
       "no remote \(name)"

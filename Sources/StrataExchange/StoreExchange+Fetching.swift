@@ -79,7 +79,7 @@ extension StoreExchange {
       if zip(here, there).contains(where: { $0 != $1 }) {
         fetched.notes.append(
           "\(peer.name): both stores have the head \(heads[0].text), and not the same records (here \(here[0]), there \(there[0])): "
-            + "earlier programs merged differently. Write the records anew in the store that has them right, and exchange again"
+            + "earlier programs merged differently. Write the records again in the store that has them right, and exchange again"
         )
       }
     }

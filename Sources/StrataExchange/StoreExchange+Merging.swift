@@ -169,7 +169,7 @@ extension StoreExchange {
     try requireWritable()
     let record = try store.engine.commit(merge.rawValue)
     guard store.engine.head.commit.number == merge.rawValue, record.parents.count == 2 else {
-      throw ModelError.refused(reason: "\(merge) is no merge, or not the newest commit any more")
+      throw ModelError.refused(reason: "\(merge) is not a merge, or not the newest commit any more")
     }
     guard try !isSent(merge) else { throw ModelError.refused(reason: "\(merge) was sent: others have it already") }
     defer { releaseLock() }

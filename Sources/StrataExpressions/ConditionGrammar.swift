@@ -15,7 +15,7 @@ package enum ConditionGrammar {
   package static let forms: [Form] = [
     Form(
       spelling: "PATH", example: "dims.w > 3 and authors[0] = \"Lem\" and .\"odd name\" is null",
-      meaning: "A field, one within it, an element of a list, a name that is no word. Alone it keeps what is true."),
+      meaning: "A field, one within it, an element of a list, a name that is not a word. Alone it keeps what is true."),
     Form(
       spelling: "= != < <= > >=", example: "population > 1000000",
       meaning: "Numbers compare by their exact value, texts by Unicode, dates by time; what cannot be compared is not "

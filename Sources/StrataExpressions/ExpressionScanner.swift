@@ -262,7 +262,7 @@ struct ExpressionScanner {
     {
       return number
     }
-    throw ExpressionError("“\(text(start..<at))” is no number", column: start + 1)
+    throw ExpressionError("“\(text(start..<at))” is not a number", column: start + 1)
   }
 
   // MARK: Patterns

@@ -19,7 +19,7 @@ extension Program {
     let url = URL(filePath: path)
     let exists = FileManager.default.fileExists(atPath: path)
     if exists, !arguments.has("--again"), arguments.has("--cities") {
-      throw UsageError("\(path) is written already; --again writes it anew", verb: arguments.verb)
+      throw UsageError("\(path) is written already; --again replaces it", verb: arguments.verb)
     }
     if exists, arguments.has("--again") {
       try requireSample(at: path, [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue])
@@ -66,7 +66,7 @@ extension Program {
     }
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = EntityFormat.defaultKey.rawValue
-    configuration.greeting = "Countries without a type: j k move · Enter follows → · gr who refers · ? all keys"
+    configuration.greeting = "Countries without a type: j k move · Enter follows → · gr referrers · ? all keys"
     return try await show(path, configuration, arguments) { [configuration] _ in
       let store = try openStore(path, readOnly: configuration.isReadOnly, waits: false)
       let files = stateFiles(path)
@@ -91,7 +91,7 @@ extension Program {
     }
     guard !keys.isEmpty, Set(keys).isSubset(of: sampleKeys), others.isEmpty else {
       let found = (keys + others.sorted()).joined(separator: ", ")
-      throw ModelError.refused(reason: "\(path) is no sample store (it has \(found)); it stays")
+      throw ModelError.refused(reason: "\(path) is not a sample store (it has \(found)); it stays")
     }
     if let writer = store.writer { throw ModelError.locked(writer) }
   }

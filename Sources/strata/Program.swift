@@ -59,7 +59,7 @@ struct Program {
         let near = UnknownName.nearest(to: first, among: Verb.all.map(\.name))
         if isWordAlone(first), words.count > 1 || !near.isEmpty {
           throw UsageError(
-            "“\(first)” is no verb, and nothing lies at that path\(UnknownName.question(near)); strata help lists the verbs"
+            "“\(first)” is not a verb, and nothing lies at that path\(UnknownName.question(near)); strata help lists the verbs"
           )
         }
         return try await browse(words)
@@ -77,7 +77,7 @@ struct Program {
   }
 
   private nonisolated(nonsending) static func run(_ name: String, _ words: [String]) async throws -> Int32 {
-    guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is no verb; strata help lists them") }
+    guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is not a verb; strata help lists them") }
     return try await VerbRun(VerbArguments(words, for: verb)).run()
   }
 

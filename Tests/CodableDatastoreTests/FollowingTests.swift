@@ -10,7 +10,7 @@ import Testing
 struct FollowingTests {
   struct Refusal: Error {}
 
-  @Test("a live result sorted by what is no order holds the right instances")
+  @Test("a live result sorted by what is not an order holds the right instances")
   func noOrder() async throws {
     struct Reading: Codable, Hashable, Identifiable, Sendable {
       var id: Int

@@ -21,7 +21,7 @@ struct HistoryTruthTests {
     }
   }
 
-  @Test("a date beyond all dates is no trap", arguments: [Double.infinity, 1e300, 1e30])
+  @Test("a date beyond all dates is not a trap", arguments: [Double.infinity, 1e300, 1e30])
   func extremeDates(interval: Double) async throws {
     let books = BookFormat.datastore(persistence)
     try await books.persist(Book(id: 1, title: "One"))
@@ -53,7 +53,7 @@ struct HistoryTruthTests {
     #expect(back.map(\.id.text) == ["", "b", "aa", "zz", "ccc"])
   }
 
-  @Test("what was changed and changed back is no difference")
+  @Test("what was changed and changed back is not a difference")
   func changedBack() async throws {
     let books = BookFormat.datastore(persistence)
     for title in ["One", "Two", "One"] { try await books.persist(Book(id: 1, title: title)) }
@@ -63,7 +63,7 @@ struct HistoryTruthTests {
 
   // MARK: Versions
 
-  @Test("a restore is no version of an instance that it left as it was")
+  @Test("a restore is not a version of an instance that it left as it was")
   func restoresWithoutEffect() async throws {
     let books = BookFormat.datastore(persistence)
     try await books.persist(Book(id: 1, title: "One"))
@@ -105,7 +105,7 @@ struct HistoryTruthTests {
     #expect(versions.map(\.instance?.title) == ["One", "Made again"])
   }
 
-  @Test("a restore of a commit that is pruned since is no version of an instance that it left as it was")
+  @Test("a restore of a commit that is pruned since is not a version of an instance that it left as it was")
   func restoreOfPrunedCommit() async throws {
     let place = TemporaryPlace()
     let persistence = try DiskPersistence(readWriteURL: place.url)
@@ -140,7 +140,7 @@ struct HistoryTruthTests {
     #expect(try await books.history(of: 2).all().map(\.commit.id) == [6, 5, 2])
   }
 
-  @Test("a commit that a restore was squashed into is no restore")
+  @Test("a commit that a restore was squashed into is not a restore")
   func squashedRestore() async throws {
     let place = TemporaryPlace()
     let persistence = try DiskPersistence(readWriteURL: place.url)

@@ -153,7 +153,7 @@ struct ObservationTests {
     #expect(ids == [1, 2])
   }
 
-  @Test("a key path that is no stored index is said to be missing, from the iteration")
+  @Test("a key path that is not a stored index is said to be missing, from the iteration")
   func missingIndex() async throws {
     let books = ComputedFormat.Datastore.JSONStore(
       persistence: persistence, migrations: [.only: { try $0.decode(Book.self, from: $1) }])

@@ -48,7 +48,7 @@ struct PersistenceTests {
     #expect(try await BookFormat.datastore(direct).count == 2)
   }
 
-  @Test("a link that leads to nothing is no empty store, and is told of by its name")
+  @Test("a link that leads to nothing is not an empty store, and is told of by its name")
   func danglingLink() async throws {
     let folder = place.url.deletingLastPathComponent()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -248,7 +248,7 @@ struct PersistenceTests {
     _ = try DiskPersistence.readOnlyDefaultStore()
   }
 
-  @Test("a file that is no store is said to be none, and is left alone")
+  @Test("a file that is not a store is said to be none, and is left alone")
   func notAStore() async throws {
     let folder = place.url.deletingLastPathComponent()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

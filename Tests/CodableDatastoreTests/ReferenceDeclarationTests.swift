@@ -86,7 +86,7 @@ struct ReferenceDeclarationTests {
 
   // MARK: Declarations
 
-  @Test("a reference whose values are no identifiers of its target is refused when the second of both comes")
+  @Test("a reference whose values are not an identifiers of its target is refused when the second of both comes")
   func otherIdentifiers() async throws {
     let misled: MisledFormat.Datastore = .JSONStore(
       persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Letter.self, from: data) }])

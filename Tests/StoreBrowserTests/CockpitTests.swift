@@ -305,7 +305,7 @@ struct CockpitTests {
     #expect(driver.browser.session.run?.activity.share == share, "it never goes back")
     driver.press("6")
     #expect(!driver.keys.contains("cancel") && driver.shows("90 %"), "\(driver.screen)")
-    #expect(driver.shows("strata (process 4711 on alpha) runs it; only that cancels it. What is shown stays #4."))
+    #expect(driver.shows("strata (process 4711 on alpha) runs it; only that cancels it. The screen stays at #4."))
     #expect(driver.shows("memory 61 MB · log +8.1 MB"))
     driver.browser.session.status.writer = WriterHold(processIdentifier: 4_711, program: "strata", since: Sample.now)
     #expect(driver.shows("runs it and holds the lock since"), "\(driver.screen)")
@@ -336,7 +336,7 @@ struct CockpitTests {
     #expect(later.shows("Another program runs it"))
   }
 
-  @Test("numbers with which no one can calculate are no activity")
+  @Test("numbers with which no one can calculate are not an activity")
   func impossibleNumbers() throws {
     let step = #""cost":2,"done":500,"isComplete":false,"title":"read","total":1000"#
     func activity(_ more: String = "", _ ofStep: String = "", done: Int = 500) -> Activity? {
@@ -474,10 +474,10 @@ struct CockpitTests {
     #expect(driver.shows("This program waits for the lock, which Atlas (process 9) holds since"), "\(driver.screen)")
     driver.browser.session.status.writer = nil
     driver.tell(.tick(WorkFigures(memory: 1, temporary: 0, store: 1, holdsLock: true)))
-    #expect(driver.shows("This program runs it and holds the lock: what is shown stays #4 until it commits"))
+    #expect(driver.shows("This program runs it and holds the lock: the screen stays at #4 until it commits"))
     clock.pass(seconds: 2)
     driver.tell(.tick(WorkFigures(memory: 1, temporary: 0, store: 1, holdsLock: false)))
-    #expect(driver.shows("This program runs it on #4 and holds no lock: nobody waits for it."))
+    #expect(driver.shows("This program runs it on #4 and holds no lock: no program waits for it."))
   }
 
   @Test(

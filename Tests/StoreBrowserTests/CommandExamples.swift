@@ -117,7 +117,7 @@ enum CommandExamples {
     .finder: example(.seen("by continent"), after: "type conti", "keys Enter"),
     .setBookmark: example(.seen("bookmark a: City/611717"), argument: "a"),
     .goToBookmark: example(.selected("611717"), before: ": bookmark a", "keys G", argument: "a"),
-    .referrers: example(.seen("Who refers to"), in: "Country"),
+    .referrers: example(.seen("Records that refer to"), in: "Country"),
   ]
 
   private static let table: [Command: CommandExample] = [
@@ -229,7 +229,7 @@ enum CommandExamples {
     .takeMine: conflict(.holds { !$0.browser.session.staged.isEmpty && !$0.shows("m mine") }),
     .takeTheirs: conflict(.seen("nothing is staged any more")),
     .markStale: example(.seen("will be marked stale"), before: "keys dd w"),
-    .listChanges: example(.seen("What is committed"), before: "keys dd w"),
+    .listChanges: example(.seen("The changes of this commit"), before: "keys dd w"),
     .set: example(.seen("10 records"), argument: "population = 1"),
     "delete": example(.seen("10 records")),
     .compact: example(

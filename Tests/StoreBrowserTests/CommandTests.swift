@@ -16,13 +16,13 @@ struct CommandTests {
     }
   }
 
-  @Test("every key can be typed, means one command in a pane, and is no beginning of another key's sequence")
+  @Test("every key can be typed, means one command in a pane, and is not a beginning of another key's sequence")
   func keys() {
     var seen: [[KeyChord]: [Command]] = [:]
     for entry in CommandTable.all {
       for key in entry.keys {
         guard let chords = KeyChord.sequence(key) else {
-          Issue.record("“\(key)” of \(entry.name) is no key")
+          Issue.record("“\(key)” of \(entry.name) is not a key")
           continue
         }
         let others = seen[chords, default: []].filter { CommandTable.canMeet($0, entry.command) }

@@ -54,7 +54,7 @@ struct EditingTests {
       let driver = Driver(store, size: Size(columns: 120, rows: 24), start: .init(datastore: "T"))
       go(to: field, driver)
       driver.press("e ^u Enter")
-      #expect(driver.browser.session.staged.isEmpty && driver.shows("an empty text is no "), "\(driver.screen)")
+      #expect(driver.browser.session.staged.isEmpty && driver.shows("an empty text is not"), "\(driver.screen)")
       driver.press("Enter")
       #expect(try staged(driver)["1"]?[DocumentPath(parsing: field)] == .null, "\(driver.screen)")
     }

@@ -287,7 +287,7 @@ struct FeelTests {
 
   // MARK: Names
 
-  @Test("a name that no pane has is no trap")
+  @Test("a name that no pane has is not a trap")
   func unknownPane() throws {
     let driver = try driver()
     #expect(driver.browser.with("nothing") { _, _ in true } == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import StrataModel
 @testable import StoreBrowser
 
-@Suite("Fields whose names are no plain words")
+@Suite("Fields whose names are not a plain words")
 struct FieldNameTests {
   private static let names = ["odd name", "postal-code", "2020", "in", "a.b"]
 

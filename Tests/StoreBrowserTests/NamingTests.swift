@@ -141,7 +141,7 @@ struct NamingTests {
       try driver.play(": filter iso = \"\(code)\"")
       driver.press("g r")
       let expected = Self.cities.filter { $0.text("countrycode") == code }
-      #expect(driver.shows("Who refers to \(code) \(name)"), "\(driver.screen)")
+      #expect(driver.shows("Records that refer to \(code) \(name)"), "\(driver.screen)")
       let first = expected.map { $0[member: "geonameid"]?.number ?? 0 }.min().map { "\(Int($0))" } ?? ""
       let label = expected.first { $0[member: "geonameid"]?.compactJSON == first }?.text("name") ?? ""
       #expect(driver.shows("City by countrycode  \(first) \(label)"), "\(driver.screen)")
@@ -153,7 +153,7 @@ struct NamingTests {
     let driver = Self.driver(store, "Country")
     try driver.play(": filter iso = \"FR\"")
     driver.press("g r")
-    #expect(driver.status.contains("nobody refers to FR France"), "\(driver.status)")
+    #expect(driver.status.contains("no record refers to FR France"), "\(driver.status)")
   }
 
   // MARK: What a person tells
@@ -169,7 +169,7 @@ struct NamingTests {
       (": reference nothing Country", "no record that was read has “nothing”"),
       (": reference countrycode", "leads nowhere"),
       (": reference countrycode b c", "there is no datastore b c"), (": reference \"a b\" c", "has “a b”"),
-      (": reference .[x Country", "is no field"),
+      (": reference .[x Country", "is not a field"),
     ] {
       try driver.play(command)
       #expect(driver.status.contains(complaint), "\(command): \(driver.status)")
@@ -239,7 +239,7 @@ struct NamingTests {
   }
 
   @Test(
-    "a record is called by its name, title or label, else by its first text that is no code",
+    "a record is called by its name, title or label, else by its first text that is not a code",
     arguments: [
       (["id": "a", "title": "Solaris", "name": ""], "Solaris"),
       (["id": "abcdef", "code": "xy", "note": "abcd\nb c"], "abcd"),
@@ -367,7 +367,7 @@ struct NamingTests {
       #expect(filled.first ?? 0 >= rows.min() ?? 0 && filled.last ?? 0 <= rows.max() ?? 0, "column \(column)")
     }
     driver.press("j")
-    #expect(!driver.shows("2026-01-01"), "what is no number has no line")
+    #expect(!driver.shows("2026-01-01"), "what is not a number has no line")
   }
 
   @Test("the life of a number at each size is as it was", arguments: [false, true])

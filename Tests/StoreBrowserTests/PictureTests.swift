@@ -205,7 +205,7 @@ import Testing
     #expect((driver.browser.panes[.plot] as? PlotPane)?.reply?.count.inside == 10)
   }
 
-  @Test("a plot of what is no number says so")
+  @Test("a plot of what is not a number says so")
   func noNumbers() throws {
     let driver = try Self.driver()
     driver.press(":")
@@ -302,7 +302,7 @@ import Testing
     driver.press(":")
     driver.type("format roman")
     driver.press("Enter")
-    #expect(driver.shows("is no format"))
+    #expect(driver.shows("is not a format"))
   }
 
   // MARK: Files in memory
@@ -336,7 +336,7 @@ import Testing
     try TestFile.write("id,amount\n1,3\n2,6\n3,n/a\n", to: path)
     let (store, file) = try DocumentFile.open(path)
     let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
-    #expect(driver.status.contains("amount is text: 1 of 3 cells is no Int"), "\(driver.screen)")
+    #expect(driver.status.contains("amount is text: 1 of 3 cells is not Int"), "\(driver.screen)")
   }
 
   // MARK: Stored screens

@@ -103,9 +103,9 @@ struct QueryTests {
     "a mistake is shown with its line and column, and the editor opens again at it with the text as it was",
     arguments: [
       ("where population >\n", 1, "expected"), ("order name\nwhere nmae = 5\n", 2, "no field nmae; did you mean name?"),
-      ("order name sideways\n", 1, "“sideways” is no direction"), ("limit few\n", 1, "“few” is no number of rows"),
+      ("order name sideways\n", 1, "“sideways” is not a direction"), ("limit few\n", 1, "“few” is not a number"),
       ("select name\n\nwher name = 1\n", 3, "did you mean where?"), ("limit 1\nlimit 2\n", 2, "two lines with limit"),
-      ("group a b c\n", 1, "groups are by one field"), ("select .[\n", 1, "is no field"),
+      ("group a b c\n", 1, "groups are by one field"), ("select .[\n", 1, "is not a field"),
       ("order name\ncolumn a = b +\n", 2, "expected"), ("column x = x + 1\n", 1, "cannot be computed from itself"),
       ("limit 1\ncolumn name = population\n", 2, "the records have a field name"),
       ("limit 1\njoin timezone name\n", 2, "timezone leads to no datastore"),

@@ -58,7 +58,7 @@ struct RemotesTests {
     driver.press("i")
     driver.type("bad name://x")
     driver.press("Enter")
-    #expect(driver.status.contains("is no kind of remote"))
+    #expect(driver.status.contains("is not a kind of remote"))
     driver.press("g f")
     #expect(try copies.here.pins.contains { $0.name == "remotes/laptop" })
     driver.press("d d")

@@ -188,7 +188,7 @@ struct SaidTests {
     #expect(driver.browser.session.notice?.kind != .problem)
   }
 
-  @Test("a sort is typed with desc behind the field, and what is no direction is told at its place")
+  @Test("a sort is typed with desc behind the field, and what is not a direction is told at its place")
   func sortSyntax() throws {
     let driver = try Self.driver()
     driver.press(":")
@@ -198,7 +198,7 @@ struct SaidTests {
     driver.press(":")
     driver.type("sort population dsc")
     driver.press("Enter")
-    #expect(driver.keys.contains("“dsc” is no direction: asc or desc"), "\(driver.screen)")
+    #expect(driver.keys.contains("“dsc” is not a direction: asc or desc"), "\(driver.screen)")
     #expect((driver.browser.overlays.last as? Prompt)?.problemColumn == "sort population ".count + 1)
     driver.press("Esc Esc :")
     driver.type("sort populaton")

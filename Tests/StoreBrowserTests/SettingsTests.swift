@@ -38,9 +38,9 @@ struct SettingsTests {
   @Test(
     "a mistake is told by its line, and the other lines count",
     arguments: [
-      ("theme = pink", "“pink” is no theme"), ("colour = red", "there is no setting “colour”"),
+      ("theme = pink", "“pink” is not a theme"), ("colour = red", "there is no setting “colour”"),
       ("mouse = yes", "“yes” is neither on nor off"), ("bind hist = H", "there is no command “hist”"),
-      ("bind history = Hugo Ctrl-", "is no key"), ("just words", "expected NAME = VALUE"), ("bind = x", "bind what?"),
+      ("bind history = Hugo Ctrl-", "not a key"), ("just words", "expected NAME = VALUE"), ("bind = x", "bind what?"),
     ])
   func mistakes(line: String, reason: String) {
     let file = SettingsFile(path: "config", text: "follow = off\n\n\(line)\nascii = on\n")

@@ -130,7 +130,7 @@ struct TruthTests {
   }
 
   @Test(
-    "a step that failed at its end is no complete one, in pane and log, and while it begins the pane says what runs")
+    "a step that failed at its end is not a complete one, in pane and log, and while it begins the pane says what runs")
   func failedStep() throws {
     var run = WorkRun(
       Activity(

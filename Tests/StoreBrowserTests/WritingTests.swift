@@ -42,7 +42,7 @@ struct WritingTests {
     #expect(driver.status.contains("committed #5"))
     #expect(driver.title.contains("HEAD #5"))
     driver.tell(.storeStirred)
-    #expect(!driver.shows("changed"), "what one commits oneself is no other program's change")
+    #expect(!driver.shows("changed"), "what one commits oneself is not an other program's change")
     #expect(try store.commit(CommitNumber(5)).action == "City 2661552: population")
     driver.press("u")
     #expect(driver.shows("Undo: take back #5") && driver.shows("undoable with ^r"))

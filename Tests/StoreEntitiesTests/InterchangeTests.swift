@@ -23,7 +23,7 @@ struct InterchangeTests {
   }
 
   @Test(
-    "a property that a restore or a new entity of the same identifier has not got is no property of what is imported",
+    "a property that a restore or a new entity of the same identifier has not got is not a property of what is imported",
     arguments: [false, true])
   func lostProperties(isRestored: Bool) async throws {
     let persistence = MemoryPersistence()
@@ -124,11 +124,11 @@ struct InterchangeTests {
       ),
       (
         #"{"entities":[{"type":"a","size":{"float":1}}]}"#,
-        "entities[0].size.float: “float” is no kind of value; there are string, integer, double, boolean, date, data, entity, list."
+        "entities[0].size.float: “float” is not a kind of value; there are string, integer, double, boolean, date, data, entity, list."
       ),
       (
         #"{"entities":[{"type":"a","born":{"date":"2020-13-01"}}]}"#,
-        "entities[0].born.date: “2020-13-01” is no date; one is written 2020-01-21T10:00:00.000Z."
+        "entities[0].born.date: “2020-13-01” is not a date; one is written 2020-01-21T10:00:00.000Z."
       ),
       (#"{"entities":[{"type":"a","size":{"double":"NaN"}}]}"#, "entities[0].size.double: expected a finite number."),
       (#"{"entities":[{"type":"a","size":1e400}]}"#, "entities[0].size: expected a finite number."),
@@ -137,7 +137,7 @@ struct InterchangeTests {
         "entities[0].size: expected a whole number of 64 bits."
       ),
       (#"{"entities":[{"type":"a","size":NaN}]}"#, "line 1, column 33: unexpected “N”."),
-      (#"{"entities":[{"type":"a","size":null}]}"#, "entities[0].size: null is no value."),
+      (#"{"entities":[{"type":"a","size":null}]}"#, "entities[0].size: null is not a value."),
       (
         #"{"entities":[{"type":"a","size":{"string":"a","integer":1}}]}"#,
         "entities[0].size: two values, “string” and “integer”."

@@ -31,7 +31,7 @@ struct DateTextTests {
   }
 
   @Test(
-    "what is no date is none",
+    "what is not a date is none",
     arguments: [
       "", "2026", "2026-13-01", "2026-02-29", "2026-1-1", "2026-11-17T", "2026-11-17T24:00", "2026-11-17T10:00:00.",
       "2026-11-17T10:00+1", "2026-11-17 10:00 x", "Date()", "Date(x)",

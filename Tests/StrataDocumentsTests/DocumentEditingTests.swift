@@ -90,7 +90,7 @@ struct DocumentEditingTests {
     #expect(Document.difference(["a": 1.0], ["a": 1]).isEmpty)
   }
 
-  @Test("elements that only moved are no change, however long the list is and whatever else changed in it")
+  @Test("elements that only moved are not a change, however long the list is and whatever else changed in it")
   func movedElements() throws {
     func changes(_ old: [Document], _ new: [Document]) -> [String] {
       Document.difference(.array(old), .array(new)).map {

@@ -294,7 +294,7 @@ struct MergeTests {
   }
 
   @Test(
-    "an index that one side made unique is no other one: what only the other side changed is taken as it lies there")
+    "an index that one side made unique is not another one: what only the other side changed is taken as it lies there")
   func uniqueOnOneSide() throws {
     let (ours, theirs) = try Self.pair(#"{"id":1,"name":"a"}"#)
     try ours.own.engine.change { transaction in

@@ -93,7 +93,7 @@ struct PlanTests {
     #expect(try ours.text(1).map { try JSONParser.parse($0) } == ["id": 1, "name": "y", "n": 2, "m": 1])
   }
 
-  @Test("two merges of the same heads that came out the same are no new edit: both stores go on from the lower one")
+  @Test("two merges of the same heads that came out the same are not a new edit: both stores go on from the lower one")
   func twins() throws {
     let (ours, theirs) = try conflicting()
     let (left, right) = (ours.head, theirs.head)
@@ -218,7 +218,7 @@ struct PlanTests {
     try left.expectSound()
   }
 
-  @Test("a value that one record gives up and another takes over in the same merge is no collision")
+  @Test("a value that one record gives up and another takes over in the same merge is not a collision")
   func handedOn() throws {
     let ours = try ExchangedStore("ada", isEmpty: true)
     var descriptor = ExchangedStore.descriptor

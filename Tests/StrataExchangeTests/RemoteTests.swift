@@ -445,7 +445,7 @@ struct RemoteTests {
       #expect(answer.split(separator: "\n").count >= 2, "\(request.prefix(40)): \(answer)")
     }
     // A stream that is none, then cut; and one that is cut at once.
-    #expect(try serve("{\"receive\":true}\nhello\n{\"done\":true}\n", to: store).0.contains("no JSON object"))
+    #expect(try serve("{\"receive\":true}\nhello\n{\"done\":true}\n", to: store).0.contains("not a JSON object"))
     #expect(try serve("{\"receive\":true}\n", to: store).0.contains("the stream was cut off"))
     #expect(store.head == head)
     try store.expectSound()

@@ -169,11 +169,11 @@ struct StreamTests {
       }
     }
     #expect(try refusal { $0 = [] } == "line 0: the stream is empty")
-    #expect(try refusal { $0[0] = "hello" } == "line 1: it is no JSON object on one line")
+    #expect(try refusal { $0[0] = "hello" } == "line 1: it is not a JSON object on one line")
     #expect(
       try refusal { $0[0] = #"{"strata":2}"# } == "line 1: this is a stream of version 2; this program knows version 1")
     #expect(
-      try refusal { $0[1] = String(repeating: "[", count: 100_000) } == "line 2: it is no JSON object on one line")
+      try refusal { $0[1] = String(repeating: "[", count: 100_000) } == "line 2: it is not a JSON object on one line")
     #expect(
       try refusal { texts in
         let second = texts.indices.filter { texts[$0].hasPrefix(#"{"commit""#) }[1]
@@ -200,7 +200,7 @@ struct StreamTests {
       .contains("“squashed” holds"))
     #expect(
       try refusal { $0[1] = String(commit([], date: 5).dropLast()) + ",\"squashed\":[1,2,3,4,5,6,7,8,9]}" }
-        .contains("no list of runs"))
+        .contains("not a list of runs"))
     #expect(try refusal { $0.append(#"{"put":"City","id":1}"#) }.contains("stands outside of a commit"))
     // One identity, two commits: a clone.
     let other = try ExchangedStore("eve", isEmpty: true)

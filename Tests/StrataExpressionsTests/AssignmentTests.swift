@@ -71,7 +71,7 @@ struct AssignmentTests {
   }
 
   @Test(
-    "what is no assignment is refused at its column",
+    "what is not an assignment is refused at its column",
     arguments: [
       ("", 1), ("price", 6), ("price = ", 9), ("price = 5 5", 11), ("= 5", 1), ("price = (1", 11),
       ("price = lower(1", 16), ("price = replace(a, 5, \"\")", 20), ("price = replace(a, /(/, \"\")", 21),

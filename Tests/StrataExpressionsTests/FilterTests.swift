@@ -51,7 +51,7 @@ struct FilterTests {
   }
 
   @Test(
-    "what is no filter is refused at its column",
+    "what is not a filter is refused at its column",
     arguments: [
       ("", 1), ("population >", 13), ("population > and", 14), ("population 5", 12), ("(a = 1", 7), ("a = 1)", 6),
       ("a = \"x", 5), ("a ~ 5", 5), ("a ~ /x(/", 7), ("a in 5", 6),

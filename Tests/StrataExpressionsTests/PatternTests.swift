@@ -35,7 +35,7 @@ struct PatternTests {
   }
 
   @Test(
-    "what is no pattern, or would need backtracking, is refused at its column",
+    "what is not a pattern, or would need backtracking, is refused at its column",
     arguments: [
       ("a(b", 2), ("a)b", 2), ("[a", 1), ("*a", 1), ("a**", 3), ("a{3,2}", 2), ("a{x}", 2), ("a\\", 2), ("(a)\\1", 4),
       ("(?=a)", 1), ("\\q", 1),

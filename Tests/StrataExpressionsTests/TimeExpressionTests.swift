@@ -40,7 +40,7 @@ struct TimeExpressionTests {
   func times(text: String, end: String) { #expect(last(text) == end) }
 
   @Test(
-    "what is no time is none",
+    "what is not a time is none",
     arguments: [
       "", "ago", "soon", "2026-13-01", "2026-02-30", "25:00", "2 moons ago", "2262-04-11T23:47:16Z", "-2 hours ago",
       "99999999999999999999 days ago", "tuesday wednesday", "tu", "9", "head", "2026-11-17 x", "at 09:30", "2026",

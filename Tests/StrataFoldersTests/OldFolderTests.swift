@@ -279,7 +279,7 @@ struct OldFolderTests {
     #expect(short.commitCount == 1)
   }
 
-  @Test("a cancelled conversion leaves nothing, and neither does one of what is no folder")
+  @Test("a cancelled conversion leaves nothing, and neither does one of what is not a folder")
   func failures() async throws {
     let builder = try folder()
     let (old, url) = (URL(filePath: builder.path), URL(filePath: builder.directory.path + "/new.strata"))

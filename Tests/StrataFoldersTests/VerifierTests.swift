@@ -114,7 +114,7 @@ struct VerifierTests {
     #expect(report.findings(.differingCopy).first?.message.contains("1 (4)") == true)
   }
 
-  @Test("a copy that was encoded a second time, and dates within one millisecond, are no damage")
+  @Test("a copy that was encoded a second time, and dates within one millisecond, are not damage")
   func harmlessDifferences() throws {
     let copies = [Entry.direct("7", "1", "{\"n\":7,\"id\":1}")]
     let moment = "\"2023-11-14T22:13:20.123Z\""

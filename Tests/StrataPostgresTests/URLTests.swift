@@ -17,7 +17,7 @@ struct URLTests {
   }
 
   @Test(
-    "what is no URL is told by the part that is wrong, and never with the password",
+    "what is not a URL is told by the part that is wrong, and never with the password",
     arguments: [
       ("http://x", "begins with postgres://"), ("postgres://a:hush@h:0/d", "a port is a number"),
       ("postgres://a:hush@h:x/d", "a port is a number"), ("postgres://a:hush%@h/d", "hexadecimal"),
@@ -25,7 +25,7 @@ struct URLTests {
       ("postgres://h/d?sslmod=require", "no parameter “sslmod”"), ("postgres://h/d?schema=", "1 to 63 bytes"),
       ("postgres://h/d?schema", "has no value"), ("postgres://[::1/d", "has no end"),
       ("postgres://a:hush#x@h/d", "%23"),
-      ("postgres://a:%FFhush@h/d", "no UTF-8"),
+      ("postgres://a:%FFhush@h/d", "not UTF-8"),
     ])
   func refused(_ text: String, _ part: String) throws {
     let error = try #require(throws: InvalidServerURL.self) { try ServerURL(parsing: text) }

@@ -41,8 +41,8 @@ struct ScriptTests {
     "a mistake is told with its line",
     arguments: [
       ("keys j\nkeys Entr", "line 2: no key is called “Entr”"), ("jump", "line 1: no step is called “jump”"),
-      ("\n\nresize 80", "line 3: “80” is no size like 80x24"), ("type \"x", "line 1: the quotes are not closed"),
-      ("click 0,1", "line 1: “0,1” is no place like 12,5"),
+      ("\n\nresize 80", "line 3: “80” is not a size like 80x24"), ("type \"x", "line 1: the quotes are not closed"),
+      ("click 0,1", "line 1: “0,1” is not a place like 12,5"),
     ])
   func mistakes(text: String, words: String) {
     #expect(throws: Script.Problem.self) { try Script(parsing: text) }

@@ -105,7 +105,7 @@ struct ExchangeRefusalTests {
     try newer.write(to: data)
     #expect(try run("fetch", second, status: 3).complaint.contains("newer"))
     try run("remote", second, "add", "far", "host:\(first)")
-    let environment = try standIn()
+    let environment = try folder.standIn()
     #expect(try run("fetch", second, "far", environment: environment, status: 1).complaint.contains("newer"))
     try whole.write(to: data)
     try run("exchange", second, "origin")
@@ -176,15 +176,6 @@ struct ExchangeRefusalTests {
     }
   }
 
-  /// A program in the place of ssh that runs the command here.
-  private func standIn(_ script: String = #"shift 2; exec sh -c "$1""#) throws -> [String: String] {
-    let path = try folder.file("ssh-\(UUID().uuidString)", "#!/bin/bash\n\(script)\n")
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-    let programs = ProgramRun.program.deletingLastPathComponent().path
-    let known = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    return ["STRATA_SSH": path, "PATH": "\(programs):\(known)"]
-  }
-
   @Test("a line that is cut at any byte, there or back", arguments: [0, 40, 90, 700, 1_500, 4_000])
   func cut(bytes: Int) throws {
     try run("remote", second, "add", "far", "host:\(first)")
@@ -194,11 +185,11 @@ struct ExchangeRefusalTests {
     ]
     for script in scripts {
       let before = try heads()[1]
-      let run = try ProgramRun(["fetch", second, "far"], environment: standIn("shift 2; exec 3<&0; " + script))
+      let run = try ProgramRun(["fetch", second, "far"], environment: folder.standIn("shift 2; exec 3<&0; " + script))
       if run.status != 0 {
         #expect(run.status == 1 && run.complaint.split(separator: "\n").count == 1, "\(run.complaint)")
         // The part of a line that came is not blamed.
-        #expect(!run.complaint.contains("JSON") && !run.complaint.contains("no line"), "\(run.complaint)")
+        #expect(!run.complaint.contains("JSON") && !run.complaint.contains("not a line"), "\(run.complaint)")
       }
       #expect(try heads()[1] == before)
     }
@@ -214,7 +205,7 @@ struct ExchangeRefusalTests {
       (greeting + "yes '{}'", "line 1: a stream of commits begins with"),
       (greeting + "yes ''", "blank lines"),
       (greeting + #"echo '{"strata":1,"commits":0}'; yes '{"commit":"00000000000000aa:7","parents":[]}'"#, "announced"),
-      (greeting + "head -c 400000 /dev/urandom", "no JSON object"),
+      (greeting + "head -c 400000 /dev/urandom", "not a JSON object"),
       (
         greeting + #"echo '{"strata":1}'; echo '{"done":true}'; cat > /dev/null"#,
         "its head 00000000000000aa:7 did not come"
@@ -223,7 +214,7 @@ struct ExchangeRefusalTests {
     ]
     for (script, complaint) in peers {
       let before = try heads()[1]
-      let run = try ProgramRun(["fetch", second, "far"], environment: standIn(script))
+      let run = try ProgramRun(["fetch", second, "far"], environment: folder.standIn(script))
       #expect(run.status <= 1 && run.complaint.contains(complaint), "\(script): \(run.status) \(run.complaint)")
       #expect(try heads()[1] == before)
     }
@@ -247,7 +238,7 @@ struct ExchangeRefusalTests {
     #expect(try run("history", third, "--json").output == before)
     let fourth = folder.path("Fourth.strata")
     for (bad, complaint) in [
-      ("", "does not parse"), ("{}", "no document of export --interchange"),
+      ("", "does not parse"), ("{}", "not what export --interchange writes"),
       (text.replacingOccurrences(of: #""id":3,"version""#, with: #""id":"x","version""#), "record 3 of River: its id"),
       (
         text.replacingOccurrences(of: #""id":3,"version""#, with: #""id":2,"version""#),

@@ -144,16 +144,7 @@ struct ExchangeVerbTests {
     try run("import", third, "--history", folder.path("none.jsonl"), status: 1)
   }
 
-  /// A program in the place of ssh: it leaves the host out and runs the command here, with the `strata` of these tests first in PATH.
-  private func standIn(_ script: String = #"shift 2; exec sh -c "$1""#) throws -> [String: String] {
-    let path = try folder.file("ssh", "#!/bin/sh\n\(script)\n")
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-    let folder = ProgramRun.program.deletingLastPathComponent().path
-    let known = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    return ["STRATA_SSH": path, "PATH": "\(folder):\(known)"]
-  }
-
-  @Test("what a killed clone has left is no store and in no clone's way; a whole store is")
+  @Test("what a killed clone has left is not a store and in no clone's way; a whole store is")
   func killedClone() throws {
     try make()
     do {
@@ -173,11 +164,11 @@ struct ExchangeVerbTests {
   @Test("over ssh a clone, an exchange and a push go through strata serve")
   func ssh() throws {
     try make()
-    let environment = try standIn()
-    try run("clone", "ssh://user@host:22\(first)", second, environment: try standIn(#"shift 4; exec sh -c "$1""#))
+    let environment = try folder.standIn()
+    try run("clone", "ssh://user@host:22\(first)", second, environment: folder.standIn(#"shift 4; exec sh -c "$1""#))
     try run("remote", second, "remove", "origin")
     try run("remote", second, "add", "laptop", "host:\(first)")
-    _ = try standIn()
+    _ = try folder.standIn()
     try put(first, #"{"id": 1, "name": "Rhine", "km": 1233}"#)
     try put(second, #"{"id": 1, "name": "Rhein", "km": 1230}"#)
     try run("exchange", second, "laptop", environment: environment)
@@ -216,7 +207,7 @@ struct ExchangeVerbTests {
     try run("exchange", third, "stick")
     #expect(try FileManager.default.contentsOfDirectory(atPath: shared).count == files)
     try run("remote", third, "add", "none", "folder:\(folder.path("nowhere"))")
-    #expect(try run("exchange", third, "none", status: 1).complaint.contains("is no folder"))
+    #expect(try run("exchange", third, "none", status: 1).complaint.contains("is not a folder"))
   }
 
   @Test(
@@ -230,7 +221,7 @@ struct ExchangeVerbTests {
       exec ssh -F /dev/null -i \(folder.path("user")) -o BatchMode=yes -o StrictHostKeyChecking=no \\
       -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o "ProxyCommand=/usr/sbin/sshd -i -f \(server.configuration)" "$@"
       """
-    let environment = try standIn(client)
+    let environment = try folder.standIn(client)
     let host = "\(NSUserName())@server"
     try run("clone", "\(host):\(first)", second, environment: environment)
     try put(first, #"{"id": 1, "name": "Rhine", "km": 1233}"#)
@@ -246,15 +237,15 @@ struct ExchangeVerbTests {
     try make()
     try run("remote", first, "add", "far", "host:/nowhere")
     let failed = try run(
-      "fetch", first, environment: try standIn("echo 'Permission denied (publickey).' >&2; exit 255"), status: 1)
+      "fetch", first, environment: try folder.standIn("echo 'Permission denied (publickey).' >&2; exit 255"), status: 1)
     #expect(failed.complaint.contains("far: Permission denied (publickey)."))
-    let nonsense = try run("fetch", first, environment: try standIn("echo hello; cat >/dev/null"), status: 1)
-    #expect(nonsense.complaint.contains("no line of the stream: “hello”"))
-    let silent = try run("fetch", first, environment: try standIn("exit 3"), status: 1)
+    let nonsense = try run("fetch", first, environment: try folder.standIn("echo hello; cat >/dev/null"), status: 1)
+    #expect(nonsense.complaint.contains("not a line of the stream: “hello”"))
+    let silent = try run("fetch", first, environment: try folder.standIn("exit 3"), status: 1)
     #expect(silent.complaint.contains("it went away without a word (status 3)"))
-    let missing = try run("fetch", first, environment: try standIn(), status: 1)
+    let missing = try run("fetch", first, environment: try folder.standIn(), status: 1)
     #expect(missing.complaint.contains("/nowhere"))
-    let noise = try run("fetch", first, environment: try standIn("head -c 300000 /dev/urandom"), status: 1)
+    let noise = try run("fetch", first, environment: try folder.standIn("head -c 300000 /dev/urandom"), status: 1)
     #expect(noise.complaint.contains("far: "))
   }
 
@@ -264,7 +255,7 @@ struct ExchangeVerbTests {
     try run("clone", first, second)
     try put(second, #"{"id": 5, "name": "Reuss", "km": 164}"#)
     try run("remote", second, "add", "laptop", "host:\(first)")
-    let environment = try standIn(#"shift 2; exec sh -c "$1 --read-only""#)
+    let environment = try folder.standIn(#"shift 2; exec sh -c "$1 --read-only""#)
     let before = try records(first)
     let refused = try run("push", second, "laptop", environment: environment, status: 1)
     #expect(refused.complaint.contains("for reading only"))

@@ -16,7 +16,7 @@ struct HostileInputTests {
   }
 
   @Test(
-    "a pipe in the place of a store's file is no store, and is not waited for", arguments: ["info", "verify", "watch"])
+    "a pipe in the place of a store's file is not waited for", arguments: ["info", "verify", "watch"])
   func pipeAsData(verb: String) throws {
     let folder = try TemporaryFolder()
     let store = folder.path("Piped.strata")
@@ -39,7 +39,7 @@ struct HostileInputTests {
     #expect(!shown.unicodeScalars.contains("\u{9B}"))
   }
 
-  @Test("a standard stream that is closed is no store: nothing is read from one or written into one by mistake")
+  @Test("a standard stream that is closed is not a store: nothing is read from one or written into one by mistake")
   func closedStreams() throws {
     let folder = try TemporaryFolder()
     let store = folder.path("Open.strata")

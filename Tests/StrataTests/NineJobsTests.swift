@@ -187,7 +187,7 @@ struct NineJobsTests {
     for identifier in lost { try sample.put(identifier, "latitude", "unknown", "lost \(identifier)") }
     let screen = try sample.play("reindex")
     for (name, sign) in [("failed", "E fix"), ("mended", "changed: a runs again")] {
-      let rows = try sample.screen(name).filter { $0.contains(".latitude is \"unknown\", which is no number") }
+      let rows = try sample.screen(name).filter { $0.contains(".latitude is \"unknown\", which is not a valid number") }
       #expect(rows.count == lost.count)
       for (row, identifier) in zip(rows, lost) {
         #expect(row.contains("City/\(identifier) ") && row.contains(sign), "\(row)")

@@ -80,4 +80,19 @@ final class TemporaryFolder: Sendable {
     try Data(text.utf8).write(to: url.appending(path: name))
     return path(name)
   }
+
+  /// Writes a script of bash that stands in for ssh, and returns the environment in which the verbs find it. Without one it runs the command
+  /// here.
+  ///
+  /// Another process writes it: a process that a test starts meanwhile would inherit the open file, and the system does not run a file that
+  /// is open for writing.
+  func standIn(_ script: String = #"shift 2; exec sh -c "$1""#) throws -> [String: String] {
+    let path = path("ssh-\(UUID().uuidString)")
+    let writer = try Process.run(
+      URL(filePath: "/bin/sh"),
+      arguments: ["-c", #"printf '#!/bin/bash\n%s\n' "$2" > "$1" && chmod 755 "$1""#, "sh", path, script])
+    writer.waitUntilExit()
+    let programs = ProgramRun.program.deletingLastPathComponent().path
+    return ["STRATA_SSH": path, "PATH": "\(programs):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"]
+  }
 }

@@ -37,7 +37,7 @@ struct ReferenceVerbTests {
       postalcoderegex: "", languages: "", neighbours: "")
   }
 
-  @Test("verify tells of references that dangle, and that is no damage")
+  @Test("verify tells of references that dangle, and that is not damage")
   func verify() throws {
     let run = try ProgramRun(["verify", path])
     #expect(run.status == 0, "\(run.output)")
@@ -131,7 +131,7 @@ struct EntityVerbTests {
     #expect(verified.output.contains("1 reference dangles: no such record in Notes (book-7 names \"person-3\")"))
   }
 
-  @Test("an entity is edited by its real type: indexes follow, and what is no entity is refused with the place")
+  @Test("an entity is edited by its real type: indexes follow, and what is not an entity is refused with the place")
   func editing() throws {
     let (folder, path) = try store()
     defer { withExtendedLifetime(folder) {} }
@@ -188,8 +188,8 @@ struct EntityVerbTests {
     let path = folder.path("Wrong.strata")
     let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
     for (entity, complaint) in [
-      (#"{"type":"a","size":{"float":1}}"#, "entities[0].size.float: “float” is no kind of value"),
-      (#"{"type":"a","born":{"date":"2020-13-01"}}"#, "entities[0].born.date: “2020-13-01” is no date"),
+      (#"{"type":"a","size":{"float":1}}"#, "entities[0].size.float: “float” is not a kind of value"),
+      (#"{"type":"a","born":{"date":"2020-13-01"}}"#, "entities[0].born.date: “2020-13-01” is not a date"),
       (#"{"type":"a","size":NaN}"#, "line 1, column 33"),
       (#"{"type":"a","identifier":"x","deep":\#(deep)}"#, "lies deeper than 64 lists"),
       (#"{"type":"a","identifier":"x","":1}"#, "entities[0]: a property without a name"),

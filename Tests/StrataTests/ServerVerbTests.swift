@@ -167,7 +167,7 @@ struct ServerVerbTests {
     }
     let wrong = try folder.file("wrong.json", #"{"entities":[{"type":"a","size":{"float":1}}]}"#)
     let refused = try ProgramRun(["import", url, "Notes", wrong, "--entities"])
-    #expect(refused.status == 2 && refused.complaint.contains("is no kind of value"), "\(refused.complaint)")
+    #expect(refused.status == 2 && refused.complaint.contains("is not a kind of value"), "\(refused.complaint)")
     #expect(try ProgramRun(["references", url, "Notes", "person-3"]).output.contains("book-7"))
     #expect(try ProgramRun(["verify", url]).status == 0)
   }
@@ -224,15 +224,13 @@ struct ServerVerbTests {
     let folder = try TemporaryFolder()
     let (path, url) = (try filled(folder), try #require(TestServer.shared).location())
     #expect(try ProgramRun(["copy", path, url]).status == 0)
-    let script = "#!/bin/sh\nexec '\(ProgramRun.program.path)' serve --read-only '\(url)'\n"
-    let ssh = try folder.file("ssh", script)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: ssh)
+    let ssh = try folder.standIn("exec '\(ProgramRun.program.path)' serve --read-only '\(url)'")
     let clone = folder.path("Clone.strata")
-    let run = try ProgramRun(["clone", "host:store", clone], environment: ["STRATA_SSH": ssh])
+    let run = try ProgramRun(["clone", "host:store", clone], environment: ssh)
     #expect(run.status == 0, "\(run.complaint)")
     #expect(try stream(clone) == stream(path))
     #expect(try ProgramRun(["delete", clone, "Sea", "N"]).status == 0)
-    let refused = try ProgramRun(["push", clone], environment: ["STRATA_SSH": ssh])
+    let refused = try ProgramRun(["push", clone], environment: ssh)
     #expect(refused.status == 1 && refused.complaint.contains("for reading only"), "\(refused.complaint)")
   }
 
@@ -271,7 +269,7 @@ struct ServerVerbTests {
     #expect(try ProgramRun(["get", path, "River", "7"]).output == ProgramRun(["get", url, "River", "7"]).output)
   }
 
-  @Test("a password in a remote's URL is refused and shown nowhere; a remote that is no store is a sentence")
+  @Test("a password in a remote's URL is refused and shown nowhere; a remote that is not a store is a sentence")
   func remoteRefusals() throws {
     let folder = try TemporaryFolder()
     let path = try filled(folder)

@@ -27,7 +27,7 @@ struct VerbArgumentsTests {
     arguments: [
       ([], "PATH is missing"),
       (["A", "B", "C"], "“C” is one argument too many"),
-      (["A", "B", "--nonsense"], "--nonsense is no option of this verb"),
+      (["A", "B", "--nonsense"], "--nonsense is not an option of this verb"),
       (["A", "B", "--index"], "--index needs a value (NAME)"),
       (["A", "B", "--json=yes"], "--json takes no value"),
       (["A", "B", "--limit", "1", "--limit", "2"], "--limit is given twice"),
@@ -58,11 +58,11 @@ struct VerbArgumentsTests {
     }
   }
 
-  @Test("a word that is no verb and no path is told as that, not as a store with too many arguments")
+  @Test("a word that is not a verb and no path is told as that, not as a store with too many arguments")
   func noVerb() throws {
     let run = try ProgramRun(["sett", "Library.strata", "Books", "1", "title=x"])
     #expect(run.status == 2)
-    #expect(run.complaint.contains("“sett” is no verb, and nothing lies at that path; "))
+    #expect(run.complaint.contains("“sett” is not a verb, and nothing lies at that path; "))
   }
 
   #if os(Linux)

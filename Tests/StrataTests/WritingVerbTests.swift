@@ -79,7 +79,7 @@ struct WritingVerbTests {
     #expect(put.status == 0 && put.output == "unchanged; nothing was written\n")
   }
 
-  @Test("a number in another form is no change, whether it is imported or put")
+  @Test("a number in another form is not a change, whether it is imported or put")
   func numbersInOtherForms() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("Store.strata")
@@ -160,7 +160,7 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["import", path, "River", file, "--merge", "--replace"]).status == 2)
   }
 
-  @Test("names with spaces are taken as they are, and two constants are no condition")
+  @Test("names with spaces are taken as they are, and two constants are not a condition")
   func oddNames() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("Odd.strata")
@@ -216,7 +216,7 @@ struct WritingVerbTests {
     let history = try ProgramRun(["history", path]).output
     #expect(history.contains("delete 333 records  T -333") && history.contains("delete T 0  T -1"))
     let sorted = try ProgramRun(["records", path, "T", "--sort", "name:dsc"])
-    #expect(sorted.status == 1 && sorted.complaint.contains("“dsc” is no direction"))
+    #expect(sorted.status == 1 && sorted.complaint.contains("“dsc” is not a direction"))
     #expect(try ProgramRun(["help", "recods"]).complaint.contains("did you mean records"))
   }
 
@@ -387,7 +387,7 @@ struct WritingVerbTests {
 
 @Suite("Bad input gets one clear sentence")
 struct BadInputTests {
-  @Test("a path that does not exist, or is no store", arguments: ["info", "verify", "history"])
+  @Test("a path that does not exist, or is not a store", arguments: ["info", "verify", "history"])
   func noStore(verb: String) throws {
     let folder = try TemporaryFolder()
     let missing = try ProgramRun([verb, folder.path("nothing")])

@@ -43,7 +43,7 @@ public enum DatastoreInterfaceError: LocalizedError, Hashable {
     case .transactingWithinExternalPersistence:
       "A transaction of one persistence cannot write to another; detach a task to do it on purpose."
     case .unknownCursor: "The cursor belongs to another transaction."
-    case .staleCursor: "What the cursor stood on has changed since."
+    case .staleCursor: "The entry at the cursor has changed since."
     }
   }
 }

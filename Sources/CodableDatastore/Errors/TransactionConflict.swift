@@ -25,7 +25,7 @@ public struct TransactionConflict: LocalizedError, Hashable, Sendable {
   /// One sentence for a person.
   public var errorDescription: String? {
     let names = Set(places.map { place in place.index.map { "\(place.datastore) by \($0)" } ?? "\(place.datastore)" })
-    return "Somebody else changed what was read since commit #\(commit)"
+    return "Another writer changed what was read since commit #\(commit)"
       + (names.isEmpty ? "." : ": \(names.sorted().joined(separator: ", ")).")
   }
 

@@ -193,7 +193,7 @@ public enum ReferenceError: LocalizedError, Hashable, Sendable {
     case .isReferredTo(let datastore, let by, let count):
       "It cannot be deleted from \(datastore): \(count) of \(by) \(count == 1 ? "refers" : "refer") to it."
     case .cannotBeCleared(let datastore, let index):
-      "The reference \(index) of \(datastore) cannot be cleared: its property is no optional and no list, or cannot be written."
+      "The reference \(index) of \(datastore) cannot be cleared: its property is neither optional nor a list, or cannot be written."
     case .otherIdentifiers(let datastore, let index, let values, let target, let identifiers):
       "The reference \(index) of \(datastore) holds \(values), but \(target) is kept by \(identifiers)."
     }

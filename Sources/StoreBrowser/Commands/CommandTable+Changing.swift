@@ -186,7 +186,7 @@ extension CommandTable {
       .help, ["?"], "help: all commands, searched and run", "help", .program,
       "Shows every command with its keys and why it is not available here; typing searches, Enter runs."
     ) { browser, _ in browser.openHelp() },
-    row(.quit, ["Q"], "quit from anywhere", "quit", .program, "Quits. What is staged is on disk and stays staged.") {
+    row(.quit, ["Q"], "quit from anywhere", "quit", .program, "Quits. Staged changes are on disk and stay staged.") {
       browser, _ in browser.quit()
     },
     row(
@@ -212,7 +212,7 @@ extension CommandTable {
       guard !browser.macro.isRecording else { return }
       browser.typeAhead = browser.macro.keys.map { .init(event: .key($0), isReplayed: true) } + browser.typeAhead
     },
-    row(.repaint, ["^l"], "repaint", "repaint", .program, "Paints the whole screen anew.") { browser, _ in
+    row(.repaint, ["^l"], "repaint", "repaint", .program, "Paints the whole screen again.") { browser, _ in
       browser.session.emit(.repaint)
     },
     row(.suspend, ["^z"], "suspend", "suspend", .program, "Goes to the background of the shell; `fg` returns.") {

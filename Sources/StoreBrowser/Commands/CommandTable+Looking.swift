@@ -55,7 +55,7 @@ extension CommandTable {
     ) { browser, _ in browser.escape() },
     row(
       .close, ["q"], "close the view; on the main screen quit", "close", .places,
-      "Closes the topmost view, and quits on the main screen. What is staged stays staged on disk."
+      "Closes the topmost view, and quits on the main screen. Staged changes stay staged on disk."
     ) { browser, _ in browser.close() },
     row(
       "back", ["^o"], "back to the place before", "back", .places, "Goes back through the places visited.",
@@ -74,7 +74,7 @@ extension CommandTable {
       "Goes to the bookmark of a letter."
     ) { browser, argument in browser.goToBookmark(argument) },
     row(
-      .referrers, ["g r"], "who refers here", "referrers", .places,
+      .referrers, ["g r"], "records that refer here", "referrers", .places,
       "Lists the records of other datastores whose indexed values are this identifier.", in: [.table, .record]
     ) { browser, _ in browser.findReferrers() },
   ]
@@ -246,8 +246,8 @@ extension CommandTable {
         + "none is given), many-to-many or many-to-one.", unless: .writing.or(.running(.warmUp))
     ) { browser, argument in browser.changeIndex(.addIndex, argument) },
     row(
-      .rebuildIndex, [], "fill the index anew", "rebuild", .index, argument: .init("NAME", isRequired: false),
-      "Fills an index anew from the records: the one that orders the table where no NAME is given.",
+      .rebuildIndex, [], "rebuild the index", "rebuild", .index, argument: .init("NAME", isRequired: false),
+      "Rebuilds an index from the records: without NAME the one that orders the table.",
       unless: .writing.or(.running(.warmUp))
     ) { browser, argument in browser.changeIndex(.rebuildIndex, argument) },
     row(

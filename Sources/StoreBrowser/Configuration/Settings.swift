@@ -62,7 +62,7 @@ package struct SettingEntry: Sendable, Hashable {
       help: "The first columns of a datastore, until they are arranged by hand."),
     SettingEntry(
       name: "bind COMMAND", values: "KEYS KEYS…",
-      help: "The keys of a command, in place of its own: gg, ^d, PageDown, Space. Nothing takes its keys away."),
+      help: "The keys of a command, instead of its own: gg, ^d, PageDown, Space. Nothing takes its keys away."),
     SettingEntry(
       name: "alias KEY", values: "KEY",
       help: "A key that stands for another, for keyboards without it: alias й = q."),

@@ -88,7 +88,7 @@ package struct SettingsFile: Sendable {
       throw Refusal(reason: "there is no command “\(name)”\(near)")
     }
     let keys = Self.keys(value)
-    for key in keys where KeyChord.sequence(key) == nil { throw Refusal(reason: "“\(key)” is no key") }
+    for key in keys where KeyChord.sequence(key) == nil { throw Refusal(reason: "“\(key)” is not a key") }
     for (other, taken) in settings.bindings where other != command && CommandTable.canMeet(other, command) {
       if let twice = keys.first(where: taken.contains) {
         throw Refusal(reason: "“\(twice)” is bound to \(other.rawValue) already")
@@ -98,8 +98,8 @@ package struct SettingsFile: Sendable {
   }
 
   private mutating func alias(_ key: String, _ value: String) throws(Refusal) {
-    guard let from = KeyChord(key) else { throw Refusal(reason: "“\(key)” is no key") }
-    guard let to = KeyChord(value) else { throw Refusal(reason: "“\(value)” is no key") }
+    guard let from = KeyChord(key) else { throw Refusal(reason: "“\(key)” is not a key") }
+    guard let to = KeyChord(value) else { throw Refusal(reason: "“\(value)” is not a key") }
     settings.aliases[from] = to
   }
 
@@ -110,7 +110,7 @@ package struct SettingsFile: Sendable {
       .joined(separator: "/")
     guard !value.contains("/"), let data = try? Data(contentsOf: URL(filePath: place)) else {
       let names = (["auto"] + Theme.Name.allCases.map(\.rawValue)).joined(separator: ", ")
-      throw Refusal(reason: "“\(value)” is no theme; there are \(names), and no file \(place)")
+      throw Refusal(reason: "“\(value)” is not a theme; there are \(names), and no file \(place)")
     }
     let file = ThemeFile(parsing: String(decoding: data, as: UTF8.self))
     (settings.theme, settings.roles, settings.themeFile) = (file.base, file.roles, value)

@@ -81,7 +81,7 @@ extension Browser {
       let first = others.first.first.map { ": \($0.place) “\($0.text)”" } ?? ""
       session.warn(
         "\(column.path.shortText) is text: \(NumberFormat.count(others.others)) of \(NumberFormat.counted(others.cells, "cell")) "
-          + "\(others.others == 1 ? "is" : "are") no \(others.type)\(first)")
+          + "\(others.others == 1 ? "is" : "are") not \(others.type)\(first)")
     } else {
       let records = NumberFormat.counted(report.new, "record")
       session.say("\(records) \(identifier); the file stays as it is")

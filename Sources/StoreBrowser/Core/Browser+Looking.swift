@@ -129,7 +129,7 @@ extension Browser {
     guard let place = focus == .record ? record.place : table.selectedPlace(session) else { return }
     session.start(
       .referrers, ReferrersRequest(place: place, commit: session.shown, naming: session.naming),
-      label: "who refers to \(place.identifier)"
+      label: "records that refer to \(place.identifier)"
     ) { $0.showReferrers($1) }
   }
 
@@ -138,7 +138,7 @@ extension Browser {
     guard !answer.groups.isEmpty else {
       return session.say(
         answer.isDeclared
-          ? "nobody refers to \(name)" : "no index of any datastore has \(answer.request.place.identifier)")
+          ? "no record refers to \(name)" : "no index of any datastore has \(answer.request.place.identifier)")
     }
     let items = answer.groups.map { group in
       let more = group.count > group.names.count ? ", …" : ""
@@ -154,7 +154,7 @@ extension Browser {
           browser.returnToMain(focus: .table)
         })
     }
-    present(MenuOverlay(title: "Who refers to \(name)", items: items))
+    present(MenuOverlay(title: "Records that refer to \(name)", items: items))
   }
 
   mutating func showScalars() {

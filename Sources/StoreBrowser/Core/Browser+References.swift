@@ -54,7 +54,7 @@ extension Browser {
   /// The path of a field that the records seen so far have. If none has it, warns and returns nil.
   private mutating func path(of field: String) -> DocumentPath? {
     guard let path = try? DocumentPath(named: field), case .member? = path.components.first else {
-      session.warn("“\(field)” is no field")
+      session.warn("“\(field)” is not a field")
       return nil
     }
     guard record.document?[path] == nil, let unknown = table.unknownName(in: [path], session) else { return path }
@@ -69,7 +69,7 @@ extension CommandTable {
       "reference", [], "say where a field leads", "reference", .record,
       argument: .init("FIELD DATASTORE"),
       "Says that a field of this datastore holds identifiers of another, where no index declares it: `:reference "
-        + "countrycode Country`. The record then shows where it leads, Enter follows, and `gr` finds who refers. Without "
+        + "countrycode Country`. The record then shows where it leads, Enter follows, and `gr` finds the records that refer. Without "
         + "DATASTORE it leads nowhere again. Kept by this browser, per store; the store is not changed.",
       in: [.table, .record], unless: .withoutDatastore
     ) { browser, argument in browser.setReference(argument) },

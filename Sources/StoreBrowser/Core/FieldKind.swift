@@ -52,7 +52,7 @@ enum FieldKind: String, Sendable, Hashable {
   /// - Parameter old: The value before; if it is wider than 64 bits, such numbers are accepted.
   func value(of text: String, over old: Document?) -> Result<Document, Failure> {
     if text.trimmed.isEmpty, [.integer, .number, .bool, .date].contains(self) {
-      return .failure(Failure(reason: "an empty text is no \(rawValue)", suggestion: .null))
+      return .failure(Failure(reason: "an empty text is not a valid \(rawValue)", suggestion: .null))
     }
     switch self {
     case .string: return .success(.string(text))

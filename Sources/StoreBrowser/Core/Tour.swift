@@ -56,7 +56,7 @@ struct Tour: Sendable {
     Step(
       title: "Leave",
       text: { _ in
-        "q closes a view, and on the main screen the browser. What is staged stays on the disk for the next time. "
+        "q closes a view, and on the main screen the browser. Staged changes stay on the disk for the next time. "
           + ":tour ends the tour."
       }
     ) { _, _ in false },

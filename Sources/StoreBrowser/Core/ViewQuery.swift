@@ -106,7 +106,7 @@ struct ViewQuery: Sendable, Hashable {
     func paths(_ names: [String]) throws(ModelError) -> [DocumentPath] {
       try names.filter { !$0.isEmpty }.map { name throws(ModelError) in
         guard let path = try? DocumentPath(named: name) else {
-          throw .invalid(text: name, column: 1, reason: "“\(name)” is no field")
+          throw .invalid(text: name, column: 1, reason: "“\(name)” is not a field")
         }
         return path
       }
@@ -120,7 +120,7 @@ struct ViewQuery: Sendable, Hashable {
     }
     guard let text = self[.limit] else { return }
     limit = Int(text)
-    if (limit ?? 0) < 1 { throw .invalid(text: text, column: 1, reason: "“\(text)” is no number of rows") }
+    if (limit ?? 0) < 1 { throw .invalid(text: text, column: 1, reason: "“\(text)” is not a number of rows") }
   }
 
   /// The error as a mistake at the first occurrence of its text.

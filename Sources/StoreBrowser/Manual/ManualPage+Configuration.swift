@@ -8,7 +8,7 @@ extension ManualPage {
     page.text(
       """
       $XDG_CONFIG_HOME/strata/config, or ~/.config/strata/config, holds lines of NAME = VALUE. Blank lines, lines that \
-      begin with #, and what stands behind two spaces and a # are left out. A line that cannot be taken is told with \
+      begin with #, and what stands behind two spaces and a # are left out. A line that is not understood is reported with \
       its number and changes nothing; strata --print-config prints what is in force and where it comes from.
       """)
     page.section("SETTINGS")

@@ -31,7 +31,7 @@ package enum ManualPage {
     }
     page.section("CONDITIONS")
     page.text(
-      "What --where, the filter of the browser and the where of :set take. " + ConditionGrammar.introduction)
+      "--where, the filter of the browser and the where of :set take a condition. " + ConditionGrammar.introduction)
     for form in ConditionGrammar.forms { page.item(form.spelling, "\(form.meaning) \(form.example)") }
     page.section("COMMITS")
     page.text(
@@ -47,11 +47,11 @@ package enum ManualPage {
     page.section("ENVIRONMENT")
     for (name, meaning) in [
       ("VISUAL, EDITOR", "The editor for values and records."),
-      ("STRATA_SSH", "The program that is run in the place of ssh, with the host and the command."),
+      ("STRATA_SSH", "The program that is run instead of ssh, with the host and the command."),
       ("NO_COLOR", "Anything but nothing: no colours."),
-      ("XDG_CONFIG_HOME", "Where strata/config lies; ~/.config without it."),
-      ("XDG_STATE_HOME", "Where columns, bookmarks and staged changes are kept; ~/.local/state without it."),
-      ("XDG_DATA_HOME", "Where the sample store is written; ~/.local/share without it."),
+      ("XDG_CONFIG_HOME", "The folder of strata/config; ~/.config without it."),
+      ("XDG_STATE_HOME", "The folder of columns, bookmarks and staged changes; ~/.local/state without it."),
+      ("XDG_DATA_HOME", "The folder of the sample store; ~/.local/share without it."),
     ] { page.item(name, meaning) }
     page.section("SEE ALSO")
     page.text("strata(5)")

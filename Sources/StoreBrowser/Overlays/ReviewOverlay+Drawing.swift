@@ -246,7 +246,7 @@ extension ReviewOverlay {
     }
     if let sentence = answer.kept?.sentence { note("⚠ \(sentence)", .warning) }
     guard let preview = answer.preview else {
-      note("✓ the state before is brought back as it was: no record is written anew", .inserted)
+      note("✓ the state before is brought back as it was: no record is written again", .inserted)
       return notes
     }
     let (added, removed) = (NumberFormat.count(preview.addedEntries), NumberFormat.count(preview.removedEntries))

@@ -24,10 +24,10 @@ struct ReviewOverlay: ListPane {
         in: [.review]),
       CommandTable.row(
         .stepBack, ["B"], "step back before the merge", "step back", .write,
-        "In the review that takes back a merge which nobody else has: moves the head back to before it, so that the next merge "
+        "In the review that takes back a merge that no other copy has: moves the head back to before it, so that the next merge "
           + "brings the same changes again.", in: [.review]),
       CommandTable.row(
-        .listChanges, ["P"], "list what is committed", "list", .write,
+        .listChanges, ["P"], "list the changes", "list", .write,
         "In a review: lists every record that would be written.", in: [.review]),
     ])
 
@@ -292,7 +292,7 @@ extension ReviewOverlay {
       }
     case .listChanges:
       let lines = answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []
-      session.intend(.present(TextOverlay(title: "What is committed", lines: lines)))
+      session.intend(.present(TextOverlay(title: "The changes of this commit", lines: lines)))
     case .nextPane: return move(.down, argument: nil, frame: frame, in: &session)
     default: return false
     }

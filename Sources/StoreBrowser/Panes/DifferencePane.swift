@@ -142,7 +142,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     case .restoreField: selectedField == nil ? "choose a field first (Enter unfolds a record)" : nil
     case .copyValue: shownField == nil ? "choose a field first (Enter unfolds a record)" : nil
     case .restoreRecord, .open, .history: selectedRow == nil ? "no record is selected" : nil
-    case .revert: if case .commit? = source { nil } else { "this is no single commit" }
+    case .revert: if case .commit? = source { nil } else { "this is not a single commit" }
     default: nil
     }
   }

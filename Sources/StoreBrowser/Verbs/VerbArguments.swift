@@ -27,7 +27,7 @@ package struct VerbArguments: Sendable, Hashable {
   private mutating func readOption(_ word: String, from remaining: inout ArraySlice<String>) throws(UsageError) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first, let option = verb.options.first(where: { $0.name == name }) else {
-      throw UsageError("\(parts.first ?? word) is no option of this verb", verb: verb)
+      throw UsageError("\(parts.first ?? word) is not an option of this verb", verb: verb)
     }
     var value = ""
     if let placeholder = option.value {

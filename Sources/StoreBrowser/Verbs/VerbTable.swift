@@ -20,7 +20,7 @@ extension Verb {
     Verb(
       "demo", [.optional("PATH")],
       [
-        .flag("--again", "Write the sample anew."),
+        .flag("--again", "Write the sample again."),
         Option("--cities", "FILE", "Take another file of cities: JSON Lines, or one object keyed by identifier."),
         .flag(
           "--entities",
@@ -120,7 +120,7 @@ extension Verb {
           "--through", "INDEX", "Only by the indexes of this name, whether they are declared as references or not."),
         .at, .json,
       ],
-      summary: "Print who refers to a record.",
+      summary: "Print which records refer to a record.",
       details: "A line for each reference: datastore, identifier, index. Found by the indexes; no record is read."),
     Verb(
       "watch", [.required("PATH")], [.json],
@@ -216,7 +216,7 @@ extension Verb {
       details: """
         LOCATION is the path of another store, as seen from the folder that this one lies in, ssh://[user@]host[:port]/path, \
         host:path, folder:PATH, a folder that something else carries, or the URL of a store on PostgreSQL, without a password, which PGPASSWORD \
-        or ~/.pgpass give. Remotes are kept beside the store and are no part of its history. \
+        or ~/.pgpass give. Remotes are kept beside the store and are not part of its history. \
         Printed with each is how many commits this store is ahead and behind of what was fetched last.
         """),
     Verb(
@@ -233,7 +233,7 @@ extension Verb {
       ],
       summary: "Merge what was fetched into head, field by field.",
       details: """
-        Where both sides changed the same field of a record, nothing is written, the conflicts are printed and the status \
+        If both sides changed the same field of a record, nothing is written, the conflicts are printed and the status \
         is 1, unless --ours, --theirs or --later says how to settle them. Without NAME, all remotes are merged. While a merge was \
         not sent, --step-back puts head back to what it was before; undo takes the other side's work back everywhere. An index or a \
         version that both sides defined otherwise keeps no record from being merged: ours stays, or with --theirs theirs. --json \
@@ -246,7 +246,7 @@ extension Verb {
       "exchange", [.required("PATH"), Verb.Operand(name: "NAME", kind: .repeatedOrNone)],
       [.ours, .theirs, .later, .json],
       summary: "Fetch from other copies, merge, and push to them: afterwards all have the same.",
-      details: "Without NAME, with all remotes. What is fetched stays where a conflict keeps it from being merged."),
+      details: "Without NAME, with all remotes. Fetched commits that a conflict keeps from being merged are kept."),
     Verb(
       "clone", [.required("LOCATION"), .required("PATH")], [.json],
       summary: "Make another copy of a store, with its history, that exchanges with it as the remote origin."),
@@ -315,9 +315,9 @@ extension Verb.Option {
     "--at", "COMMIT", "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")
   static let strict = flag(
     "--strict", "End at the first record that cannot be read; without it the others are printed, and the status is 3.")
-  static let ours = flag("--ours", "Settle conflicts by what this store has.")
-  static let theirs = flag("--theirs", "Settle conflicts by what the other store has.")
-  static let later = flag("--later", "Settle conflicts by who changed the field later.")
+  static let ours = flag("--ours", "Settle conflicts as this store has it.")
+  static let theirs = flag("--theirs", "Settle conflicts as the other store has it.")
+  static let later = flag("--later", "Settle conflicts as the later change of the field has it.")
   static let unrelated = flag("--unrelated", "Also where the two have no commit in common.")
   static let dryRun = flag("--dry-run", "Say what it would do, and do nothing.")
   static let readOnly = flag("--read-only", "Change nothing, whatever is asked.")

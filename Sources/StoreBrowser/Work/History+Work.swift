@@ -117,7 +117,7 @@ extension WorkContext {
 
   static func path(_ text: String) throws(ModelError) -> DocumentPath {
     guard let path = try? DocumentPath(named: text) else {
-      throw .invalid(text: text, column: 1, reason: "“\(text)” is no path; a path is written .name or .list[0].part")
+      throw .invalid(text: text, column: 1, reason: "“\(text)” is not a path; a path is written .name or .list[0].part")
     }
     return path
   }

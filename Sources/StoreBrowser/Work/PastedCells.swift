@@ -62,7 +62,7 @@ package struct PastedCells: Sendable, Hashable {
     let hasValue = old != nil && old != .null
     let kind = FieldKind(of: old, in: column.kind)
     if cell.isEmpty, kind != .string {
-      throw .refused(reason: "\(column.path.shortText): an empty cell is no \(kind.rawValue)")
+      throw .refused(reason: "\(column.path.shortText): an empty cell is not a valid \(kind.rawValue)")
     }
     switch kind.value(of: cell, over: old) {
     case .success(let value): return value
@@ -89,7 +89,7 @@ extension Browser {
     let identifier = identifierPath(of: place)
     for column in columns {
       guard let path = table.path(of: column, session).flatMap({ try? DocumentPath(parsing: $0) }) else {
-        return session.warn("not pasted: \(column.title) is no field")
+        return session.warn("not pasted: \(column.title) is not a field")
       }
       let refusal = path == identifier ? "the identifier stays" : source.derivation(of: path)
       cells.columns.append(

@@ -109,7 +109,7 @@ struct InterchangeReader {
     case .number(let number):
       let kind = number.isInteger ? "integer" : "double"
       return EntityProperty(try value(kind, document, given: date, at: place), date: date)
-    case .null, .date, .data: throw .interchange(place: place, reason: "\(document.typeName) is no value")
+    case .null, .date, .data: throw .interchange(place: place, reason: "\(document.typeName) is not a value")
     }
   }
 
@@ -156,7 +156,8 @@ struct InterchangeReader {
     default:
       throw .interchange(
         place: place,
-        reason: "“\(kind)” is no kind of value; there are string, integer, double, boolean, date, data, entity, list")
+        reason: "“\(kind)” is not a kind of value; there are string, integer, double, boolean, date, data, entity, list"
+      )
     }
   }
 
@@ -175,7 +176,7 @@ struct InterchangeReader {
     }
     let text = try text(document, at: place)
     guard let date = EntityDate(text) else {
-      throw .interchange(place: place, reason: "“\(text)” is no date; one is written 2020-01-21T10:00:00.000Z")
+      throw .interchange(place: place, reason: "“\(text)” is not a date; one is written 2020-01-21T10:00:00.000Z")
     }
     return date.date
   }

@@ -125,7 +125,7 @@ struct EntityDate: Codable {
     let text = try decoder.singleValueContainer().decode(String.self)
     guard let date = Self(text) else {
       throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "“\(text)” is no date."))
+        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "“\(text)” is not a date."))
     }
     self = date
   }

@@ -281,8 +281,8 @@ struct CommitQueue<Waiter> {
   /// Checks the two invariants above.
   func checkInvariants() {
     precondition(durable <= appended, "commit \(durable) is durable and was not appended")
-    precondition(sleepers.isEmpty || leadership != .vacant, "\(sleepers.count) sleep and nobody leads")
+    precondition(sleepers.isEmpty || leadership != .vacant, "\(sleepers.count) sleep and none leads")
     precondition(failure == nil || sleepers.isEmpty, "\(sleepers.count) sleep though nothing becomes durable any more")
-    precondition(sleepers.allSatisfy { $0.number > durable }, "somebody sleeps whose commit is durable")
+    precondition(sleepers.allSatisfy { $0.number > durable }, "a thread sleeps whose commit is durable")
   }
 }

@@ -134,7 +134,7 @@ extension Verifier {
       damage(
         "dictionaries", copy, "they are not what was written",
         saved: damaged.count == 1
-          ? "the other copy is whole, and a compaction writes both anew" : "compressed values cannot be read")
+          ? "the other copy is whole, and a compaction writes both again" : "compressed values cannot be read")
     }
   }
 

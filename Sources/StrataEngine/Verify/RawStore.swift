@@ -28,7 +28,7 @@ struct RawStore: Sendable {
         VerifyFinding(
           severity: .damage, what: "identity page", offset: 0,
           problem: "it is not what was written, and the store does not open",
-          saved: "nothing of the commits is lost by it: the seed of their checks was found anew"))
+          saved: "nothing of the commits is lost by it: the seed of their checks was found again"))
     }
     self.findings = findings
     self.file = try DataFile(reading: file, header, to: fileEnd)

@@ -71,7 +71,7 @@ extension Verifier {
         "tail", leftover.lowerBound,
         whole.isEmpty
           ? "\(leftover.length) bytes of a commit that was not finished; opening cuts them off"
-          : "\(leftover.length) bytes that do not follow the last commit, of which nobody was told that they are durable; opening cuts them off and keeps them aside; \(FrameSurvey.describe(whole)) among them can be saved"
+          : "\(leftover.length) bytes that do not follow the last commit, which were not reported as durable; opening cuts them off and keeps them aside; \(FrameSurvey.describe(whole)) among them can be saved"
       )
     }
   }

@@ -283,7 +283,7 @@ extension WalkedTree.Role {
     switch self {
     case .records: "\(range) cannot be reached here; their changes lie in the commits and can be saved from there"
     case .tombstones: "the past of deleted records is cut short: \(range)"
-    case .entries: "\(range) of an index cannot be read; it can be built anew from its records"
+    case .entries: "\(range) of an index cannot be read; it can be rebuilt from its records"
     case .catalog: "the trees of this commit cannot be reached; those of other commits, and all changes, can"
     case .names: "names are lost; the commits they named are not"
     }

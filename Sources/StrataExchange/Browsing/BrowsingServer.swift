@@ -92,7 +92,7 @@ final class BrowsingServer: Sendable {
     }
   }
 
-  private static func refusal(of line: StreamLine) -> ModelError { .refused(reason: "“\(line.kind)” is no request") }
+  private static func refusal(of line: StreamLine) -> ModelError { .refused(reason: "“\(line.kind)” is not a request") }
 
   private func say(_ members: [Document.Member]) throws {
     try output.withLock { output in

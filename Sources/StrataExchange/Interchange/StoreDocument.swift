@@ -72,7 +72,7 @@ package enum StoreDocument {
       document = try JSONParser.parse(bytes)
     } catch { throw ModelError.refused(reason: "the document does not parse: \(error)") }
     guard document[member: "strata"] == 1, case .array(let datastores)? = document[member: "datastores"] else {
-      throw ModelError.refused(reason: "it is no document of export --interchange: {\"strata\":1,\"datastores\":[…]}")
+      throw ModelError.refused(reason: "not what export --interchange writes: {\"strata\":1,\"datastores\":[…]}")
     }
     var taken = Taken()
     let known = Set(try store.refresh().datastores.map(\.descriptor.key))
@@ -126,7 +126,7 @@ package enum StoreDocument {
           .refused(reason: "record \(place + 1) of \(descriptor.key): \(reason); nothing was written")
         }
         let line = StreamLine(record.json(.compact))
-        guard let line, let key = StreamKey.bytes(line, descriptor) else { throw wrong("its id is no identifier") }
+        guard let line, let key = StreamKey.bytes(line, descriptor) else { throw wrong("its id is not an identifier") }
         guard let version = line.text("version") else { throw wrong("it has no version") }
         guard let content = line.raw("value").map({ Array($0) }) ?? line.base64("base64") else {
           throw wrong("it has no value")

@@ -25,7 +25,7 @@ package final class FolderPeer: Peer {
     self.path = path
     self.name = name
     guard try SystemDisk().status(path)?.isDirectory ?? false else {
-      throw ExchangeError.peer(name: name, reason: "\(path) is no folder")
+      throw ExchangeError.peer(name: name, reason: "\(path) is not a folder")
     }
   }
 

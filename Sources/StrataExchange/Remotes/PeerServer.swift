@@ -61,14 +61,14 @@ package struct PeerServer {
         case "propose":
           guard !isReadOnly else { throw ModelError.readOnly(reason: "it is served for reading only") }
           guard let head = line.text("propose").flatMap(CommitIdentity.init(text:)) else {
-            throw ExchangeError.peer(name: "strata serve", reason: "what is proposed is no identity")
+            throw ExchangeError.peer(name: "strata serve", reason: "what is proposed is not an identity")
           }
           let isMoved = try peer.propose(head)
           try say(greeting() + [.init("moved", .bool(isMoved))])
         case "browse":
           return try BrowsingServer(store, isReadOnly: isReadOnly, output: writer.descriptor, mostPages: mostPages)
             .serve(reader)
-        default: throw ExchangeError.peer(name: "strata serve", reason: "“\(line.kind)” is no request")
+        default: throw ExchangeError.peer(name: "strata serve", reason: "“\(line.kind)” is not a request")
         }
       } catch {
         let told: any Error = (error as? StorageError).map { ModelError($0) } ?? error

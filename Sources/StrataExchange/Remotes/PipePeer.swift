@@ -59,7 +59,7 @@ package final class PipePeer: Peer {
   package func heads() throws -> [CommitIdentity] {
     let line = try greet()
     guard let text = line.text("head") else { return [] }
-    guard let identity = CommitIdentity(text: text) else { throw wrong("its head is no identity") }
+    guard let identity = CommitIdentity(text: text) else { throw wrong("its head is not an identity") }
     return [identity]
   }
 

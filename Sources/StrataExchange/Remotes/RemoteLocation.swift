@@ -31,7 +31,7 @@ package enum RemoteLocation: Hashable, Sendable {
       return
     }
     if let mark = text.firstRange(of: "://") {
-      throw refuse("\(text[..<mark.lowerBound]):// is no kind of remote that this program knows")
+      throw refuse("\(text[..<mark.lowerBound]):// is not a kind of remote that this program knows")
     }
     if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/") {
       let path = String(text[text.index(after: colon)...])
@@ -100,7 +100,7 @@ package enum RemoteLocation: Hashable, Sendable {
     // ssh would take a host or user that begins with a dash for an option.
     guard !host.isEmpty, !host.hasPrefix("-"), user.map({ !$0.isEmpty && !$0.hasPrefix("-") }) ?? true,
       !(String(host) + (user ?? "")).contains(where: \.isWhitespace)
-    else { throw refuse("“\(authority)” is no host") }
+    else { throw refuse("“\(authority)” is not a host") }
     return .ssh(user: user, host: String(host), port: port, path: path)
   }
 }

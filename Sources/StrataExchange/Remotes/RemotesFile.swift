@@ -37,21 +37,21 @@ package struct RemotesFile {
     guard (try? SystemDisk().status(path) != nil) ?? true else { return [] }
     let reader = try LineReader(path: path)
     guard let first = try reader.next(), String(decoding: first, as: UTF8.self).hasPrefix(Self.head) else {
-      throw ModelError.unreadable(what: path, where: "it is no list of remotes")
+      throw ModelError.unreadable(what: path, where: "it is not a list of remotes")
     }
     var remotes: [Remote] = []
     var check: UInt32 = 0
     while let line = try reader.next() {
       check = crc32c(check, line + [UInt8(ascii: "\n")])
       guard let parsed = StreamLine(line), let name = parsed.text("name"), let location = parsed.text("location") else {
-        throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is no remote")
+        throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is not a remote")
       }
       remotes.append(
         Remote(name: name, location: location, exchangedAt: parsed.text("exchanged").flatMap(MomentText.nanoseconds)))
     }
     guard String(decoding: first, as: UTF8.self) == Self.head + Self.text(check) else {
       throw ModelError.unreadable(
-        what: path, where: "its check is another one; take the file away and add the remotes anew")
+        what: path, where: "its check is another one; take the file away and add the remotes again")
     }
     return remotes
   }

@@ -59,7 +59,7 @@ final class CommitApplication {
     case "put", "delete": try changeRecord(line)
     case "set", "unset": try changeValue(line)
     case "insert", "remove": try changeEntry(line)
-    default: throw ChangeError("“\(line.kind)” is no line of a stream")
+    default: throw ChangeError("“\(line.kind)” is not a line of a stream")
     }
   }
 
@@ -118,7 +118,7 @@ final class CommitApplication {
     let descriptor = try descriptor(key)
     let name = TreeName.records(of: key)
     guard let identifier = StreamKey.bytes(line, descriptor) else {
-      throw ChangeError("its id is no identifier of \(key)")
+      throw ChangeError("its id is not an identifier of \(key)")
     }
     guard descriptor.identifierEncoding.treeOrder == .bytes else {
       throw ChangeError("the records of \(key) are ordered as only its app knows")
@@ -167,12 +167,12 @@ final class CommitApplication {
   /// A record of a tree that means nothing to this program.
   private func changeValue(_ line: StreamLine) throws {
     let name = try label(line).name
-    guard let key = line.base64(line.kind) else { throw ChangeError("its key is no base64") }
+    guard let key = line.base64(line.kind) else { throw ChangeError("its key is not base64") }
     guard try required(name, .records).order == .bytes else {
       throw ChangeError("the tree is ordered as only its app knows")
     }
     if line.kind == "unset" { return try delete(key, in: name, "what") }
-    guard let bytes = line.base64("bytes") else { throw ChangeError("the value is no base64") }
+    guard let bytes = line.base64("bytes") else { throw ChangeError("the value is not base64") }
     try put(key, bytes, in: name)
   }
 
@@ -180,7 +180,7 @@ final class CommitApplication {
 
   private func changeEntry(_ line: StreamLine) throws {
     let label = try label(line)
-    guard let key = line.base64(line.kind) else { throw ChangeError("its key is no base64") }
+    guard let key = line.base64(line.kind) else { throw ChangeError("its key is not base64") }
     let order = try required(label.name, .entries).order
     if order == .caller {
       orderedBytes += line.bytes.count

@@ -104,7 +104,7 @@ package final class CommitReceiver {
       guard place.blankLines <= Self.mostBlankLines else { throw wrong("there are more than 1,000 blank lines") }
       return
     }
-    guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object on one line") }
+    guard let parsed = StreamLine(bytes) else { throw wrong("it is not a JSON object on one line") }
     if !place.hasHeader { return try readHeader(parsed) }
     place.bytes += bytes.count
     guard place.announced != nil || place.bytes <= mostUnannounced else {
@@ -202,7 +202,7 @@ package final class CommitReceiver {
     var wanted = parents.first
     if line.has("on") {
       wanted = line.text("on").flatMap(CommitIdentity.init(text:))
-      if wanted == nil, line.document("on") != .null { throw wrong("“on” is no identity") }
+      if wanted == nil, line.document("on") != .null { throw wrong("“on” is not an identity") }
     }
     guard let wanted else { return nil }
     guard let number = graph.number(of: wanted) else { throw missing(wanted) }
@@ -231,7 +231,7 @@ package final class CommitReceiver {
   private func text(_ line: StreamLine, _ name: String) throws -> String {
     guard line.has(name) else { return "" }
     guard let text = line.text(name), text.utf8.count <= Limits.text else {
-      throw wrong("“\(name)” is no text of at most \(Limits.text) bytes")
+      throw wrong("“\(name)” is not text of at most \(Limits.text) bytes")
     }
     return text
   }
@@ -247,7 +247,7 @@ package final class CommitReceiver {
     // A run takes at least 27 bytes with its three commas, so that the parsed list is not many times as long as its text.
     guard raw.count(where: { $0 == UInt8(ascii: ",") }) <= raw.count / 8 + 1,
       case .array(let elements)? = try? JSONParser.parse(Array(raw))
-    else { throw wrong("“squashed” is no list of runs") }
+    else { throw wrong("“squashed” is not a list of runs") }
     var runs: [Pedigree.Run] = []
     for element in elements {
       guard case .array(let parts) = element, parts.count == 3, case .string(let first) = parts[0],
@@ -258,7 +258,7 @@ package final class CommitReceiver {
         guard case .string(let text) = parent else { return nil }
         return CommitIdentity(text: text)
       }
-      guard identities.count == parents.count else { throw wrong("“squashed” has a parent that is no identity") }
+      guard identities.count == parents.count else { throw wrong("“squashed” has a parent that is not an identity") }
       runs.append(Pedigree.Run(origin: from.origin, numbers: from.number...to, parents: identities))
     }
     return runs
@@ -307,7 +307,7 @@ package final class CommitReceiver {
     place.line -= incoming.waiting.count
     for bytes in incoming.waiting {
       place.line += 1
-      guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object") }
+      guard let parsed = StreamLine(bytes) else { throw wrong("it is not a JSON object") }
       try making(application) { try application.apply(parsed) }
     }
     incoming.waiting = []

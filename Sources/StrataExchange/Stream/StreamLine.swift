@@ -16,7 +16,7 @@ package struct StreamLine {
 
   /// Why bytes that are not a JSON object are refused. Most often a start-up file of a shell has printed them.
   static func refusal(of bytes: [UInt8]) -> String {
-    "it says what is no line of the stream: “\(String(decoding: bytes.prefix(80), as: UTF8.self))”; "
+    "this is not a line of the stream: “\(String(decoding: bytes.prefix(80), as: UTF8.self))”; "
       + "the start-up files of the shell there must print nothing"
   }
 

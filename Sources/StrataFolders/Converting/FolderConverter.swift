@@ -28,7 +28,7 @@ package struct FolderConverter {
     author: String = "", progress: ((FolderProgress) -> Bool)? = nil
   ) throws(ModelError) {
     guard OriginalFolder.exists(at: folder) else {
-      throw .refused(reason: "\(folder) is no folder of the original CodableDatastore library")
+      throw .refused(reason: "\(folder) is not a folder of the original CodableDatastore library")
     }
     self.folder = try FolderStore(at: folder)
     self.path = path

@@ -36,7 +36,7 @@ package struct FolderFiles: Sendable {
       throw Self.failure(DiskError(operation: "stat", path: file, code: errno), file)
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw FolderError(file: file, problem: .unreachable("this is no plain file"))
+      throw FolderError(file: file, problem: .unreachable("this is not a plain file"))
     }
     return Int(status.st_size)
   }

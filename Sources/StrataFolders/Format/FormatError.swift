@@ -21,7 +21,7 @@ extension Document {
     do throws(JSONError) {
       self = try JSONParser.parse(Array(json))
     } catch {
-      throw FormatError("\(what) is no JSON: \(error)")
+      throw FormatError("\(what) is not JSON: \(error)")
     }
   }
 }

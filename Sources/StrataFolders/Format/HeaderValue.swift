@@ -9,7 +9,7 @@ extension ValueType {
   package func key(parsing json: some Collection<UInt8>) throws(FormatError) -> StoredKey {
     let document = try Document(parsing: json, "a header")
     guard let value = encoding.keyValue(from: document), let bytes = try? encoding.encode(value) else {
-      throw FormatError("a header is no \(name): \(document.compactText(limit: 80))")
+      throw FormatError("a header is not a valid \(name): \(document.compactText(limit: 80))")
     }
     return StoredKey(bytes: bytes, value: value)
   }

@@ -18,7 +18,7 @@ struct JSONFile {
 
   init(_ document: Document, named name: String) throws(FormatError) {
     guard case .object(let members) = document else {
-      throw FormatError(name.isEmpty ? "the file is no JSON object" : "\(name) is no JSON object")
+      throw FormatError(name.isEmpty ? "the file is not a JSON object" : "\(name) is not a JSON object")
     }
     self.members = members
     self.name = name
@@ -39,7 +39,7 @@ struct JSONFile {
   /// The members of a list that some releases may not have written.
   func list(_ member: String) throws(FormatError) -> [Document] {
     guard let value = self[member] else { return [] }
-    guard case .array(let elements) = value else { throw FormatError("\(path(member)) is no list") }
+    guard case .array(let elements) = value else { throw FormatError("\(path(member)) is not a list") }
     return elements
   }
 
@@ -58,17 +58,17 @@ struct JSONFile {
     switch self[member] {
     case nil: nil
     case .string(let text)?: text
-    default: throw FormatError("\(path(member)) is no text")
+    default: throw FormatError("\(path(member)) is not text")
     }
   }
 
   /// Nanoseconds since 1970. A day without a time is not a date.
   func date(_ member: String) throws(FormatError) -> Int64 {
-    try there(value(member, "is no date") { $0.contains("T") ? MomentText.nanoseconds($0) : nil }, member)
+    try there(value(member, "is not a date") { $0.contains("T") ? MomentText.nanoseconds($0) : nil }, member)
   }
 
   func optionalIdentifier(_ member: String) throws(FormatError) -> DatedIdentifier? {
-    try value(member, "is no identifier") { DatedIdentifier($0) }
+    try value(member, "is not an identifier") { DatedIdentifier($0) }
   }
 
   func name(_ member: String) throws(FormatError) -> FolderName { try there(optionalName(member), member) }

@@ -72,7 +72,7 @@ extension RootFile.Descriptor {
       object, object["referenceIndexes"] == nil ? "secondaryIndexes" : "referenceIndexes")
     guard case .number(let number) = try object.required("size"), let size = number.integer, size >= 0,
       let size = Int(exactly: size)
-    else { throw FormatError("\(object.path("size")) is no count") }
+    else { throw FormatError("\(object.path("size")) is not a count") }
     self.size = size
   }
 

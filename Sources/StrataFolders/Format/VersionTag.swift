@@ -21,7 +21,7 @@ package struct VersionTag: Hashable, Sendable {
 
   /// Takes the form in descriptors, base64 of the JSON.
   init(base64: String, named name: String) throws(FormatError) {
-    guard let json = Data(base64Encoded: base64) else { throw FormatError("\(name) is no base64 text") }
+    guard let json = Data(base64Encoded: base64) else { throw FormatError("\(name) is not base64 text") }
     try self.init(json: json)
   }
 }

@@ -142,8 +142,8 @@ package struct FolderVerifier {
         .damage, .wrongCount, file: place.file, datastore: key,
         "commit \(commit) says that there are \(root.descriptor.size) records, and there are \(count)",
         remedy: root.descriptor.size == 0
-          ? "the original library shows the datastore as empty and never migrates it; convert the folder, which counts anew"
-          : "convert the folder, which counts anew"))
+          ? "the original library shows the datastore as empty and never migrates it; convert the folder, which counts them again"
+          : "convert the folder, which counts them again"))
   }
 
   /// Q5: the original library empties a datastore whose identifier type changed before it reads it.

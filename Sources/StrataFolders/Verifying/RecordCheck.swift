@@ -62,7 +62,7 @@ struct RecordCheck {
         .damage, .disorder, "records that do not lie in the order of \(descriptor.identifierType)",
         "; the original library does not find them", remedy: "convert the folder, which puts them in order"),
       FolderFinding.Text(
-        .damage, .undecodableRecord, "records that are no \(descriptor.coding.rawValue)",
+        .damage, .undecodableRecord, "records that are not valid \(descriptor.coding.rawValue)",
         remedy: "an older commit may have them whole: look at their history"),
       .tooLong,
     ]

@@ -59,7 +59,7 @@ extension EngineStore {
 
   private func guessDescriptor(of key: String) throws(ModelError) -> String {
     var sentence = ""
-    let info = CommitInfo(action: "describe \(key) anew", flags: .maintenance)
+    let info = CommitInfo(action: "describe \(key) again", flags: .maintenance)
     _ = try transact(info) { transaction in
       let found = try transaction.tree(.records(of: key)).map { try DescriptorGuess($0) }
       guard let descriptor = found?.descriptor(key: key) else { return }
@@ -99,7 +99,7 @@ extension EngineStore {
   private func mendIndex(_ name: String, of datastore: String) throws(ModelError) -> String {
     do throws(ModelError) {
       _ = try rebuildIndex(name, of: datastore, options: EditOptions(leavesFailuresOut: true))
-      return "index \(name) of \(datastore) was built anew"
+      return "index \(name) of \(datastore) was rebuilt"
     } catch {
       try markStale(name, of: datastore)
       return "index \(name) of \(datastore) does not agree with its records and is stale until the app rebuilds it"

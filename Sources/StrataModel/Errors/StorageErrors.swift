@@ -5,7 +5,7 @@ extension ModelError {
   package init(_ error: StorageError) {
     switch error {
     case .notFound(let path): self = .noSuchStore(path: path, reason: "there is nothing at this path")
-    case .notAStore(let path): self = .noSuchStore(path: path, reason: "this is no Strata store")
+    case .notAStore(let path): self = .noSuchStore(path: path, reason: "this is not a Strata store")
     case .locked(let hold): self = .locked(WriterHold(hold))
     case .readOnly(let reason): self = .readOnly(reason: reason)
     case .noSuchCommit(let number): self = .noSuchCommit("#\(number)")

@@ -86,7 +86,7 @@ extension KeyEncoding {
       throw .refused(reason: reason)
     }
     guard let value = keyValue(of: field) else {
-      throw .refused(reason: "the identifier \(path) is \(field.shownInSentence), which is no \(name)")
+      throw .refused(reason: "the identifier \(path) is \(field.shownInSentence), which is not a valid \(name)")
     }
     return try encode(value)
   }

@@ -305,7 +305,7 @@ extension EngineStore {
 extension EngineDatastore {
   fileprivate func key(of identifier: Document) throws(ModelError) -> StoredKey {
     guard let value = descriptor.identifierEncoding.keyValue(from: identifier) else {
-      throw .refused(reason: "\(identifier.compactJSON) is no identifier of \(descriptor.key)")
+      throw .refused(reason: "\(identifier.compactJSON) is not an identifier of \(descriptor.key)")
     }
     return descriptor.storedKey(try descriptor.identifierEncoding.encode(value))
   }
@@ -322,7 +322,7 @@ extension EngineDatastore {
       let coding = descriptor.coding(of: present.bytes)
       guard case .object(let new)? = try? JSONParser.parse(members),
         case .object(let old) = try onDocument(coding.document(of: present.bytes))
-      else { throw .refused(reason: "\(descriptor.key) \(key) is no object whose members could be replaced") }
+      else { throw .refused(reason: "\(descriptor.key) \(key) is not an object whose members could be replaced") }
       let document = Document.object(old + new).keepingLastMembers
       return RecordContent(
         version: present.version, bytes: try onDocument(coding.encode(document, keeping: present.bytes)))

@@ -108,13 +108,13 @@ package struct Letter: Hashable, Sendable {
       throw .refused(reason: "the letter has format \(format), which is newer than this program")
     }
     store = try head.optionalText("store")
-    guard let date = MomentText.nanoseconds(try head.text("date")) else { throw head.fault("“date” is no date") }
+    guard let date = MomentText.nanoseconds(try head.text("date")) else { throw head.fault("“date” is not a date") }
     self.date = date
     program = try head.text("program")
     author = try head.text("author")
     action = try head.text("action")
     base = try head.optionalText("base").map { text throws(ModelError) in
-      guard let base = CommitIdentity(text: text) else { throw head.fault("“base” is no commit") }
+      guard let base = CommitIdentity(text: text) else { throw head.fault("“base” is not a commit") }
       return base
     }
     changes = []
@@ -170,7 +170,7 @@ extension Letter.Change {
     case "delete": self.kind = .delete
     case "patch":
       guard let value = line.raw("value"), value.first == UInt8(ascii: "{") else {
-        throw line.fault("“value” is no object")
+        throw line.fault("“value” is not an object")
       }
       self.kind = .patch(Array(value))
     case "put":
@@ -181,10 +181,10 @@ extension Letter.Change {
       } else if let value = Base64.bytes(of: try line.text("bytes")) {
         content = value
       } else {
-        throw line.fault("“bytes” is no Base64")
+        throw line.fault("“bytes” is not Base64")
       }
       self.kind = .put(RecordContent(version: version, bytes: content), isNew: line.raw("new") != nil)
-    default: throw line.fault("“\(kind)” is no change that this program knows")
+    default: throw line.fault("“\(kind)” is not a change that this program knows")
     }
   }
 }
@@ -198,7 +198,7 @@ private struct LetterLine {
     bytes = Array(line)
     self.number = number
     guard let members = bytes.withUnsafeBytes({ JSONMembers.ranges(in: $0) }) else {
-      throw .refused(reason: "line \(number) of the letter is no JSON object")
+      throw .refused(reason: "line \(number) of the letter is not a JSON object")
     }
     self.members = members
   }
@@ -216,13 +216,13 @@ private struct LetterLine {
   func optionalText(_ name: String) throws(ModelError) -> String? { raw(name) == nil ? nil : try text(name) }
 
   func text(_ name: String) throws(ModelError) -> String {
-    guard case .string(let text)? = document(name) else { throw fault("“\(name)” is no text") }
+    guard case .string(let text)? = document(name) else { throw fault("“\(name)” is not text") }
     return text
   }
 
   func number(_ name: String) throws(ModelError) -> Int64 {
     guard case .number(let number)? = document(name), let value = Int64(number.text) else {
-      throw fault("“\(name)” is no number")
+      throw fault("“\(name)” is not a number")
     }
     return value
   }

@@ -63,7 +63,7 @@ package struct IndexRule: Hashable, Sendable {
   private func value(of field: Document?, _ tier: Tier) throws(ModelError) -> KeyValue {
     if let value = tier.encoding.keyValue(of: field) { return value }
     guard let field else { throw .refused(reason: "\(tier.path) is missing, and the index needs a value") }
-    throw .refused(reason: "\(tier.path) is \(field.shownInSentence), which is no \(tier.encoding.name)")
+    throw .refused(reason: "\(tier.path) is \(field.shownInSentence), which is not a valid \(tier.encoding.name)")
   }
 }
 

@@ -25,7 +25,7 @@ package struct QueryPosition: Hashable, Sendable {
   package init(_ text: String, query: String) throws(ModelError) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let sortKey = Base64.bytes(of: parts[1]), let identifier = Base64.bytes(of: parts[2]) else {
-      throw .invalid(text: text, column: nil, reason: "“\(text)” is no cursor")
+      throw .invalid(text: text, column: nil, reason: "“\(text)” is not a cursor")
     }
     self.init(query: query, sortKey: sortKey, identifier: identifier)
     guard self.text == text else { throw .refused(reason: "the cursor is one of another query") }

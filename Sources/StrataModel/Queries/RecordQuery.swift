@@ -139,7 +139,7 @@ package struct RecordQuery: Sendable {
         let word = String(name[name.index(after: place)...]).trimmingSpaces
         throw .invalid(
           text: text, column: start + name.distance(from: name.startIndex, to: place) + 1,
-          reason: "“\(word)” is no direction: asc or desc, and a comma before the next field")
+          reason: "“\(word)” is not a direction: asc or desc, and a comma before the next field")
       }
     }
     return order

@@ -24,7 +24,7 @@ package enum CommitName: Hashable, Sendable {
     } else if let moment = TimeExpression(parsing: name, now: now)?.last {
       self = .time(moment)
     } else {
-      throw .noSuchCommit(name, reason: "it is no number, no head~N, no pin and no time")
+      throw .noSuchCommit(name, reason: "it is not a number, head~N, a pin or a time")
     }
   }
 

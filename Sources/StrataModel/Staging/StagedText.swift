@@ -128,13 +128,13 @@ private struct Line {
   subscript(name: String) -> Document? { members.first { $0.name == name }?.value }
 
   func text(_ name: String) throws(ModelError) -> String {
-    guard case .string(let text)? = self[name] else { throw unreadable("“\(name)” is no text") }
+    guard case .string(let text)? = self[name] else { throw unreadable("“\(name)” is not text") }
     return text
   }
 
   func count(_ name: String) throws(ModelError) -> Int {
     guard case .number(let number)? = self[name], let count = Int(number.text), count >= 0 else {
-      throw unreadable("“\(name)” is no count")
+      throw unreadable("“\(name)” is not a count")
     }
     return count
   }

@@ -16,12 +16,12 @@ package struct ColumnExceptions: Hashable, Sendable {
   /// The first of the others.
   package var first: [Cell]
 
-  /// As a sentence: `population is String: 2 of 148 896 cells are no Int: cities.csv:17 “n/a”, …`
+  /// As a sentence: `population is String: 2 of 148 896 cells are not Int: cities.csv:17 “n/a”, …`
   package func sentence(for path: DocumentPath) -> String {
     let shown = first.map { "\($0.place) “\($0.text)”" }.joined(separator: ", ")
     let more = others > first.count ? " and \(others - first.count) more" : ""
     return "\(path.shortText) is String, and so is an index of it: \(others) of \(cells) cells "
-      + "\(others == 1 ? "is" : "are") no \(type): \(shown)\(more)"
+      + "\(others == 1 ? "is" : "are") not \(type): \(shown)\(more)"
   }
 }
 

@@ -76,7 +76,7 @@ package enum TextEncoding: String, CaseIterable, Sendable {
       case .emptyInput where bytes.count % 2 == 0: return text
       case .emptyInput, .error:
         let line = 1 + text.count { $0 == UInt8(ascii: "\n") }
-        throw .refused(reason: "\(name):\(line): half of a character; the file is no whole \(rawValue)")
+        throw .refused(reason: "\(name):\(line): half of a character; the file is not valid \(rawValue)")
       }
     }
   }

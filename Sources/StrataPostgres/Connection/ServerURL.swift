@@ -5,7 +5,7 @@ import StrataSystem
 package struct InvalidServerURL: Error, Hashable, Sendable, CustomStringConvertible {
   package var reason: String
 
-  package var description: String { "this is no URL of a server: \(reason)" }
+  package var description: String { "this is not a URL of a server: \(reason)" }
 }
 
 /// The place of a store on a server: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?schema=NAME&PARAMETER=VALUE`.
@@ -147,7 +147,7 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
       bytes.append(value)
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
-      throw InvalidServerURL(reason: "the \(what) is no UTF-8")
+      throw InvalidServerURL(reason: "the \(what) is not UTF-8")
     }
     return decoded
   }

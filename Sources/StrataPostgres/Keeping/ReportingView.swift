@@ -102,7 +102,7 @@ extension ServerStore {
       let there = present[view.name]
       if there?.comment == view.comment { continue }
       guard there?.comment.hasPrefix(ReportingView.mark) ?? true else {
-        failures.append("the view “\(view.name)” is somebody else's, so there is none of the datastore")
+        failures.append("the view “\(view.name)” belongs to another owner, so there is none of the datastore")
         continue
       }
       let make = [

@@ -73,7 +73,7 @@ package struct Script: Hashable, Sendable {
     case "paste": return [.event(.paste(String(try unquoted(rest))))]
     case "screen" where !rest.isEmpty: return [.saveScreen(path: String(rest))]
     case "resize":
-      guard let size = Size(String(rest)) else { throw Mistake(message: "“\(rest)” is no size like 80x24") }
+      guard let size = Size(String(rest)) else { throw Mistake(message: "“\(rest)” is not a size like 80x24") }
       return [.event(.resize(size))]
     case "click":
       let point = try point(rest)
@@ -98,7 +98,7 @@ package struct Script: Hashable, Sendable {
   private static func point(_ text: Substring) throws(Mistake) -> Point {
     let parts = text.split(separator: ",")
     guard parts.count == 2, let column = Int(parts[0]), let row = Int(parts[1]), column > 0, row > 0 else {
-      throw Mistake(message: "“\(text)” is no place like 12,5")
+      throw Mistake(message: "“\(text)” is not a place like 12,5")
     }
     return Point(column: column - 1, row: row - 1)
   }

@@ -19,7 +19,7 @@ extension Program {
       let shown = shownLocation(url)
       let keys = try openServer(url, readOnly: false, creates: true).head.datastores.map(\.descriptor.key)
       guard Set(keys).isSubset(of: [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue]) else {
-        throw ModelError.refused(reason: "\(shown) is no sample store (it has \(keys.joined(separator: ", ")))")
+        throw ModelError.refused(reason: "\(shown) is not a sample store (it has \(keys.joined(separator: ", ")))")
       }
       if keys.isEmpty {
         complain("writing the sample store \(shown)")

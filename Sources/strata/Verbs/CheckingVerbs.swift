@@ -23,7 +23,7 @@ extension VerbRun {
       for pin in try store.pins where faults.isEmpty {
         isClean = try verifyModel(of: store, at: pin.commit, afterDamage: false) && isClean
       }
-      try printSummary(isClean: isClean, "indexes and records compared; the server sees to its bytes")
+      try printSummary(isClean: isClean, "indexes and records compared; the server checks its bytes")
       return isClean ? 0 : 3
     }
     let bytes = try onStorage {

@@ -15,7 +15,7 @@ extension VerbRun {
     }
     guard let verb = Verb.named(name) else {
       let near = UnknownName.nearest(to: name, among: Verb.all.map(\.name))
-      throw UsageError("“\(name)” is no verb\(UnknownName.question(near)); strata help lists them")
+      throw UsageError("“\(name)” is not a verb\(UnknownName.question(near)); strata help lists them")
     }
     try output.line("usage: \(verb.synopsis)\n\n\(verb.summary)")
     if !verb.details.isEmpty { try output.line(verb.details) }

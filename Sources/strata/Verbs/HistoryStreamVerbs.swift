@@ -76,7 +76,7 @@ extension VerbRun {
       _ = try exchange.push(peer, as: "server")
     } catch ExchangeError.fetchFirst {
       throw ModelError.refused(
-        reason: "somebody else has written to \(shown) meanwhile: import again; nothing was written")
+        reason: "another program has written to \(shown) meanwhile: import again; nothing was written")
     }
     outcome.newest = nil
     return (outcome, try store.refresh().commit)

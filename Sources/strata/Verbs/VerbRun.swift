@@ -82,7 +82,7 @@ struct VerbRun {
     case "help": try help()
     case "man": try manual()
     case "completions": try completions()
-    default: throw UsageError("“\(arguments.verb.name)” is no verb")
+    default: throw UsageError("“\(arguments.verb.name)” is not a verb")
     }
     return try end(status)
   }
@@ -113,20 +113,20 @@ struct VerbRun {
     case ("serve", 0) where arguments.has("--read-only"): return
     case ("serve", 0):
       reason =
-        "a store on a server is served for reading only, by --read-only; who writes to it takes \(url) as a remote"
+        "a store on a server is served for reading only, with --read-only; to write to it, add \(url) as a remote"
     case ("remote", 0), ("fetch", 0), ("merge", 0), ("push", 0), ("exchange", 0):
       reason =
         "\(verb) works from a store file that has the server as its remote: strata clone \(url) PATH makes one, and "
         + "strata exchange PATH brings both together"
     case ("fetch", _), ("merge", _), ("push", _), ("exchange", _), ("remote", _):
-      reason = "a remote goes by its name here: strata remote PATH add NAME URL gives it one"
+      reason = "name a remote here, not its URL: strata remote PATH add NAME URL gives it a name"
     case ("clone", 1):
       reason =
         "a clone is a store file, which keeps its remotes beside it; strata copy FROM URL puts a store with its history "
         + "on a server"
     case ("salvage", 0):
       reason =
-        "salvage reads the bytes of a damaged file, and a server sees to its own: strata verify \(url) names what is "
+        "salvage reads the bytes of a damaged file, and a server keeps its own: strata verify \(url) names what is "
         + "wrong there, and strata copy \(url) PATH makes a store file of it"
     case ("salvage", _), ("convert", _):
       reason = "\(verb) makes a store file; strata copy PATH URL puts that on a server afterwards"

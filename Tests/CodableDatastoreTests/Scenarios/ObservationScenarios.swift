@@ -181,7 +181,7 @@ struct ObservationScenarios {
     let sequence = foreign.load("Track 1", from: \.computed)
     do {
       _ = try await sequence.firstInstance
-      Issue.record("it is no stored property")
+      Issue.record("it is not a stored property")
     } catch DatastoreError.missingIndex {}
   }
 }

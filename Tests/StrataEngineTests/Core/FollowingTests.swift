@@ -264,7 +264,7 @@ struct FollowingTests {
     #expect(reader.activity == nil)
   }
 
-  @Test("what is no store says so in one sentence")
+  @Test("what is not a store says so in one sentence")
   func noStore() throws {
     let folder = TemporaryFolder()
     #expect(throws: StorageError.notFound(path: folder.store())) {

@@ -15,7 +15,7 @@ struct FormatRulesTests {
     return (disk, try #require(disk.image.contents(at: DamagedStore.data)).array)
   }
 
-  @Test("a field behind the last one of a record is no damage")
+  @Test("a field behind the last one of a record is not damage")
   func fieldOfRecord() throws {
     let (disk, bytes) = try sample()
     let forged = try ForgedFrame.last(of: bytes) { $0 + [7, 1, 2, 3] }

@@ -95,7 +95,7 @@ struct LargeTests {
     #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).isClean)
   }
 
-  @Test("attributes of any size are no change of a record", arguments: [1 << 20, (1 << 20) + 1, Limits.attributes])
+  @Test("attributes of any size are not a change of a record", arguments: [1 << 20, (1 << 20) + 1, Limits.attributes])
   func attributes(size: Int) throws {
     let folder = TemporaryFolder()
     let store = try FileStore.create(at: folder.store(), options: StoreOptions())
@@ -115,7 +115,7 @@ struct LargeTests {
     #expect(report.isClean, "\(report.findings)")
   }
 
-  @Test("what a rollback took back of a large transaction is no garbage behind its commit")
+  @Test("what a rollback took back of a large transaction is not a garbage behind its commit")
   func rolledBackSpill() throws {
     let folder = TemporaryFolder()
     let store = try FileStore.create(at: folder.store(), options: StoreOptions())

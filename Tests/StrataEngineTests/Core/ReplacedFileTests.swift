@@ -219,7 +219,7 @@ struct ReplacedFileTests {
     #expect(try [1, 2, 3].map { try moved.head.text(key($0)) } == ["moved", "as well", nil])
   }
 
-  @Test("a compaction of the writer's own is no replacement, and one sync asks once for each name")
+  @Test("a compaction of the writer's own is not a replacement, and one sync asks once for each name")
   func ownCompaction() throws {
     let (store, _) = try withBackup("A")
     for number in 0..<5 { try store.change { try $0.put(key(1), bytes("\(number)"), in: people) } }

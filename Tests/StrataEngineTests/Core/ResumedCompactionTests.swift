@@ -300,7 +300,7 @@ struct ResumedCompactionTests {
     #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
   }
 
-  @Test("what lies behind the part of a copy that was synced is no part of the store")
+  @Test("what lies behind the part of a copy that was synced is not part of the store")
   func garbageBehind() throws {
     let (start, _) = try history()
     let disk = SimulatedDisk(start, seed: 38)

@@ -247,7 +247,7 @@ struct StoreTests {
     #expect(try FileStore.verify(at: "anew", disk: disk).findings.isEmpty)
   }
 
-  @Test("the payload that a key has is no change")
+  @Test("the payload that a key has is not a change")
   func samePayload() throws {
     let store = FileStore.memory()
     let payload = Payload.bytes(Bytes(bytes("payload")))

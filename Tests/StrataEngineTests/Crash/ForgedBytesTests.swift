@@ -85,7 +85,7 @@ struct ForgedBytesTests {
     }
   }
 
-  @Test("a torn or damaged report of activity is no report")
+  @Test("a torn or damaged report of activity is not a report")
   func activity() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 23)
     let writer = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)

@@ -159,7 +159,7 @@ struct LostHintsTests {
   }
 
   @Test(
-    "data that was put back from a backup with its slot is no damage, though the hold that was let go of knows more")
+    "data that was put back from a backup with its slot is not damage, though the hold that was let go of knows more")
   func slotDecides() throws {
     let disk = SimulatedDisk(try store().image)
     let backup = disk.image.contents(at: Self.data)?.array ?? []

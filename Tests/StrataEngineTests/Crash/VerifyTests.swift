@@ -25,7 +25,7 @@ struct VerifyTests {
     transaction.cancel()
   }
 
-  @Test("what a writer commits, and notes in a slot, while its store is verified, is no damage")
+  @Test("what a writer commits, and notes in a slot, while its store is verified, is not damage")
   func besideBusyWriter() throws {
     let disk = SimulatedDisk()
     try disk.makeDirectory("/library")
@@ -60,7 +60,7 @@ struct VerifyTests {
       let report = try FileStore.verify(at: DamagedStore.path, disk: ImageDisk(image))
       if report.findings.isEmpty { return "byte \(offset) was not noticed" }
       if offset >= 16_384, offset < store.end, report.isClean {
-        return "byte \(offset) is no damage: \(report.findings)"
+        return "byte \(offset) is not damage: \(report.findings)"
       }
       return nil
     } catch {

@@ -65,7 +65,7 @@ struct DamagedDictionaryTests {
     let report = try FileStore.verify(at: Self.path, disk: disk)
     #expect(
       report.findings.map(\.description) == [
-        "dictionaries at byte \(area.copies[index]): they are not what was written; the other copy is whole, and a compaction writes both anew"
+        "dictionaries at byte \(area.copies[index]): they are not what was written; the other copy is whole, and a compaction writes both again"
       ])
     #expect(!report.isClean)
     let opened = try FileStore.open(at: Self.path, options: StoreOptions(), disk: disk)

@@ -92,7 +92,7 @@ struct DescriptorTests {
     }
   }
 
-  @Test("bytes that are no descriptor are an error that says so")
+  @Test("bytes that are not a descriptor are an error that says so")
   func garbage() throws {
     #expect(throws: ModelError.self) { try DatastoreDescriptor(bytes: Array("{}".utf8)) }
     #expect(throws: ModelError.self) { try DatastoreDescriptor(bytes: [0xFF, 0x00]) }

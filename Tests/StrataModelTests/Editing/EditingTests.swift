@@ -115,7 +115,7 @@ struct EditingTests {
     #expect(try store.byteCount == bytes)
   }
 
-  @Test("a swap of unique values is no conflict in a preview")
+  @Test("a swap of unique values is not a conflict in a preview")
   func previewOfSwap() throws {
     let store = try Cities.store(40)
     let preview = try store.preview(
@@ -156,7 +156,7 @@ struct EditingTests {
   }
 
   @Test(
-    "content that is no record of its identifier is refused",
+    "content that is not a record of its identifier is refused",
     arguments: ["not json", #"{"id":4}"#, #"{"id":3,"name":"x"}"#, "", #"{"id":"3"}"#])
   func wrongContent(text: String) throws {
     let store = try Cities.store(40)

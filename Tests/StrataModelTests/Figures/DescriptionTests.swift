@@ -205,7 +205,7 @@ import Testing
     #expect(sku.commonest.first?.count == 300)
   }
 
-  @Test("an empty datastore has no fields, and records that are no documents are counted")
+  @Test("an empty datastore has no fields, and records that are not documents are counted")
   func nothing() throws {
     let store = try Self.store(Self.documents(10))
     let datastore = try #require(try store.head.datastore("City"))

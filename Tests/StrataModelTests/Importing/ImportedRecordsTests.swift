@@ -117,7 +117,7 @@ struct ImportedRecordsTests {
     #expect(typed.1[0] == #"{"id":1,"code":49,"n":5,"ok":true}"#)
   }
 
-  @Test("a fraction is no whole number, unless a record or an index has fractions, or the user says so")
+  @Test("a fraction is not a whole number, unless a record or an index has fractions, or the user says so")
   func wholeNumbers() throws {
     let records: [Document] = [["id": 1, "n": 5, "m": 1.5], ["id": 2, "n": 6, "m": 2]]
     let (report, found) = try importTable("id,n,m\n1,2.5,2.5\n2,7,1.25\n", over: records)

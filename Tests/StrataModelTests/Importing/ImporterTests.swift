@@ -39,7 +39,7 @@ struct ImporterTests {
     #expect(try store.verifyModel(at: number).isClean)
   }
 
-  @Test("imported again: new, changed and unchanged are told apart, and nothing changed is no commit")
+  @Test("imported again: new, changed and unchanged are told apart, and nothing changed is not a commit")
   func again() throws {
     let store = EngineStore.memory()
     _ = try run((1...50).map { Cities.document($0) }, into: store, plan())
@@ -158,8 +158,8 @@ struct ImporterTests {
     #expect(report.rejected == 6)
     #expect(report.rejections.map(\.place) == ["f:2:7", "f:3", "f:4", "f:5", "f:6", "f:7"])
     #expect(report.rejections[1].reason == ".id is null, which is the identifier")
-    #expect(report.rejections[3].description == #"f:5: the identifier .id is "four", which is no integer"#)
-    #expect(report.rejections[4].reason.hasPrefix(#"index population: .population is "many", which is no integer"#))
+    #expect(report.rejections[3].description == #"f:5: the identifier .id is "four", which is not a valid integer"#)
+    #expect(report.rejections[4].reason.hasPrefix(#"index population: .population is "many", which is not"#))
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
@@ -303,7 +303,7 @@ struct ImporterTests {
       guard case .failures(let records, total: 2)? = error as? ModelError else { return false }
       return records.map(\.identifier) == [Cities.key(7), Cities.key(9)]
         && records.map(\.reason) == [
-          ".country is missing, and the index needs a value", ".country is 12, which is no text",
+          ".country is missing, and the index needs a value", ".country is 12, which is not a valid text",
         ]
     }
     #expect(store.head.commit == head)

@@ -172,7 +172,7 @@ struct DatastoreWriterTests {
     #expect(try store.headView.tree(.leftOut(of: "City")) == nil)
   }
 
-  @Test("a comparison that is no order throws, naming index and keys")
+  @Test("a comparison that is not an order throws, naming index and keys")
   func disorder() throws {
     let store = EngineStore.memory()
     /// Takes every key for the one that comes after all others, whichever is asked.

@@ -38,7 +38,7 @@ struct KeyIntervalTests {
   }
 
   @Test(
-    "what is no range is refused at its column",
+    "what is not a range is refused at its column",
     arguments: [("1...x", 5), ("x...1", 1), ("1 ..<", 6), ("1...2...3", 6), ("  y", 3), ("1 ... \"2\"", 7)])
   func refused(text: String, column: Int) {
     #expect { try KeyInterval(parsing: text, encoding: .integer) } throws: {

@@ -33,7 +33,7 @@ struct RecordTestTests {
     #expect(told > 2_000)
   }
 
-  @Test("a filter over bytes that are no document throws, wherever in them the fault lies")
+  @Test("a filter over bytes that are not a document throws, wherever in them the fault lies")
   func unreadable() throws {
     var test = RecordTest(try Filter(parsing: "a = 1"))
     for text in [#"{"a":1"#, #"{"a":1,"b":01}"#, #"{"b":"\x","a":1}"#, #"{"a":1} x"#, ""] {

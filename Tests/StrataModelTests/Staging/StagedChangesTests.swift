@@ -68,7 +68,7 @@ struct StagedChangesTests {
     #expect(staged.totals.deleted == 1)
   }
 
-  @Test("what was saved is loaded again, undone steps included, bytes that are no text included")
+  @Test("what was saved is loaded again, undone steps included, bytes that are not text included")
   func survives() throws {
     let disk = SimulatedDisk()
     var staged = StagedChanges(base: CommitNumber(12))

@@ -82,7 +82,7 @@ struct TableSourceTests {
         == ColumnExceptions(type: .integer, cells: 4, others: 1, first: [.init(place: "f.csv:3", text: "n/a")]))
     #expect(
       mixed.exceptions?.sentence(for: mixed.path)
-        == "n is String, and so is an index of it: 1 of 4 cells is no Int: f.csv:3 “n/a”")
+        == "n is String, and so is an index of it: 1 of 4 cells is not Int: f.csv:3 “n/a”")
     #expect(try column("id,n\n1,5.5\n2,x\n3,7\n4,y\n5,1\n")?.exceptions?.others == 2)
     #expect(try column("id,n\n1,true\n2,x\n3,false\n")?.exceptions?.type == .bool)
     // Texts among which some look like numbers are texts, and so is what has no majority.
@@ -170,7 +170,7 @@ struct TableSourceTests {
       ])
   }
 
-  @Test("a first line that declares the separator, as spreadsheets write it, is no row")
+  @Test("a first line that declares the separator, as spreadsheets write it, is not a row")
   func declaredSeparator() throws {
     for line in ["sep=;\n", "SEP=;\r\n", "\"sep=;\"\n", "\u{FEFF}sep=;\n"] {
       #expect(try rows(line + "a,b;c\n1;2\n", "f.csv") == [#"{"a,b":1,"c":2}"#], "\(line)")
@@ -268,7 +268,7 @@ struct TableSourceTests {
     #expect(try rows("id,a\n1,x\ry\n", "f.csv") == ["{\"id\":1,\"a\":\"x\\ry\"}"])
   }
 
-  @Test("UTF-16 with its mark is read, what is no text is refused by name, Latin-1 is read when that is said")
+  @Test("UTF-16 with its mark is read, what is not text is refused by name, Latin-1 is read when that is said")
   func encodings() throws {
     let text = "id,a\n1,é😀\n"
     for (encoding, mark) in [(TextEncoding.utf16LittleEndian, [UInt8(0xFF), 0xFE]), (.utf16BigEndian, [0xFE, 0xFF])] {

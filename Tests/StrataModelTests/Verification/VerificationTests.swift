@@ -97,7 +97,7 @@ struct VerificationTests {
     }
   }
 
-  @Test("what disagrees in an index that is stale is no fault, but a number in one note, until it is stale no more")
+  @Test("what disagrees in an index that is stale is not a fault, but a number in one note, until it is stale no more")
   func stale() throws {
     let store = try Cities.store(60)
     let strays = [try entry("Nowhere", 999), try entry("City 7", 998)]

@@ -27,7 +27,7 @@ struct BrowserTests {
     #expect(transcript.contains("opening"))
   }
 
-  @Test("what is no store is told without a screen, with its status")
+  @Test("what is not a store is told without a screen, with its status")
   func noStore() throws {
     let file = Scratch.file(named: "text", "no store")
     for path in [file, "/no/such/store"] {

@@ -106,7 +106,7 @@ struct EndingTests {
     #expect(!process.screen.transcript.contains(0x1B))
   }
 
-  @Test("a closed standard output is no terminal")
+  @Test("a closed standard output is not a terminal")
   func closedOutput() throws {
     let process = try TerminalProcess("/bin/sh", ["-c", "exec \(Built.path("terminal-card")) >&-"])
     #expect(try process.waitForEnd() == 1)

@@ -20,7 +20,7 @@ struct WorkSentence {
   private var own: String {
     if run.activity.figures?.holdsLock == true {
       return
-        "This program runs it and holds the lock: what is shown stays \(session.shown) until it commits, and commits "
+        "This program runs it and holds the lock: the screen stays at \(session.shown) until it commits, and commits "
         + "of other programs wait.\(staged)"
     }
     if let writer = session.status.writer {
@@ -29,19 +29,19 @@ struct WorkSentence {
     // The measurement at the beginning is older than the lock.
     let holdsNone =
       run.activity.figures?.holdsLock == false && run.seconds(at: session.now) >= 2
-      ? " and holds no lock: nobody waits for it" : ""
+      ? " and holds no lock: no program waits for it" : ""
     return "This program runs it on \(session.shown)\(holdsNone)."
   }
 
   private var others: String {
     let worker = run.activity.worker
     guard let writer = session.status.writer else {
-      return "\(worker?.text ?? "Another program") runs it; only that cancels it. What is shown stays \(session.shown)."
+      return "\(worker?.text ?? "Another program") runs it; only that cancels it. The screen stays at \(session.shown)."
     }
     // A host is only known of the process that says what it does.
     let name = worker?.processIdentifier == writer.processIdentifier ? worker?.text : nil
     return "\(name ?? self.name(of: writer)) runs it and holds the lock since \(since(writer)); only that cancels it. "
-      + "What is shown stays \(session.shown), and commits of this browser wait.\(staged)"
+      + "The screen stays at \(session.shown), and commits of this browser wait.\(staged)"
   }
 
   private var staged: String {

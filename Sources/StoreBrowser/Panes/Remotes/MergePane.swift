@@ -19,7 +19,7 @@ struct MergePane: ListPane, PermanentPane {
       CommandTable.row(
         .settleRest, ["a"], "settle the rest of a merge by a rule", "rest", .exchange,
         argument: .init("ours|theirs|later", isRequired: false),
-        "Settles every conflict that is still open: as it is here, as it is there, or by who changed the field later.",
+        "Settles every conflict that is still open: as it is here, as it is there, or as the side has it that changed the field later.",
         in: [.merge]),
       CommandTable.row(
         .takeBack, ["x"], "open the decision again", "open again", .exchange,
@@ -290,7 +290,7 @@ struct MergePane: ListPane, PermanentPane {
         MenuOverlay(
           title: "Settle \(open)",
           items: [
-            .init(title: "by who was later", choice: .run(.settleRest, argument: "later")),
+            .init(title: "as the later change has it", choice: .run(.settleRest, argument: "later")),
             .init(title: "as it is here", detail: "ours", choice: .run(.settleRest, argument: "ours")),
             .init(title: "as it is there", detail: "theirs", choice: .run(.settleRest, argument: "theirs")),
             .init(title: "one by one"),

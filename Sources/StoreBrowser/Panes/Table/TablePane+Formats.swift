@@ -51,7 +51,7 @@ extension Browser {
     if let argument, !argument.trimmed.isEmpty {
       guard let format = ValueFormat(rawValue: argument.trimmed) else {
         let names = ValueFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        return session.warn("“\(argument)” is no format; there are \(names)")
+        return session.warn("“\(argument)” is not a format; there are \(names)")
       }
       if format == .label, !leadsSomewhere(path) {
         return session.warn("\(path) leads nowhere; :reference says where a field leads")
