@@ -74,7 +74,7 @@ extension CommandTable {
       "Goes to the bookmark of a letter."
     ) { browser, argument in browser.goToBookmark(argument) },
     row(
-      .referrers, ["g r"], "records that refer here", "referrers", .places,
+      .referrers, ["g r"], "references here", "referrers", .places,
       "Lists the records of other datastores whose indexed values are this identifier.", in: [.table, .record]
     ) { browser, _ in browser.findReferrers() },
   ]
