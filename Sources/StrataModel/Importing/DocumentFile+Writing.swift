@@ -38,11 +38,10 @@ extension DocumentFile {
     let (text, isMarked) = try text(of: bytes)
     var source = try TableSource(bytes: text, name: path, encoding: .utf8)
     source.names.areKept = true
+    var rewriter = try FileRewriter(text, of: source, key: key, edits: edits, added: added)
     return try encoding.bytes(
-      of: FileRewriter.text(over: text, read: &source, key: key, edits: edits, added: added) {
-        row throws(ModelError) in
-        try report(row, to: progress)
-      }, isMarked: isMarked)
+      of: rewriter.rewritten(from: &source) { row throws(ModelError) in try report(row, to: progress) },
+      isMarked: isMarked)
   }
 
   /// Reports a row to the listener, now and then; throws if the listener cancels.

@@ -20,6 +20,10 @@ struct FileRewriter {
   private let reader: CellReader?
   private let format: TableSource.Format
   private let key: DocumentPath?
+  private let edits: [Int: Edit]
+  private let added: [Document]
+  /// The keys that edited and new rows get.
+  private var newKeys: Set<String> = []
   /// Fields that get a new column after the existing ones.
   private let addedColumns: [DocumentPath]
   private var bytes: [UInt8] = []
@@ -31,37 +35,30 @@ struct FileRewriter {
   private var firstRow: ArraySlice<UInt8> = []
   private var lastCells: [CellReader.Cell]?
 
-  /// Returns the new text of a file.
+  /// Makes a rewriter of a file.
   ///
   /// - Parameters:
   ///   - text: the present text, in UTF-8; `source` reads it.
   ///   - key: the field that holds the key of a document.
   ///   - edits: by the number of the row, from 1.
   ///   - added: new rows.
-  ///   - note: gets the number of each row of the file.
-  static func text(
-    over text: [UInt8], read source: inout TableSource, key: DocumentPath?, edits: [Int: Edit], added: [Document],
-    note: (Int) throws(ModelError) -> Void
-  ) throws(ModelError) -> [UInt8] {
-    var rewriter = Self(text, source, key, edits, added)
-    return try rewriter.run(&source, edits, added, note)
-  }
-
-  private init(
-    _ text: [UInt8], _ source: TableSource, _ key: DocumentPath?, _ edits: [Int: Edit], _ added: [Document]
-  ) {
-    self.text = text
-    self.key = key
+  init(
+    _ text: [UInt8], of source: TableSource, key: DocumentPath?, edits: [Int: Edit], added: [Document]
+  ) throws(ModelError) {
+    (self.text, self.key, self.edits, self.added) = (text, key, edits, added)
     reader = source.cells
     format = source.format
     var fields = TableColumns()
     if source.cells != nil { for document in edits.values.compactMap(\.new) + added { fields.see(document) } }
     let known = source.columns.map(\.path)
     addedColumns = fields.columns.filter { field in !known.contains { $0.contains(field) } }
+    for edit in edits.values { if let new = edit.new { try take(new, over: edit.old) } }
+    for document in added { try take(document, over: nil) }
   }
 
-  private mutating func run(
-    _ source: inout TableSource, _ edits: [Int: Edit], _ added: [Document], _ note: (Int) throws(ModelError) -> Void
+  /// Returns the new text; `note` gets the number of each row of the file.
+  mutating func rewritten(
+    from source: inout TableSource, note: (Int) throws(ModelError) -> Void
   ) throws(ModelError) -> [UInt8] {
     var at = appendBeginning()
     let beginning = bytes.count
@@ -77,6 +74,8 @@ struct FileRewriter {
       bytes += skipsGap ? afterLine(gap) : gap
       at = span.upperBound
       skipsGap = false
+      let kept = edits[number].map { $0.new.flatMap { name($0) } } ?? row.key
+      if let kept, kept == row.key, newKeys.contains(kept) { throw Self.isTaken(kept) }
       switch edits[number] {
       case nil:
         bytes += text[span]
@@ -186,14 +185,22 @@ struct FileRewriter {
   }
 
   private mutating func appendKey(of new: Document, over old: Document, at range: Range<Int>) {
-    guard let key, !range.isEmpty else { return }
-    guard let name = new[key], name != old[key] else { return bytes += text[range] }
+    guard let name = name(new), name != self.name(old) else { return bytes += text[range] }
     let space = text[range].reversed().prefix { $0 <= 0x20 || $0 == UInt8(ascii: ":") }.count
-    bytes += Self.keyLiteral(name) + text[range].suffix(space)
+    bytes += Document.string(name).json(.compact) + text[range].suffix(space)
   }
 
-  private static func keyLiteral(_ name: Document) -> [UInt8] {
-    if case .string = name { name.json(.compact) } else { Document.string(name.compactJSON).json(.compact) }
+  private func name(_ document: Document) -> String? { key.flatMap { TableWriter.cell(document[$0]) } }
+
+  /// Notes the key of a new or edited row. Throws if it has none, or if another one gets the same.
+  private mutating func take(_ new: Document, over old: Document?) throws(ModelError) {
+    guard let key, old == nil || new[key] != old?[key] else { return }
+    guard let name = name(new) else { throw .refused(reason: "a row has no \(key.shortText), its key in the file") }
+    if !newKeys.insert(name).inserted { throw Self.isTaken(name) }
+  }
+
+  private static func isTaken(_ name: String) -> ModelError {
+    .refused(reason: "two rows would have the key “\(name)” in the file")
   }
 
   private func withoutKey(_ document: Document) -> Document {
@@ -213,7 +220,7 @@ struct FileRewriter {
       }
       return appendAddedCells(of: document)
     }
-    if let key, let name = document[key] { bytes += Self.keyLiteral(name) + Array(": ".utf8) }
+    if let name = name(document) { bytes += Document.string(name).json(.compact) + Array(": ".utf8) }
     let isFolded = firstRow.contains(UInt8(ascii: "\n"))
     let margin = firstGap.reversed().prefix { $0 == 0x20 || $0 == 0x09 }
     for byte in withoutKey(document).json(isFolded ? .pretty : .compact) {

@@ -137,6 +137,39 @@ import Testing
     }
   }
 
+  @Test("a JSON object of documents is not written with a key twice or without one")
+  func keys() throws {
+    let text = "{\"x\": {\"a\":1},\n\"y\": {\"a\":2},\n\"z\": {\"a\":3}}\n"
+    func result(_ edits: [(Int, [String: Document]?)]) throws -> Result<String, ModelError> {
+      try Self.withFile("keyed.json", text) { path in
+        let (store, file) = try DocumentFile.open(path)
+        for (number, fields) in edits { try Self.edit(store, file, number, fields) }
+        do { return .success(try Self.rewritten(file, store)) } catch let error as ModelError { return .failure(error) }
+      }
+    }
+    let refused: [([(Int, [String: Document]?)], String)] = [
+      ([(1, ["id": "y"])], "“y”"), ([(1, ["id": "y"]), (2, ["a": 5])], "“y”"), ([(3, ["id": "x"])], "“x”"),
+      ([(1, ["id": "w"]), (2, ["id": "w"])], "“w”"), ([(9, ["id": "x", "a": 4])], "“x”"), ([(9, ["a": 4])], "no id"),
+      ([(2, ["id": nil])], "no id"), ([(1, ["id": 5]), (2, ["id": "5"])], "“5”"),
+    ]
+    for (edits, reason) in refused {
+      guard case .failure(let error) = try result(edits) else {
+        Issue.record("\(edits) was written: \(try result(edits))")
+        continue
+      }
+      #expect("\(error)".contains(reason), "\(error)")
+    }
+    let written: [([(Int, [String: Document]?)], [String])] = [
+      ([(1, ["id": "y"]), (2, ["id": "x"])], ["y", "x", "z"]), ([(1, ["id": "y"]), (2, nil)], ["y", "z"]),
+      ([(1, ["id": "y"]), (2, ["id": "w"])], ["y", "w", "z"]), ([(9, ["id": "w", "a": 4])], ["x", "y", "z", "w"]),
+    ]
+    for (edits, keys) in written {
+      let document = try JSONParser.parse(try result(edits).get())
+      guard case .object(let members) = document else { throw CancellationError() }
+      #expect(members.map(\.name) == keys)
+    }
+  }
+
   @Test("a file in UTF-16 or Latin-1 is written in it, and a character that it cannot hold is refused")
   func encodings() throws {
     for (encoding, mark): (TextEncoding, [UInt8]) in [
