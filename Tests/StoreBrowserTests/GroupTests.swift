@@ -166,6 +166,16 @@ struct GroupTests {
     #expect(driver.status.contains("figures are of a third field"), "\(driver.status)")
   }
 
+  @Test("the group of records with an empty text is distinct from that of records without a value")
+  func emptyText() throws {
+    let store = try Sample.documents([["id": 1, "note": ""], ["id": 2, "note": .null], ["id": 3, "note": "a"]])
+    let driver = Driver(store, size: Size(columns: 80, rows: 24), start: .init(datastore: "T"))
+    try driver.play(":group note")
+    for key in ["—", "\"\"", "a"] {
+      #expect(driver.lines.contains { $0.contains("  \(key) ") || $0.contains("▶ \(key) ") }, "\(driver.screen)")
+    }
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

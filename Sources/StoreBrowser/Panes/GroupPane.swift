@@ -114,7 +114,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
         theme: theme), let reply
     else { return }
     let isSeparated = request.map { session.isSeparated($0.keys[0]) } ?? true
-    let columns = layout(reply, width: frame.columns - 2, rows: visibleRows(frame), theme)
+    let columns = layout(reply, shownLines(frame, session), width: frame.columns - 2, theme)
     let titles = reply.columns.indices.map { title($0, reply, theme) }
     for slot in columns {
       grid.titles(
@@ -124,8 +124,8 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       let cells = reply.groups[line].cells
       for slot in columns {
         let shown = ValueText(cell: cells[slot.column])
-        let isNumber = shown.kind == .number && (isSeparated || slot.column > 0)
-        let text = isNumber ? NumberFormat.exact(cells[slot.column], in: slot.width) : shown.text
+        let isPlain = shown.kind == .number && !isSeparated && slot.column == 0
+        let text = isPlain ? shown.text : NumberFormat.exact(cells[slot.column], in: slot.width)
         grid.write(
           text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
           alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)
@@ -145,13 +145,10 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   /// Columns are as wide as their texts on the screen. If that is too much, figures are scaled, and the key has the rest. The key stays in
   /// sight, and with it the columns around the cursor.
   private func layout(
-    _ reply: GroupRequest.Reply, width: Int, rows: Int, _ theme: Theme
+    _ reply: GroupRequest.Reply, _ shown: Range<Int>, width: Int, _ theme: Theme
   ) -> [TableGeometry.Slot] {
-    var window = list
-    window.reveal(rows: rows, count: reply.groups.count)
-    let shown = reply.groups.dropFirst(window.top).prefix(rows)
     var widths = reply.columns.indices.map { column in
-      shown.reduce(SafeText.width(title(column, reply, theme))) {
+      reply.groups[shown].reduce(SafeText.width(title(column, reply, theme))) {
         max($0, SafeText.width(NumberFormat.exact($1.cells[column])))
       }
     }
@@ -185,13 +182,8 @@ extension Browser {
     do throws(ModelError) {
       guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }
       let key = try fieldPath(text)
-      var fields: [DocumentPath] = []
-      for column in table.visibleColumns(session) where column.isTrailing {
-        if let path = try column.path.map({ text throws(ModelError) in try WorkContext.path(text) }) {
-          fields.append(path)
-        }
-      }
-      fields.removeAll { $0 == key }
+      let numbers = table.visibleColumns(session).filter(\.isTrailing).compactMap(\.path)
+      let fields = try numbers.map { text throws(ModelError) in try WorkContext.path(text) }.filter { $0 != key }
       let named = try words.dropFirst().first.map { text throws(ModelError) in try fieldPath(text) }
       if let unknown = table.unknownName(in: [key] + [named].compactMap(\.self), session) { session.warn(unknown) }
       let request = GroupRequest(

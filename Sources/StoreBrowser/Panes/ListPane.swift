@@ -43,6 +43,13 @@ extension ListPane {
     list.reveal(rows: visibleRows(frame), count: lineCount(session))
   }
 
+  /// The lines that are in sight.
+  func shownLines(_ frame: PaneFrame, _ session: Session) -> Range<Int> {
+    var window = list
+    window.reveal(rows: visibleRows(frame), count: lineCount(session))
+    return window.top..<max(window.top, min(lineCount(session), window.top + visibleRows(frame)))
+  }
+
   /// Changes the lines and stays on the line of the same first value, if it is still there.
   mutating func keepingSelection(_ session: Session, _ change: (inout Self) -> Void) {
     let selected = list.selection < lineCount(session) ? row(list.selection).first : nil
@@ -65,16 +72,13 @@ extension ListPane {
     on grid: inout CellGrid, frame: PaneFrame, session: Session, hasSign: Bool = true,
     _ draw: (inout CellGrid, Int, Rect) -> Void
   ) {
-    let inside = frame.inside
-    let count = lineCount(session)
-    var window = list
-    window.reveal(rows: visibleRows(frame), count: count)
-    for row in 0..<visibleRows(frame) where window.top + row < count {
-      let rect = Rect(
-        column: inside.left, row: inside.top + headerRows(frame) + row, columns: inside.columns, rows: 1)
-      draw(&grid, window.top + row, rect)
+    let (inside, shown) = (frame.inside, shownLines(frame, session))
+    for line in shown {
+      let row = inside.top + headerRows(frame) + line - shown.lowerBound
+      let rect = Rect(column: inside.left, row: row, columns: inside.columns, rows: 1)
+      draw(&grid, line, rect)
       if marksHits, let text = session.markedText { grid.mark(in: rect, text.places) }
-      guard window.top + row == window.selection else { continue }
+      guard line == min(list.selection, lineCount(session) - 1) else { continue }
       if hasSign { grid.write(session.theme.cursor, at: rect.origin, width: 1) }
       grid.select(rect, frame: frame, theme: session.theme)
     }

@@ -123,7 +123,8 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let texts = rows.map { isSeparated[0] ? NumberFormat.exact($0) : ValueText(cell: $0).text }
     let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
     let titles = columns.map { isSeparated[1] ? NumberFormat.exact($0) : ValueText(cell: $0).text }
-    let slots = TableGeometry.slots(of: widths(titles, frame), around: column, width: frame.columns - left)
+    let slots = TableGeometry.slots(
+      of: widths(titles, shownLines(frame, session)), around: column, width: frame.columns - left)
     grid.titles(titles, slots, selected: column, from: frame.inside.at(left), isTrailing: true, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       grid.write(texts[line], at: rect.at(2), width: left - 4, style: theme.style(.key))
@@ -142,11 +143,8 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   }
 
   /// Columns are as wide as their values on the screen.
-  private func widths(_ titles: [String], _ frame: PaneFrame) -> [Int] {
-    var window = list
-    window.reveal(rows: visibleRows(frame), count: rows.count)
-    let shown = (window.top..<window.top + visibleRows(frame)).clamped(to: rows.indices)
-    return titles.indices.map { column in
+  private func widths(_ titles: [String], _ shown: Range<Int>) -> [Int] {
+    titles.indices.map { column in
       shown.reduce(min(20, SafeText.width(titles[column]))) { width, row in
         max(width, value(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
       }
@@ -166,9 +164,7 @@ extension Browser {
     }
     guard names.count >= 2 else { return session.warn("a pivot is of two fields: :pivot ROWS COLUMNS [FIELD]") }
     do throws(ModelError) {
-      let paths = try names.prefix(3).map { name throws(ModelError) in
-        try fieldPath(name)
-      }
+      let paths = try names.prefix(3).map { name throws(ModelError) in try fieldPath(name) }
       if let unknown = table.unknownName(in: paths, session) { session.warn(unknown) }
       let request = GroupRequest(
         source: source, commit: table.commit(session), keys: Array(paths.prefix(2)), field: paths.dropFirst(2).first,
