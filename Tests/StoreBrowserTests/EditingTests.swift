@@ -285,6 +285,51 @@ struct EditingTests {
     #expect(try staged(driver)["2"]?[member: "n"] == 2.5)
   }
 
+  @Test("where only records without a value are shown, a field of numbers takes a pasted fraction")
+  func pastedOverNull() throws {
+    let store = try Sample.documents(
+      [["id": 1, "price": 1.5], ["id": 2, "price": .null], ["id": 3, "price": .null]])
+    let driver = try driver(store, ":filter price = null", datastore: "T")
+    go(to: ".price", driver)
+    driver.tell(.event(.paste("2.75\n3\n")))
+    driver.press("Enter")
+    #expect(try staged(driver).mapValues { $0[member: "price"] } == ["2": 2.75, "3": 3], "\(driver.screen)")
+  }
+
+  @Test("Enter in an editor whose text was left as it is changes nothing, also if the field is null or missing")
+  func untouched() throws {
+    let store = try Sample.documents([
+      ["id": 1, "note": "a", "n": 1], ["id": 2, "note": .null, "n": .null], ["id": 3],
+    ])
+    let driver = try driver(store, datastore: "T")
+    for row in 1...3 {
+      for field in [".note", ".n"] {
+        driver.press("g g")
+        for _ in 1..<row { driver.press("j") }
+        go(to: field, driver)
+        driver.press("e Enter")
+        #expect(driver.browser.overlays.isEmpty && driver.status.contains("nothing changed"), "\(driver.screen)")
+        driver.press("e")
+        driver.type("7")
+        driver.press("Backspace Enter")
+        #expect(driver.browser.overlays.isEmpty && driver.browser.session.staged.isEmpty, "\(driver.screen)")
+      }
+    }
+    #expect(driver.browser.session.drafts.isEmpty)
+    driver.press("g g")
+    go(to: ".note", driver)
+    driver.press("e ^u Enter")
+    #expect(try staged(driver)["1"]?[member: "note"] == "")
+  }
+
+  @Test("an assignment to the identifier is refused with the reason before any record is staged")
+  func assignedIdentifier() throws {
+    let driver = try driver(Sample.store(), ":set geonameid = 5")
+    #expect(driver.shows("the identifier geonameid stays"), "\(driver.screen)")
+    driver.press("Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
   // MARK: Checks while typing
 
   @Test("a value that another record has in a one-to-one index is reported while it is typed, also in a kept draft")

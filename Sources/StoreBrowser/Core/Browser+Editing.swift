@@ -164,7 +164,7 @@ extension Browser {
     case .number:
       let indexes = session.outline?.datastore(place.datastore)?.indexes.map(\.descriptor) ?? []
       if indexes.contains(where: { $0.documentPath == path && $0.encoding.hasFractions }) { return .number }
-      return cells.allSatisfy { NumberText($0.text)?.isInteger != false } ? .integer : .number
+      return cells.isEmpty || cells.contains { NumberText($0.text)?.isInteger == false } ? .number : .integer
     case .bool: return .bool
     case .date: return .date
     default: return nil

@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataModel
 
 /// The type of a field as the user edits it. It writes values as text and reads typed text.
 enum FieldKind: String, Sendable, Hashable {
@@ -38,13 +39,7 @@ enum FieldKind: String, Sendable, Hashable {
 
   /// Returns a value as it is edited.
   static func text(of value: Document?) -> String {
-    switch value {
-    case nil, .null: ""
-    case .string(let text): text
-    case .number(let number): number.text
-    case .date(let seconds): DateText.text(of: seconds)
-    case .some(let value): value.compactJSON
-    }
+    if case .data = value { value?.compactJSON ?? "" } else { TableWriter.cell(value) ?? "" }
   }
 
   /// Returns the value of a typed text.

@@ -101,8 +101,13 @@ struct ValueEditor: Pane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
     case .escape, .interrupt: leave(in: &session)
+    case .open where !isNew && old == nil && field.text.isEmpty:
+      session.drafts[fieldPlace] = nil
+      session.intend(.dismiss)
+      session.say("nothing changed")
     case .open:
-      guard let value = accept() else { return true }
+      // An empty text that is left as it was stays null.
+      guard let value = !isNew && field.text == FieldKind.text(of: old) ? old : accept() else { return true }
       session.drafts[fieldPlace] = nil
       session.intend(.dismiss, Intent { [self] in $0.stageField(self, value) })
     default: return false

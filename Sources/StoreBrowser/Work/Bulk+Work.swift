@@ -22,15 +22,10 @@ package struct BulkRequest: Question {
     var answer = BulkAnswer(request: self)
     let datastore = try context.datastore(source.datastore, at: commit)
     var assignment: Assignment?
-    if case .set(let text) = change { assignment = try settable(text) }
+    if case .set(let text) = change { assignment = try settable(text, in: datastore.descriptor) }
+    let path = assignment?.path
     // Found out at the first result with a fraction that is to replace an integer.
-    var knownFractions: Bool?
-    func hasFractions() -> Bool {
-      if knownFractions == nil {
-        knownFractions = assignment.flatMap { try? context.hasFractions(at: $0.path, in: datastore) }
-      }
-      return knownFractions ?? false
-    }
+    lazy var hasFractions = path.flatMap { try? context.hasFractions(at: $0, in: datastore) } ?? false
     var identifiers: [StoredKey] = []
     if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
       identifiers = try context.identifiers(meeting: RowTest(condition), in: datastore)
@@ -46,7 +41,7 @@ package struct BulkRequest: Question {
       let stored = try datastore.record(identifier)?.stored
       guard stored != nil || staged[place] != nil else { continue }
       let edit = RecordEdit.begun(at: place, over: stored, staged[place], datastore.descriptor)
-      answer.add(edit, stored, datastore.descriptor, change, assignment, row: position, hasFractions)
+      answer.add(edit, stored, datastore.descriptor, change, assignment, row: position) { hasFractions }
     }
     if case .paste(let cells) = change {
       for row in cells.present..<cells.rows.count {
@@ -57,9 +52,12 @@ package struct BulkRequest: Question {
     return answer
   }
 
-  /// The assignment of `PATH = EXPR where CONDITION`. Throws if it needs a column that no record has stored.
-  private func settable(_ text: String) throws(ModelError) -> Assignment {
+  /// The assignment of `PATH = EXPR where CONDITION`. Throws if it sets the identifier, or needs a column that no record has stored.
+  private func settable(_ text: String, in descriptor: DatastoreDescriptor) throws(ModelError) -> Assignment {
     let assignment = try WorkContext.assignment(text)
+    if assignment.path.description == descriptor.identifierPath {
+      throw .refused(reason: "the identifier \(assignment.path.shortText) stays; D makes a copy under another one")
+    }
     let test = try WorkContext.parts(ofSetting: text).condition.map { text throws(ModelError) in try RowTest(text) }
     for path in [assignment.path] + assignment.paths + (test?.filter.paths ?? []) {
       if let reason = source.derivation(of: path) { throw .refused(reason: "\(path.shortText): \(reason)") }

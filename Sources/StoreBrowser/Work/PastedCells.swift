@@ -92,8 +92,7 @@ extension Browser {
         return session.warn("not pasted: \(column.title) is not a field")
       }
       let refusal = path == identifier ? "the identifier stays" : source.derivation(of: path)
-      cells.columns.append(
-        .init(path: path, kind: columnKind(path, of: place), refusal: refusal))
+      cells.columns.append(.init(path: path, kind: columnKind(path, of: place), refusal: refusal))
     }
     let ranks = table.shownRanks.dropFirst(table.list.selection).prefix(cells.rows.count)
     cells.present = ranks.count

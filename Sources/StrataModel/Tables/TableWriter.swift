@@ -97,7 +97,7 @@ package struct TableWriter: Sendable {
   }
 
   /// Returns a text as it is, null as nil, anything else as JSON.
-  static func cell(_ value: Document?) -> String? {
+  package static func cell(_ value: Document?) -> String? {
     switch value {
     case nil, .null?: nil
     case .string(let text)?: text
