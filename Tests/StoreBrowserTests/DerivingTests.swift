@@ -240,6 +240,16 @@ struct DerivingTests {
     #expect(driver.selectedIdentifier == cities[2].0 && driver.browser.view.kind == .main)
   }
 
+  @Test("a column becomes as wide as the texts on the screen, not only as those of the first rows")
+  func widths() throws {
+    let documents: [Document] = (1...90).map {
+      ["id": .number(NumberText($0)), "name": .string("Item \($0 * $0)"), "n": 1]
+    }
+    let driver = try driver(Sample.documents(documents), in: "T")
+    driver.press("G")
+    for number in 70...90 { #expect(driver.shows(" Item \(number * number) "), "\(driver.screen)") }
+  }
+
   @Test("a column that goes and comes back leaves the other columns where they stand")
   func scrolled() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 80, rows: 24), start: .init(datastore: "City"))
@@ -323,7 +333,7 @@ struct DerivingTests {
   }
 
   @Test(
-    "integers from 10,000 on have separators, but not identifiers, references and dates; copies are plain"
+    "numbers from 10,000 on have separators, also with a fraction, but not identifiers, references and dates; copies are plain"
   )
   func separators() throws {
     let store = EngineStore(
@@ -338,7 +348,7 @@ struct DerivingTests {
     try Sample.add(
       documents, to: store, Sample.plan("Number", "id", [Sample.index("amount")]), "fill")
     let driver = try driver(store, "keys l", in: "Number")
-    let rows = driver.lines.filter { $0.contains("12345.5") }
+    let rows = driver.lines.filter { $0.contains("12 345.5") }
     for text in ["9999", "10 000", "-1 234 567"] {
       #expect(rows.contains { $0.contains("  \(text) ") }, "\(driver.screen)")
     }

@@ -271,6 +271,8 @@ import Testing
       format.text(ValueText(text: text, kind: kind), isASCII: false).text
     }
     #expect(text(.thousands, "-1234567.50") == "-1 234 567.50")
+    #expect(
+      text(.thousands, "-0.5") == "-0.5" && text(.thousands, "12345678901234567890") == "12 345 678 901 234 567 890")
     #expect(text(.bytes, "1525152") == "1.5 MB")
     #expect(text(.dateFromSeconds, "1795190400") == "2026-11-20 16:00:00")
     #expect(text(.dateFromMilliseconds, "1795190400999") == "2026-11-20 16:00:00")

@@ -62,9 +62,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
   private func number(_ text: String) -> String? {
     switch self {
     case .plain, .check, .local, .relative, .label: return nil
-    case .thousands:
-      guard let point = text.firstIndex(of: ".") else { return Int64(text).map { NumberFormat.count($0) } }
-      return Int64(text[..<point]).map { NumberFormat.count($0) + text[point...] }
+    case .thousands: return NumberText(text).map(NumberFormat.exact)
     case .bytes: return Int64(text).map { NumberFormat.bytes($0) }
     case .hex: return Int64(text).flatMap { $0 >= 0 ? "0x" + String($0, radix: 16) : nil }
     case .dateFromSeconds: return Double(text).flatMap { Self.date($0) }

@@ -275,9 +275,7 @@ struct ColumnScan {
       if let index = indexes[cell.path] {
         seen[index].width = max(seen[index].width, width)
         if label != nil { seen[index].isNamed = true }
-        if [.null, .missing, .problem].contains(seen[index].kind) {
-          seen[index].kind = cell.value.kind
-        }
+        if [.null, .missing, .problem].contains(seen[index].kind) { seen[index].kind = cell.value.kind }
       } else {
         indexes[cell.path] = seen.count
         seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width, isNamed: label != nil))

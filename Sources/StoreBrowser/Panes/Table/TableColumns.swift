@@ -14,7 +14,7 @@ struct TableColumn: Sendable, Hashable {
   var title: String
   var width: Int
   var isTrailing: Bool
-  /// Whether large integers are shown with separators: not those of identifiers, references and dates.
+  /// Whether large numbers are shown with separators: not those of identifiers, references and dates.
   var isSeparated = false
 
   var path: String? {
@@ -31,7 +31,7 @@ extension DocumentPath {
 }
 
 extension Session {
-  /// Whether large integers of a field of the open datastore are shown with separators: not if the user chose a form for them, nor those
+  /// Whether large numbers of a field of the open datastore are shown with separators: not if the user chose a form for them, nor those
   /// of identifiers, references and dates, by a reference, or by the name, as in `id`, `parentId`, `order_id`, `year`, `createdAt`.
   func isSeparated(_ path: DocumentPath) -> Bool {
     guard let descriptor = current?.descriptor, case .member(let name)? = path.components.last else { return true }
@@ -54,8 +54,7 @@ struct TableColumns: Sendable, Hashable {
   private var keyIsTrailing = false
   private var identifierIsTrailing = false
 
-  /// Takes the columns of a window of rows into account. Columns of keys and numbers grow with the visible rows; other widths stay, so that
-  /// columns do not move while the user reads.
+  /// Takes the columns of a window of rows into account. Columns grow with the visible rows and never become narrower.
   mutating func widen(for columns: [ColumnSeen], rows: [Row]) {
     for column in columns { see(column) }
     let identifiers = rows.map { ValueText(key: $0.entry.identifier.value) }
@@ -72,8 +71,7 @@ struct TableColumns: Sendable, Hashable {
     // A column that gets its first values, or begins or ceases to show labels, gets a new width.
     let isEmpty = [.null, .problem].contains(seen[position].kind)
     if isEmpty || column.isNamed != seen[position].isNamed { seen[position] = column }
-    // A cut number says nothing, and a cut label little.
-    if column.kind == .number || column.isNamed { seen[position].width = max(seen[position].width, column.width) }
+    seen[position].width = max(seen[position].width, column.width)
   }
 
   /// Whether the values of a field are booleans, as far as they were seen.
@@ -103,7 +101,7 @@ struct TableColumns: Sendable, Hashable {
 
   /// The visible columns in their order.
   ///
-  /// - Parameter isNumber: Whether large integers of a field have separators.
+  /// - Parameter isNumber: Whether large numbers of a field have separators.
   func visible(
     choice: ColumnChoice, datastore: Outline.Datastore?, index: String?, isNumber: (String) -> Bool
   ) -> [TableColumn] {

@@ -82,11 +82,11 @@ extension Browser {
 }
 
 extension ValueText {
-  /// An integer from 10,000 on in groups of three digits, if there is room.
+  /// A number from 10,000 on with its whole part in groups of three digits, if there is room.
   fileprivate func separated(in width: Int) -> ValueText {
-    guard kind == .number, let number = Int64(text), number.magnitude >= 10_000 else { return self }
+    guard kind == .number, let number = NumberText(text), abs(number.double) >= 10_000 else { return self }
     var result = self
-    result.text = NumberFormat.count(number)
+    result.text = NumberFormat.exact(number)
     return SafeText.width(result.text) <= width ? result : self
   }
 }
@@ -98,7 +98,7 @@ extension CommandTable {
       argument: .init("FORMAT", isRequired: false),
       "Chooses how the values of the column are written: plain, thousands, bytes, dateFromSeconds, "
         + "dateFromMilliseconds, duration, hex, check; dates as local or relative; `label` where the field leads to another record: `JP → Japan`. "
-        + "Integers from 10,000 on have separators unless `plain` is chosen or the field holds identifiers, references or dates. "
+        + "Numbers from 10,000 on have separators unless `plain` is chosen or the field holds identifiers, references or dates. "
         + "Remembered per store.", in: [.table]
     ) { browser, argument in browser.chooseFormat(argument) }
   ]
