@@ -240,6 +240,28 @@ struct DerivingTests {
     #expect(driver.selectedIdentifier == cities[2].0 && driver.browser.view.kind == .main)
   }
 
+  @Test("records side by side have their staged values, in the view of another commit those of the commit")
+  func staged() throws {
+    let store = try Sample.store()
+    let driver = try driver(store, "keys l e ^u", "type Renamed", "keys Enter j d d g g Space Space Space")
+    let cities = try Sample.cityList(of: store)
+    func names() throws -> [Document] {
+      let pane = driver.browser.panes[TransposePane.self]
+      return Array(pane.row(try #require(pane.lines.firstIndex { $0.path == ".name" })).dropFirst())
+    }
+    driver.press("gt")
+    let stored = cities.prefix(3).map { $0.1[member: "name"] ?? .null }
+    #expect(try names() == ["Renamed", .null, stored[2]], "\(driver.screen)")
+    #expect(driver.shows("\(cities[0].0) Renamed") && driver.shows("\(cities[1].0) (none)"), "\(driver.screen)")
+    driver.press("q u u gt")
+    #expect(try names() == stored, "\(driver.screen)")
+    driver.press("q Esc ^r ^r")
+    #expect(driver.browser.session.staged.edits.count == 2)
+    try driver.play(":travel 3")
+    driver.press("g g gt")
+    #expect(try names() == [stored[0]], "\(driver.screen)")
+  }
+
   @Test("a column becomes as wide as the texts on the screen, not only as those of the first rows")
   func widths() throws {
     let documents: [Document] = (1...90).map {

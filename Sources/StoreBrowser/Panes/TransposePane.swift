@@ -34,7 +34,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   /// Records are read again for the shown commit; versions stay what they are.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard var request, frame != .hidden, !request.isOfVersions, !session.isRunning(Self.question) else { return }
-    for place in request.columns.indices { request.columns[place].commit = session.shown }
+    request.columns = request.columns.map { .init($0.place, in: session) }
     reading.ask(request, as: Self.question, label: "reading records", in: &session)
   }
 
@@ -124,10 +124,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     grid.titles(reply.titles, slots, selected: column, from: frame.inside.at(left), isTrailing: false, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let line = lines[line]
-      if line.differs {
-        grid.write(
-          theme.isASCII ? "!" : "≠", at: rect.at(1), width: 1, style: theme.style(.changed))
-      }
+      if line.differs { grid.write(theme.isASCII ? "!" : "≠", at: rect.at(1), width: 1, style: theme.style(.changed)) }
       grid.write(line.name, at: rect.at(3), width: names, style: theme.style(.key))
       for slot in slots {
         let value = line.values[slot.column] ?? .missing
@@ -142,8 +139,9 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     _ reply: TransposeRequest.Reply, _ lines: [TransposeRequest.Line], width: Int
   ) -> [TableGeometry.Slot] {
     let widths = reply.titles.indices.map { column in
-      let values = lines.compactMap { $0.values[column].map { SafeText.width($0.text) } }
-      return min(40, max(SafeText.width(reply.titles[column]), values.max() ?? 0))
+      min(
+        40,
+        lines.reduce(SafeText.width(reply.titles[column])) { max($0, SafeText.width($1.values[column]?.text ?? "")) })
     }
     return TableGeometry.slots(of: widths, around: column, width: width)
   }
@@ -154,6 +152,7 @@ struct TransposeRequest: Question, Hashable {
   struct Column: Sendable, Hashable {
     var place: RecordPlace
     var commit: CommitNumber
+    var edit: RecordEdit?
   }
 
   var source: RowSource
@@ -168,7 +167,7 @@ struct TransposeRequest: Question, Hashable {
     var values: [ValueText?]
     var differs: Bool
 
-    var name: String { path == "." ? path : String(path.dropFirst()) }
+    var name: String { DocumentPath.title(of: path) }
   }
 
   struct Reply: Sendable, Equatable {
@@ -182,7 +181,12 @@ struct TransposeRequest: Question, Hashable {
     for column in columns {
       try context.goOn()
       let datastore = try context.view(column.commit).datastore(column.place.datastore)
-      let document = try datastore?.record(column.place.identifier)?.document()
+      let record = try datastore?.record(column.place.identifier)
+      var document = try record?.document()
+      if let edit = column.edit, let descriptor = datastore?.descriptor {
+        let content = edit.over(record?.stored, descriptor).edit.new
+        document = try content.map { content throws(ModelError) in try onDocument(descriptor.document(of: content)) }
+      }
       let fields = DerivedFields(source, at: column.commit, in: context)
       documents.append(try fields.adding(to: document ?? .object([])))
       cells.append(try fields.cells(of: document ?? .object([])))
@@ -204,6 +208,13 @@ struct TransposeRequest: Question, Hashable {
   }
 }
 
+extension TransposeRequest.Column {
+  /// The record as it is shown, with its staged edit.
+  fileprivate init(_ place: RecordPlace, in session: Session) {
+    self.init(place: place, commit: session.shown, edit: session.asOf == nil ? session.staged.edits[place] : nil)
+  }
+}
+
 extension Browser {
   /// The marked records, the one under the cursor, or in the history of a record two of its versions.
   mutating func openTransposed(differences: Bool = false) {
@@ -219,7 +230,7 @@ extension Browser {
       let marked = table.marks.map { RecordPlace(datastore: source.datastore, identifier: $0) }
       let places =
         marked.isEmpty || focus == .record ? [session.selections.record].compactMap(\.self) : marked
-      columns = places.map { .init(place: $0, commit: session.shown) }
+      columns = places.map { .init($0, in: session) }
     }
     guard !columns.isEmpty else { return session.warn("no record is selected") }
     let request = TransposeRequest(
