@@ -117,7 +117,7 @@ enum CommandExamples {
     .finder: example(.seen("by continent"), after: "type conti", "keys Enter"),
     .setBookmark: example(.seen("bookmark a: City/611717"), argument: "a"),
     .goToBookmark: example(.selected("611717"), before: ": bookmark a", "keys G", argument: "a"),
-    .referrers: example(.seen("Records that refer to"), in: "Country"),
+    .referrers: example(.seen("Entries with"), in: "Country"),
   ]
 
   private static let table: [Command: CommandExample] = [

@@ -381,13 +381,14 @@ struct ScanTests {
     #expect(driver.browser.session.datastore == "Country")
   }
 
-  @Test("Enter on an identifier of another datastore goes there; gr lists who refers here")
+  @Test("Enter on an identifier of another datastore goes there; without a declaration gr only says where its value is")
   func references() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2661552"))
     driver.press("3 j j Enter")
     #expect(driver.browser.session.datastore == "Country")
     #expect(driver.selectedIdentifier == "CH")
     driver.press("g r")
+    #expect(driver.shows("Entries with CH; no index is known to lead to Country"), "\(driver.screen)")
     #expect(driver.shows("City by countrycode"))
     #expect(driver.shows("4 entries"))
     driver.press("Enter")

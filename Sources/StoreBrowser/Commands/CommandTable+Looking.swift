@@ -75,7 +75,8 @@ extension CommandTable {
     ) { browser, argument in browser.goToBookmark(argument) },
     row(
       .referrers, ["g r"], "references here", "referrers", .places,
-      "Lists the records of other datastores whose indexed values are this identifier.", in: [.table, .record]
+      "Lists the records that refer here, by the indexes that lead to this datastore. If none is known to (`:reference`), lists every "
+        + "index that has an entry with this identifier.", in: [.table, .record]
     ) { browser, _ in browser.findReferrers() },
   ]
 

@@ -154,7 +154,12 @@ extension Browser {
           browser.returnToMain(focus: .table)
         })
     }
-    present(MenuOverlay(title: "Records that refer to \(name)", items: items))
+    // Without a declaration an equal value may mean something else.
+    let title =
+      answer.isDeclared
+      ? "Records that refer to \(name)"
+      : "Entries with \(answer.request.place.identifier); no index is known to lead to \(answer.request.place.datastore)"
+    present(MenuOverlay(title: title, items: items))
   }
 
   mutating func showScalars() {
