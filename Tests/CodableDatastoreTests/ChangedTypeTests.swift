@@ -274,4 +274,31 @@ struct ChangedTypeTests {
     #expect(try await wide.load(..., from: \.weight).all().count == 8)
     #expect(try await wide.load(where: #Predicate { $0.name == "P10" }).count == 1)
   }
+
+  @Test("an error names an instance by the identifier that the store has, and is made of sentences")
+  func oldIdentifier() async throws {
+    struct Named: Codable, Identifiable, Sendable { var id: String }
+    struct NamedFormat: DatastoreFormat {
+      typealias Version = ChangedTypeTests.Version
+      typealias Instance = Named
+      static let defaultKey: DatastoreKey = "Parts"
+      static let currentVersion = Version.second
+    }
+    struct Overweight: LocalizedError { var errorDescription: String? { "too heavy" } }
+    try await fill()
+    let named = NamedFormat.Datastore.JSONStore(
+      persistence: try DiskPersistence(readWriteURL: place.url),
+      migrations: [
+        .first: { decoder, data in
+          let part = try decoder.decode(Part.self, from: data)
+          if part.id == 4 { throw Overweight() }
+          return Named(id: part.name)
+        }, .second: { try $0.decode(Named.self, from: $1) },
+      ])
+    await #expect { try await named.load("P1") } throws: { error in
+      guard let error = error as? UnreadableInstanceError else { return false }
+      return error.identifier == "4" && error.errorDescription?.contains("too heavy. The decoder of version 1") == true
+    }
+    #expect(try await named.rehearseMigration().failures.map(\.identifier) == ["4"])
+  }
 }

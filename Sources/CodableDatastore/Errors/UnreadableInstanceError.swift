@@ -25,8 +25,9 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
   /// One sentence for a person: the instance, the reason, and a way out.
   public var errorDescription: String? {
     let place = codingPath.isEmpty ? "" : " at \(codingPath)"
+    let reason = DecodingPath.reason(of: underlying)
     return "The instance \(identifier) of \(datastore), written by version \(version), cannot be decoded\(place): "
-      + "\(DecodingPath.reason(of: underlying)) \(advice)"
+      + "\(reason)\(reason.last?.isPunctuation == true ? "" : ".") \(advice)"
   }
 }
 
@@ -74,6 +75,10 @@ extension DatastoreCore {
       codingPath: DecodingPath.text(of: error), underlying: error, advice: advice, key: key)
   }
 
-  /// An identifier as a person writes it.
-  func shown(_ key: [UInt8]) -> String { (try? identifiers.encoding.decode(key).description) ?? "\(key)" }
+  /// An identifier as a person writes it, also one of the type that the store still has.
+  func shown(_ key: [UInt8]) -> String {
+    let stored = try? Transactions.readState(for: store).tree(recordsTree).map(descriptor(of:))
+    let encodings = [stored?.identifierEncoding, identifiers.encoding]
+    return encodings.lazy.compactMap { try? $0?.decode(key).description }.first ?? "\(key)"
+  }
 }

@@ -144,7 +144,7 @@ extension DatastoreCore {
   }
 
   /// The descriptor of a tree of records; of the tree that was asked for last, it is not read again.
-  private func descriptor(of records: Tree) throws -> DatastoreDescriptor {
+  func descriptor(of records: Tree) throws -> DatastoreDescriptor {
     let attributes = records.attributes
     if let known = described.withLock({ $0 }), known.attributes == attributes { return known.descriptor }
     let descriptor = try DatastoreDescriptor(bytes: attributes.array)

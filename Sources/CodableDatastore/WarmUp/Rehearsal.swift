@@ -59,14 +59,14 @@ extension DatastoreCore {
       try Task.checkCancellation()
       await progressHandler?(.working(current: position, total: rehearsal.total))
       position += 1
-      await rehearse(try walk.key(), record, stored, into: &rehearsal)
+      await rehearse(try walk.key(), record, into: &rehearsal)
     }
     await progressHandler?(.complete(total: rehearsal.total))
     return rehearsal
   }
 
   private func rehearse(
-    _ key: [UInt8], _ record: Bytes, _ stored: DatastoreDescriptor, into rehearsal: inout MigrationRehearsal
+    _ key: [UInt8], _ record: Bytes, into rehearsal: inout MigrationRehearsal
   ) async {
     let tag = coder.tag(of: record) ?? ""
     do {
@@ -78,7 +78,7 @@ extension DatastoreCore {
     } catch {
       rehearsal.failures.append(
         WarmUpProgress.Failure(
-          identifier: (try? stored.identifierEncoding.decode(key).description) ?? "\(key)", version: tag,
+          identifier: shown(key), version: tag,
           decodingPath: DecodingPath.text(of: error), reason: DecodingPath.reason(of: error), key: key,
           byteCount: record.count))
     }
