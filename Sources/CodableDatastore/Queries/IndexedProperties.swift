@@ -3,17 +3,50 @@ import StrataModel
 /// How the values of one property become keys.
 struct KeyMaking {
   var encoding: KeyEncoding
+  /// The key of nil, before all others; nil if nil has no key.
+  var null: KeyValue?
   /// Nil for a value of another type; throws for one that has no place in the order.
   var key: (Any) throws -> KeyValue?
 }
 
 extension KeyMaking {
+  /// The keys of the values that compare with a constant; none if it is NaN, and nil if it is of another type.
+  func intervals(_ symbol: String, _ constant: Any) throws -> [KeyInterval]? {
+    if (constant as? any BinaryFloatingPoint)?.isNaN == true { return [] }
+    return try key(constant).map { bound in
+      switch symbol {
+      case "<": [KeyInterval(upper: .excluding(bound))]
+      case "<=": [KeyInterval(upper: .including(bound))]
+      case ">": [KeyInterval(lower: .excluding(bound))]
+      case ">=": [KeyInterval(lower: .including(bound))]
+      default: [.one(bound)]
+      }
+    }
+  }
+
+  /// The intervals of `(property ?? absent) < constant`: that of the values, and that of nil if `absent` meets the comparison.
+  func intervals(_ symbol: String, _ constant: Any, absent: Any) throws -> [KeyInterval]? {
+    guard let null, (try? key(constant)) != null, (try? key(absent)) != null,
+      let isMet = Self.compare(absent, symbol, constant), let present = try intervals(symbol, constant)
+    else { return nil }
+    return (isMet ? [.one(null)] : []) + present.map { $0.excluding(null) }
+  }
+
+  private static func compare(_ value: Any, _ symbol: String, _ other: Any) -> Bool? {
+    func equals<Value: Equatable>(_ value: Value) -> Bool? { (other as? Value).map { value == $0 } }
+    func isOrdered<Value: Comparable>(_ value: Value) -> Bool? {
+      (other as? Value).map { symbol.hasPrefix("<") ? value < $0 : value > $0 }
+    }
+    let isEqual = symbol.hasSuffix("=") ? (value as? any Equatable).flatMap { equals($0) } : false
+    return isEqual == true || symbol == "==" ? isEqual : (value as? any Comparable).flatMap { isOrdered($0) }
+  }
+
   /// The keys of Booleans, which have no order of their own: see ``IndexedBool``. Nil of another type.
   init?(ofBooleans type: Any.Type) {
     guard type == Bool.self || type == Bool?.self else { return nil }
-    self.init(encoding: type == Bool.self ? .bool : .optional(.bool)) { value in
-      guard let value = value as? Bool? else { return nil }
-      return value.map { .bool($0) } ?? (type == Bool.self ? nil : .null)
+    let null: KeyValue? = type == Bool.self ? nil : .null
+    self.init(encoding: type == Bool.self ? .bool : .optional(.bool), null: null) { value in
+      (value as? Bool?).flatMap { $0.map { .bool($0) } ?? null }
     }
   }
 }
@@ -161,7 +194,8 @@ protocol AnyKeyCoder {
 
 extension KeyCoder: AnyKeyCoder {
   var making: KeyMaking {
-    KeyMaking(encoding: encoding) { value in
+    let none = (Value.self as? any AnyOptional.Type)?.none as? Value
+    return KeyMaking(encoding: encoding, null: none.flatMap { try? encoding.decode(key(of: $0)) }) { value in
       guard let value = value as? Value else { return nil }
       return try encoding.decode(key(of: value))
     }

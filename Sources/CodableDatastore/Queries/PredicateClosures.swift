@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataFoundation
 import StrataModel
 
@@ -20,8 +21,8 @@ struct UnwrappedVariables {
   /// may be nil itself, which its key does not tell from the optional.
   func intervals(of node: Any, _ keys: KeyMaking, _ intervals: [KeyInterval]?) -> [KeyInterval]? {
     guard let intervals, isPart(node) else { return intervals }
-    guard case .optional = keys.encoding, !Self.isOptional(node) else { return nil }
-    return intervals.map { KeyInterval(lower: $0.lower == .open ? .excluding(.null) : $0.lower, upper: $0.upper) }
+    guard let null = keys.null, !Self.isOptional(node) else { return nil }
+    return intervals.map { $0.excluding(null) }
   }
 
   /// Whether a node is the variable of a closure, or a property of it.
@@ -36,7 +37,9 @@ struct UnwrappedVariables {
   }
 }
 
-private protocol AnyOptional {}
+protocol AnyOptional {
+  static var none: Self { get }
+}
 extension Optional: AnyOptional {}
 
 private protocol PathNode {
@@ -97,12 +100,10 @@ extension PredicateReading {
   /// Whether a property that is an optional holds something.
   fileprivate func presence(of place: PropertyPlace) -> QueryCondition {
     let text = "\(properties.name(of: place)) != nil"
-    guard let (number, keys) = properties.property(at: place), case .optional = keys.encoding else {
-      return .test(text: text)
-    }
+    guard let (number, keys) = properties.property(at: place), let null = keys.null else { return .test(text: text) }
     return .term(
       IndexableTerm(
-        .property(number), .keys([KeyInterval(lower: .excluding(.null))], keys.encoding, isExact: true)), text: text)
+        .property(number), .keys([KeyInterval(lower: .excluding(null))], keys.encoding, isExact: true)), text: text)
   }
 
   /// `$0.due.flatMap { $0 < now } == true`.
@@ -117,18 +118,24 @@ extension PredicateReading {
 /// `if let due = $0.due { due < now } else { … }`, and a Boolean with another value instead of nil.
 extension PredicateExpressions.NilCoalesce: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    let absent = PredicateConstant.value(of: rhs) as? Bool
     if let parts = (lhs as? any ClosureNode)?.parts(reading) {
-      switch absent {
-      case false?: return parts.condition
-      case true?: return .any([parts.condition, .not(parts.presence)])
-      case nil: return .any([parts.condition, .all([.not(parts.presence), reading.condition(of: rhs)])])
-      }
+      return .either(parts.condition, .both(.not(parts.presence), reading.condition(of: rhs)))
     }
-    guard let absent else { return nil }
+    guard let absent = PredicateConstant.value(of: rhs) as? Bool else { return nil }
     return reading.term(lhs, text: " ?? \(absent)") { keys in
-      try PredicateReading.intervals(keys, true, absent: absent, PredicateReading.one)
+      try keys.intervals("==", true, absent: absent)
     }
+  }
+}
+
+extension KeyInterval {
+  static func one(_ key: KeyValue) -> Self { Self(lower: .including(key), upper: .including(key)) }
+
+  /// The interval without the key of nil, which is before all others.
+  func excluding(_ null: KeyValue) -> Self { Self(lower: lower == .open ? .excluding(null) : lower, upper: upper) }
+
+  fileprivate var mayHoldNull: Bool {
+    if case .including(let key) = lower { key.document == .null } else { lower == .open }
   }
 }
 
@@ -141,7 +148,7 @@ extension QueryCondition {
     case .not, .test: false
     case .term(let term, _):
       if case .property(let number) = term.subject, case .keys(let intervals, _, _) = term.test {
-        numbers.contains(number) && intervals.allSatisfy { $0.lower != .open && $0.lower != .including(.null) }
+        numbers.contains(number) && intervals.allSatisfy { !$0.mayHoldNull }
       } else {
         false
       }

@@ -12,8 +12,11 @@ protocol PropertyNode {
   func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace?
 }
 
+/// The ends of a range; nil for one that is open.
+private typealias RangeBounds = (lower: Any?, upper: Any?, includesUpper: Bool)
+
 private protocol RangeNode {
-  var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { get }
+  var bounds: RangeBounds? { get }
 }
 
 /// Reads a predicate for the planner, by the properties that the indexes of a format are over.
@@ -31,49 +34,44 @@ struct PredicateReading {
 
   func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition {
     let place = property(node)
-    let whole = "\(place.map { properties.name(of: $0) } ?? "predicate")\(text)"
-    guard let place else { return .test(text: whole) }
-    guard let (number, keys) = properties.property(at: place) else {
-      missing?.note(place, for: whole)
-      return .test(text: whole)
+    return test(place, place.flatMap { properties.property(at: $0) }, text: text) { keys in
+      try unwrapped.intervals(of: node, keys, intervals(keys)).map { .keys($0, keys.encoding, isExact: true) }
     }
-    guard let intervals = try? unwrapped.intervals(of: node, keys, intervals(keys))
-    else { return .test(text: whole) }
-    return .term(
-      IndexableTerm(.property(number), .keys(intervals, keys.encoding, isExact: true)), text: whole)
   }
 
-  fileprivate func comparison(
-    _ left: Any, _ right: Any, _ symbol: String, _ interval: (KeyValue) -> KeyInterval
-  ) -> QueryCondition? {
+  fileprivate func test(
+    _ place: PropertyPlace?, _ found: (number: Int, keys: KeyMaking)?, isElement: Bool = false, text: String,
+    _ test: (KeyMaking) throws -> IndexableTerm.Test?
+  ) -> QueryCondition {
+    let whole = "\(place.map { properties.name(of: $0) } ?? "predicate")\(text)"
+    if let place, found == nil { missing?.note(place, for: whole) }
+    guard let (number, keys) = found, let test = try? test(keys) else { return .test(text: whole) }
+    return .term(IndexableTerm(.property(number), isElement: isElement, test), text: whole)
+  }
+
+  fileprivate func comparison(_ left: Any, _ symbol: String, _ right: Any) -> QueryCondition? {
     guard let constant = PredicateConstant.value(of: right) else { return nil }
     let text = " \(symbol) \(Self.shown(constant))"
     if let coalesced = left as? any CoalescedNode, let absent = PredicateConstant.value(of: coalesced.absent) {
       return term(coalesced.wrapped, text: " ?? \(Self.shown(absent))\(text)") { keys in
-        try Self.intervals(keys, constant, absent: absent, interval)
+        try keys.intervals(symbol, constant, absent: absent)
       }
     }
-    return term(left, text: text) { keys in
-      // NaN is neither equal to anything nor less or greater.
-      if Self.isNaN(constant), keys.encoding.content == .double || keys.encoding.content == .float { return [] }
-      return try keys.key(constant).map { [interval($0)] }
+    return term(left, text: text) { keys in try keys.intervals(symbol, constant) }
+  }
+
+  fileprivate func contains(_ bounds: RangeBounds, _ element: Any) -> QueryCondition {
+    let (lower, upper) = (bounds.lower.map(Self.shown) ?? "", bounds.upper.map(Self.shown) ?? "")
+    return term(element, text: " in \(lower)\(bounds.includesUpper ? "..." : "..<")\(upper)") { keys in
+      let (low, high) = (try bounds.lower.map(keys.key), try bounds.upper.map(keys.key))
+      guard low != .some(nil), high != .some(nil) else { return nil }
+      return [
+        KeyInterval(
+          lower: (low ?? nil).map { .including($0) } ?? .open,
+          upper: (high ?? nil).map { bounds.includesUpper ? .including($0) : .excluding($0) } ?? .open)
+      ]
     }
   }
-
-  /// The intervals of `(property ?? absent) < constant`: that of the values, and that of nil if `absent` meets the comparison.
-  static func intervals(
-    _ keys: KeyMaking, _ constant: Any, absent: Any, _ interval: (KeyValue) -> KeyInterval
-  ) throws -> [KeyInterval]? {
-    guard case .optional(let encoding) = keys.encoding, encoding.isByteOrdered, !isNaN(constant),
-      let bound = try keys.key(constant), let absent = try keys.key(absent), bound != .null, absent != .null
-    else { return nil }
-    var present = interval(bound)
-    let isMet = try present.contains(absent, in: encoding)
-    if present.lower == .open { present.lower = .excluding(.null) }
-    return isMet ? [KeyInterval(lower: .including(.null), upper: .including(.null)), present] : [present]
-  }
-
-  private static func isNaN(_ value: Any) -> Bool { (value as? any BinaryFloatingPoint)?.isNaN ?? false }
 
   static func shown(_ value: Any) -> String {
     if let text = value as? String { return "\"\(text)\"" }
@@ -83,21 +81,8 @@ struct PredicateReading {
   }
 
   fileprivate func equality(_ left: Any, _ right: Any) -> QueryCondition? {
-    equality(ofClosure: left, right) ?? equality(ofClosure: right, left) ?? comparison(left, right, "==", Self.one)
-      ?? comparison(right, left, "==", Self.one)
-  }
-
-  static func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
-
-  fileprivate func elementTerm(_ path: AnyKeyPath, _ constant: Any) -> QueryCondition {
-    let text = "\(properties.name(of: path)) contains \(Self.shown(constant))"
-    guard let (number, keys) = properties.elements(at: path), let key = try? keys.key(constant) else {
-      if properties.elements(at: path) == nil { missing?.note(.path(path), for: text) }
-      return .test(text: text)
-    }
-    return .term(
-      IndexableTerm(.property(number), isElement: true, .keys([Self.one(key)], keys.encoding, isExact: true)),
-      text: text)
+    equality(ofClosure: left, right) ?? equality(ofClosure: right, left) ?? comparison(left, "==", right)
+      ?? comparison(right, "==", left)
   }
 }
 
@@ -119,7 +104,7 @@ extension PredicateExpressions.Negation: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
     // One value of a Boolean can be a tier before others, which a complement cannot.
     guard reading.property(wrapped) != nil else { return .opposite(of: reading.condition(of: wrapped)) }
-    return reading.term(wrapped, text: " == false") { keys in try keys.key(false).map { [PredicateReading.one($0)] } }
+    return reading.term(wrapped, text: " == false") { keys in try keys.intervals("==", false) }
   }
 }
 
@@ -152,50 +137,35 @@ extension PredicateExpressions.Comparison: ConditionNode {
       case .greaterThanOrEqual: (">=", "<=")
       @unknown default: ("", "")
       }
-    func interval(_ symbol: String) -> ((KeyValue) -> KeyInterval)? {
-      switch symbol {
-      case "<": { KeyInterval(upper: .excluding($0)) }
-      case "<=": { KeyInterval(upper: .including($0)) }
-      case ">": { KeyInterval(lower: .excluding($0)) }
-      case ">=": { KeyInterval(lower: .including($0)) }
-      default: nil
-      }
-    }
-    guard let straight = interval(symbol), let turned = interval(mirrored) else { return nil }
-    return reading.comparison(lhs, rhs, symbol, straight) ?? reading.comparison(rhs, lhs, mirrored, turned)
+    guard !symbol.isEmpty else { return nil }
+    return reading.comparison(lhs, symbol, rhs) ?? reading.comparison(rhs, mirrored, lhs)
   }
 }
 
 extension PredicateExpressions.RangeExpressionContains: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    guard let bounds = (range as? any RangeNode)?.bounds else { return nil }
-    let symbol = bounds.includesUpper ? "..." : "..<"
-    let text = " in \(PredicateReading.shown(bounds.lower))\(symbol)\(PredicateReading.shown(bounds.upper))"
-    return reading.term(element, text: text) { keys in
-      guard let lower = try keys.key(bounds.lower), let upper = try keys.key(bounds.upper) else { return nil }
-      return [
-        KeyInterval(lower: .including(lower), upper: bounds.includesUpper ? .including(upper) : .excluding(upper))
-      ]
-    }
+    (range as? any RangeNode)?.bounds.map { reading.contains($0, element) }
   }
 }
 
 extension PredicateExpressions.SequenceContains: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    if case .path(let path)? = reading.property(sequence),
-      let constant = PredicateConstant.value(of: element)
-    {
-      return reading.elementTerm(path, constant)
+    if case .path(let path)? = reading.property(sequence), let constant = PredicateConstant.value(of: element) {
+      let (found, text) = (reading.properties.elements(at: path), " contains \(PredicateReading.shown(constant))")
+      return reading.test(.path(path), found, isElement: true, text: text) { keys in
+        try keys.intervals("==", constant).map { .keys($0, keys.encoding, isExact: true) }
+      }
     }
+    if let bounds = (sequence as? any RangeNode)?.bounds { return reading.contains(bounds, element) }
     guard let list = PredicateConstant.value(of: sequence) as? any Sequence else { return nil }
     let values = Array<Any>(erasing: list)
     let text = " in [\(values.shortText(PredicateReading.shown))]"
     return reading.term(element, text: text) { keys in
       var intervals: [KeyInterval] = []
-      var seen: Set<KeyValue> = []
+      var seen: Set<KeyInterval> = []
       for value in values {
-        guard let key = try keys.key(value) else { return nil }
-        if seen.insert(key).inserted { intervals.append(PredicateReading.one(key)) }
+        guard let found = try keys.intervals("==", value) else { return nil }
+        intervals += found.filter { seen.insert($0).inserted }
       }
       return intervals
     }
@@ -214,18 +184,10 @@ extension PredicateExpressions.SequenceStartsWith: ConditionNode {
       base = coalesced.wrapped
     }
     guard let place = reading.property(base) else { return nil }
-    let whole = "\(reading.properties.name(of: place)) starts with \"\(text)\""
-    guard let (number, _) = reading.properties.property(at: place) else {
-      reading.missing?.note(place, for: whole)
-      return .test(text: whole)
-    }
-    guard !text.isEmpty else {
-      // Every text begins with it.
-      return reading.term(base, text: " starts with \"\"") { keys in
-        [KeyInterval(lower: keys.encoding.isOptional ? .excluding(.null) : .open)]
-      }
-    }
-    return .term(IndexableTerm(.property(number), .begins(text)), text: whole)
+    let (found, whole) = (reading.properties.property(at: place), " starts with \"\(text)\"")
+    guard text.isEmpty else { return reading.test(place, found, text: whole) { _ in .begins(text) } }
+    // Every text begins with it.
+    return reading.term(base, text: whole) { keys in [KeyInterval(lower: keys.null.map { .excluding($0) } ?? .open)] }
   }
 }
 
@@ -253,7 +215,7 @@ extension PredicateExpressions.KeyPath: PropertyNode {
 /// `$0.isOpen`: true for itself.
 extension PredicateExpressions.KeyPath: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    reading.term(self, text: "") { keys in try keys.key(true).map { [PredicateReading.one($0)] } }
+    reading.term(self, text: "") { keys in try keys.intervals("==", true) }
   }
 }
 
@@ -269,29 +231,27 @@ extension PredicateExpressions.NilCoalesce: CoalescedNode {
 }
 
 extension PredicateExpressions.Value: RangeNode {
-  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { (value as? any ConstantRange)?.ends }
+  fileprivate var bounds: RangeBounds? { (value as? any ConstantRange)?.ends }
 }
 
 extension PredicateExpressions.Range: RangeNode {
-  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
+  fileprivate var bounds: RangeBounds? {
     PredicateConstant.values(of: lower, upper).map { ($0, $1, false) }
   }
 }
 
 extension PredicateExpressions.ClosedRange: RangeNode {
-  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
+  fileprivate var bounds: RangeBounds? {
     PredicateConstant.values(of: lower, upper).map { ($0, $1, true) }
   }
 }
 
 private protocol ConstantRange {
-  var ends: (lower: Any, upper: Any, includesUpper: Bool) { get }
+  var ends: RangeBounds { get }
 }
 
-extension Range: ConstantRange {
-  fileprivate var ends: (lower: Any, upper: Any, includesUpper: Bool) { (lowerBound, upperBound, false) }
-}
-
-extension ClosedRange: ConstantRange {
-  fileprivate var ends: (lower: Any, upper: Any, includesUpper: Bool) { (lowerBound, upperBound, true) }
-}
+extension Range: ConstantRange { fileprivate var ends: RangeBounds { (lowerBound, upperBound, false) } }
+extension ClosedRange: ConstantRange { fileprivate var ends: RangeBounds { (lowerBound, upperBound, true) } }
+extension PartialRangeFrom: ConstantRange { fileprivate var ends: RangeBounds { (lowerBound, nil, false) } }
+extension PartialRangeUpTo: ConstantRange { fileprivate var ends: RangeBounds { (nil, upperBound, false) } }
+extension PartialRangeThrough: ConstantRange { fileprivate var ends: RangeBounds { (nil, upperBound, true) } }

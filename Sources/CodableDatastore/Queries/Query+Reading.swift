@@ -36,7 +36,7 @@ extension Query {
   ///   cannot be read; the error of a decoder.
   public var exists: Bool { get async throws { try await first != nil } }
 
-  /// The least value of a property among the instances that meet the condition; one look-up if an index has it.
+  /// The least value of a property among the instances that meet the condition, nil left out; one look-up if an index has it.
   ///
   /// - Throws: ``UnindexedQueryError`` if no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
   ///   if the store cannot be read; the error of evaluating the predicate.
@@ -44,7 +44,7 @@ extension Query {
     try await end(of: property, .ascending)
   }
 
-  /// The greatest value of a property among the instances that meet the condition; one look-up if an index has it.
+  /// The greatest value of a property among the instances that meet the condition, nil left out; one look-up if an index has it.
   ///
   /// - Throws: ``UnindexedQueryError`` if no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
   ///   if the store cannot be read; the error of evaluating the predicate.
@@ -56,6 +56,14 @@ extension Query {
     of property: KeyPath<Format.Instance, Value>, _ order: RangeOrder
   ) async throws -> Value? {
     var query = self
+    if let none = (Value.self as? any AnyOptional.Type)?.none as? Value {
+      let path = property as any KeyPath<Format.Instance, Value> & Sendable
+      query = query.where(
+        Predicate {
+          PredicateExpressions.NotEqual(
+            lhs: PredicateExpressions.KeyPath(root: $0, keyPath: path), rhs: PredicateExpressions.Value(none))
+        })
+    }
     (query.sorts, query.offset, query.cursor, query.takesAnyTie) = ([], 0, nil, true)
     return try await query.sorted(by: property, order).first?[keyPath: property]
   }

@@ -361,21 +361,6 @@ extension KeyEncoding {
 }
 
 extension KeyInterval {
-  /// Whether a value lies in it, in the order of an encoding's bytes.
-  package func contains(_ value: KeyValue, in encoding: KeyEncoding) throws(ModelError) -> Bool {
-    let bytes = try encoding.encode(value)
-    switch lower {
-    case .open: break
-    case .including(let bound): if try bytes.precedes(encoding.encode(bound)) { return false }
-    case .excluding(let bound): if try !encoding.encode(bound).precedes(bytes) { return false }
-    }
-    switch upper {
-    case .open: return true
-    case .including(let bound): return try !encoding.encode(bound).precedes(bytes)
-    case .excluding(let bound): return try bytes.precedes(encoding.encode(bound))
-    }
-  }
-
   var isOneValue: Bool {
     if case .including(let low) = lower, case .including(let high) = upper { low == high } else { false }
   }

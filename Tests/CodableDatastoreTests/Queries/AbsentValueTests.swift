@@ -1,0 +1,112 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+/// Conditions on nil, on NaN and on open ranges, and ends of a property that may be nil.
+@Suite("Predicates with absent values")
+struct AbsentValueTests {
+  enum Level: String, Codable, Comparable, CaseIterable, Sendable {
+    case low, middle, high
+    static func < (left: Self, right: Self) -> Bool {
+      (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+  }
+
+  struct Task: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var level: Level?
+    var effort: Double?
+    var weight: Double
+    var count: Int
+  }
+
+  struct TaskFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case one = 1 }
+    typealias Instance = Task
+    static let defaultKey: DatastoreKey = "Tasks"
+    static let currentVersion = Version.one
+    let level = Index(\.level)
+    let effort = Index(\.effort)
+    let weight = Index(\.weight)
+    let count = Index(\.count)
+  }
+
+  private let tasks = MemoryPersistence().datastore(TaskFormat.self)
+  private let all: [Task] = (0..<60).map { number in
+    Task(
+      id: number, level: number % 4 == 3 ? nil : Level.allCases[number % 4],
+      effort: number % 3 == 0 ? nil : Double(number % 5),
+      weight: Double(number % 7), count: number % 9)
+  }
+
+  private func expect(
+    _ predicate: Predicate<Task>, by index: String, _ condition: (Task) -> Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let query = tasks.load(where: predicate)
+    let plan = try await query.explain()
+    #expect(plan.hasPrefix("INDEX \(index) ") && !plan.contains("KEEP"), "\(plan)", sourceLocation: sourceLocation)
+    #expect(try await query.all() == all.filter(condition), "\(plan)", sourceLocation: sourceLocation)
+    #expect(try await query.count == all.filter(condition).count, "\(plan)", sourceLocation: sourceLocation)
+  }
+
+  @Test("an index of a type that only the app orders serves a value in place of nil, and a closure over the optional")
+  func appOrdered() async throws {
+    try await tasks.persist(contentsOf: all)
+    let (low, middle, high) = (Level.low, Level.middle, Level.high)
+    try await expect(#Predicate { ($0.level ?? middle) >= middle }, by: "level") { ($0.level ?? .middle) >= .middle }
+    try await expect(#Predicate { ($0.level ?? low) >= middle }, by: "level") { ($0.level ?? .low) >= .middle }
+    try await expect(#Predicate { ($0.level ?? high) < high }, by: "level") { ($0.level ?? .high) < .high }
+    try await expect(#Predicate { ($0.level ?? high) == high }, by: "level") { ($0.level ?? .high) == .high }
+    try await expect(#Predicate { ($0.level ?? high) != high }, by: "level") { ($0.level ?? .high) != .high }
+    try await expect(#Predicate { middle > ($0.level ?? low) }, by: "level") { ($0.level ?? .low) < .middle }
+    try await expect(#Predicate { if let level = $0.level { level < high } else { false } }, by: "level") {
+      $0.level.map { $0 < .high } ?? false
+    }
+    try await expect(#Predicate { if let level = $0.level { level < high } else { true } }, by: "level") {
+      $0.level.map { $0 < .high } ?? true
+    }
+    try await expect(#Predicate { $0.level.flatMap { $0 > low } == true }, by: "level") {
+      $0.level.map { $0 > .low } == true
+    }
+  }
+
+  @Test("NaN in a list and in place of nil meets no comparison, and needs no scan")
+  func notANumber() async throws {
+    try await tasks.persist(contentsOf: all)
+    let (none, some) = (Double.nan, [Double.nan, 2, 5])
+    try await expect(#Predicate { some.contains($0.weight) }, by: "weight") { $0.weight == 2 || $0.weight == 5 }
+    try await expect(#Predicate { !some.contains($0.weight) }, by: "weight") { $0.weight != 2 && $0.weight != 5 }
+    for (place, predicate) in [
+      #Predicate<Task> { ($0.effort ?? none) < 3 }, #Predicate { ($0.effort ?? 1) < none },
+      #Predicate { ($0.effort ?? 1) != none },
+    ].enumerated() {
+      let expected = try all.filter { try predicate.evaluate($0) }
+      #expect(try await tasks.load(where: predicate).all() == expected, "\(place)")
+    }
+  }
+
+  @Test("a captured range that is open on one side is served")
+  func openRanges() async throws {
+    try await tasks.persist(contentsOf: all)
+    let (from, upTo, through) = (6..., ..<3, ...3)
+    try await expect(#Predicate { from.contains($0.count) }, by: "count") { $0.count >= 6 }
+    try await expect(#Predicate { upTo.contains($0.count) }, by: "count") { $0.count < 3 }
+    try await expect(#Predicate { !through.contains($0.count) }, by: "count") { $0.count > 3 }
+    let heavy = 2.5...
+    try await expect(#Predicate { heavy.contains($0.weight) }, by: "weight") { $0.weight >= 2.5 }
+  }
+
+  @Test("the least and the greatest value leave nil out")
+  func ends() async throws {
+    try await tasks.persist(contentsOf: all)
+    let everything = tasks.load(...)
+    #expect(try await everything.min(of: \.effort) == .some(all.compactMap(\.effort).min()))
+    #expect(try await everything.max(of: \.level) == .some(.high))
+    let few = tasks.load(where: #Predicate { $0.count > 6 })
+    #expect(try await few.min(of: \.level) == .some(all.filter { $0.count > 6 }.compactMap(\.level).min()))
+    let absent = tasks.load(where: #Predicate { $0.effort == nil })
+    #expect(try await absent.min(of: \.effort) == .none)
+    #expect(try await absent.max(of: \.effort) == .none)
+  }
+}
