@@ -47,12 +47,14 @@ public enum PredicateExpressions {
 
   public struct Value<Output>: PredicateExpression {
     public let value: Output
+    public init(_ value: Output) { fatalError() }
     public func evaluate(_ bindings: PredicateBindings) throws -> Output { fatalError() }
   }
 
   public struct KeyPath<Root: PredicateExpression, Output>: PredicateExpression {
     public let root: Root
-    public let keyPath: Swift.KeyPath<Root.Output, Output>
+    public let keyPath: Swift.KeyPath<Root.Output, Output> & Sendable
+    public init(root: Root, keyPath: Swift.KeyPath<Root.Output, Output> & Sendable) { fatalError() }
     public func evaluate(_ bindings: PredicateBindings) throws -> Output { fatalError() }
   }
 
@@ -106,6 +108,7 @@ public enum PredicateExpressions {
   where LHS.Output == RHS.Output, LHS.Output: Equatable {
     public let lhs: LHS
     public let rhs: RHS
+    public init(lhs: LHS, rhs: RHS) { fatalError() }
     public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
   }
 
@@ -166,3 +169,31 @@ public enum PredicateExpressions {
     public func evaluate(_ bindings: PredicateBindings) throws -> Result? { fatalError() }
   }
 }
+
+// Such predicates are built by hand, too.
+
+extension PredicateExpressions.Value: Codable where Output: Codable {
+  public init(from decoder: any Decoder) throws { fatalError() }
+  public func encode(to encoder: any Encoder) throws { fatalError() }
+}
+
+// As in Foundation, the conformance cannot depend on that of `Output` to `Sendable`. Nothing here runs.
+extension PredicateExpressions.Value: @unchecked Sendable {}
+extension PredicateExpressions.Value: StandardPredicateExpression where Output: Codable {}
+
+extension PredicateExpressions.KeyPath: Codable where Root: Codable {
+  public init(from decoder: any Decoder) throws { fatalError() }
+  public func encode(to encoder: any Encoder) throws { fatalError() }
+}
+
+extension PredicateExpressions.KeyPath: Sendable where Root: Sendable {}
+extension PredicateExpressions.KeyPath: StandardPredicateExpression where Root: StandardPredicateExpression {}
+
+extension PredicateExpressions.NotEqual: Codable where LHS: Codable, RHS: Codable {
+  public init(from decoder: any Decoder) throws { fatalError() }
+  public func encode(to encoder: any Encoder) throws { fatalError() }
+}
+
+extension PredicateExpressions.NotEqual: Sendable where LHS: Sendable, RHS: Sendable {}
+extension PredicateExpressions.NotEqual: StandardPredicateExpression
+where LHS: StandardPredicateExpression, RHS: StandardPredicateExpression {}
