@@ -32,6 +32,8 @@ package enum NormalForm {
 
   /// The text in the form, with the same bytes on every platform.
   package static func composed(_ text: String) -> String {
+    var text = text
+    if text.withUTF8({ isEvident($0) }) { return text }
     let table = NormalFormTable.shared
     guard !isComposed(text, table) else { return text }
     var scalars: [(value: UInt32, order: UInt8)] = []

@@ -161,10 +161,8 @@ package enum FilterOrder {
 /// Finding a text in another by bytes.
 enum TextSearch {
   static func withComposed<Result>(_ text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-    var text = text
-    if let result = text.withUTF8({ NormalForm.isEvident($0) ? body($0) : nil }) { return result }
-    text = NormalForm.composed(text)
-    return text.withUTF8(body)
+    var composed = NormalForm.composed(text)
+    return composed.withUTF8(body)
   }
 
   static func contains(_ text: UnsafeBufferPointer<UInt8>, _ part: UnsafeBufferPointer<UInt8>) -> Bool {

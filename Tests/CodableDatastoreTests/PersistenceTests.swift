@@ -48,7 +48,7 @@ struct PersistenceTests {
     #expect(try await BookFormat.datastore(direct).count == 2)
   }
 
-  @Test("a link that leads to nothing is not an empty store, and is told of by its name")
+  @Test("a link that leads to nothing is not an empty store, and the error names it")
   func danglingLink() async throws {
     let folder = place.url.deletingLastPathComponent()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

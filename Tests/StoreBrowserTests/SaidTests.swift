@@ -188,7 +188,7 @@ struct SaidTests {
     #expect(driver.browser.session.notice?.kind != .problem)
   }
 
-  @Test("a sort is typed with desc behind the field, and what is not a direction is told at its place")
+  @Test("a sort is typed with desc behind the field, and a word that is not a direction is reported at its place")
   func sortSyntax() throws {
     let driver = try Self.driver()
     driver.press(":")

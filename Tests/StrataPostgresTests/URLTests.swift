@@ -17,7 +17,7 @@ struct URLTests {
   }
 
   @Test(
-    "what is not a URL is told by the part that is wrong, and never with the password",
+    "a malformed URL is refused with the part that is wrong, and never with the password",
     arguments: [
       ("http://x", "begins with postgres://"), ("postgres://a:hush@h:0/d", "a port is a number"),
       ("postgres://a:hush@h:x/d", "a port is a number"), ("postgres://a:hush%@h/d", "hexadecimal"),

@@ -58,7 +58,7 @@ struct VerbArgumentsTests {
     }
   }
 
-  @Test("a word that is not a verb and no path is told as that, not as a store with too many arguments")
+  @Test("a word that is neither a verb nor a path is reported as such, not as a store with too many arguments")
   func noVerb() throws {
     let run = try ProgramRun(["sett", "Library.strata", "Books", "1", "title=x"])
     #expect(run.status == 2)

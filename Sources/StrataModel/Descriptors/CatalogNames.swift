@@ -31,11 +31,7 @@ extension TreeName {
   /// out.
   package static func leftOut(of datastore: String) -> TreeName { TreeName([leftOutMark] + bytes(of: datastore)) }
 
-  private static func bytes(of text: String) -> [UInt8] {
-    var text = text
-    let bytes = text.withUTF8 { NormalForm.isEvident($0) ? Array($0) : nil }
-    return bytes ?? Array(NormalForm.composed(text).utf8)
-  }
+  private static func bytes(of text: String) -> [UInt8] { Array(NormalForm.composed(text).utf8) }
 
   /// The key of the datastore whose records this tree holds; nil for other trees.
   package var datastoreKey: String? {

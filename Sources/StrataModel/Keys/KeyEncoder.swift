@@ -76,16 +76,8 @@ package struct KeyEncoder: Sendable {
 
   package mutating func append(_ value: String) {
     bytes.append(KeyTag.string)
-    var value = value
-    let isDone = value.withUTF8 { utf8 in
-      guard NormalForm.isEvident(utf8) else { return false }
-      appendEscaped(UnsafeRawBufferPointer(utf8))
-      return true
-    }
-    if !isDone {
-      var normal = NormalForm.composed(value)
-      normal.withUTF8 { appendEscaped(UnsafeRawBufferPointer($0)) }
-    }
+    var composed = NormalForm.composed(value)
+    composed.withUTF8 { appendEscaped(UnsafeRawBufferPointer($0)) }
     bytes.append(0)
   }
 

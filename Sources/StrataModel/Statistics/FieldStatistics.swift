@@ -75,8 +75,7 @@ final class FieldStatistics {
 
   private func see(_ text: String) {
     // In the form whose bytes have the order of keys.
-    var text = text
-    if !text.withUTF8({ NormalForm.isEvident($0) }) { text = NormalForm.composed(text) }
+    var text = NormalForm.composed(text)
     let hash = text.withUTF8 { bytes in
       let content = UnsafeRawBufferPointer(bytes)
       if let leastText {
@@ -86,7 +85,7 @@ final class FieldStatistics {
         leastText = Array(bytes)
         greatestText = Array(bytes)
       }
-      return ValueHash.text(bytes)
+      return ValueHash.bytes(bytes, seed: ValueHash.seed)
     }
     tally.add(hash, .string(text))
   }

@@ -113,7 +113,7 @@ struct KilledSessionTests {
 
   // MARK: No damage
 
-  @Test("a torn commit that nobody was told of is not damage: verification says so, and the next writer goes on")
+  @Test("a torn commit not reported as durable is no damage: verification says so, and the next writer goes on")
   func unpromised() throws {
     let (image, frames) = try killed(5, unsynced: 1)
     #expect(frames.count == 6)

@@ -36,7 +36,7 @@ struct SystemDiskTests {
     }
   }
 
-  @Test("where a process may not have so many addresses, there is no mapping, and that is not an error")
+  @Test("a process with too few addresses gets no mapping, and that is not an error")
   func tooLarge() async throws {
     try await withDirectory { directory in
       let file = try disk.open("\(directory)/data", .create)

@@ -39,7 +39,7 @@ struct ImporterTests {
     #expect(try store.verifyModel(at: number).isClean)
   }
 
-  @Test("imported again: new, changed and unchanged are told apart, and nothing changed is not a commit")
+  @Test("a second import counts new, changed and unchanged records, and makes no commit if none changed")
   func again() throws {
     let store = EngineStore.memory()
     _ = try run((1...50).map { Cities.document($0) }, into: store, plan())

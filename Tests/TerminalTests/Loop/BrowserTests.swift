@@ -27,7 +27,7 @@ struct BrowserTests {
     #expect(transcript.contains("opening"))
   }
 
-  @Test("what is not a store is told without a screen, with its status")
+  @Test("a path that is not a store is reported without a screen, with its status")
   func noStore() throws {
     let file = Scratch.file(named: "text", "no store")
     for path in [file, "/no/such/store"] {
