@@ -108,7 +108,7 @@ struct NodeDeltaTests {
     _ = try patched(store)
     #expect(try patched(store) == 0)
     try store.close()
-    for size in [0, 16 * 2_000] {
+    for size in [0, 16 * 1_000] {
       var options = DeltaSample.options()
       options.nodeCacheSize = size
       let small = try FileStore.open(at: "/store", options: options, disk: disk)
