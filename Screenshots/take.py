@@ -97,8 +97,11 @@ class Program:
         while self.idle_at < self.sent:
             self.read()
 
+    def shows(self, text):
+        return any(text in line for line in self.screen.display)
+
     def wait_for(self, text):
-        while not any(text in line for line in self.screen.display):
+        while not self.shows(text):
             self.read()
         end = time.monotonic() + 0.3  # running work draws without a pause
         while time.monotonic() < end and select.select([self.file], [], [], 0.05)[0]:  # the rest of that picture
@@ -135,6 +138,18 @@ class Film:
     def __init__(self, program):
         self.program, self.frames = program, []
 
+    def watch(self, text):
+        """Shows running work as it goes, at most ten pictures a second, until the screen shows a text."""
+        begin = time.monotonic()
+        while not self.program.shows(text):
+            self.program.read()
+            passed = time.monotonic() - begin
+            if passed > 0.1:
+                self.take(int(passed * 1000))
+                begin = time.monotonic()
+        self.program.wait_for(text)
+        self.take()
+
     def take(self, milliseconds=KEY):
         picture = svg(self.program.screen)
         if self.frames and self.frames[-1][0] == picture:
@@ -167,6 +182,9 @@ def play(program, steps, film=None):
     for verb, _, rest in (step.partition(" ") for step in steps):
         if verb == "hold":  # in a moving picture, so many milliseconds more
             film.take(int(rest))
+            continue
+        if verb == "watch":
+            film.watch(rest)
             continue
         if film and verb in ("keys", "type"):
             for key in chords(rest) if verb == "keys" else rest:

@@ -10,12 +10,32 @@ struct GuideTests {
   let place = TemporaryPlace()
   var url: URL { place.url }
 
+  private let here = URL(filePath: #filePath)
+
+  private var root: URL {
+    here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  }
+
+  private var guides: URL { root.appending(path: "Sources/CodableDatastore/CodableDatastore.docc") }
+
+  @Test("every figure of the guides and the README stands in the results of the benches")
+  func figures() throws {
+    let unit = #/\b[0-9][0-9.]* (?:ns|µs|ms|s|KB|MB|MiB)\b/#
+    let results = try String(contentsOf: root.appending(path: "Benchmarks/RESULTS.md"), encoding: .utf8)
+    let measured = Set(results.matches(of: unit).map { String($0.output) })
+    for file in [
+      guides.appending(path: "Performance.md"), guides.appending(path: "ChoosingIndexes.md"),
+      root.appending(path: "README.md"),
+    ] {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      let figures = text.matches(of: unit).map { String($0.output) }
+      #expect(figures.count >= 5, "\(file.lastPathComponent)")
+      for figure in figures { #expect(measured.contains(figure), "\(file.lastPathComponent): \(figure)") }
+    }
+  }
+
   @Test("every sample of the guides is compiled here")
   func samples() throws {
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let guides = root.appending(path: "Sources/CodableDatastore/CodableDatastore.docc")
     let sources = ["GuideTests.swift", "GuideTypes.swift"].map { here.deletingLastPathComponent().appending(path: $0) }
     let compiled = try sources.map { lines(of: try String(contentsOf: $0, encoding: .utf8)) }
     let files = try FileManager.default.contentsOfDirectory(at: guides, includingPropertiesForKeys: nil)
