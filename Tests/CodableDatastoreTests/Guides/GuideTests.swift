@@ -32,6 +32,13 @@ struct GuideTests {
       #expect(figures.count >= 5, "\(file.lastPathComponent)")
       for figure in figures { #expect(measured.contains(figure), "\(file.lastPathComponent): \(figure)") }
     }
+    let servers = try String(contentsOf: guides.appending(path: "WhenOneMachineIsNotEnough.md"), encoding: .utf8)
+    let rows = servers.split(separator: "\n").filter { $0.contains(#/^\| (processes|tasks of one process), /#) }
+    #expect(rows.count == 4)
+    for row in rows {
+      let cells = row.split(separator: " | ", maxSplits: 1).last ?? ""
+      #expect(results.contains("| \(cells)"), "\(row)")
+    }
   }
 
   @Test("every sample of the guides is compiled here")
