@@ -96,6 +96,7 @@ struct LineSharingTests {
     browser.expect("row 300 of 300")
     browser.expectNot("reading…")
     kill(try there.process(), SIGSTOP)
+    defer { _ = try? kill(there.process(), SIGCONT) }
     try browser.send(Array("Q".utf8))
     #expect(try browser.waitForEnd() == 0)
   }

@@ -69,7 +69,7 @@ extension RecordPane {
       }
       if isOvertaken { parts.append("\(session.theme.warningSign) changed meanwhile") }
     }
-    if count > 0 { parts.append("\(list.selection + 1) of \(count) \(form == .tree ? "fields" : "lines")") }
+    if count > 0 { parts.append("\(list.selection + 1) of \(count) \(form == .tree && tree.isFlat ? "fields" : "lines")") }
     return parts.joined(separator: " \(session.theme.dot) ")
   }
 

@@ -24,6 +24,9 @@ struct RecordTree: Sendable, Equatable {
   /// The width of names with their indents, in columns.
   private(set) var nameColumns = 8
 
+  /// Whether each line is a field of the document, because no branch is unfolded.
+  var isFlat: Bool { !lines.contains { $0.depth > 0 } }
+
   /// Lists longer than this begin folded.
   static let unfoldedElements = 8
 
