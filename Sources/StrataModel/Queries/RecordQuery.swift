@@ -271,7 +271,7 @@ extension Document {
 
 extension [Document] {
   /// Bytes whose order is that of a sort by these values, one after the other.
-  var sortKey: [UInt8] {
+  package var sortKey: [UInt8] {
     var encoder = KeyEncoder()
     for value in self { encoder.append(sorting: value) }
     return encoder.bytes
@@ -279,8 +279,8 @@ extension [Document] {
 }
 
 extension KeyEncoder {
-  /// Appends the sort key of a field: missing and null first, then false, true, numbers by their exact value, dates, texts, and other
-  /// values by their JSON.
+  /// Appends the sort key of a field: missing and null first, then false, true, numbers by their exact value, dates, texts, objects and
+  /// data by their JSON, and lists by their elements.
   fileprivate mutating func append(sorting value: Document?) {
     switch value {
     case nil, .null?: appendNull()
@@ -294,6 +294,13 @@ extension KeyEncoder {
     case .string(let text)?:
       append(UInt8(5))
       append(text)
+    case .array(let elements)?:
+      append(UInt8(7))
+      for element in elements {
+        append(true)
+        append(sorting: element)
+      }
+      append(false)
     case let other?:
       append(UInt8(6))
       append(other.compactJSON)

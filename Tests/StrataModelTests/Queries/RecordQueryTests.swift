@@ -56,6 +56,39 @@ struct RecordQueryTests {
     #expect(parts.map(\.count).max() == 2_048)
   }
 
+  /// Whether a value comes before another: numbers, then texts, then lists, which are compared element by element.
+  private static func precedes(_ left: Document, _ right: Document) -> Bool {
+    switch (left, right) {
+    case (.number(let one), .number(let two)): return (one.double ?? 0) < (two.double ?? 0)
+    case (.string(let one), .string(let two)): return one < two
+    case (.array(let one), .array(let two)):
+      for (one, two) in zip(one, two) where one != two { return precedes(one, two) }
+      return one.count < two.count
+    case (.number, .string), (.number, .array), (.string, .array): return true
+    default: return false
+    }
+  }
+
+  @Test("lists are sorted by their elements, an empty one first, and a list before those that go on with more")
+  func lists() {
+    var random = SeededGenerator(seed: 5)
+    func value(_ depth: Int) -> Document {
+      switch Int.random(in: 0...(depth == 0 ? 1 : 3), using: &random) {
+      case 0: .number(NumberText([9, 10, -2, 100][Int.random(in: 0..<4, using: &random)]))
+      case 1: .string(["", "a", "b", "a,", "ab"][Int.random(in: 0..<5, using: &random)])
+      default: .array((0..<Int.random(in: 0...3, using: &random)).map { _ in value(depth - 1) })
+      }
+    }
+    let values: [Document] = [["a"], [], [9], [10], [[]], ["a", "b"]] + (0..<80).map { _ in value(3) }
+    for left in values {
+      for right in values {
+        let (one, two) = (left.sortKey, right.sortKey)
+        #expect(one.precedes(two) == Self.precedes(left, right), "\(left.compactJSON) and \(right.compactJSON)")
+        #expect((one == two) == (left == right))
+      }
+    }
+  }
+
   private static func number(_ document: Document?, _ name: String) -> Int {
     if case .number(let number)? = document?[member: name] { Int(number.integer ?? 0) } else { 0 }
   }
