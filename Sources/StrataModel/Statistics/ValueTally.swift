@@ -41,18 +41,20 @@ package struct ValueTally {
   /// The number of distinct values, or an estimate of it.
   package var distinct: Int { isExact ? used : max(Self.exactLimit + 1, estimate) }
 
-  /// The most frequent values, first the most frequent one.
+  /// The most frequent values, first the most frequent one. Values that are equally frequent are sorted.
   package func commonest(_ limit: Int) -> [(value: Document, count: Int)] {
-    var best: [Slot] = []
+    var best: [(value: Document, count: Int32, key: [UInt8])] = []
     for slot in table where slot.value >= 0 {
       // If the tally has discarded counts, a count up to the largest error says nothing.
       if !isExact, Int(slot.count) <= missed { continue }
-      if best.count == limit, let last = best.last, last.count >= slot.count { continue }
-      let place = best.firstIndex { $0.count < slot.count } ?? best.count
-      best.insert(slot, at: place)
+      if best.count == limit, let last = best.last, last.count > slot.count { continue }
+      let value = values[Int(slot.value)]
+      let key = value.sortKey
+      let place = best.firstIndex { $0.count < slot.count || $0.count == slot.count && key.precedes($0.key) }
+      best.insert((value, slot.count, key), at: place ?? best.count)
       if best.count > limit { best.removeLast() }
     }
-    return best.map { (values[Int($0.value)], Int($0.count)) }
+    return best.map { ($0.value, Int($0.count)) }
   }
 
   /// Counts a value with this hash.

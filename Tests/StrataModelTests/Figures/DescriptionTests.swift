@@ -60,6 +60,18 @@ import Testing
         #expect(field.distinct == texts.count, "\(field.name)")
         let expected = texts.values.sorted(by: >).prefix(8)
         #expect(field.commonest.map(\.count) == Array(expected), "\(field.name)")
+        // Numbers come before texts, and everything else is in its own order.
+        let sorted = Set(values).sorted { left, right in
+          let (one, two) = (texts[left.compactJSON] ?? 0, texts[right.compactJSON] ?? 0)
+          if one != two { return one > two }
+          switch (left, right) {
+          case (.number(let left), .number(let right)): return (left.double ?? 0) < (right.double ?? 0)
+          case (.string(let left), .string(let right)): return left < right
+          case (.bool(let left), .bool): return !left
+          default: if case .number = left { return true } else { return false }
+          }
+        }
+        #expect(field.commonest.map(\.value) == Array(sorted.prefix(8)), "\(field.name)")
       }
       for common in field.commonest {
         let count = texts[common.value.compactJSON] ?? 0
