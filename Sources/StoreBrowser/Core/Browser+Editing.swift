@@ -212,7 +212,7 @@ extension Browser {
   /// Stages another document for a record: its stored content as read when the change began, with the staged edit over it. Returns whether
   /// that was possible; otherwise shows why not.
   @discardableResult
-  private mutating func stageDocument(
+  mutating func stageDocument(
     _ place: RecordPlace, over stored: RecordContent?, title: String,
     _ change: (Document) throws(DocumentError) -> Document
   ) -> Bool {

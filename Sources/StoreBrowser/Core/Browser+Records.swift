@@ -149,8 +149,8 @@ extension Browser {
       openRecord(
         RecordPlace(datastore: key, identifier: record.identifier), over: record.stored,
         header: [reason, "\(key) \(record.identifier); an empty file cancels"])
-    case .restore(let commit): stageRestore(answer, from: commit, path: nil)
-    case .restoreField(let path, let commit): stageRestore(answer, from: commit, path: path)
+    case .restore(let commit): stageRestore(answer, from: commit)
+    case .restoreField(let path, let commit): stageRestore(answer, of: path, from: commit)
     }
   }
 
@@ -183,7 +183,21 @@ extension Browser {
     }
   }
 
-  private mutating func stageRestore(_ answer: GatherAnswer, from commit: CommitNumber, path: DocumentPath?) {
+  /// Stages one field as it was, over what is staged for the record. A field that the record did not have is removed.
+  private mutating func stageRestore(_ answer: GatherAnswer, of path: DocumentPath, from commit: CommitNumber) {
+    guard let old = try? answer.records.first?.document(), let (identifier, present) = answer.present.first else {
+      return session.warn("the record does not exist at \(commit) or now: r restores the whole record")
+    }
+    stageDocument(
+      RecordPlace(datastore: answer.request.source.datastore, identifier: identifier), over: present.stored,
+      title: "restored \(path.shortText) of \(identifier) from \(commit)"
+    ) { document throws(DocumentError) in
+      guard let value = old[path] else { return try document.removing(path) }
+      return try document.setting(path, to: value)
+    }
+  }
+
+  private mutating func stageRestore(_ answer: GatherAnswer, from commit: CommitNumber) {
     let key = answer.request.source.datastore
     var wanted = answer.records.map(\.identifier)
     if case .identifiers(let identifiers) = answer.request.which { wanted = identifiers }
@@ -191,21 +205,13 @@ extension Browser {
     var edits: [RecordEdit] = []
     for identifier in wanted {
       let present = answer.present[identifier]
-      var content = old[identifier]?.stored
-      if let path, let present {
-        guard let value = try? old[identifier]?.document()[path],
-          let changed = try? present.document().setting(path, to: value),
-          let bytes = try? present.coding.encode(changed, keeping: present.content)
-        else { continue }
-        content = RecordContent(version: present.version, bytes: bytes)
-      }
+      let content = old[identifier]?.stored
       guard content != present?.stored else { continue }
       edits.append(RecordEdit(datastore: key, identifier: identifier, old: present?.stored, new: content))
     }
     guard !edits.isEmpty else { return session.say("it is as it was at \(commit) already") }
-    let what = path.map { "\($0.shortText) of " } ?? ""
     let which = edits.count == 1 ? "\(edits[0].identifier)" : "\(edits.count) records"
-    stage(StagedStep(title: "restored \(what)\(which) from \(commit)", edits: edits))
+    stage(StagedStep(title: "restored \(which) from \(commit)", edits: edits))
   }
 
   /// `r` and `c` at an older commit: the shown state becomes the staged one.

@@ -1,0 +1,100 @@
+import StrataDocuments
+import StrataEngine
+import StrataModel
+import StrataTerminal
+import Testing
+
+@testable import StoreBrowser
+
+/// Restored fields, several records in the user's editor, and datastores that disappear: no other edit may be lost.
+@Suite("Restored fields, records in $EDITOR, and datastores that are removed")
+struct WholeEditTests {
+  private static let items: [Document] = (1...6).map {
+    ["id": .number(NumberText($0)), "name": .string("n\($0)"), "n": 1]
+  }
+
+  private func staged(_ driver: Driver) throws -> [String: Document] {
+    let descriptor = try #require(driver.browser.session.outline?.datastore("T")?.descriptor)
+    var found: [String: Document] = [:]
+    for (place, edit) in driver.browser.session.staged.edits {
+      found["\(place.identifier)"] = try edit.new.map { try descriptor.document(of: $0) }
+    }
+    return found
+  }
+
+  // MARK: Restored fields
+
+  @Test("c restores one field and keeps what is staged for the others")
+  func restoredFieldKeepsEdits() throws {
+    let store = try Sample.documents(Self.items)
+    try Sample.change(store, "T", "2", ".n", to: 7)
+    let driver = Driver(store, start: .init(datastore: "T", identifier: "2"))
+    driver.press("3 j e ^u")
+    driver.type("mine")
+    driver.press("Enter j H G c")
+    let item: Document = ["id": 2, "name": "mine", "n": 1]
+    #expect(try staged(driver) == ["2": item], "\(driver.screen)")
+    driver.press("w Enter Enter")
+    let datastore = try #require(try store.refresh().datastore("T"))
+    #expect(try datastore.record(datastore.identifier(parsing: "2"))?.document() == item, "\(driver.screen)")
+  }
+
+  @Test("c removes a field that the record did not have before the commit")
+  func restoredAbsence() throws {
+    let store = try Sample.documents(Self.items)
+    try Sample.change(store, "T", "2", ".extra", to: 5)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T", identifier: "2"))
+    driver.press("g H Enter G")
+    try #require(driver.shows("extra  + 5"), "\(driver.screen)")
+    driver.press("c")
+    #expect(try staged(driver) == ["2": Self.items[1]], "\(driver.screen)")
+  }
+
+  @Test("c stages nothing for a record that does not exist before the commit, and says so")
+  func restoredFieldOfNewRecord() throws {
+    let store = try Sample.documents(Self.items)
+    try Sample.add([["id": 9, "name": "n9", "n": 1]], to: store, Sample.plan("T", "id", []), "nine")
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T", identifier: "9"))
+    driver.press("g H Enter G c")
+    #expect(driver.browser.session.staged.isEmpty)
+    #expect(driver.status.contains("the record does not exist at #1"), "\(driver.screen)")
+  }
+
+  // MARK: Several records in the user's editor
+
+  /// Marks records 2, 3 and 4, and gives back what a change makes of their lines.
+  private func edited(_ change: (inout [String]) -> Void) throws -> Driver {
+    let driver = Driver(try Sample.documents(Self.items), start: .init(datastore: "T", identifier: "2"))
+    driver.press("Space")
+    while driver.browser.table.marks.count < 3 {
+      if driver.browser.table.selectedRow.map({ driver.browser.table.isMarked($0.entry.identifier) }) == true {
+        driver.press("j")
+      } else {
+        driver.press("Space")
+      }
+    }
+    driver.press("E")
+    let text = try #require(driver.editorRequest?.text)
+    var lines = text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("//") }
+    try #require(lines.count == 3, "\(text)")
+    change(&lines)
+    driver.tell(.editorClosed(EditorOutcome(text: lines.joined(separator: "\n"))))
+    return driver
+  }
+
+  // MARK: Removed datastores
+
+  /// A browser of a datastore that another program removes.
+  private func removing(_ keys: String) throws -> (EngineStore, Driver) {
+    let store = try Sample.documents(Self.items)
+    try Sample.add(Sample.countries, to: store, Sample.plan("Country", "iso", []), "countries")
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Country"))
+    if keys.hasPrefix(":") { try driver.play(keys) } else { driver.press(keys) }
+    _ = try store.restore(CommitNumber(1), datastore: nil, named: "remove")
+    driver.tell(.storeStirred)
+    return (store, driver)
+  }
+
+  // MARK: Conditions that are made of values
+
+}
