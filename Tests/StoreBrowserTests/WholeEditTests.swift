@@ -82,6 +82,61 @@ struct WholeEditTests {
     return driver
   }
 
+  @Test("lines in another order are the records of their identifiers")
+  func reordered() throws {
+    let driver = try edited { lines in
+      lines[0].replace("\"n2\"", with: "\"two\"")
+      lines.reverse()
+    }
+    #expect(try staged(driver) == ["2": ["id": 2, "name": "two", "n": 1]], "\(driver.screen)")
+  }
+
+  @Test("a record whose line was deleted stays as before, which the browser says, and the others are edited")
+  func deletedLine() throws {
+    let driver = try edited { lines in
+      lines.removeFirst()
+      lines[1].replace("\"n4\"", with: "\"four\"")
+    }
+    #expect(try staged(driver) == ["4": ["id": 4, "name": "four", "n": 1]], "\(driver.screen)")
+    #expect(driver.status.contains("records without a line stay as they were"), "\(driver.screen)")
+    let untouched = try edited { $0.removeLast() }
+    let status = untouched.status
+    #expect(status.contains("nothing changed; records without a line stay as they were"), "\(status)")
+  }
+
+  @Test("a line with a new identifier is a new record, wherever it stands")
+  func addedLine() throws {
+    let driver = try edited { lines in
+      lines.insert(#"{"id":77,"name":"new","n":0}"#, at: 0)
+      lines[3].replace("\"n4\"", with: "\"four\"")
+    }
+    #expect(
+      try staged(driver) == ["77": ["id": 77, "name": "new", "n": 0], "4": ["id": 4, "name": "four", "n": 1]],
+      "\(driver.screen)")
+  }
+
+  @Test(
+    "an identifier that was changed, removed, or is there twice is refused in the editor",
+    arguments: [
+      (#""id":3"#, #""id":33"#, "the identifier stays 3"), (#""id":3,"#, "", "the identifier stays 3"),
+      (#""id":3"#, #""id":2"#, "2 is a staged record, or twice in this text"),
+    ])
+  func wrongIdentifier(old: String, new: String, reason: String) throws {
+    let driver = try edited { $0[1].replace(old, with: new) }
+    #expect(driver.browser.session.staged.isEmpty)
+    #expect(driver.editorRequest?.text.hasPrefix("// \(reason)") == true, "\(driver.editorRequest?.text ?? "")")
+  }
+
+  @Test("two copies do not get one identifier")
+  func copiesOfOneIdentifier() throws {
+    let driver = Driver(try Sample.documents(Self.items), start: .init(datastore: "T", identifier: "2"))
+    driver.press("Space j Space D")
+    let text = try #require(driver.editorRequest?.text)
+    driver.tell(.editorClosed(EditorOutcome(text: text.replacing(/"id":\d+/, with: #""id":50"#))))
+    #expect(driver.browser.session.staged.isEmpty)
+    #expect(driver.editorRequest?.text.hasPrefix("// 50 is a staged record, or twice in this text") == true)
+  }
+
   // MARK: Removed datastores
 
   /// A browser of a datastore that another program removes.

@@ -10,16 +10,6 @@ struct ExternalEdit: Sendable {
     case record(RecordEdit)
     case records([RecordEdit])
     case view(datastore: String)
-
-    /// Whether the record with this identifier was opened.
-    func opens(_ identifier: StoredKey) -> Bool {
-      switch self {
-      case .field(let place, _, _, _): place.identifier == identifier
-      case .record(let edit): edit.identifier == identifier
-      case .records(let edits): edits.contains { $0.identifier == identifier }
-      case .view: false
-      }
-    }
   }
 
   var subject: Subject

@@ -148,26 +148,19 @@ extension Browser {
       .editedDocuments,
       EditedDocumentsRequest(
         datastore: datastore, commit: session.head, documents: documents, opened: opened,
+        inserted: Set((session.insertions[datastore] ?? []).map(\.identifier)),
         identifierPath: session.outline?.datastore(datastore)?.descriptor.identifierPath
           ?? table.columns.identifierPath),
       label: "reading"
-    ) { $0.stage(edited: $1) }
+    ) { $0.stage(edited: $1, lacking: opened.count - documents.count) }
   }
 
-  private mutating func stage(edited edits: [RecordEdit]) {
-    if let twice = edits.first(where: isStagedAlready) {
-      return reopenExternal(
-        "\(twice.identifier) is staged as a new record already; give this one another identifier")
-    }
+  /// - Parameter count: How many records were opened and have no document any more.
+  private mutating func stage(edited edits: [RecordEdit], lacking count: Int) {
     external = nil
-    guard let first = edits.first else { return session.say("nothing changed") }
+    let rest = count > 0 ? "; records without a line stay as they were (dd deletes)" : ""
+    guard let first = edits.first else { return session.say("nothing changed\(rest)") }
     let title = "\(first.old == nil ? "new" : "edited") \(first.identifier)"
-    stage(StagedStep(title: edits.count == 1 ? title : "\(edits.count) records", edits: edits))
-  }
-
-  /// Whether an edit would replace another staged new record.
-  private func isStagedAlready(_ edit: RecordEdit) -> Bool {
-    guard edit.old == nil, let staged = session.staged.edits[edit.place], staged.kind == .insert else { return false }
-    return external?.subject.opens(edit.identifier) != true
+    stage(StagedStep(title: (edits.count == 1 ? title : "\(edits.count) records") + rest, edits: edits))
   }
 }
