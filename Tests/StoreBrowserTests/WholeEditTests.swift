@@ -150,6 +150,31 @@ struct WholeEditTests {
     return (store, driver)
   }
 
+  @Test(
+    "the browser says that a datastore was removed, and shows no list of its rows any more",
+    arguments: ["", ": group continent", "I", ": frequency continent", ": plot population population", "g t"])
+  func removedDatastore(keys: String) throws {
+    let (_, driver) = try removing(keys)
+    #expect(driver.status.contains("#3 has no datastore Country: this is T"), "\(driver.screen)")
+    #expect(driver.browser.view.kind == .main, "\(driver.screen)")
+    #expect(driver.browser.table.source == RowSource(datastore: "T"), "\(driver.screen)")
+    driver.press("Enter")
+    #expect(driver.browser.table.source == RowSource(datastore: "T"), "\(driver.screen)")
+  }
+
+  @Test("a store without datastores shows no rows, and a datastore that comes back is shown")
+  func emptied() throws {
+    let store = try Sample.documents(Self.items)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    try #require(driver.shows("n6"))
+    _ = try store.restore(CommitNumber(0), datastore: nil, named: "remove")
+    driver.tell(.storeStirred)
+    #expect(!driver.shows("n6") && driver.shows("nothing is stored here yet"), "\(driver.screen)")
+    _ = try store.restore(CommitNumber(1), datastore: nil, named: "again")
+    driver.tell(.storeStirred)
+    #expect(driver.shows("n6") && !driver.shows("the store has none"), "\(driver.screen)")
+  }
+
   // MARK: Conditions that are made of values
 
 }

@@ -81,7 +81,9 @@ extension CommandTable {
   ]
 
   /// The panes whose lines are rows of values.
-  private static let lists: [PaneID] = [.difference, .frequency, .pickaxe, .describe, .group, .pivot, .transpose]
+  private static let lists: [PaneID] = [.difference, .pickaxe] + rowLists
+  /// The lists that are made from the table's rows.
+  static let rowLists: [PaneID] = [.frequency, .describe, .group, .pivot, .transpose]
 
   static let table: [CommandEntry] = [
     row(

@@ -72,10 +72,9 @@ extension Browser {
     session.outline = outline
     if let words = table.adjustOrder(to: outline) { session.warn(words) }
     guard !isStarted else {
+      table.problem = nil
       proveIndexes()
-      if session.datastore == nil || outline.datastore(session.datastore) == nil {
-        if let first = outline.datastores.first { openDatastore(first.key, index: nil) }
-      }
+      if outline.datastore(session.datastore) == nil { leaveDatastore(for: outline) }
       return
     }
     isStarted = true
@@ -89,6 +88,18 @@ extension Browser {
     stores.reveal(session)
     if let commit = start.commit { travel(toNamed: commit) }
     if let identifier = start.identifier { goTo(identifier, in: key) }
+  }
+
+  /// Opens the first datastore if the open one is not in the store, and closes the lists and pictures of its rows.
+  private mutating func leaveDatastore(for outline: Outline) {
+    let first = outline.datastores.first?.key
+    if let gone = session.datastore {
+      for pane in CommandTable.rowLists + [.plot] { closeView(of: pane) }
+      session.warn("\(outline.commit.number) has no datastore \(gone)\(first.map { ": this is \($0)" } ?? "")")
+    }
+    if let first { return openDatastore(first, index: nil) }
+    session.datastore = nil
+    table = TablePane()
   }
 
   private mutating func apply(_ standing: StoreStatus) {

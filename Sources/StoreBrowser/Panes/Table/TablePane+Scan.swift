@@ -216,7 +216,7 @@ extension TablePane {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     stopScan()
     if [.table, .rows, .rowsAhead].contains(slot) {
-      problem = error.description
+      problem = source == nil ? nil : error.description
     } else {
       session.complain(error)
     }
