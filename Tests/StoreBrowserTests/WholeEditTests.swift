@@ -175,6 +175,15 @@ struct WholeEditTests {
     #expect(driver.shows("n6") && !driver.shows("the store has none"), "\(driver.screen)")
   }
 
+  @Test("records side by side tell an empty text from a missing field")
+  func emptyBesideMissing() throws {
+    let store = try Sample.documents([["id": 1, "note": ""], ["id": 2]])
+    let driver = Driver(store, size: Size(columns: 100, rows: 24), start: .init(datastore: "T", identifier: "1"))
+    driver.press("Space j Space g t")
+    let line = try #require(driver.lines.first { $0.contains("note") })
+    #expect(line.contains("note") && line.firstRange(of: "\"\"") != nil, "\(driver.screen)")
+  }
+
   // MARK: Conditions that are made of values
 
 }

@@ -23,13 +23,9 @@ enum NumberFormat {
     return sign + count(value) + digits.dropFirst(whole.count)
   }
 
-  /// A number as above, anything else as a cell shows it. An empty text is shown, because it is a value.
+  /// A number as above, anything else as a cell shows it.
   static func exact(_ value: Document) -> String {
-    switch value {
-    case .number(let number): exact(number)
-    case .string(""): "\"\""
-    default: ValueText(cell: value).text
-    }
+    if case .number(let number) = value { exact(number) } else { ValueText(cell: value).visible.text }
   }
 
   /// The same in a number of columns: a number that is too wide is scaled.

@@ -15,6 +15,9 @@ struct ValueText: Sendable, Hashable {
 
   static let missing = ValueText(text: "", kind: .missing)
 
+  /// The same, with quotes if it is an empty text, because that is a value.
+  var visible: ValueText { self == Self(cell: "") ? Self(literal: "") : self }
+
   var isTrailing: Bool { kind == .number }
 
   /// In a table and in a record, numbers are right-aligned, or without quotes beside texts in quotes. So only special values have a colour

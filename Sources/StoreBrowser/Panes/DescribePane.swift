@@ -154,11 +154,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     line(5, "distinct  ", (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct))
   }
 
-  /// A value as text. An empty text is shown, because it is a value.
-  fileprivate static func text(_ value: Document) -> String {
-    if case .string("") = value { return "\"\"" }
-    return ValueText(cell: value).text
-  }
+  fileprivate static func text(_ value: Document) -> String { ValueText(cell: value).visible.text }
 
   private static func spread(_ counts: [Int]) -> [Double] {
     let largest = Double(counts.max() ?? 0)

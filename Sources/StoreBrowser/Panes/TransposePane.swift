@@ -115,7 +115,8 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
       grid.begin(
         frame, title: "Side by side  \(request?.source.datastore ?? "")", footer: footer,
         problem: reading.problem,
-        note: reply == nil ? reading.note : lines.isEmpty ? "no field differs" : nil, theme: theme),
+        note: reply == nil ? reading.note : lines.isEmpty ? "no field\(showsDifferences ? " differs" : "")" : nil,
+        theme: theme),
       let reply
     else { return }
     let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
@@ -189,7 +190,7 @@ struct TransposeRequest: Question, Hashable {
       }
       let fields = DerivedFields(source, at: column.commit, in: context)
       documents.append(try fields.adding(to: document ?? .object([])))
-      cells.append(try fields.cells(of: document ?? .object([])))
+      cells.append(try fields.cells(of: document ?? .object([])).map { ($0.path, $0.value.visible) })
       let label = document.flatMap { naming.label(of: $0, in: column.place.datastore) }
       let name = isOfVersions ? column.commit.description : named(column.place.identifier, label)
       titles.append(document == nil ? "\(name) (none)" : name)
