@@ -48,13 +48,14 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The filter that keeps the records with this value at this place: `population = 12`.
-  package static func text(of path: DocumentPath, being value: Document) -> String {
-    switch value {
-    case .null: "\(path.shortText) is null"
-    case .bool, .number, .string, .date: "\(path.shortText) = \(value.literalText)"
-    case .data(let bytes): "\(path.shortText) = \(JSONWriter.literal(Base64.text(of: bytes)))"
-    case .array, .object: "\(path.shortText) = \(JSONWriter.literal(value.compactJSON))"
+  /// The filter that keeps the records with this value at this place: `population = 12`, or with this element: `tags has "new"`.
+  package static func text(of path: DocumentPath, being value: Document, isElement: Bool = false) -> String {
+    let start = "\(path.shortText) \(isElement ? "has" : "=")"
+    return switch value {
+    case .null: "\(path.shortText) \(isElement ? "has" : "is") null"
+    case .bool, .number, .string, .date: "\(start) \(value.literalText)"
+    case .data(let bytes): "\(start) \(JSONWriter.literal(Base64.text(of: bytes)))"
+    case .array, .object: "\(start) \(JSONWriter.literal(value.compactJSON))"
     }
   }
 

@@ -75,12 +75,12 @@ struct SaidTests {
       size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
     try driver.play(":frequency v")
     let found = try #require(driver.browser.panes[FrequencyPane.self].reply)
-    for value in found.values where !value.literal.contains("long") {
-      let filter = try Filter(parsing: "v = \(value.literal)")
+    for value in found.values {
+      let filter = try Filter(parsing: Filter.text(of: DocumentPath(parsing: ".v"), being: value.document))
       let count = values.enumerated().count { filter.matches(["id": .number(NumberText($0)), "v": $1]) }
       #expect(value.count == count, "\(value)")
     }
-    #expect(found.values.filter { $0.literal.contains("long") }.map(\.count) == [1, 1])
+    #expect(found.values.filter { $0.document.compactJSON.contains("long") }.map(\.count) == [1, 1])
     #expect(found.values.reduce(0) { $0 + $1.count } == values.count)
   }
 
@@ -102,7 +102,7 @@ struct SaidTests {
     try driver.play(":frequency name")
     let found = try #require(driver.browser.panes[FrequencyPane.self].reply)
     let names = Sample.cities.joined().compactMap { $0[member: "name"]?.compactJSON }
-    #expect(Set(found.values.map(\.literal)) == Set(names) && found.values.allSatisfy { $0.count == 1 })
+    #expect(Set(found.values.map(\.document.compactJSON)) == Set(names) && found.values.allSatisfy { $0.count == 1 })
     driver.press("q")
     try driver.play(":describe")
     let name = try #require(try Self.description(driver).fields.first { $0.name == "name" })

@@ -186,4 +186,69 @@ struct WholeEditTests {
 
   // MARK: Conditions that are made of values
 
+  @Test(
+    "a value's condition keeps as many records as a loop, from its frequency and by & on its cell",
+    arguments: [false, true])
+  func conditionsOfValues(isIndexed: Bool) throws {
+    let indexes = isIndexed ? [try Sample.index("tags", .manyToMany)] : []
+    let long = String(repeating: "long ", count: 200)
+    let documents: [Document] = [
+      ["id": 1, "tags": ["a", "b"], "note": "one\ntwo", "place": ["x": 1]],
+      ["id": 2, "tags": [], "note": .string(long), "place": ["x": 2]],
+      ["id": 3, "tags": ["b", "b"], "note": "", "place": ["x": 1]], ["id": 4, "tags": ["a,"], "note": .null],
+      ["id": 5, "tags": ["\"", "b"], "note": "one\ntwo"], ["id": 6, "tags": ["a"]],
+    ]
+    func matching(_ keeps: (Document) -> Bool) -> [String] {
+      documents.filter(keeps).compactMap { $0[member: "id"]?.compactJSON }
+    }
+    let driver = Driver(
+      try Sample.documents(documents, indexes), size: Size(columns: 140, rows: 30), start: .init(datastore: "T"))
+    func shown() -> [String] {
+      (0..<driver.browser.table.storedCount).compactMap {
+        driver.browser.table.row(at: $0)?.entry.identifier.description
+      }
+    }
+    for field in ["tags", "note", "place.x"] {
+      let path = try DocumentPath(parsing: ".\(field)")
+      try driver.play(":frequency \(field)")
+      let values = try #require(driver.browser.panes[FrequencyPane.self].reply?.values.map(\.document))
+      driver.press("q")
+      for (line, value) in values.enumerated() {
+        try driver.play(":frequency \(field)")
+        for _ in 0..<line { driver.press("j") }
+        driver.press("Enter")
+        let expected = matching { document in
+          if case .array(let elements)? = document[path] { return elements.contains(value) }
+          return (document[path] ?? .null) == value
+        }
+        #expect(shown() == expected, "\(field) \(value.compactJSON): \(driver.browser.table.source?.filter ?? "")")
+        driver.press("U")
+      }
+      for (row, document) in documents.enumerated() {
+        driver.press("g g")
+        for _ in 0..<row { driver.press("j") }
+        let columns = driver.browser.table.visibleColumns(driver.browser.session)
+        driver.browser.table.column = try #require(columns.firstIndex { $0.path == ".\(field)" })
+        driver.press("&")
+        let expected = matching { ($0[path] ?? .null) == (document[path] ?? .null) }
+        #expect(shown() == expected, "\(field) of \(row + 1): \(driver.browser.table.source?.filter ?? driver.screen)")
+        driver.press("U")
+        try #require(driver.browser.table.source?.filter == nil)
+      }
+    }
+  }
+
+  @Test("& on the key of an index over list elements keeps the records with that element")
+  func elementCondition() throws {
+    let documents: [Document] = [["id": 1, "tags": ["a", "b"]], ["id": 2, "tags": ["b"]], ["id": 3, "tags": ["c"]]]
+    let driver = Driver(
+      try Sample.documents(documents, [try Sample.index("tags", .manyToMany)]), start: .init(datastore: "T"))
+    driver.press("1 j j Enter 2")
+    try #require(driver.browser.table.source?.index == "tags", "\(driver.screen)")
+    driver.press("j")
+    driver.browser.table.column = 1
+    driver.press("&")
+    #expect(driver.browser.table.source?.filter == #"tags has "b""#, "\(driver.screen)")
+  }
+
 }

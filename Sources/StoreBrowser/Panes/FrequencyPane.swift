@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataExpressions
 import StrataModel
 import StrataTerminal
 
@@ -24,7 +25,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
 
   func row(_ line: Int) -> [Document] {
     guard let value = reply?.values[line] else { return [] }
-    return [(try? JSONParser.parse(value.literal)) ?? .string(value.value.text), .number(NumberText(value.count))]
+    return [value.document, .number(NumberText(value.count))]
   }
 
   var selected: ValueCount? { list.selected(of: reply?.values ?? []) }
@@ -37,20 +38,13 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     guard let selected, let request else { return false }
     switch command {
     case .open:
-      let path = (try? DocumentPath(parsing: request.path))?.shortText ?? request.path
-      let isList = selected.value.kind != .null && reply?.plan == "SCAN"
-      session.intend(.closeView(id), .filter(Self.filter(path, selected, mayBeList: isList, in: session)))
+      guard let path = try? DocumentPath(parsing: request.path) else { return false }
+      let filter = Filter.text(of: path, being: selected.document, isElement: selected.isElement)
+      session.intend(.closeView(id), .filter(filter))
     case .copyValue: session.copy(row(list.selection).first)
     default: return false
     }
     return true
-  }
-
-  private static func filter(_ path: String, _ value: ValueCount, mayBeList: Bool, in session: Session) -> String {
-    if value.value.kind == .null { return "\(path) is null" }
-    let index = session.current?.descriptor.indexes.first { $0.documentPath?.shortText == path }
-    let literal = value.value.filterLiteral ?? value.literal
-    return index?.kind.hasManyValues == true ? "\(path) has \(literal)" : "\(path) = \(literal)"
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
@@ -82,7 +76,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let value = answer.values[line]
       grid.write(
-        value.value.text, at: rect.at(2), width: width, style: theme.style(value.value.role),
+        value.value.visible.text, at: rect.at(2), width: width, style: theme.style(value.value.role),
         alignment: value.value.isTrailing ? .trailing : .leading)
       grid.write(
         NumberFormat.count(value.count), at: rect.at(width + 3), width: countWidth, style: theme.style(.number),

@@ -1,4 +1,4 @@
-import StrataDocuments
+package import StrataDocuments
 package import StrataModel
 
 /// Counts the distinct values of a column.
@@ -17,7 +17,7 @@ package struct FrequencyRequest: RowsQuestion, Hashable {
       let count = try index.count
       var keys = 0
       try index.forEachKey(in: 0..<count, context.goOn) { key, run in
-        tally.add(key.document, ValueText(key: key), key.description, run.count)
+        tally.add(key.document, ValueText(key: key), isElement: index.descriptor.kind.hasManyValues, run.count)
         keys += 1
         if keys.isMultiple(of: 256) { context.report(Progress(done: run.upperBound, total: count)) }
       }
@@ -26,7 +26,7 @@ package struct FrequencyRequest: RowsQuestion, Hashable {
     try rows.forEach(selecting: [field]) { _, document in
       let value = document?[field]
       if case .array(let elements)? = value {
-        for element in elements { tally.add(element) }
+        for element in elements { tally.add(element, isElement: true) }
       } else {
         tally.add(value ?? .null)
       }
@@ -48,8 +48,9 @@ package struct FrequencyAnswer: Sendable {
 
 package struct ValueCount: Sendable, Hashable {
   var value: ValueText
-  /// As it is typed in a filter.
-  package var literal: String
+  package var document: Document
+  /// Whether it is an element of lists.
+  var isElement: Bool
   package var count: Int
 }
 
@@ -62,23 +63,24 @@ private struct Tally {
   /// The most distinct values that are kept.
   private static let limit = 100_000
 
-  /// Counts a value, with the literal that is typed for it in a filter.
-  mutating func add(_ value: Document, _ text: ValueText? = nil, _ literal: String? = nil, _ count: Int = 1) {
+  mutating func add(_ value: Document, _ text: ValueText? = nil, isElement: Bool = false, _ count: Int = 1) {
     if case .null = value { nulls += count }
     numbers.add(value, times: count)
-    let key = value.sortKey
+    let key = [value, .bool(isElement)].sortKey
     if counts[key] == nil {
       if counts.count == Self.limit { return isCut = true }
-      let text = text ?? ValueText(cell: value)
-      let literal = literal ?? (value.isLeaf ? value.compactJSON : text.text)
-      counts[key] = ValueCount(value: text, literal: literal, count: 0)
+      counts[key] = ValueCount(
+        value: text ?? ValueText(cell: value), document: value, isElement: isElement, count: 0)
     }
     counts[key]?.count += count
   }
 
   func answer(rowsRead: Int, plan: String) -> FrequencyAnswer {
-    FrequencyAnswer(
-      values: counts.values.sorted { $0.count != $1.count ? $0.count > $1.count : $0.literal < $1.literal },
-      rowsRead: rowsRead, summary: numbers.count > 0 ? numbers : nil, nulls: nulls, plan: plan, isCut: isCut)
+    let sorted = counts.sorted { left, right in
+      left.value.count != right.value.count ? left.value.count > right.value.count : left.key.precedes(right.key)
+    }
+    return FrequencyAnswer(
+      values: sorted.map(\.value), rowsRead: rowsRead, summary: numbers.count > 0 ? numbers : nil, nulls: nulls,
+      plan: plan, isCut: isCut)
   }
 }

@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataExpressions
 import StrataModel
 import StrataTerminal
 
@@ -207,11 +208,17 @@ extension TablePane {
   }
 
   private mutating func filterLike(in session: inout Session) {
-    guard let row = selectedRow, let path = selectedPath(session) else { return }
-    guard let value = row.cells[path], !value.isCut else { return session.warn("this value is too long to filter by") }
-    guard let literal = value.filterLiteral else { return session.warn("a filter cannot be made of this value") }
-    let name = (try? DocumentPath(parsing: path))?.shortText ?? path
-    session.intend(.filter(value.kind == .null ? "\(name) is null" : "\(name) = \(literal)"))
+    guard let row = selectedRow, let path = selectedField(session), let source else { return }
+    var value = (row.cells[path.description]?.filterLiteral).flatMap { try? JSONParser.parse($0) }
+    if !source.joined.contains(where: { $0.path.contains(path) }), let record = try? row.record?.document() {
+      value = source.adding(to: record)[path] ?? .null
+    }
+    let isElement =
+      selectedColumn(session)?.source == .key
+      && session.current?.index(source.index)?.descriptor.kind.hasManyValues == true
+    if isElement { value = row.entry.value.document }
+    guard let value else { return session.warn("this value is too long to filter by, or only described here") }
+    session.intend(.filter(Filter.text(of: path, being: value, isElement: isElement)))
   }
 
   // MARK: Columns
@@ -257,7 +264,8 @@ extension TableColumn {
 extension ValueText {
   /// The value as it is written in a filter; nil if it cannot be.
   var filterLiteral: String? {
-    switch kind {
+    guard isWhole else { return nil }
+    return switch kind {
     case .number, .bool: text
     case .string: JSONWriter.literal(text)
     case .null: "null"
