@@ -251,4 +251,12 @@ struct WholeEditTests {
     #expect(driver.browser.table.source?.filter == #"tags has "b""#, "\(driver.screen)")
   }
 
+  @Test(":write leads to the command that writes a file")
+  func write() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("write x.csv")
+    driver.press("Enter")
+    #expect(driver.shows("perhaps :export"), "\(driver.screen)")
+  }
 }

@@ -223,8 +223,8 @@ extension CommandTable {
       "Lists the scalars of the text under the cursor, also those that cannot be shown.", in: [.table, .record]
     ) { browser, _ in browser.showScalars() },
     row(
-      .export, ["s"], "save what is shown to a file", "export", .record, argument: .init("FILE", isRequired: false),
-      verb: "export",
+      .export, ["s"], "write or save what is shown to a file", "export", .record,
+      argument: .init("FILE", isRequired: false), verb: "export",
       "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json`, `.csv` or `.tsv` by its ending. "
         + "In other lists it writes their lines.",
       unless: .withoutDatastore.or(.running(.export))
