@@ -146,6 +146,20 @@ struct LiveTests {
     #expect(try await blobs.size(of: "streamed") == 45 * piece.count)
   }
 
+  @Test("a blob whose task is cancelled before the last piece came is not stored")
+  func cancelledBlob() async throws {
+    let blobs = BlobDatastore(persistence: persistence)
+    let (pieces, continuation) = AsyncStream<Data>.makeStream()
+    let task = Task {
+      // The stream ends without an error.
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await blobs.persist(pieces: pieces, to: "streamed")
+    }
+    continuation.yield(Data([1]))
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await blobs.names.isEmpty)
+  }
+
   @Test("a clone of a file is a file of its own; where none can be made nothing is left")
   func clones() throws {
     let place = TemporaryPlace()

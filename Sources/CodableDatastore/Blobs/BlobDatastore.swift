@@ -124,11 +124,13 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// try await images.persist(pieces: download, to: "cover.jpg")
   /// ```
   ///
-  /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; any error of the pieces. Then nothing is written.
+  /// - Throws: ``StoreError`` if it cannot be written or exceeds 1 GiB; errors of the pieces; `CancellationError`. Nothing is written then.
   public func persist<Pieces: AsyncSequence>(pieces: Pieces, to name: String) async throws
   where Pieces.Element == Data {
     var spool = BlobSpool()
     for try await piece in pieces { try spool.append(piece) }
+    // A stream ends like one that is complete if its task is cancelled.
+    try Task.checkCancellation()
     try spool.finish()
     try await write("persist \(key)", name) { [spool] transaction, key in
       guard let file = spool.file else {
