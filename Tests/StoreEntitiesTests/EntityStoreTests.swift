@@ -53,6 +53,27 @@ struct EntityStoreTests {
       ])
   }
 
+  @Test("the delete of an entity that does not decode says so, and deletes nothing")
+  func deleteUnreadable() async throws {
+    struct Odd: Codable, Identifiable, Sendable {
+      var id: String
+      var type: Int
+    }
+    struct OddFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case first = 1 }
+      typealias Instance = Odd
+      static let defaultKey = EntityFormat.defaultKey
+      static let currentVersion = Version.first
+    }
+    let persistence = MemoryPersistence()
+    func writeOdd() async throws { try await persistence.datastore(OddFormat.self).persist(Odd(id: "p", type: 3)) }
+    try await writeOdd()
+    let entities = EntityStore(persistence)
+    await #expect(throws: UnreadableInstanceError.self) { try await entities.delete("p") }
+    await #expect(throws: EntityError.notFound("“q”")) { try await entities.delete("q") }
+    #expect(try await entities.datastore.count == 1)
+  }
+
   @Test("what cannot be written is refused with its path")
   func refused() async throws {
     let entities = EntityStore(MemoryPersistence())

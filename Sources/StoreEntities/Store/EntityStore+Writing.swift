@@ -53,8 +53,9 @@ extension EntityStore where AccessMode == ReadWrite {
   /// - Throws: ``EntityError/notFound(_:)`` if there is no such entity.
   @discardableResult
   public func delete(_ id: String) async throws -> Entity {
-    guard let entity = try await datastore.deleteIfPresent(id) else { throw EntityError.notFound("“\(id)”") }
-    return entity
+    do { return try await datastore.delete(id) } catch DatastoreInterfaceError.instanceNotFound {
+      throw EntityError.notFound("“\(id)”")
+    }
   }
 
   /// Changes an entity in one transaction; writes nothing if the closure returns no changed property.
