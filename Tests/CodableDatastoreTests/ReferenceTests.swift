@@ -233,6 +233,20 @@ struct ReferenceTests {
     #expect(try await a.count == 0)
   }
 
+  @Test("the delete of an instance that does not exist says so, and applies no rule to the references that dangle")
+  func missingInstance() async throws {
+    let library = Shelves()
+    let book = Volume(id: "a", author: 7, translators: [7])
+    try await library.books.persist(book)
+    let (books, authors) = (library.books, library.authors)
+    for rule: ReferenceRule<WriterFormat> in [
+      .refuse(books, \.author), .clear(books, \.author), .delete(books, \.author),
+    ] {
+      await #expect(throws: DatastoreInterfaceError.instanceNotFound) { try await authors.delete(7, references: rule) }
+      #expect(try await books.load(...).all() == [book])
+    }
+  }
+
   @Test("a delete along a reference within one datastore takes the whole tree below")
   func tree() async throws {
     let authors = Shelves().authors

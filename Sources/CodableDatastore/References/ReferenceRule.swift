@@ -125,8 +125,10 @@ extension Datastore where AccessMode == ReadWrite {
       isolation: nil, store: core.store, actionName: "delete \(core.key)", options: .retriesConflicts
     ) { _, _ in
       var cascade = Cascade()
-      let deleted = try await core.delete(identifier, references: rules, cascade: &cascade)
-      guard let deleted else { throw DatastoreInterfaceError.instanceNotFound }
+      // Rules do not apply to references that dangle.
+      guard try await core.load(identifier) != nil,
+        let deleted = try await core.delete(identifier, references: rules, cascade: &cascade)
+      else { throw DatastoreInterfaceError.instanceNotFound }
       return try deleted.instance.get()
     }
   }
