@@ -225,6 +225,24 @@ struct TransactionTests {
     #expect(try await books.count == 1)
   }
 
+  @Test("the history of another persistence is not changed within a transaction")
+  func historyOfAnother() async throws {
+    let other = MemoryPersistence()
+    let (books, otherBooks) = (BookFormat.datastore(persistence), BookFormat.datastore(other))
+    try await otherBooks.persist(Book(id: 1, title: "other"))
+    let head = try #require(try await other.head?.id)
+    for change: @Sendable () async throws -> Void in [
+      { try await other.undo() }, { try await other.restore(head) }, { try await other.name("first") },
+    ] {
+      await #expect { try await persistence.perform { try await change() } } throws: {
+        ($0 as? StoreError)?.kind == .refused
+      }
+    }
+    #expect(try await otherBooks.count == 1)
+    #expect(try await other.head?.id == head)
+    #expect(try await books.count == 0)
+  }
+
   @Test("reading another persistence within a transaction is fine, writing to it is not, detached is")
   func twoPersistences() async throws {
     let other = MemoryPersistence()

@@ -64,7 +64,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
   public nonisolated func shortenHistory(
     keeping retention: HistoryRetention, usingNodeDeltas: Bool? = nil
   ) async throws -> HistoryReport {
-    if Transactions.scope(for: _store) != nil { throw StoreError.withinTransaction("The history cannot be shortened") }
+    if Transactions.current != nil { throw StoreError.withinTransaction("The history cannot be shortened") }
     guard let store = try _store.connection.storeForReading(forWriter: true) else {
       throw StoreError(.notFound, "There is no store yet.")
     }

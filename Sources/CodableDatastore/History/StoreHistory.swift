@@ -21,7 +21,7 @@ extension _StoreHandle {
   ///
   /// - Parameter refusal: The beginning of the error within a transaction.
   func modelForWriting(_ refusal: String) async throws -> EngineStore {
-    if Transactions.scope(for: self) != nil { throw StoreError.withinTransaction(refusal) }
+    if Transactions.current != nil { throw StoreError.withinTransaction(refusal) }
     try await prepare()
     guard let model = try model(forWriting: true) else { throw StoreError.closed }
     return model
