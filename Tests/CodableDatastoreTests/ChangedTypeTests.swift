@@ -301,4 +301,36 @@ struct ChangedTypeTests {
     }
     #expect(try await named.rehearseMigration().failures.map(\.identifier) == ["4"])
   }
+
+  @Test(
+    "after a change of the identifier's type the count goes on, and every other call says which migration is missing")
+  func changedIdentifier() async throws {
+    struct Named: Codable, Hashable, Identifiable, Sendable { var id: String; var name: String }
+    struct NamedFormat: DatastoreFormat {
+      typealias Version = ChangedTypeTests.Version
+      typealias Instance = Named
+      static let defaultKey: DatastoreKey = "Parts"
+      static let currentVersion = Version.first
+      let name = Index(\.name)
+    }
+    try await fill()
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let named = persistence.datastore(NamedFormat.self)
+    func isUnreadable(_ error: any Error) -> Bool {
+      guard let error = error as? UnreadableInstanceError else { return false }
+      return error.identifier == "1" && error.codingPath == ".id"
+        && error.errorDescription?.contains("a migration that decodes version 1") == true
+    }
+    let head = try await persistence.head?.id
+    #expect(try await named.count == 5)
+    for options in [TransactionOptions.readOnly, []] {
+      let count = try await persistence.perform(options: options) { try await named.count }
+      #expect(count == 5)
+    }
+    await #expect { try await named.load("1") } throws: { isUnreadable($0) }
+    await #expect { try await named.load(...).all() } throws: { isUnreadable($0) }
+    await #expect { try await named.load("P1", from: \.name).count } throws: { isUnreadable($0) }
+    await #expect { try await named.persist(Named(id: "a", name: "A")) } throws: { isUnreadable($0) }
+    #expect(try await persistence.head?.id == head)
+  }
 }

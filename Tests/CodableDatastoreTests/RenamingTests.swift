@@ -123,4 +123,52 @@ struct RenamingTests {
     #expect(try await films.load("Film 7", from: \.byName).firstInstance?.id == 7)
     #expect(try await films.load(..., from: \.byRating).all().count == 100)
   }
+
+  /// The name was renamed, and the type of the rating has changed without a new version.
+  struct Changed: Codable, Hashable, Identifiable, Sendable {
+    enum CodingKeys: String, CodingKey { case id, title = "name", rating }
+    var id: Int
+    var title: String
+    var rating: String
+  }
+
+  struct ChangedFormat: DatastoreFormat {
+    typealias Version = OldFormat.Version
+    typealias Instance = Changed
+    static let defaultKey: DatastoreKey = "Films"
+    static let currentVersion = Version.first
+    static let renamedProperties = ["name": "title"]
+    let title = Index(\.title)
+    let rating = Index(\.rating)
+  }
+
+  @Test("an index that was only renamed is read and written while another one cannot be built")
+  func besideOneThatCannotBeBuilt() async throws {
+    try await fill()
+    let films = persistence.datastore(ChangedFormat.self)
+    let before = try #require(try await persistence.head?.id)
+    let seventh = #Predicate<Changed> { $0.title == "Film 7" }
+    await #expect(throws: UnreadableInstanceError.self) { try await films.warm() }
+    #expect(try await films.load(where: seventh).count == 1)
+    #expect(try await films.load(..., from: \.title).count == 100)
+    let seen = try await persistence.perform(options: .readOnly) { try await films.load("Film 7", from: \.title).count }
+    #expect(seen == 1)
+    #expect(try await films.view(at: before).load(where: seventh).count == 1)
+    #expect(try await persistence.head?.id == before)
+    await #expect(throws: UnreadableInstanceError.self) { try await films.load("9", from: \.rating).count }
+
+    let new = Changed(id: 200, title: "Film 200", rating: "9")
+    try await persistence.perform {
+      #expect(try await films.load("Film 7", from: \.title).count == 1)
+      try await films.persist(new)
+      #expect(try await films.load("Film 200", from: \.title).all() == [new])
+      #expect(try await films.load(..., from: \.title).count == 101)
+    }
+    #expect(try await films.load("Film 200", from: \.title).all() == [new])
+    #expect(try await films.load(..., from: \.title).count == 101)
+    await #expect(throws: UnreadableInstanceError.self) { try await films.load("9", from: \.rating).count }
+    for id in 0..<100 { try await films.persist(Changed(id: id, title: "Film \(id)", rating: "\(id % 5)")) }
+    #expect(try await films.load("9", from: \.rating).all() == [new])
+    #expect(try await films.load(..., from: \.title).count == 101)
+  }
 }

@@ -97,7 +97,9 @@ extension Query {
   }
 
   func prepared(_ state: ReadState) throws -> Prepared {
-    let state = try state.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
+    let seen = try core.recent.tree(core.recordsTree, of: state)
+    let names = try seen.map { records in try core.indexes.compactMap { try core.treeName(of: $0, in: records) } }
+    let state = try state.moment(of: [core.recordsTree] + (names ?? []))
     let records = try core.recent.tree(core.recordsTree, of: state)
     var properties = IndexedProperties(Format.Instance.self)
     var trees: [String: TypedEntries] = [:]
@@ -162,7 +164,7 @@ extension Query {
   private func entries(
     of index: IndexPlan<Format.Instance>, of records: Tree, in state: ReadState
   ) throws -> TypedEntries? {
-    guard let tree = try core.recent.tree(index.tree, of: state), try core.canRead(index, in: records) else {
+    guard let name = try core.treeName(of: index, in: records), let tree = try core.recent.tree(name, of: state) else {
       return nil
     }
     return TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)

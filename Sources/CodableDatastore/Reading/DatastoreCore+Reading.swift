@@ -6,8 +6,12 @@ extension DatastoreCore {
   func count() async throws -> Int {
     await store.yieldTask()
     return try await store.asking {
-      guard let tree = try recent.tree(recordsTree, of: try await ready(takesAsItIs: true)) else { return 0 }
-      return Int(clamping: try tree.entryCount)
+      let state: ReadState
+      do { state = try await ready(takesAsItIs: true) } catch is UnreadableInstanceError {
+        // Records are counted even while their identifiers cannot be read.
+        state = try Transactions.readState(for: store)
+      }
+      return try recent.tree(recordsTree, of: state).map { Int(clamping: try $0.entryCount) } ?? 0
     }
   }
 

@@ -57,7 +57,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
 
   /// Requests the newest state together with its first page, if the walk begins with that page.
   private func askFirst() throws -> (any PendingRead)? {
-    guard scope == nil, moment == nil, prepared == nil, shown?.isKnown == false else { return nil }
+    guard scope == nil, moment == nil, prepared == nil, let shown, shown.known == nil else { return nil }
     return try firstPage().flatMap { try core.ask(.page($0)) }
   }
 
@@ -71,10 +71,13 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
         try prepared.get()
       } else if let moment {
         try entries(moment)?.planned()
-      } else if let shown {
-        try entries(try await shown.state { try await core.ready(prefetching: foresight ?? pageOfNewest) })?.planned()
+      } else if let known = shown?.known {
+        try entries(known)?.planned()
       } else {
-        try await core.reading(prefetching: foresight ?? pageOfNewest) { try entries($0)?.planned() }
+        try await core.reading(prefetching: foresight ?? pageOfNewest) { state in
+          let planned = try entries(state)?.planned()
+          return if let other = shown?.fix(state) { try entries(other)?.planned() } else { planned }
+        }
       }
     return planned.map { TypedQueryRun(core, $0) }
   }
@@ -104,8 +107,8 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     bounds: @escaping @Sendable (DatastoreCore<Format>, IndexPlan<Format.Instance>) throws -> EntryBounds
   ) {
     let index = Result { try core.index(at: path) }
-    let page: @Sendable (EntryBounds, IndexPlan<Format.Instance>) -> PageRequest? = { bounds, index in
-      bounds.page(of: index.tree, isDescending: isDescending, records: core.recordsTree)
+    let page: @Sendable (EntryBounds, TreeName) -> PageRequest? = { bounds, tree in
+      bounds.page(of: tree, isDescending: isDescending, records: core.recordsTree)
     }
     let sort =
       isWhole
@@ -114,18 +117,18 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
       core, whole: (sort as? QuerySortKey<Format.Instance>).map { [$0] },
       firstPage: {
         guard let index = try? index.get(), let bounds = try? bounds(core, index) else { return nil }
-        return page(bounds, index)
+        return page(bounds, index.tree)
       }
     ) { state in
       let index = try index.get()
       let (records, tree) = try core.trees(of: index, in: state)
       guard let records else { return nil }
-      guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
+      guard let tree else { throw core.missing(index) }
       let entries = TypedEntries(
         tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
       let bounds = try bounds(core, index)
       return EntryRange(
-        index: index.name, bounds: bounds, page: page(bounds, index), isDescending: isDescending,
+        index: index.name, bounds: bounds, page: page(bounds, tree.name), isDescending: isDescending,
         hasManyValues: index.descriptor.kind.hasManyValues, records: records, entries: entries)
     }
   }
@@ -133,18 +136,16 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
 
 /// The state that a sequence shows which begins when it is first read: each later reading finds the same.
 private final class ShownState: Sendable {
-  private let known = Mutex<ReadState?>(nil)
+  private let state = Mutex<ReadState?>(nil)
 
-  var isKnown: Bool { known.withLock { $0 != nil } }
+  var known: ReadState? { state.withLock { $0 } }
 
-  /// If several first readings run at once, the first that ends fixes the state.
-  func state(orBy newest: () async throws -> ReadState) async throws -> ReadState {
-    if let known = known.withLock({ $0 }) { return known }
-    let found = try await newest()
-    return known.withLock { known in
-      let first = known ?? found
-      known = first
-      return first
+  /// Fixes the state that a first reading has found. Returns another one if several run at once, and that one was found before.
+  func fix(_ found: ReadState) -> ReadState? {
+    state.withLock { state in
+      if state != nil { return state }
+      state = found
+      return nil
     }
   }
 }

@@ -13,7 +13,7 @@ extension DatastoreCore {
     let state = try await ready()
     let (records, tree) = try trees(of: index, in: state)
     guard let records else { return [] }
-    guard let tree, try canRead(index, in: records) else { throw missing(index) }
+    guard let tree else { throw missing(index) }
     // Two datastores of the present are read as of one moment.
     let isOneMoment = view == nil && target.view == nil
     let targets = try (isOneMoment ? state : seen).tree(target.recordsTree)

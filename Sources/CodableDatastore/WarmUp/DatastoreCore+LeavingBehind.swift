@@ -21,21 +21,19 @@ extension DatastoreCore {
   }
 
   /// Marks in the store which indexes are not as the declaration says, so that a write can go on without them. They answer nothing
-  /// until a warm-up has built them. The caller must hold the scope's turn.
+  /// until a warm-up has built them. Indexes that were only renamed are moved. The caller must hold the scope's turn.
   func leaveIndexesBehind(in scope: TransactionScope, because failure: UnreadableInstanceError) throws {
-    let behind = try scope.step { transaction -> Set<String> in
-      guard let tree = try transaction.tree(recordsTree) else { return [] }
-      var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
-      let plan = try plan(for: descriptor, isEmpty: false)
-      // Where all identifiers change, nothing can be written before.
-      if plan.rekeys { throw failure }
-      let unfit = plan.rebuilt.union(plan.evaluated).union(plan.moved.keys)
-      let behind = Set(unfit.map { indexes[$0].name })
-      let kept = Set(indexes.map(\.name)).subtracting(behind)
+    guard let tree = try scope.step({ try $0.tree(recordsTree) }) else { return }
+    var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let plan = try plan(for: descriptor, isEmpty: false)
+    // Where all identifiers change, nothing can be written before.
+    if plan.rekeys { throw failure }
+    let behind = Set(plan.rebuilt.union(plan.evaluated).map { indexes[$0].name })
+    let kept = Set(indexes.map(\.name)).subtracting(behind)
+    try scope.change { transaction in
+      try moveRenamed(plan, &descriptor, in: transaction)
       descriptor.markStale(Set(descriptor.indexes.map(\.name)).subtracting(kept))
-      let attributes = try descriptor.bytes
-      try transaction.setAttributes(attributes, of: recordsTree)
-      return behind
+      try transaction.setAttributes(try descriptor.bytes, of: recordsTree)
     }
     scope.work?.updateKnown(number) { $0.behind = behind }
   }

@@ -132,10 +132,11 @@ extension DatastoreCore {
     return true
   }
 
-  /// The records and an index, of one moment.
+  /// The records, and an index if this declaration can read it, of one moment.
   func trees(of index: IndexPlan<Instance>, in state: ReadState) throws -> (records: Tree?, index: Tree?) {
-    let state = try state.moment(of: [recordsTree, index.tree])
-    return (try tree(recordsTree, of: state), try tree(index.tree, of: state))
+    let name = try tree(recordsTree, of: state).flatMap { try treeName(of: index, in: $0) }
+    let state = try state.moment(of: [recordsTree] + [name].compactMap(\.self))
+    return (try tree(recordsTree, of: state), try name.flatMap { try tree($0, of: state) })
   }
 
   /// A tree of a state. On a server it is not taken from an earlier read, because it holds the entries that were prefetched for this one.
@@ -152,14 +153,16 @@ extension DatastoreCore {
     return descriptor
   }
 
-  /// Whether an index of the store can be read by this declaration.
-  func canRead(_ index: IndexPlan<Instance>, in records: Tree) throws -> Bool {
-    if fitting.withLock({ $0 }) == records.attributes { return true }
-    guard let found = try descriptor(of: records).index(index.name), Self.fits(found, index.descriptor) else {
-      return false
-    }
-    // Today's code may compute other values than the older code that built the index. A read-only program cannot rebuild it.
-    return isReadOnly || !VersionTag<Format>.isOlder(found.version, than: coder.version)
+  /// The tree of an index; nil if this declaration cannot read it. Until a warm-up moves a renamed index, it is that of the former name.
+  func treeName(of index: IndexPlan<Instance>, in records: Tree) throws -> TreeName? {
+    if fitting.withLock({ $0 }) == records.attributes { return index.tree }
+    let stored = try descriptor(of: records)
+    guard let found = stored.index(renamedIndex(index, in: stored) ?? index.name),
+      Self.fits(found, index.descriptor),
+      // Today's code may compute other values than the older code that built the index. A read-only program cannot rebuild it.
+      isReadOnly || !VersionTag<Format>.isOlder(found.version, than: coder.version)
+    else { return nil }
+    return .index(found.name, of: key)
   }
 
   /// Whether every record lies under the identifier that it names as its own, so that their order is that of a property.

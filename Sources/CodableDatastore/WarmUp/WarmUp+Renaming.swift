@@ -16,34 +16,29 @@ extension DatastoreCore {
         && !VersionTag<Format>.isOlder(candidate.version, than: coder.version)
     }?.name
   }
-}
 
-extension WarmUp {
   /// Moves the entries of indexes that have another name now. No record is decoded.
-  func moveRenamed(_ plan: WarmUpPlan, _ descriptor: inout DatastoreDescriptor) throws {
+  func moveRenamed(
+    _ plan: WarmUpPlan, _ descriptor: inout DatastoreDescriptor, in transaction: any WriteTransaction
+  ) throws {
     for (place, name) in plan.moved.sorted(by: { $0.key < $1.key }) {
-      let index = core.indexes[place]
-      try scope.change { transaction in try move(.index(name, of: core.key), to: index, in: transaction) }
+      let (index, former) = (indexes[place], TreeName.index(name, of: key))
+      try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
+      if let old = try transaction.tree(former) {
+        var walk = TreeWalk(old)
+        while let entry = try walk.nextEntry() {
+          let key = entry.key.array
+          _ = try index.order.place(of: key).withProbe { probe in
+            try transaction.insert(key, entry.payload, in: index.tree, probe: index.order.isBytes ? nil : probe)
+          }
+        }
+        try transaction.dropTree(former)
+      }
       var moved = descriptor.index(name)
       moved?.name = index.name
       moved?.keyPathName = index.descriptor.keyPathName
       descriptor.setIndex(name, to: nil)
       descriptor.setIndex(index.name, to: moved)
     }
-  }
-
-  private func move(
-    _ name: TreeName, to index: IndexPlan<Format.Instance>, in transaction: any WriteTransaction
-  ) throws {
-    try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
-    guard let old = try transaction.tree(name) else { return }
-    var walk = TreeWalk(old)
-    while let entry = try walk.nextEntry() {
-      let key = entry.key.array
-      _ = try index.order.place(of: key).withProbe { probe in
-        try transaction.insert(key, entry.payload, in: index.tree, probe: index.order.isBytes ? nil : probe)
-      }
-    }
-    try transaction.dropTree(name)
   }
 }

@@ -15,7 +15,7 @@ extension WarmUp {
       for name in plan.dropped { try drop(.index(name, of: core.key), in: transaction) }
     }
     for name in plan.dropped { descriptor.setIndex(name, to: nil) }
-    try moveRenamed(plan, &descriptor)
+    try scope.change { transaction in try core.moveRenamed(plan, &descriptor, in: transaction) }
     var conflicts: [UniquenessConflict] = []
     for (place, index) in core.indexes.enumerated() where plan.moved[place] == nil {
       var writer = IndexWriter(core.descriptor(of: index), of: core.key, order: index.order)
