@@ -115,27 +115,38 @@ extension OneToManyIndexRepresentation {
   /// ```
   public init<A: Indexable, B: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>)
   where Value == CompoundKey<A, B> {
-    self.init(source: IndexValueSource(first).followed(by: IndexValueSource(second)))
+    self.init(source: .init(.init(first), .init(second)))
   }
 
   /// An index of two tiers: by a Boolean, then by a property.
   public init<B: Indexable>(_ first: KeyPath<Instance, Bool>, _ second: KeyPath<Instance, B>)
   where Value == CompoundKey<IndexedBool, B> {
-    self.init(source: IndexValueSource(ofBoolean: first).followed(by: IndexValueSource(second)))
+    self.init(source: .init(.init(first), .init(second)))
   }
 
   /// An index of two tiers: by a property, then by a Boolean.
   public init<A: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, Bool>)
   where Value == CompoundKey<A, IndexedBool> {
-    self.init(source: IndexValueSource(first).followed(by: IndexValueSource(ofBoolean: second)))
+    self.init(source: .init(.init(first), .init(second)))
+  }
+
+  /// An index of two tiers: by a Boolean that may be nil, then by a property.
+  public init<B: Indexable>(_ first: KeyPath<Instance, Bool?>, _ second: KeyPath<Instance, B>)
+  where Value == CompoundKey<IndexedBool?, B> {
+    self.init(source: .init(.init(first), .init(second)))
+  }
+
+  /// An index of two tiers: by a property, then by a Boolean that may be nil.
+  public init<A: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, Bool?>)
+  where Value == CompoundKey<A, IndexedBool?> {
+    self.init(source: .init(.init(first), .init(second)))
   }
 
   /// An index of three tiers.
   public init<A: Indexable, B: Indexable, C: Indexable>(
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>
   ) where Value == CompoundKey<A, CompoundKey<B, C>> {
-    let rest = IndexValueSource(second).followed(by: IndexValueSource(third))
-    self.init(source: IndexValueSource(first).followed(by: rest))
+    self.init(source: .init(.init(first), .init(.init(second), .init(third))))
   }
 
   /// An index of four tiers.
@@ -143,9 +154,7 @@ extension OneToManyIndexRepresentation {
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>,
     _ fourth: KeyPath<Instance, D>
   ) where Value == CompoundKey<A, CompoundKey<B, CompoundKey<C, D>>> {
-    let last = IndexValueSource(third).followed(by: IndexValueSource(fourth))
-    let rest = IndexValueSource(second).followed(by: last)
-    self.init(source: IndexValueSource(first).followed(by: rest))
+    self.init(source: .init(.init(first), .init(.init(second), .init(.init(third), .init(fourth)))))
   }
 }
 
@@ -157,15 +166,14 @@ extension OneToOneIndexRepresentation {
   /// ```
   public init<A: Indexable, B: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>)
   where Value == CompoundKey<A, B> {
-    self.init(source: IndexValueSource(first).followed(by: IndexValueSource(second)))
+    self.init(source: .init(.init(first), .init(second)))
   }
 
   /// An index by which one instance is found, of three tiers.
   public init<A: Indexable, B: Indexable, C: Indexable>(
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>
   ) where Value == CompoundKey<A, CompoundKey<B, C>> {
-    let rest = IndexValueSource(second).followed(by: IndexValueSource(third))
-    self.init(source: IndexValueSource(first).followed(by: rest))
+    self.init(source: .init(.init(first), .init(.init(second), .init(third))))
   }
 
   /// An index by which one instance is found, of four tiers.
@@ -173,19 +181,15 @@ extension OneToOneIndexRepresentation {
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>,
     _ fourth: KeyPath<Instance, D>
   ) where Value == CompoundKey<A, CompoundKey<B, CompoundKey<C, D>>> {
-    let last = IndexValueSource(third).followed(by: IndexValueSource(fourth))
-    let rest = IndexValueSource(second).followed(by: last)
-    self.init(source: IndexValueSource(first).followed(by: rest))
+    self.init(source: .init(.init(first), .init(.init(second), .init(.init(third), .init(fourth)))))
   }
 }
 
 extension IndexValueSource {
-  /// A source of compound keys: the value of this source followed by that of another.
-  fileprivate func followed<Rest: Indexable>(
-    by rest: IndexValueSource<Instance, Rest>
-  ) -> IndexValueSource<Instance, CompoundKey<Value, Rest>> where Value: Indexable {
-    IndexValueSource<Instance, CompoundKey<Value, Rest>>(keyPaths: keyPaths + rest.keyPaths) { instance in
-      CompoundKey(value(instance), rest.value(instance))
-    }
+  /// A source of compound keys: the value of one source followed by that of another.
+  fileprivate init<First: Indexable, Rest: Indexable>(
+    _ first: IndexValueSource<Instance, First>, _ rest: IndexValueSource<Instance, Rest>
+  ) where Value == CompoundKey<First, Rest> {
+    self.init(keyPaths: first.keyPaths + rest.keyPaths) { CompoundKey(first.value($0), rest.value($0)) }
   }
 }

@@ -33,19 +33,25 @@ public struct IndexedBool: Indexable, DiscreteIndexable, ExpressibleByBooleanLit
 extension OneToManyIndexRepresentation where Value == IndexedBool {
   /// An index on a Boolean property.
   public init(_ keypath: KeyPath<Instance, Bool>) {
-    self.init(source: IndexValueSource(ofBoolean: keypath))
+    self.init(source: IndexValueSource(keypath))
   }
 }
 
 extension OneToManyIndexRepresentation where Value == IndexedBool? {
   /// An index on a Boolean property that may be nil.
   public init(_ keypath: KeyPath<Instance, Bool?>) {
-    self.init(source: IndexValueSource(keyPaths: [keypath]) { $0[keyPath: keypath].map { IndexedBool($0) } })
+    self.init(source: IndexValueSource(keypath))
   }
 }
 
 extension IndexValueSource where Value == IndexedBool {
-  init(ofBoolean keypath: KeyPath<Instance, Bool>) {
+  init(_ keypath: KeyPath<Instance, Bool>) {
     self.init(keyPaths: [keypath]) { IndexedBool($0[keyPath: keypath]) }
+  }
+}
+
+extension IndexValueSource where Value == IndexedBool? {
+  init(_ keypath: KeyPath<Instance, Bool?>) {
+    self.init(keyPaths: [keypath]) { $0[keyPath: keypath].map { IndexedBool($0) } }
   }
 }

@@ -14,7 +14,7 @@ final class MissingIndexes: Sendable {
   /// The declarations each of which would serve a condition; none if one serves it already, and nil if none can.
   func declarations(serving condition: QueryCondition) -> [String]? {
     switch condition {
-    case .term: return []
+    case .term(_, let text): return declarations.withLock { $0[text] }.map { [$0] } ?? []
     case .test(let text): return declarations.withLock { $0[text] }.map { [$0] }
     case .not(let inner): return declarations(serving: inner)
     case .all(let parts):

@@ -10,8 +10,15 @@ struct KeyMaking {
 }
 
 extension KeyMaking {
-  /// The keys of the values that compare with a constant; none if it is NaN, and nil if it is of another type.
-  func intervals(_ symbol: String, _ constant: Any) throws -> [KeyInterval]? {
+  /// The keys of the values that compare with a constant; none if it is NaN, and nil if it is of another type. If `absent` stands for nil
+  /// and meets the comparison, the key of nil is one of them.
+  func intervals(_ symbol: String, _ constant: Any, absent: Any? = nil) throws -> [KeyInterval]? {
+    if let absent {
+      guard let null, (try? key(constant)) != null, (try? key(absent)) != null,
+        let isMet = Self.compare(absent, symbol, constant), let present = try intervals(symbol, constant)
+      else { return nil }
+      return (isMet ? [.one(null)] : []) + present.map { $0.excluding(null) }
+    }
     if (constant as? any BinaryFloatingPoint)?.isNaN == true { return [] }
     return try key(constant).map { bound in
       switch symbol {
@@ -22,14 +29,6 @@ extension KeyMaking {
       default: [.one(bound)]
       }
     }
-  }
-
-  /// The intervals of `(property ?? absent) < constant`: that of the values, and that of nil if `absent` meets the comparison.
-  func intervals(_ symbol: String, _ constant: Any, absent: Any) throws -> [KeyInterval]? {
-    guard let null, (try? key(constant)) != null, (try? key(absent)) != null,
-      let isMet = Self.compare(absent, symbol, constant), let present = try intervals(symbol, constant)
-    else { return nil }
-    return (isMet ? [.one(null)] : []) + present.map { $0.excluding(null) }
   }
 
   private static func compare(_ value: Any, _ symbol: String, _ other: Any) -> Bool? {
@@ -54,31 +53,37 @@ extension KeyMaking {
 /// How a predicate leads to a property.
 enum PropertyPlace {
   case path(AnyKeyPath)
-  /// Through optionals, by name: `.place?.city`.
-  case chain(String)
+  /// Through optionals, by name and with the type of the last step: `.place?.city`.
+  case chain(String, Any.Type)
 
   /// `.place?.city`, from wherever it begins; nil if the path leads through a computed property.
   var name: String? {
     switch self {
     case .path(let path): KeyPathName.path(of: path, from: type(of: path).rootType)
-    case .chain(let chain): chain
+    case .chain(let chain, _): chain
     }
+  }
+
+  /// The place of a property of what the optional at this place holds; nil if it has no name.
+  func unwrapped(_ path: AnyKeyPath) -> Self? {
+    guard let name, let inner = Self.path(path).name else { return nil }
+    return .chain("\(name)?\(inner)", type(of: path).valueType)
   }
 
   /// The declaration of an index on the property, which has a name; nil if values of its type have no order.
   func declaration(as name: String) -> String? {
     func hasKeys<List: Sequence>(_ list: List.Type) -> Bool { List.Element.self is any Indexable.Type }
-    var kind = "Index"
-    if case .path(let path) = self {
-      let type = type(of: path).valueType
-      let isOrdered = type is any Indexable.Type || type == Bool.self || type == Bool?.self
-      if !isOrdered {
-        guard let list = type as? any Sequence.Type, hasKeys(list) else { return nil }
-        kind = "ManyToManyIndex"
+    let type =
+      switch self {
+      case .path(let path): Swift.type(of: path).valueType
+      case .chain(_, let type): type
       }
+    let isOrdered = type is any Indexable.Type || type == Bool.self || type == Bool?.self
+    if !isOrdered {
+      guard case .path = self, let list = type as? any Sequence.Type, hasKeys(list) else { return nil }
     }
     let label = name.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last ?? "index"
-    return "let \(label) = \(kind)(\\\(name))"
+    return "let \(label) = \(isOrdered ? "Index" : "ManyToManyIndex")(\\\(name))"
   }
 }
 
@@ -87,6 +92,8 @@ struct IndexedProperties {
   private var numbers: [AnyKeyPath: Int] = [:]
   /// The keys of the elements, if a property is a list.
   private var elementKeys: [Int: KeyMaking] = [:]
+  /// Those that are the first tier of an index, or the identifier: conditions on them alone are served.
+  private(set) var leading: Set<Int> = []
   private let name: (AnyKeyPath) -> String?
   /// The property that holds the identifier by which records lie, and how that is keyed.
   private var identifier: (number: Int, keys: KeyMaking, type: Any.Type, path: AnyKeyPath?)?
@@ -106,6 +113,7 @@ struct IndexedProperties {
     // Stands for the property, whose own key path is spelled by the program.
     numbers[\Identifier.self] = number
     identifier = (number, coder.making, Identifier.self, path)
+    leading.insert(number)
     return .property(number)
   }
 
@@ -121,6 +129,7 @@ struct IndexedProperties {
     return paths.map { path in
       let number = known(path) ?? add(path)
       numbers[path] = number
+      if path == paths[0] { leading.insert(number) }
       if let coder = coder as? any AnyKeyCoder, paths.count == 1 { elementKeys[number] = coder.making }
       return .property(number)
     }
@@ -161,8 +170,20 @@ struct IndexedProperties {
   func property(at place: PropertyPlace) -> (number: Int, keys: KeyMaking)? {
     switch place {
     case .path(let path): property(at: path)
-    case .chain(let chain): numbers.keys.first { name($0) == chain }.flatMap { property(at: $0) }
+    case .chain(let chain, _): numbers.keys.first { name($0) == chain }.flatMap { property(at: $0) }
     }
+  }
+
+  /// The property whose key is null exactly if an optional is: the optional itself, or a property within it that is not optional.
+  func follower(of place: PropertyPlace) -> (number: Int, keys: KeyMaking)? {
+    if let own = property(at: place) { return own }
+    // The name of a declared path ends in a question mark if its last step is not optional.
+    return numbers.sorted { $0.value < $1.value }.lazy.compactMap { path, _ in
+      guard let outer = place.name, let inner = PropertyPlace.path(path).name, inner.hasPrefix("\(outer)?."),
+        inner.hasSuffix("?") || inner.hasSuffix(".folded"), !inner.dropFirst(outer.count + 1).dropLast().contains("?")
+      else { return nil }
+      return property(at: path)
+    }.first
   }
 
   /// The numbers of a property that is an optional, and of what is within it.
@@ -181,7 +202,7 @@ struct IndexedProperties {
   func name(of place: PropertyPlace) -> String {
     switch place {
     case .path(let path): name(of: path)
-    case .chain(let chain): String(chain.dropFirst())
+    case .chain(let chain, _): String(chain.dropFirst())
     }
   }
 

@@ -39,10 +39,13 @@ struct UnwrappedVariables {
 
 protocol AnyOptional {
   static var none: Self { get }
+  var isNone: Bool { get }
 }
-extension Optional: AnyOptional {}
+extension Optional: AnyOptional {
+  var isNone: Bool { self == nil }
+}
 
-private protocol PathNode {
+protocol PathNode {
   associatedtype Root
   var root: Root { get }
 }
@@ -82,7 +85,7 @@ extension PredicateExpressions.OptionalFlatMap: UnwrappingNode {
 extension PredicateExpressions.OptionalFlatMap: ClosureNode {
   fileprivate func parts(_ reading: PredicateReading) -> ClosureParts? {
     guard RHS.Output.self == Bool.self, let place = reading.property(wrapped) else { return nil }
-    let presence = reading.presence(of: place)
+    let presence = reading.presence(of: place) ?? .test(text: "\(reading.properties.name(of: place)) != nil")
     var inner = reading
     inner.unwrapped = binding(reading.unwrapped)
     let condition = inner.condition(of: transform)
@@ -97,13 +100,12 @@ extension PredicateExpressions.Variable: PropertyNode {
 }
 
 extension PredicateReading {
-  /// Whether a property that is an optional holds something.
-  fileprivate func presence(of place: PropertyPlace) -> QueryCondition {
-    let text = "\(properties.name(of: place)) != nil"
-    guard let (number, keys) = properties.property(at: place), let null = keys.null else { return .test(text: text) }
-    return .term(
-      IndexableTerm(
-        .property(number), .keys([KeyInterval(lower: .excluding(null))], keys.encoding, isExact: true)), text: text)
+  /// Whether a property that is an optional holds something, or is nil; nil if no index knows.
+  func presence(of place: PropertyPlace, is isPresent: Bool = true) -> QueryCondition? {
+    let text = "\(properties.name(of: place)) \(isPresent ? "!=" : "==") nil"
+    guard let (number, keys) = properties.follower(of: place), let null = keys.null else { return nil }
+    let interval: KeyInterval = isPresent ? KeyInterval(lower: .excluding(null)) : .one(null)
+    return .term(IndexableTerm(.property(number), .keys([interval], keys.encoding, isExact: true)), text: text)
   }
 
   /// `$0.due.flatMap { $0 < now } == true`.
@@ -121,10 +123,7 @@ extension PredicateExpressions.NilCoalesce: ConditionNode {
     if let parts = (lhs as? any ClosureNode)?.parts(reading) {
       return .either(parts.condition, .both(.not(parts.presence), reading.condition(of: rhs)))
     }
-    guard let absent = PredicateConstant.value(of: rhs) as? Bool else { return nil }
-    return reading.term(lhs, text: " ?? \(absent)") { keys in
-      try keys.intervals("==", true, absent: absent)
-    }
+    return PredicateConstant.value(of: rhs) is Bool ? reading.term(self, "==", [true], text: "") : nil
   }
 }
 

@@ -44,20 +44,34 @@ struct PredicateReading {
     _ test: (KeyMaking) throws -> IndexableTerm.Test?
   ) -> QueryCondition {
     let whole = "\(place.map { properties.name(of: $0) } ?? "predicate")\(text)"
-    if let place, found == nil { missing?.note(place, for: whole) }
+    if let place, found.map({ !properties.leading.contains($0.number) }) ?? true { missing?.note(place, for: whole) }
     guard let (number, keys) = found, let test = try? test(keys) else { return .test(text: whole) }
     return .term(IndexableTerm(.property(number), isElement: isElement, test), text: whole)
   }
 
   fileprivate func comparison(_ left: Any, _ symbol: String, _ right: Any) -> QueryCondition? {
     guard let constant = PredicateConstant.value(of: right) else { return nil }
-    let text = " \(symbol) \(Self.shown(constant))"
-    if let coalesced = left as? any CoalescedNode, let absent = PredicateConstant.value(of: coalesced.absent) {
-      return term(coalesced.wrapped, text: " ?? \(Self.shown(absent))\(text)") { keys in
-        try keys.intervals(symbol, constant, absent: absent)
-      }
+    if symbol == "==", (constant as? any AnyOptional)?.isNone == true,
+      let absence = property(left).flatMap({ presence(of: $0, is: false) })
+    {
+      return absence
     }
-    return term(left, text: text) { keys in try keys.intervals(symbol, constant) }
+    return term(left, symbol, [constant], text: " \(symbol) \(Self.shown(constant))")
+  }
+
+  /// The comparison of a property, or of another value if that is nil, with any of some constants.
+  func term(_ left: Any, _ symbol: String, _ constants: [Any], text: String) -> QueryCondition {
+    let coalesced = (left as? any CoalescedNode)?.coalesced
+    let fallback = coalesced.map { " ?? \(Self.shown($0.absent))" } ?? ""
+    return term(coalesced?.wrapped ?? left, text: fallback + text) { keys in
+      var intervals: [KeyInterval] = []
+      var seen: Set<KeyInterval> = []
+      for constant in constants {
+        guard let found = try keys.intervals(symbol, constant, absent: coalesced?.absent) else { return nil }
+        intervals += found.filter { seen.insert($0).inserted }
+      }
+      return intervals
+    }
   }
 
   fileprivate func contains(_ bounds: RangeBounds, _ element: Any) -> QueryCondition {
@@ -74,7 +88,7 @@ struct PredicateReading {
   }
 
   static func shown(_ value: Any) -> String {
-    if let text = value as? String { return "\"\(text)\"" }
+    if let text = value as? String ?? (value as? FoldedText)?.text { return "\"\(text)\"" }
     let mirror = Mirror(reflecting: value)
     if mirror.displayStyle == .optional { return mirror.children.first.map { shown($0.value) } ?? "nil" }
     return "\(value)"
@@ -103,8 +117,10 @@ extension PredicateExpressions.Disjunction: ConditionNode {
 extension PredicateExpressions.Negation: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
     // One value of a Boolean can be a tier before others, which a complement cannot.
-    guard reading.property(wrapped) != nil else { return .opposite(of: reading.condition(of: wrapped)) }
-    return reading.term(wrapped, text: " == false") { keys in try keys.intervals("==", false) }
+    guard reading.property((wrapped as? any CoalescedNode)?.coalesced?.wrapped ?? wrapped) != nil else {
+      return .opposite(of: reading.condition(of: wrapped))
+    }
+    return reading.term(wrapped, "==", [false], text: " == false")
   }
 }
 
@@ -159,16 +175,7 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
     if let bounds = (sequence as? any RangeNode)?.bounds { return reading.contains(bounds, element) }
     guard let list = PredicateConstant.value(of: sequence) as? any Sequence else { return nil }
     let values = Array<Any>(erasing: list)
-    let text = " in [\(values.shortText(PredicateReading.shown))]"
-    return reading.term(element, text: text) { keys in
-      var intervals: [KeyInterval] = []
-      var seen: Set<KeyInterval> = []
-      for value in values {
-        guard let found = try keys.intervals("==", value) else { return nil }
-        intervals += found.filter { seen.insert($0).inserted }
-      }
-      return intervals
-    }
+    return reading.term(element, "==", values, text: " in [\(values.shortText(PredicateReading.shown))]")
   }
 }
 
@@ -176,13 +183,10 @@ extension PredicateExpressions.SequenceStartsWith: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
     let constant = PredicateConstant.value(of: prefix)
     guard let text = constant as? String ?? (constant as? FoldedText)?.text else { return nil }
-    var base: Any = base
     // `($0.note ?? "").starts(with: "n")`: nil begins with nothing.
-    if let coalesced = base as? any CoalescedNode,
-      let absent = PredicateConstant.value(of: coalesced.absent) as? String, !absent.starts(with: text)
-    {
-      base = coalesced.wrapped
-    }
+    let coalesced = (base as? any CoalescedNode)?.coalesced
+    let absent = coalesced?.absent as? String ?? (coalesced?.absent as? FoldedText)?.text
+    let base: Any = absent?.starts(with: text) == false ? coalesced?.wrapped ?? base : base
     guard let place = reading.property(base) else { return nil }
     let (found, whole) = (reading.properties.property(at: place), " starts with \"\(text)\"")
     guard text.isEmpty else { return reading.test(place, found, text: whole) { _ in .begins(text) } }
@@ -200,13 +204,11 @@ extension [Any] {
 extension PredicateExpressions.KeyPath: PropertyNode {
   func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? {
     if let variable = root as? any VariableNode {
-      guard let outer = unwrapped[variable] else { return .path(keyPath) }
-      guard let outer = outer.name, let inner = PropertyPlace.path(keyPath).name else { return nil }
-      return .chain("\(outer)?\(inner)")
+      return unwrapped[variable].map { $0.unwrapped(keyPath) } ?? .path(keyPath)
     }
     switch (root as? any PropertyNode)?.place(unwrapped) {
     case .path(let outer)?: return outer.appending(path: keyPath).map { .path($0) }
-    case .chain(let outer)?: return PropertyPlace.path(keyPath).name.map { .chain(outer + $0) }
+    case .chain(let outer, _)?: return PropertyPlace.path(keyPath).name.map { .chain(outer + $0, Output.self) }
     case nil: return nil
     }
   }
@@ -219,15 +221,34 @@ extension PredicateExpressions.KeyPath: ConditionNode {
   }
 }
 
-/// `$0.due ?? other`.
+/// `$0.due ?? other`, or a property of it: `($0.note ?? "").folded`.
 protocol CoalescedNode {
-  var wrapped: Any { get }
-  var absent: Any { get }
+  /// The optional, and what stands in its place; nil if the node is none of these.
+  var coalesced: (wrapped: Any, absent: Any)? { get }
 }
 
 extension PredicateExpressions.NilCoalesce: CoalescedNode {
-  var wrapped: Any { lhs }
-  var absent: Any { rhs }
+  var coalesced: (wrapped: Any, absent: Any)? { PredicateConstant.value(of: rhs).map { (lhs, $0) } }
+}
+
+extension PredicateExpressions.KeyPath: CoalescedNode {
+  var coalesced: (wrapped: Any, absent: Any)? {
+    // The key of a property that may be nil itself does not tell which of the two is nil.
+    guard !(Output.self is any AnyOptional.Type), let (wrapped, absent) = (root as? any CoalescedNode)?.coalesced,
+      let absent = absent as? Root.Output
+    else { return nil }
+    return (PropertyOfOptional(root: wrapped, keyPath: keyPath), absent[keyPath: keyPath])
+  }
+}
+
+/// `$0.note?.folded`.
+private struct PropertyOfOptional: PropertyNode, PathNode {
+  let root: Any
+  let keyPath: AnyKeyPath
+
+  func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? {
+    (root as? any PropertyNode)?.place(unwrapped)?.unwrapped(keyPath)
+  }
 }
 
 extension PredicateExpressions.Value: RangeNode {
