@@ -193,11 +193,23 @@ struct WholeEditTests {
     let indexes = isIndexed ? [try Sample.index("tags", .manyToMany)] : []
     let long = String(repeating: "long ", count: 200)
     let documents: [Document] = [
-      ["id": 1, "tags": ["a", "b"], "note": "one\ntwo", "place": ["x": 1]],
-      ["id": 2, "tags": [], "note": .string(long), "place": ["x": 2]],
+      ["id": 1, "tags": ["a", "b"], "note": "one\ntwo", "place": ["x": 1], "parts": [["y": "p"], ["y": "q"]]],
+      ["id": 2, "tags": [], "note": .string(long), "place": ["x": 2], "parts": []],
       ["id": 3, "tags": ["b", "b"], "note": "", "place": ["x": 1]], ["id": 4, "tags": ["a,"], "note": .null],
-      ["id": 5, "tags": ["\"", "b"], "note": "one\ntwo"], ["id": 6, "tags": ["a"]],
+      ["id": 5, "tags": ["\"", "b"], "note": "one\ntwo"],
+      ["id": 6, "tags": ["a"], "parts": [["y": "p"], ["y": "p"], .object([])]],
     ]
+    func values(_ document: Document, _ field: String) -> [Document] {
+      var found = [document]
+      for name in field.split(separator: ".") {
+        found = found.flatMap { value -> [Document] in
+          guard case .array(let elements) = value else { return [value] }
+          return elements
+        }.compactMap { $0[member: String(name)] }
+      }
+      if found.count == 1, case .array(let elements) = found[0] { return elements }
+      return found.isEmpty ? [.null] : found
+    }
     func matching(_ keeps: (Document) -> Bool) -> [String] {
       documents.filter(keeps).compactMap { $0[member: "id"]?.compactJSON }
     }
@@ -208,23 +220,22 @@ struct WholeEditTests {
         driver.browser.table.row(at: $0)?.entry.identifier.description
       }
     }
-    for field in ["tags", "note", "place.x"] {
+    for field in ["tags", "note", "place.x", "parts.y"] {
       let path = try DocumentPath(parsing: ".\(field)")
       try driver.play(":frequency \(field)")
-      let values = try #require(driver.browser.panes[FrequencyPane.self].reply?.values.map(\.document))
+      let counted = try #require(driver.browser.panes[FrequencyPane.self].reply?.values)
+      #expect(Set(counted.map(\.document)) == Set(documents.flatMap { values($0, field) }), "\(field)")
       driver.press("q")
-      for (line, value) in values.enumerated() {
+      for (line, value) in counted.enumerated() {
         try driver.play(":frequency \(field)")
         for _ in 0..<line { driver.press("j") }
         driver.press("Enter")
-        let expected = matching { document in
-          if case .array(let elements)? = document[path] { return elements.contains(value) }
-          return (document[path] ?? .null) == value
-        }
-        #expect(shown() == expected, "\(field) \(value.compactJSON): \(driver.browser.table.source?.filter ?? "")")
+        let expected = matching { values($0, field).contains(value.document) }
+        let filter = driver.browser.table.source?.filter ?? ""
+        #expect(shown() == expected && value.count == expected.count, "\(filter): \(value.count)")
         driver.press("U")
       }
-      for (row, document) in documents.enumerated() {
+      for (row, document) in documents.enumerated() where field != "parts.y" {
         driver.press("g g")
         for _ in 0..<row { driver.press("j") }
         let columns = driver.browser.table.visibleColumns(driver.browser.session)

@@ -1,4 +1,5 @@
 package import StrataDocuments
+import StrataExpressions
 package import StrataModel
 
 /// Counts the distinct values of a column.
@@ -24,12 +25,12 @@ package struct FrequencyRequest: RowsQuestion, Hashable {
       return tally.answer(rowsRead: keys, plan: "INDEX \(index.descriptor.name)")
     }
     try rows.forEach(selecting: [field]) { _, document in
-      let value = document?[field]
-      if case .array(let elements)? = value {
-        for element in elements { tally.add(element, isElement: true) }
-      } else {
-        tally.add(value ?? .null)
+      guard case .array(let elements)? = document?[field] else {
+        // A path through a list of objects has many values.
+        let values = document.flatMap { $0[field].map { [$0] } ?? $0.values(at: field) } ?? []
+        return tally.add(values.isEmpty ? [.null] : values, isElement: false)
       }
+      tally.add(elements, isElement: true)
     }
     return tally.answer(rowsRead: rows.total, plan: "SCAN")
   }
@@ -63,7 +64,15 @@ private struct Tally {
   /// The most distinct values that are kept.
   private static let limit = 100_000
 
-  mutating func add(_ value: Document, _ text: ValueText? = nil, isElement: Bool = false, _ count: Int = 1) {
+  /// Counts the values of one record, each once, as the record is found once by its filter.
+  mutating func add(_ values: [Document], isElement: Bool) {
+    guard values.count > 1 else { return values.forEach { add($0, isElement: isElement) } }
+    for (_, value) in Dictionary(values.map { ($0.sortKey, $0) }, uniquingKeysWith: { first, _ in first }) {
+      add(value, isElement: isElement)
+    }
+  }
+
+  mutating func add(_ value: Document, _ text: ValueText? = nil, isElement: Bool, _ count: Int = 1) {
     if case .null = value { nulls += count }
     numbers.add(value, times: count)
     let key = [value, .bool(isElement)].sortKey
