@@ -66,10 +66,7 @@ private struct Tally {
 
   /// Counts the values of one record, each once, as the record is found once by its filter.
   mutating func add(_ values: [Document], isElement: Bool) {
-    guard values.count > 1 else { return values.forEach { add($0, isElement: isElement) } }
-    for (_, value) in Dictionary(values.map { ($0.sortKey, $0) }, uniquingKeysWith: { first, _ in first }) {
-      add(value, isElement: isElement)
-    }
+    for value in values.distinct { add(value, isElement: isElement) }
   }
 
   mutating func add(_ value: Document, _ text: ValueText? = nil, isElement: Bool, _ count: Int = 1) {

@@ -262,7 +262,7 @@ private struct WindowedEntries: EntryCursor {
 }
 
 extension Document {
-  /// The value by which a record is sorted and grouped; the first if a list has several.
+  /// The value by which a record is sorted; the first if a list has several.
   func sortingValue(at path: DocumentPath) -> Document? { self[path] ?? values(at: path).first }
 
   /// Bytes whose order is that of a sort by the value. Values with equal bytes are one group.
@@ -270,6 +270,13 @@ extension Document {
 }
 
 extension [Document] {
+  /// The same, without values that are equal to one before.
+  package var distinct: [Document] {
+    guard count > 1 else { return self }
+    var seen: Set<[UInt8]> = []
+    return filter { seen.insert($0.sortKey).inserted }
+  }
+
   /// Bytes whose order is that of a sort by these values, one after the other.
   package var sortKey: [UInt8] {
     var encoder = KeyEncoder()

@@ -1,9 +1,12 @@
 package import StrataDocuments
+import StrataExpressions
 
 /// Groups records that are equal in some fields, and computes figures over each group.
 ///
 ///     let grouping = RecordGrouping(by: [country], figures: [.count, .sum(population)])
 ///     for group in try grouping.groups(of: RecordQuery(), in: cities) { … }
+///
+/// Through a list of objects a path leads to many values, as in a condition: the record is in the group of each, and figures are of all.
 ///
 /// Costs a walk of the distinct keys where an index alone can answer, else a look at each record that the query keeps. Memory is that of
 /// the groups.
@@ -180,15 +183,27 @@ private struct GroupTally: Sendable {
   init(_ grouping: RecordGrouping) { self.grouping = grouping }
 
   mutating func add(_ document: Document) {
-    let (keys, figures) = (grouping.keys.map { document.sortingValue(at: $0) ?? .null }, grouping.figures)
+    var groups = [grouping.keys.map { document[$0] ?? .null }]
+    for (place, path) in grouping.keys.enumerated() where groups[0][place] == .null {
+      let values = document.values(at: path).distinct
+      if values.isEmpty { continue }
+      groups = groups.flatMap { keys in values.map { keys[..<place] + [$0] + keys[(place + 1)...] } }
+    }
+    for keys in groups { add(document, to: keys) }
+  }
+
+  private mutating func add(_ document: Document, to keys: [Document]) {
+    let figures = grouping.figures
     modify(keys.sortKey, keys) { group in
       group.count += 1
       for (place, figure) in figures.enumerated() {
-        guard let path = figure.path, let value = document.sortingValue(at: path), value != .null else { continue }
-        switch figure {
-        case .count: break
-        case .sum, .mean: if case .number = value { group.numbers[place].add(value) }
-        case .least, .greatest: Self.keepExtreme((value.sortKey, value), as: figure, into: &group.ends[place])
+        guard let path = figure.path else { continue }
+        for value in document[path].map({ [$0] }) ?? document.values(at: path) where value != .null {
+          switch figure {
+          case .count: break
+          case .sum, .mean: if case .number = value { group.numbers[place].add(value) }
+          case .least, .greatest: Self.keepExtreme((value.sortKey, value), as: figure, into: &group.ends[place])
+          }
         }
       }
     }

@@ -96,4 +96,38 @@ import Testing
     byCount.sort(by: 2, isDescending: true)
     #expect(byCount.map(\.count) == byCount.map(\.count).sorted(by: >) && byCount.count == 10)
   }
+
+  @Test(
+    "through a list of objects a record is in the group of each value, as its filter finds it, and figures are of all")
+  func lists() throws {
+    let orders: [Document] = (0..<400).map { id in
+      let items: [Document] = (0..<id % 4).map { place in
+        let sku = ["a", "b", "c"][(place + id) * 7 % 3]
+        return .object([.init("sku", .string(sku)), .init("price", .number(NumberText(place + id)))])
+      }
+      return .object([
+        .init("id", .number(NumberText(id))), .init("kind", .number(NumberText(id % 2))), .init("items", .array(items)),
+      ])
+    }
+    let store = EngineStore.memory()
+    var list = DocumentList(orders)
+    _ = try Importer(store, ImportPlan(datastore: "Order", identifier: try Self.path("id"))).run(&list)
+    let datastore = try #require(try store.head.datastore("Order"))
+    let (sku, price, kind) = (try Self.path("items.sku"), try Self.path("items.price"), try Self.path("kind"))
+    let grouping = RecordGrouping(by: [sku, kind], figures: [.count, .sum(price), .greatest(price)])
+    let groups = try grouping.groups(of: RecordQuery(), in: datastore)
+    #expect(groups.count == 7)
+    for group in groups {
+      let filter = try Filter(
+        parsing: zip([sku, kind], group.keys).map { Filter.text(of: $0, being: $1) }.joined(separator: " and "))
+      let found = orders.filter { filter.matches($0) }
+      var prices: [Int] = []
+      for case .array(let items)? in found.map({ $0[member: "items"] }) {
+        for case .number(let number)? in items.map({ $0[member: "price"] }) { prices.append(Int(number.double)) }
+      }
+      #expect(group.count == found.count && !found.isEmpty)
+      #expect(group.figures[1] == .number(NumberText(prices.reduce(0, +))))
+      #expect(group.figures[2] == prices.max().map { .number(NumberText($0)) } ?? .null)
+    }
+  }
 }
