@@ -1,8 +1,5 @@
 /// The name of a key path as code spells it.
 enum KeyPathName {
-  /// `.<computed 0x… (FoldedText)>`: the properties of an app that compute folded texts have other addresses.
-  private static let folding = String(describing: \String.folded).dropFirst("\\String".count)
-
   /// `.population` for `\City.population`; nil for paths that lead through a computed property, whose name only shows an
   /// address.
   static func path(of keyPath: AnyKeyPath, from root: Any.Type) -> String? {
@@ -13,7 +10,11 @@ enum KeyPathName {
       // A property under `descending` is named like the property itself.
       text = String(text[..<turn.lowerBound])
     }
-    for fold in [folding, folding + "?"] where text.hasSuffix(fold) { text = text.dropLast(fold.count) + ".folded" }
+    if [FoldedText.self, FoldedText?.self].contains(where: { $0 == type(of: keyPath).valueType }),
+      let fold = text.ranges(of: ".<computed").last
+    {
+      text = text[..<fold.lowerBound] + ".folded"
+    }
     let start = "\\\(String(describing: root))."
     guard text.hasPrefix(start), !text.contains("<computed"), !text.contains("0x"), !text.contains("[") else {
       return nil
