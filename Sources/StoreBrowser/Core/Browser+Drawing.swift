@@ -69,9 +69,11 @@ extension Browser {
   private var lines: ScreenLines {
     let standing = titleRight(wide: session.size.columns >= 110)
     let room = session.size.columns - min(SafeText.width(standing), session.size.columns * 3 / 4) - 3
+    let state = state
     return ScreenLines(
       theme: session.theme, store: titleLeft(in: room), status: standing,
-      isOfThePast: session.asOf != nil, message: message, keys: footerKeys().map { [$0.keys, $0.short] }, state: state)
+      isOfThePast: session.asOf != nil, message: message, keys: footerKeys(beside: state).map { [$0.keys, $0.short] },
+      state: state)
   }
 
   /// The store and what is open in it. If there is no room, the first parts after the store are left out.
@@ -180,7 +182,7 @@ extension Browser {
   /// The state at the right of the foot: the running work, the meaning of the selected row's sign, the staged changes, or the store's size.
   private var state: StatusText {
     if let latency = session.latency { return StatusText(latency.text, .dim) }
-    var room: Int { session.size.columns - 4 - workingKeys.suffix(2).reduce(0) { $0 + $1.width } }
+    var room: Int { session.size.columns - 4 - splitKeys.last.reduce(0) { $0 + $1.width } }
     if let work = session.longWork.first(where: { !$0.id.slot.isInCockpit }) {
       return StatusText(SafeText.cut(text(of: work), to: room))
     }
@@ -225,32 +227,40 @@ extension Browser {
   }
 
   /// The keys at the foot of the screen, as many as fit beside the state: of what the pane with the keys offers, what works now.
-  func footerKeys() -> [FooterKey] {
+  func footerKeys() -> [FooterKey] { footerKeys(beside: state) }
+
+  private func footerKeys(beside state: StatusText) -> [FooterKey] {
     guard pendingKeys.isEmpty, awaitsLetter == nil else { return [] }
-    let keys = workingKeys
-    let lastKeysWidth = keys.suffix(2).reduce(0) { $0 + $1.width }
+    let keys = splitKeys
     // The last two, help and close, are always there, unless a message needs their room.
+    let lastKeysWidth = keys.last.reduce(0) { $0 + $1.width }
     var room = session.size.columns - keysStart - lastKeysWidth - (state.text.isEmpty ? 0 : state.width + 1)
     if room < 0, message != nil { return [] }
-    let kept = keys.dropLast(2).filter { key in
-      guard key.width <= room else { return false }
+    let kept = keys.offered.filter { key in
+      guard key.width <= room, refusal(of: key.command) == nil else { return false }
       room -= key.width
       return true
     }
-    return kept + keys.suffix(2)
+    return kept + keys.last
   }
 
   /// The column of the first key.
   var keysStart: Int { message.map { $0.width + 4 } ?? 1 }
 
-  private var workingKeys: [FooterKey] {
-    guard let pane = pane(target) else { return [] }
-    return pane.footer(session).compactMap { command in
-      let entry = CommandTable.entry(command)
-      guard let key = keymap.keys(for: command).first, refusal(of: entry) == nil else { return nil }
-      return FooterKey(
-        keys: key == "Enter" ? session.theme.enterKey : key,
-        short: pane.short(command) ?? entry.short, command: command)
+  /// The last two keys that work, and those before them, whether they work or not: most of them do not fit, so they are not asked.
+  private var splitKeys: (offered: ArraySlice<FooterKey>, last: [FooterKey]) {
+    guard let pane = pane(target) else { return ([], []) }
+    var offered = pane.footer(session).compactMap { command in
+      keymap.keys(for: command).first.map { key in
+        FooterKey(
+          keys: key == "Enter" ? session.theme.enterKey : key,
+          short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
+      }
+    }[...]
+    var last: [FooterKey] = []
+    while last.count < 2, let key = offered.popLast() {
+      if refusal(of: key.command) == nil { last.insert(key, at: 0) }
     }
+    return (offered, last)
   }
 }
