@@ -354,6 +354,7 @@ struct ScanTests {
   @Test("columns are hidden, widened, moved and remembered per store")
   func columns() throws {
     let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    defer { TestFile.remove(folder) }
     let store = try Sample.store()
     var driver: Driver? = Driver(store, start: .init(datastore: "City"), files: BrowserFiles(folder: folder))
     driver?.press("l l -")

@@ -76,6 +76,7 @@ struct StagingTests {
   func keysAheadOfReading() throws {
     let (store, folder) = (try Sample.store(), newFolder())
     defer { TestFile.remove(folder) }
+    defer { TestFile.remove(folder) }
     leaveStaged("7", of: "2661552", in: folder, store)
     let driver = Driver(
       store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"), files: BrowserFiles(folder: folder),
@@ -98,6 +99,7 @@ struct StagingTests {
   @Test("while what was kept is being read the header counts it, and w waits for it")
   func reviewAheadOfReading() throws {
     let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
     defer { TestFile.remove(folder) }
     leaveStaged("7", of: "2661552", in: folder, store)
     let driver = Driver(

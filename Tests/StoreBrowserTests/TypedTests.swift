@@ -24,7 +24,9 @@ struct TypedTests {
 
   @Test("a draft is kept for the next start, also the text that is being typed when the program is killed")
   func keptDrafts() throws {
-    let files = BrowserFiles(folder: "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))")
+    let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    defer { TestFile.remove(folder) }
+    let files = BrowserFiles(folder: folder)
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"), files: files)
     driver.press("l l l e ^u 4 2 Esc j e ^u 4 3")
     let again = Driver(try Sample.store(), start: .init(datastore: "City"), files: files)

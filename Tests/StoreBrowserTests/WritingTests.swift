@@ -125,6 +125,7 @@ struct WritingTests {
   @Test("staged changes survive: another browser of the same folder has them")
   func survival() throws {
     let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    defer { TestFile.remove(folder) }
     let store = try Sample.store()
     var driver: Driver? = onPopulation(store, "2661552", files: BrowserFiles(folder: folder))
     driver?.press("e ^u")

@@ -548,6 +548,6 @@ private final class CountingPeer: Peer {
 }
 
 func removeFolder(_ path: String) throws {
-  for name in try SystemDisk().list(path) { unlink(path + "/" + name) }
+  for name in try SystemDisk().list(path) where unlink("\(path)/\(name)") != 0 { try removeFolder("\(path)/\(name)") }
   rmdir(path)
 }
