@@ -10,8 +10,9 @@ enum KeyPathName {
       // A property under `descending` is named like the property itself.
       text = String(text[..<turn.lowerBound])
     }
+    // A folded text whose owner is another type than a text is a property that the app computes.
     if [FoldedText.self, FoldedText?.self].contains(where: { $0 == type(of: keyPath).valueType }),
-      let fold = text.ranges(of: ".<computed").last
+      let fold = text.ranges(of: ".<computed").last, root == String.self || text[..<fold.lowerBound] != "\\\(root)"
     {
       text = text[..<fold.lowerBound] + ".folded"
     }

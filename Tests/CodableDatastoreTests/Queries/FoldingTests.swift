@@ -92,4 +92,53 @@ struct FoldingTests {
     }
     #expect(error?.errorDescription?.contains("Index(\\.name.folded)") == true)
   }
+
+  @Test("folded texts that an app computes are told apart, in the name of an index and behind an optional")
+  func computed() async throws {
+    struct Person: Codable, Hashable, Identifiable, Sendable {
+      struct Names: Codable, Hashable, Sendable {
+        var first: String
+        var last: String
+        var firstKey: FoldedText { FoldedText(first) }
+        var lastKey: FoldedText { FoldedText(last) }
+      }
+      var id: Int
+      var names: Names?
+      var firstKey: FoldedText { FoldedText(names?.first ?? "") }
+      var lastKey: FoldedText { FoldedText(names?.last ?? "") }
+    }
+    struct FirstFormat: DatastoreFormat {
+      typealias Version = PlaceFormat.Version
+      typealias Instance = Person
+      static let defaultKey: DatastoreKey = "People"
+      static let currentVersion = Version.one
+      let first = Index(\.firstKey)
+    }
+    struct LastFormat: DatastoreFormat {
+      typealias Version = PlaceFormat.Version
+      typealias Instance = Person
+      static let defaultKey: DatastoreKey = "People"
+      static let currentVersion = Version.one
+      let last = Index(\.lastKey)
+      let inner = Index(\.names?.firstKey)
+    }
+    let persistence = MemoryPersistence()
+    let person = Person(id: 1, names: Person.Names(first: "Ada", last: "Lovelace"))
+    let (ada, lovelace) = ("Ada".folded, "Lovelace".folded)
+    do {
+      let people = persistence.datastore(FirstFormat.self)
+      try await people.persist(person)
+      #expect(try await people.load(where: #Predicate { $0.firstKey == ada }).all() == [person])
+      #expect(try await people.load(where: #Predicate { $0.lastKey == lovelace }).scanning().all() == [person])
+      #expect(try await people.load(where: #Predicate { $0.lastKey == ada }).scanning().all().isEmpty)
+    }
+    let people = persistence.datastore(LastFormat.self)
+    #expect(try await people.load("lovelace", from: \.last).all() == [person])
+    #expect(try await people.load("ada", from: \.last).all().isEmpty)
+    for (predicate, expected) in [
+      (#Predicate<Person> { $0.names?.lastKey == lovelace }, [person]), (#Predicate { $0.names?.lastKey == ada }, []),
+    ] {
+      #expect(try await people.load(where: predicate).scanning().all() == expected)
+    }
+  }
 }
