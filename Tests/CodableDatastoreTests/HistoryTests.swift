@@ -186,6 +186,24 @@ extension HistoryTests {
     #expect(try await present.next()?.instance?.title == "5")
   }
 
+  @Test("direct indexes are read after a history is shortened, whatever was read before, by two persistences")
+  func directIndexesAfterShortening() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    let reading = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    for book in Book.numbered(1...30) { try await books.persist(book) }
+    for datastore in [books, reading] { #expect(try await datastore.load(7) == Book.numbered(7...7)[0]) }
+    for kept in [20, 1] {
+      try await disk.shortenHistory(keeping: .last(kept))
+      for datastore in [books, reading] {
+        #expect(try await datastore.load(..., from: \.pages).all() == Book.numbered(1...30))
+        #expect(try await datastore.load("isbn-7", from: \.isbn) == Book.numbered(7...7)[0])
+        #expect(try await datastore.load(where: #Predicate { $0.pages == 70 }).all() == Book.numbered(7...7))
+      }
+    }
+  }
+
   @Test("a history is shortened: the newest and the named commits stay")
   func shortening() async throws {
     let place = TemporaryPlace()

@@ -1,9 +1,9 @@
 import StrataLocks
 import StrataEngine
 
-/// The trees of the newest commit that was read, so that a run of reads looks each up once.
+/// The trees of the newest state that was read, so that a run of reads looks each up once.
 final class RecentTrees: Sendable {
-  private let state = Mutex<(commit: Place, trees: [TreeName: Tree?])?>(nil)
+  private let state = Mutex<(view: View, trees: [TreeName: Tree?])?>(nil)
   /// The last visible state that fits the declaration, by its number: see `StoreConnection.visibleState(forWriter:)`.
   private let visible = Mutex<Visible?>(nil)
 
@@ -34,31 +34,14 @@ final class RecentTrees: Sendable {
     }
   }
 
-  /// A commit's lasting identity, and its place in this store.
-  private struct Place: Equatable, Sendable {
-    var number: UInt64
-    var origin: UInt64
-    var originNumber: UInt64
-
-    init(_ commit: CommitRecord) {
-      number = commit.number
-      origin = commit.origin
-      originNumber = commit.originNumber
-    }
-  }
-
   func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
     guard case .view(let view) = state else { return try state.tree(name) }
-    let place = Place(view.commit)
-    if let known = known(name, at: place) { return known }
+    if let known = self.state.withLock({ $0?.view.isSame(as: view) == true ? $0?.trees[name] : nil }) { return known }
     let tree = try state.tree(name)
     self.state.withLock { recent in
-      if recent?.commit == place { recent?.trees[name] = .some(tree) } else { recent = (place, [name: tree]) }
+      if recent?.view.isSame(as: view) != true { recent = (view, [:]) }
+      recent?.trees[name] = .some(tree)
     }
     return tree
-  }
-
-  private func known(_ name: TreeName, at place: Place) -> Tree?? {
-    state.withLock { recent in recent?.commit == place ? recent?.trees[name] : nil }
   }
 }

@@ -21,6 +21,14 @@ package struct View: Sendable {
   /// The view on a server that reads the state; nil for a view of a file.
   package var servedView: (any ServedView)? { state.value.servedView }
 
+  /// Whether another view shows the same state in the same bytes. A compaction copies a commit into another file, and a commit that
+  /// failed leaves its number to the next one.
+  package func isSame(as other: View) -> Bool {
+    let (commit, known) = (state.value.commit, other.state.value.commit)
+    return file === other.file && commit.number == known.number && commit.identity == known.identity
+      && commit.links.catalog == known.links.catalog
+  }
+
   private var catalog: TreeRoot { TreeRoot(pointer: commit.links.catalog) }
 
   /// A tree. Returns nil if this view has no tree of that name.
