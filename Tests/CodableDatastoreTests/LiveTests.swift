@@ -120,6 +120,31 @@ struct LiveTests {
     #expect(try await books.load(...).all().map(\.id) == [1])
   }
 
+  @Test("instances are refused under the key of blobs, whatever their identifiers are, and the blobs stay")
+  func instancesAmongBlobs() async throws {
+    struct Note: Codable, Identifiable { var id: String }
+    struct NoteFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case first = 1 }
+      typealias Instance = Note
+      static let defaultKey = PlainBookFormat.defaultKey
+      static let currentVersion = Version.first
+    }
+    let blobs = BlobDatastore(persistence: persistence, key: NoteFormat.defaultKey)
+    try await blobs.persist(Data([1]), to: "q")
+    func expectRefusal(_ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) async {
+      let error = await #expect(throws: StoreError.self, sourceLocation: sourceLocation) { try await body() }
+      #expect(error?.kind == .refused, sourceLocation: sourceLocation)
+    }
+    await expectRefusal { try await persistence.datastore(NoteFormat.self).persist(Note(id: "q")) }
+    await expectRefusal { try await persistence.datastore(NoteFormat.self).delete("q") }
+    await expectRefusal { _ = try await persistence.datastore(NoteFormat.self).load("q") }
+    await expectRefusal { _ = try await persistence.datastore(NoteFormat.self).count }
+    await expectRefusal { try await PlainBookFormat.datastore(persistence).persist(Book(id: 1, title: "A")) }
+    await expectRefusal { try await persistence.perform { try await BookFormat.datastore(persistence).warm() } }
+    try await blobs.persist(Data([2]), to: "r")
+    #expect(try await blobs.names == ["q", "r"])
+  }
+
   @Test("blobs that come piece by piece, few and many, are kept once the last piece is there")
   func streamedBlobs() async throws {
     let blobs = BlobDatastore(persistence: persistence)

@@ -169,19 +169,17 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
-  private static var instanceType: String { "Data" }
-
   private func createTree(in transaction: any WriteTransaction) throws {
     if let tree = try transaction.tree(tree) {
       let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-      guard stored.instanceType == Self.instanceType else {
+      guard stored.keepsBlobs else {
         throw StoreError(
           .refused, "\(key) holds instances of \(stored.instanceType): blobs need a key of their own.")
       }
       return
     }
     let descriptor = DatastoreDescriptor(
-      key: key, instanceType: Self.instanceType, identifierType: "String", identifierEncoding: .string, coding: .opaque)
+      key: key, instanceType: "Data", identifierType: "String", identifierEncoding: .string, coding: .opaque)
     try DatastoreWriter.create(descriptor, in: transaction)
   }
 }

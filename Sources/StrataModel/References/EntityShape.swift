@@ -6,6 +6,8 @@ package import StrataDocuments
 extension DatastoreDescriptor {
   /// Whether the records are entities.
   package var keepsEntities: Bool { instanceType == "Entity" && identifierType == "String" }
+  /// Whether the records are blobs: plain data by name.
+  package var keepsBlobs: Bool { instanceType == "Data" && identifierType == "String" && coding == .opaque }
 }
 
 extension Document {
