@@ -333,4 +333,55 @@ struct ChangedTypeTests {
     await #expect { try await named.persist(Named(id: "a", name: "A")) } throws: { isUnreadable($0) }
     #expect(try await persistence.head?.id == head)
   }
+
+  @Test("a state whose identifiers were of another type is read whole and by indexes, and not by identifiers")
+  func formerIdentifiers() async throws {
+    struct Named: Codable, Hashable, Identifiable, Sendable {
+      var id: String
+      var name: String
+    }
+    struct NamedFormat: DatastoreFormat {
+      typealias Version = ChangedTypeTests.Version
+      typealias Instance = Named
+      static let defaultKey: DatastoreKey = "Parts"
+      static let currentVersion = Version.second
+      let name = Index(\.name)
+      static let migrations: [Version: @Sendable (JSONDecoder, Data) async throws -> Named] = [
+        .first: { decoder, data in
+          let part = try decoder.decode(Part.self, from: data)
+          return Named(id: "p\(part.id)", name: part.name)
+        },
+        .second: { decoder, data in try decoder.decode(Named.self, from: data) },
+      ]
+    }
+    try await fill()
+    let reading = NamedFormat.ReadOnlyDatastore.readOnlyJSONStore(
+      persistence: DiskPersistence(readOnlyURL: place.url), migrations: NamedFormat.migrations)
+    let whole = try await reading.load(...).all()
+    #expect(whole.map(\.id).sorted() == (1...5).map { "p\($0)" })
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let before = try #require(try await persistence.head?.id)
+
+    func expectRefusals(_ past: NamedFormat.ReadOnlyDatastore) async throws {
+      #expect(try await past.load(...).all() == whole)
+      #expect(try await past.count == 5)
+      #expect(try await past.load("P1", from: \.name).all().map(\.id) == ["p1"])
+      let query = past.load(where: #Predicate { $0.id == "p2" })
+      #expect(try await query.scanning().all().map(\.id) == ["p2"])
+      await #expect(throws: UnindexedQueryError.self) { try await query.all() }
+      for call in [
+        { _ = try await past.load("p2") }, { _ = try await past.load(ids: ["p2"]) },
+        { _ = try await past.load("p1"..<"p3").all() }, { _ = try await past.load("p1"...).count },
+      ] as [() async throws -> Void] {
+        let error = await #expect(throws: StoreError.self) { try await call() }
+        #expect(error?.kind == .refused && error?.message.contains("identifiers of Parts") == true)
+      }
+    }
+    try await expectRefusals(reading)
+    let named = NamedFormat.Datastore.JSONStore(persistence: persistence, migrations: NamedFormat.migrations)
+    #expect(try await named.load("p2")?.id == "p2")
+    try await expectRefusals(try await named.view(at: before))
+    #expect(try await reading.load("p2")?.id == "p2")
+    #expect(try await reading.load("p1"..<"p3").all().map(\.id) == ["p1", "p2"])
+  }
 }

@@ -20,12 +20,10 @@ extension DatastoreCore {
     let key = try key(of: identifier)
     guard store.connection.isServed else { return try await loadHere(key) }
     let foresight = Prefetch.keys([PrefetchKey(tree: recordsTree, key: key)])
-    guard let asked = try ask(foresight) else {
-      return try await ServerThreads.run { try await loadServed(key, foresight) }
-    }
+    let asked = try ask(foresight)
     // Most answers are there before another thread was.
-    if asked.isAnswered { return try await loadServed(key, .asked(asked)) }
-    return try await ServerThreads.run { try await loadServed(key, .asked(asked)) }
+    if let asked, asked.isAnswered { return try await loadServed(key, .asked(asked)) }
+    return try await ServerThreads.run { try await loadServed(key, asked.map { .asked($0) } ?? foresight) }
   }
 
   /// Asks a server for what will be read of its newest state, where that is all that will be asked.
@@ -38,8 +36,9 @@ extension DatastoreCore {
   /// The newest state and the record come together.
   private func loadServed(_ key: [UInt8], _ foresight: Prefetch) async throws -> Instance? {
     let state = try await ready(prefetching: foresight, takesAsItIs: true)
-    guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key))
-    else { return nil }
+    guard let tree = try state.tree(recordsTree) else { return nil }
+    try requireOwnKeys(in: tree)
+    guard let record = try tree.record(at: identifiers.order.place(of: key)) else { return nil }
     return try await instance(of: record, key: key)
   }
 
@@ -57,16 +56,15 @@ extension DatastoreCore {
     guard view == nil, Transactions.current == nil else { return nil }
     try store.requireOpen()
     try requireSoundDeclaration()
-    return store.connection.visibleState(forWriter: !store.isReadOnly).flatMap { recent.records($0) }
+    return store.connection.visibleState(forWriter: !store.isReadOnly).flatMap { recent.visible($0)?.records }
   }
 
   /// The records as a read that begins now sees them.
   private func records() async throws -> Tree? {
-    guard view == nil, Transactions.current == nil else {
-      return try recent.tree(recordsTree, of: try await ready(takesAsItIs: true))
-    }
-    let number = store.connection.visibleState(forWriter: !store.isReadOnly)
+    let isNewest = view == nil && Transactions.current == nil
+    let number = isNewest ? store.connection.visibleState(forWriter: !store.isReadOnly) : nil
     let tree = try recent.tree(recordsTree, of: try await ready(takesAsItIs: true))
+    if let tree { try requireOwnKeys(in: tree) }
     if let number { recent.keep(records: tree, number: number) }
     return tree
   }

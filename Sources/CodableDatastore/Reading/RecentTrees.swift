@@ -7,7 +7,7 @@ final class RecentTrees: Sendable {
   /// The last visible state that fits the declaration, by its number: see `StoreConnection.visibleState(forWriter:)`.
   private let visible = Mutex<Visible?>(nil)
 
-  private struct Visible: Sendable {
+  struct Visible: Sendable {
     var number: UInt64
     var state: ReadState
     /// Nil if it was not looked up yet.
@@ -15,14 +15,7 @@ final class RecentTrees: Sendable {
   }
 
   /// The state that is visible under a number, if it is known.
-  func state(_ number: UInt64) -> ReadState? {
-    visible.withLock { visible in visible?.number == number ? visible?.state : nil }
-  }
-
-  /// The records' tree of the state that is visible under a number, if it is known.
-  func records(_ number: UInt64) -> Tree?? {
-    visible.withLock { visible in visible?.number == number ? visible?.records : nil }
-  }
+  func visible(_ number: UInt64) -> Visible? { visible.withLock { $0?.number == number ? $0 : nil } }
 
   func keep(_ state: ReadState, number: UInt64) {
     visible.withLock { $0 = Visible(number: number, state: state, records: nil) }

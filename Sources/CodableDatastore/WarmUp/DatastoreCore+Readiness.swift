@@ -82,7 +82,7 @@ extension DatastoreCore {
   private func visibleState(prefetching foresight: Prefetch?) throws -> ReadState? {
     try store.requireOpen()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
-    if let number, let state = recent.state(number) { return state }
+    if let number, let state = recent.visible(number)?.state { return state }
     if store.needsPreparing { return nil }
     let state = ReadState(try store.currentView(prefetching: foresight))
     guard try fits(state) else { return nil }
@@ -167,7 +167,19 @@ extension DatastoreCore {
 
   /// Whether every record lies under the identifier that it names as its own, so that their order is that of a property.
   func hasOwnIdentifiers(_ records: Tree) throws -> Bool {
-    try isIdentifiable && descriptor(of: records).identifierPath == ".id"
+    try isIdentifiable && descriptor(of: records).identifierPath == ".id" && hasOwnKeys(records)
+  }
+
+  /// Whether identifiers are kept as this declaration keeps them. Otherwise, the state is one of the past, or no warm-up has changed it yet.
+  private func hasOwnKeys(_ records: Tree) throws -> Bool {
+    try descriptor(of: records).identifierEncoding == identifiers.encoding || records.isWithoutEntries
+  }
+
+  /// Throws if no identifier would be found, because they are kept in another way.
+  func requireOwnKeys(in records: Tree) throws {
+    if try hasOwnKeys(records) { return }
+    let reason = "The identifiers of \(key) are of another type in this state: read it by load(...) or by an index"
+    throw StoreError(.refused, view == nil ? "\(reason), or warm it up in a program that writes." : "\(reason).")
   }
 
   /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
