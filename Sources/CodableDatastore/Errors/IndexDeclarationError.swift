@@ -24,7 +24,7 @@ public struct IndexDeclarationError: LocalizedError, Hashable, Sendable {
     switch reason {
     case .nameTakenTwice: "Two indexes of \(datastore) are called \(index)."
     case .namedLikeIdentifier:
-      "An index of \(datastore) is called \(index), but instances are found by their identifiers without an index; leave it out."
+      "An index of \(datastore) is called \(index), the name of the identifiers, which need no index; give it another name or leave it out."
     }
   }
 }

@@ -70,7 +70,7 @@ enum PropertyPlace {
     return .chain("\(name)?\(inner)", type(of: path).valueType)
   }
 
-  /// The declaration of an index on the property, which has a name; nil if values of its type have no order.
+  /// The declaration of an index, which is never called `id`, on a property that has a name; nil if values of its type have no order.
   func declaration(as name: String) -> String? {
     func hasKeys<List: Sequence>(_ list: List.Type) -> Bool { List.Element.self is any Indexable.Type }
     let type =
@@ -82,7 +82,7 @@ enum PropertyPlace {
     if !isOrdered {
       guard case .path = self, let list = type as? any Sequence.Type, hasKeys(list) else { return nil }
     }
-    let label = name.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last ?? "index"
+    let label = name.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last { $0 != "id" } ?? "identifier"
     return "let \(label) = \(isOrdered ? "Index" : "ManyToManyIndex")(\\\(name))"
   }
 }

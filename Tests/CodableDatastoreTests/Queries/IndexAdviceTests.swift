@@ -60,4 +60,44 @@ struct IndexAdviceTests {
     await expect(
       "“sorted by stars”: declare let stars = Index(\\.stars) in its format", posts.load(...).sorted(by: \.stars))
   }
+
+  @Test("the error names an index on an id of a part, or on identifiers that instances do not lie under, not id")
+  func identifiers() async throws {
+    struct Author: Codable { var id: Int }
+    struct Post: Codable, Identifiable {
+      var id: Int
+      var author: Author
+    }
+    struct PostFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Post
+      static let defaultKey: DatastoreKey = "Posts"
+      static let currentVersion = Version.one
+    }
+    struct AdvisedFormat: DatastoreFormat {
+      typealias Version = PostFormat.Version
+      typealias Instance = Post
+      static let defaultKey: DatastoreKey = "Posts"
+      static let currentVersion = Version.one
+      let author = Index(\.author.id)
+      let identifier = Index(\.id)
+    }
+    let persistence = MemoryPersistence()
+    let (byAuthor, byIdentifier) = (#Predicate<Post> { $0.author.id == 3 }, #Predicate<Post> { $0.id == 1 })
+    do {
+      let posts = persistence.datastore(PostFormat.self)
+      try await posts.persist(Post(id: 1, author: Author(id: 3)), to: 7)
+      for (predicate, advice) in [
+        (byAuthor, "declare let author = Index(\\.author.id) in"),
+        (byIdentifier, "declare let identifier = Index(\\.id) in"),
+      ] {
+        let error = await #expect(throws: UnindexedQueryError.self) { try await posts.load(where: predicate).all() }
+        #expect(error?.errorDescription?.contains(advice) == true)
+      }
+    }
+    let advised = persistence.datastore(AdvisedFormat.self)
+    for predicate in [byAuthor, byIdentifier] {
+      #expect(try await advised.load(where: predicate).all().map(\.author.id) == [3])
+    }
+  }
 }
