@@ -43,6 +43,32 @@ struct OvertakenTests {
     return conflicts[0]
   }
 
+  @Test("the review lists edits of a datastore that was dropped, so that they can be left out and the others committed")
+  func droppedDatastore() throws {
+    let store = try Sample.store()
+    try Sample.add([["id": 1, "n": 1], ["id": 2, "n": 2]], to: store, Sample.plan("Gone", "id", []), "add Gone")
+    let added = store.head.commit
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "Gone"))
+    driver.press("l e ^u 7 Enter j d d")
+    driver.browser.openDatastore("City", index: nil)
+    driver.press("2 l e ^u")
+    driver.type("Other")
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.count == 3, "\(driver.screen)")
+    let dropped = try store.undo(added, named: "drop Gone", options: EditOptions())
+    driver.tell(.storeStirred)
+
+    driver.press("w")
+    let gone = "no datastore Gone; there are City, Country"
+    #expect(driver.shows("Gone/1") && driver.shows("Gone/2") && driver.shows(gone), "\(driver.screen)")
+    driver.press("Enter")
+    #expect(driver.status.contains(gone) && store.head.commit == dropped, "\(driver.screen)")
+    driver.press("x x")
+    #expect(driver.browser.session.staged.order.map(\.datastore) == ["City"], "\(driver.screen)")
+    driver.press("Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty && store.head.commit > dropped, "\(driver.screen)")
+  }
+
   @Test(
     "a field that both changed is asked for after the record was edited in the user's editor, alone or with others",
     arguments: ["E", "Space E"])

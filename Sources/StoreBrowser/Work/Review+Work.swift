@@ -39,17 +39,12 @@ package struct ReviewRequest: Question, Hashable {
     let (first, second) = (pass(0, of: 2, context.goingOn), pass(1, of: 2, context.goingOn))
     var progress = second
     switch subject {
-    case .staged(let changes):
-      let rebased = try editable.rebase(changes, onto: head, progress: first)
-      answer.rebased = rebased
-      answer.changes = rebased.changes
+    case .staged(let changes): answer.rebased = try editable.rebase(changes, onto: head, progress: first)
     case .migration(let changes):
       answer.changes = changes
       progress = context.goingOn
     case .letter(let letter):
-      let rebased = try editable.rebase(context.changes(of: letter), onto: head, progress: first)
-      answer.rebased = rebased
-      answer.changes = rebased.changes
+      answer.rebased = try editable.rebase(context.changes(of: letter), onto: head, progress: first)
     case .undo(let commit, _):
       let undone = try context.store.commit(commit)
       answer.subjectCommit = undone
@@ -71,6 +66,7 @@ package struct ReviewRequest: Question, Hashable {
       try context.describeRestore(to: commit, of: datastore, from: head, in: &answer)
       return answer
     }
+    answer.changes = answer.rebased?.changes ?? answer.changes
     answer.counts = answer.changes.counts
     answer.isCut = answer.changes.count > WorkContext.reviewLimit
     let preview = try editable.preview(
@@ -83,11 +79,11 @@ package struct ReviewRequest: Question, Hashable {
     }
     for edit in answer.changes.changes.prefix(WorkContext.reviewLimit) {
       try context.goOn()
-      let descriptor = try context.datastore(edit.datastore, at: head).descriptor
+      let descriptor = try context.view(head).datastore(edit.datastore)?.descriptor
       answer.records.append(
         ReviewRecord(
           place: edit.place, kind: edit.kind, label: naming.label(of: edit, descriptor) ?? "",
-          fields: try onDocument(edit.fields(descriptor)),
+          fields: try descriptor.map { descriptor throws(ModelError) in try onDocument(edit.fields(descriptor)) } ?? [],
           entries: entries[edit.place] ?? [],
           conflict: conflicts[edit.place]))
     }

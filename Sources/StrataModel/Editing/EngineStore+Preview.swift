@@ -26,7 +26,12 @@ private struct PreviewWork {
   mutating func preview(_ changes: ChangeSet) throws(ModelError) -> ChangePreview {
     if options.detailLimit > 0, changes.count <= Self.mostAsked { asksReferences = try view.hasReferences() }
     for key in Set(changes.changes.map(\.datastore)).sorted() {
-      try preview(changes.changes.filter { $0.datastore == key }, in: view.requiredDatastore(key))
+      guard let datastore = try view.ownDatastore(key) else {
+        let reason = ModelError.noSuchDatastore(key, known: try view.datastoreKeys).description
+        preview.refusals.append(EditRefusal(datastore: key, index: nil, reason: reason, canBeMarkedStale: false))
+        continue
+      }
+      try preview(changes.changes.filter { $0.datastore == key }, in: datastore)
     }
     if !becoming.isEmpty {
       preview.dangling = try view.danglingReferences(after: becoming, limit: Self.mostDangling)

@@ -70,8 +70,12 @@ extension EngineStore {
     for (position, edit) in changes.changes.enumerated() {
       if position % 256 == 0, let progress, !progress(position, changes.count) { throw .cancelled }
       var known = datastores[edit.datastore]
-      if known == nil { known = try view.requiredDatastore(edit.datastore) }
-      guard let datastore = known else { continue }
+      if known == nil { known = try view.ownDatastore(edit.datastore) }
+      // The preview refuses edits of a datastore that was dropped.
+      guard let datastore = known else {
+        rebased.changes.changes.append(edit)
+        continue
+      }
       datastores[edit.datastore] = datastore
       let theirs = try datastore.record(edit.identifier)?.stored
       let outcome = RecordRebase(edit, theirs: theirs, descriptor: datastore.descriptor)
