@@ -36,6 +36,17 @@ struct SaidTests {
     #expect(driver.shows("range 1000000... of population"), "\(driver.screen)")
   }
 
+  @Test("a description names every field, however short the names are, in every width")
+  func describeShortNames() throws {
+    for columns in [40, 80, 120, 160] {
+      let store = try Sample.documents([["id": 1, "a": "x", "bc": 2]])
+      let driver = Driver(store, size: Size(columns: columns, rows: 24), start: .init(datastore: "T"))
+      driver.press("I")
+      let names = driver.lines[3...5].map { $0.dropFirst(3).prefix { $0 != " " } }
+      #expect(driver.lines[2].contains("  field") && names == ["id", "a", "bc"], "\(driver.screen)")
+    }
+  }
+
   @Test("a description of a filter whose rows are not all found yet is of all of them all the same")
   func describeEarly() throws {
     let driver = try Self.driver()

@@ -179,7 +179,7 @@ private struct DescribeColumns {
 
   init(_ description: DatastoreDescription, width: Int) {
     self.width = width
-    let longest = description.fields.map { SafeText.width($0.name) }.max() ?? 8
+    let longest = description.fields.map { SafeText.width($0.name) }.max() ?? 0
     let isWide = width >= 110
     let valueWidth = isWide ? 14 : 9
     add("field", min(longest, isWide ? 30 : 18), role: .key) { field, _ in field.name }
@@ -207,7 +207,7 @@ private struct DescribeColumns {
     }
     if width >= 130 {
       let longestIndex = description.fields.map { SafeText.width($0.index ?? "") }.max() ?? 0
-      add("index", min(24, max(5, longestIndex)), role: .dim) { field, _ in field.index ?? "" }
+      add("index", min(24, longestIndex), role: .dim) { field, _ in field.index ?? "" }
     }
     add("commonest", max(0, width - left), role: .dim) { field, theme in
       let least = field.areCountsLeast ? theme.isASCII ? ">=" : "≥" : ""
@@ -220,7 +220,7 @@ private struct DescribeColumns {
     _ title: String, _ columns: Int, isTrailing: Bool = false, role: Role = .text,
     _ text: @escaping @Sendable (FieldDescription, Theme) -> String
   ) {
-    let columns = min(columns, width - left)
+    let columns = min(max(columns, SafeText.width(title)), width - left)
     guard columns >= min(6, SafeText.width(title)) else { return }
     all.append(Column(title: title, left: left, width: columns, isTrailing: isTrailing, role: role, text: text))
     left += columns + 2
