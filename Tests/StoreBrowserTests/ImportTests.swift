@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Importing from the browser")
 struct ImportTests {
-  private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
-    let file = "/tmp/strata-import-\(UInt64.random(in: 0 ... .max)).csv"
+  private func withFile(_ text: String, ending: String = "csv", _ body: (String) throws -> Void) throws {
+    let file = "/tmp/strata-import-\(UInt64.random(in: 0 ... .max)).\(ending)"
     defer { TestFile.remove(file) }
     try TestFile.write(text, to: file)
     try body(file)
@@ -49,6 +49,63 @@ struct ImportTests {
       #expect(try store.verifyModel(at: store.head.commit).isClean)
       driver.press("u Enter Enter")
       #expect(try store.head.datastore("Mountain") == nil)
+    }
+  }
+
+  @Test(
+    "the foot offers Space and l in the lines in which they choose something",
+    arguments: ["csv", "jsonl", "unreadable"])
+  func offered(ending: String) throws {
+    let rows = "{\"code\":\"Dom\",\"height\":4545}\n{\"code\":\"Rigi\",\"height\":1798}\n"
+    let texts = ["csv": "code,height\nDom,4545\nRigi,1798\n", "jsonl": rows]
+    try withFile(texts[ending] ?? rows, ending: texts[ending] == nil ? "csv" : ending) { file in
+      let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      driver.press("g g")
+      for line in 0..<(texts[ending] == nil ? 1 : 5) {
+        for key in texts[ending] == nil ? ["l"] : ["Space", "l"] {
+          let (isOffered, before) = (driver.keys.contains(" \(key) "), driver.lines.dropLast())
+          driver.press(key)
+          #expect(isOffered == (driver.lines.dropLast() != before), "\(key) in line \(line)\n\(driver.screen)")
+          driver.browser.session.notice = nil
+        }
+        driver.press("j")
+      }
+    }
+  }
+
+  @Test("Enter is not said to import if a counted import changes nothing, or would remove fields")
+  func obstacles() throws {
+    for (text, reason) in [
+      ("geonameid,population\n611717,abc\n", "there is nothing to import"),
+      ("geonameid,name\n611717,Other\n", "choose at “existing”"),
+    ] {
+      try withFile(text) { file in
+        let store = try Sample.store()
+        let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+        let head = store.head.commit
+        try driver.play(":import \(file)")
+        #expect(driver.shows("into        City"), "\(driver.screen)")
+        driver.press("Enter")
+        #expect(driver.shows(reason) && !driver.shows("Enter imports"), "\(driver.screen)")
+        driver.press("Enter")
+        #expect(driver.status.contains(reason) && store.head.commit == head, "\(driver.screen)")
+      }
+    }
+  }
+
+  @Test("what is said of a file's rows holds for the datastore that is named, not for the one named before")
+  func renamed() throws {
+    try withFile("geonameid,population\n611717,abc\n") { file in
+      let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      #expect(driver.shows("1 row cannot be read"), "\(driver.screen)")
+      for (name, isRefused) in [("Other", false), ("City", true)] {
+        driver.press("g g Enter ^u")
+        driver.type(name)
+        driver.press("Enter")
+        #expect(driver.shows("into        \(name)") && driver.shows("cannot be read") == isRefused, "\(driver.screen)")
+      }
     }
   }
 

@@ -98,10 +98,10 @@ struct ImportOverlay: ListPane {
       (datastore, isAsked) = (open.key, false)
       list.selection = 1
     }
+    if survey.fields.isEmpty { problem = "no documents were found in \(file)" }
+    if survey.identifier == nil, self.survey == nil, !survey.fields.isEmpty { list.selection = 1 }
     self.survey = survey
     identifier = survey.fields.firstIndex { $0.path == survey.identifier } ?? 0
-    if survey.fields.isEmpty { problem = "no documents were found in \(file)" }
-    if survey.identifier == nil, !survey.fields.isEmpty { list.selection = 1 }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -118,7 +118,8 @@ struct ImportOverlay: ListPane {
 
   func refusal(of command: Command, in session: Session) -> String? {
     guard command == .mark || command == .right || command == .left else { return nil }
-    return survey == nil && problem == nil ? "the file is still being read" : nil
+    if survey == nil, problem == nil { return "the file is still being read" }
+    return choice(command) == nil ? "this line has no other choice" : nil
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
@@ -134,19 +135,14 @@ struct ImportOverlay: ListPane {
   }
 
   private mutating func open(in session: inout Session) {
-    if let name = naming {
-      if !name.text.trimmed.isEmpty { datastore = name.text.trimmed }
+    if let name = naming?.text.trimmed {
+      // The records of another datastore may have other types.
+      if !name.isEmpty, name != datastore { (datastore, isAsked) = (name, false) }
       naming = nil
     } else if selected == .datastore {
       naming = TextField(datastore, isSelected: true)
     } else if let current, let plan {
-      guard current.report.losses.isEmpty || existing != .replaced else {
-        return session.warn("choose at “existing” whether records lose what the file lacks (→)")
-      }
-      guard current.report.new + current.report.changed > 0 else {
-        return session.warn("there is nothing to import: \(current.sentence)")
-      }
-      if let reason = session.runningRefusal(.importFile) { return session.warn(reason) }
+      if let reason = obstacle(current) ?? session.runningRefusal(.importFile) { return session.warn(reason) }
       session.intend(.dismiss)
       session.start(
         .importFile, ImportRequest(file: file, encoding: encoding, plan: plan), label: "import \(datastore)"
@@ -159,11 +155,27 @@ struct ImportOverlay: ListPane {
     }
   }
 
+  /// Why a counted import is not made; nil if Enter makes it.
+  private func obstacle(_ reply: ImportReply) -> String? {
+    if !reply.report.losses.isEmpty, existing == .replaced {
+      return "choose at “existing” whether records lose what the file lacks (→)"
+    }
+    return reply.report.new + reply.report.changed > 0 ? nil : "there is nothing to import: \(reply.sentence)"
+  }
+
   private mutating func toggle() {
+    guard case .field(let position) = selected else { return step(1) }
+    if indexed.remove(position) == nil { indexed.insert(position) }
+  }
+
+  /// The name of the choice of Space or an arrow in the selected line; nil if there is none.
+  private func choice(_ command: Command) -> String? {
     switch selected {
-    case .field(let position): if indexed.remove(position) == nil { indexed.insert(position) }
-    case .encoding, .existing, .identifier: step(1)
-    case .datastore, nil: break
+    case .encoding: "other one"
+    case .identifier: "next field"
+    case .existing: "other way"
+    case .field: command == .mark ? "index" : survey?.format.isOfCells == true ? "other type" : nil
+    case .datastore, nil: nil
     }
   }
 
@@ -180,7 +192,7 @@ struct ImportOverlay: ListPane {
     case .existing:
       let all = ImportPlan.Existing.allCases
       existing = all[((all.firstIndex(of: existing) ?? 0) + step + all.count) % all.count]
-    case .field(let position) where survey?.format.isOfCells == true:
+    case .field(let position):
       // Nil stands for the type of the datastore or of the cells.
       let all: [CellType?] = [nil, .text, .integer, .number, .bool, .json]
       types[position] = all[((all.firstIndex(of: types[position]) ?? 0) + step + all.count) % all.count]
@@ -190,17 +202,14 @@ struct ImportOverlay: ListPane {
 
   func footer(_ session: Session) -> [Command] {
     if naming != nil { return [.open, .escape] }
-    return survey == nil ? [.escape] : Self.entry.footer
+    return survey == nil ? [.right, .escape] : Self.entry.footer
   }
 
   func short(_ command: Command) -> String? {
     switch command {
     case .open:
       naming != nil || selected == .datastore ? "name" : current == nil ? "preview" : "import"
-    case .mark: selected == .encoding ? "other one" : selected == .existing ? "other way" : "index"
-    case .right:
-      selected == .identifier
-        ? "next field" : selected == .encoding ? "other one" : selected == .existing ? "other way" : "other type"
+    case .mark, .right: choice(command)
     case .escape: naming != nil ? "back" : "leave it"
     default: nil
     }
@@ -210,7 +219,10 @@ struct ImportOverlay: ListPane {
 
   func lineCount(_ session: Session) -> Int { lines.count }
   func headerRows(_ frame: PaneFrame) -> Int { min(heading(columns: frame.columns).count, max(1, frame.rows / 2)) }
-  func footerRows(_ frame: PaneFrame) -> Int { min(foot(columns: frame.columns).count + 1, max(1, frame.rows / 2)) }
+  func footerRows(_ frame: PaneFrame) -> Int {
+    let room = max(1, frame.rows / 2, frame.rows - headerRows(frame) - lines.count)
+    return min(foot(columns: frame.columns).count + 1, room)
+  }
 
   func rect(in body: Rect, session: Session) -> Rect {
     let columns = min(body.columns, 96)
@@ -240,12 +252,11 @@ struct ImportOverlay: ListPane {
     guard let current else { return ["Enter counts what this would do; nothing is written"] }
     var lines = [current.sentence]
     if !current.report.losses.isEmpty {
-      let isAsked = existing == .replaced ? "; “existing” says what becomes of them" : ""
-      lines.append("⚠ the file has nothing for, and so removes: \(current.report.lossText)\(isAsked)")
+      lines.append("⚠ the file has nothing for, and so removes: \(current.report.lossText)")
     }
     for rejection in current.report.rejections.prefix(3) { lines.append("⚠ left out: \(rejection)") }
     for repeated in current.report.repeats.prefix(2) { lines.append("⚠ \(repeated)") }
-    lines.append("Enter imports, in one commit that u takes back")
+    lines.append(obstacle(current) ?? "Enter imports, in one commit that u takes back")
     return lines.flatMap { $0.wrapped(to: max(10, columns - 2)) }
   }
 
@@ -286,12 +297,10 @@ struct ImportOverlay: ListPane {
         note, at: Point(column: end + used + 2, row: rect.top), width: max(0, rect.right - end - used - 2),
         style: theme.style(.dim))
     }
-    if line == .encoding {
-      return write("encoding", encoding?.rawValue ?? "as the file says", "how its characters are written as bytes")
-    }
-    guard let survey else { return }
+    let fields = survey?.fields ?? []
     switch line {
-    case .encoding: break
+    case .encoding:
+      write("encoding", encoding?.rawValue ?? "as the file says", "how its characters are written as bytes")
     case .datastore:
       if let naming {
         grid.write("into", at: rect.at(2), width: 12, style: theme.style(.key))
@@ -301,13 +310,12 @@ struct ImportOverlay: ListPane {
       let present = session.outline?.datastore(datastore)
       write("into", datastore, present.map { "has \(NumberFormat.counted($0.count, "record"))" } ?? "a new datastore")
     case .identifier:
-      let field = survey.fields[identifier]
-      write("identifier", field.path.shortText, "\(field.typeName)  \(sample(field))")
-    case .existing:
       write(
-        "existing", existing.sentence, "records whose identifier is there already")
+        "identifier", fields[identifier].path.shortText, "\(fields[identifier].typeName)  \(sample(fields[identifier]))"
+      )
+    case .existing: write("existing", existing.sentence, "records whose identifier is there already")
     case .field(let position):
-      let field = survey.fields[position]
+      let field = fields[position]
       let box = indexed.contains(position) ? "[x]" : "[ ]"
       write(
         "\(box) index", field.path.shortText,
