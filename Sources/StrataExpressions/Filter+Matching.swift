@@ -159,7 +159,14 @@ package enum FilterOrder {
 }
 
 /// Finding a text in another by bytes.
-enum TextSearch {
+package enum TextSearch {
+  /// Whether a text has the bytes of another. Unlike `String.contains` it prepares nothing, so that a search of many texts costs no more
+  /// for a long part.
+  package static func contains(_ text: String, _ part: String) -> Bool {
+    var (text, part) = (text, part)
+    return text.withUTF8 { text in part.withUTF8 { contains(text, $0) } }
+  }
+
   static func withComposed<Result>(_ text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     var composed = NormalForm.composed(text)
     return composed.withUTF8(body)

@@ -94,6 +94,22 @@ struct FinderTests {
     #expect(nothing.browser.overlays.isEmpty)
   }
 
+  @Test("a command is found by any part of what its help says, as in a loop over the commands")
+  func helpTexts() throws {
+    let all = CommandTable.all.map { (name: $0.name, help: $0.help.lowercased()) }
+    for help in all.map(\.help) where help.count > 20 {
+      for length in [12, help.count / 2, help.count - 3] {
+        let part = String(help.dropFirst(3).prefix(length)).trimmed
+        let found = Set(FuzzySearch.entries(matching: part).map(\.name))
+        let expected = all.filter { $0.help.contains(part) }.map(\.name)
+        #expect(found.isSuperset(of: expected) && found.count < all.count, "\(part)")
+      }
+    }
+    let longest = try #require(all.max { $0.help.count < $1.help.count })
+    #expect(FuzzySearch.entries(matching: longest.help).map(\.name) == [longest.name])
+    #expect(FuzzySearch.entries(matching: longest.help + "!").isEmpty)
+  }
+
   @Test("in a prompt and in the help ^p keeps its meaning")
   func prompts() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

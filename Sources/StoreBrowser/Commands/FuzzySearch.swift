@@ -1,3 +1,5 @@
+import StrataExpressions
+
 /// Finds things by a few typed letters.
 enum FuzzySearch {
   /// The words by which something is found.
@@ -37,9 +39,9 @@ enum FuzzySearch {
     if name.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).contains(where: { $0.hasPrefix(text) }) { return 3 }
     let title = words.title.lowercased()
     if title.split(separator: " ").contains(where: { $0.hasPrefix(text) }) { return 4 }
-    if name.contains(text) || title.contains(text) { return 5 }
+    if TextSearch.contains(name, text) || TextSearch.contains(title, text) { return 5 }
     if words.group.lowercased().hasPrefix(text) { return 6 }
-    if words.help.lowercased().contains(text) { return 7 }
+    if TextSearch.contains(words.help.lowercased(), text) { return 7 }
     return text.count >= 3 && isSubsequence(text, of: name) ? 8 : nil
   }
 
