@@ -42,6 +42,18 @@ struct FootTests {
     #expect(driver.status.contains("j move") || driver.status.contains("marked"), "\(driver.status)")
   }
 
+  @Test("a list with fewer than two lines offers no move")
+  func nothingToMove() throws {
+    let driver = Driver(try Sample.documents([["id": 1], ["id": 2]]), start: .init(datastore: "T"))
+    #expect(driver.keys.contains("j move"), "\(driver.keys)")
+    for (filter, count) in [("id = 1", 1), ("id = 3", 0)] {
+      try driver.play(":filter \(filter)")
+      #expect(
+        driver.browser.table.count(driver.browser.session) == count && !driver.keys.contains("j move"), "\(driver.keys)"
+      )
+    }
+  }
+
   @Test(
     "a message that is wider than the foot goes on over the lines above, and no word of it is cut", arguments: sizes)
   func longMessages(size: Size) throws {
@@ -143,6 +155,30 @@ struct FootTests {
     driver.type("12")
     driver.press("Enter")
     #expect(driver.browser.session.staged.totals.updated == 1)
+  }
+
+  @Test("the list of values has each value once, that of a reference the present one and the records")
+  func eachOnce() throws {
+    let documents: [Document] = (0..<4).map {
+      ["id": .number(NumberText($0)), "n": .number(NumberText($0 % 2)), "on": true, "t": "x"]
+    }
+    let driver = Driver(
+      try Sample.documents(documents), size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
+    func names(_ path: String) throws -> [String] {
+      while driver.browser.table.selectedPath(driver.browser.session) != path { driver.press("l") }
+      driver.press("C")
+      defer { driver.press("Esc g g") }
+      return try #require(driver.browser.overlays.last as? FinderOverlay).items.map(\.words.name)
+    }
+    for (path, expected) in [
+      (".n", ["0", "1", "null"]), (".on", ["true", "false", "null"]), (".t", ["\"x\"", "\"\"", "null"]),
+    ] {
+      #expect(try names(path) == expected, "\(path)")
+      for _ in 0..<4 { driver.press("h") }
+    }
+    try driver.play(": reference n T")
+    let found = try names(".n")
+    #expect(found == ["0", "null", "0", "1", "2", "3"], "\(found)")
   }
 
   @Test("a reference is chosen from the records of its datastore by a few letters, another value from those seen")

@@ -250,12 +250,12 @@ extension Browser {
   /// The last two keys that work, and those before them, whether they work or not: most of them do not fit, so they are not asked.
   private var splitKeys: (offered: ArraySlice<FooterKey>, last: [FooterKey]) {
     guard let pane = pane(target) else { return ([], []) }
-    var offered = pane.footer(session).compactMap { command in
-      keymap.keys(for: command).first.map { key in
-        FooterKey(
-          keys: key == "Enter" ? session.theme.enterKey : key,
-          short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
-      }
+    let canMove = (pane as? any ListPane).map { $0.lineCount(session) > 1 } ?? true
+    var offered = pane.footer(session).compactMap { command -> FooterKey? in
+      guard command != .down || canMove, let key = keymap.keys(for: command).first else { return nil }
+      return FooterKey(
+        keys: key == "Enter" ? session.theme.enterKey : key,
+        short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
     }[...]
     var last: [FooterKey] = []
     while last.count < 2, let key = offered.popLast() {

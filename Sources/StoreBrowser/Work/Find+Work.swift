@@ -37,7 +37,7 @@ struct FindRequest: Question, Hashable {
     where self.datastore == nil || self.datastore == datastore.descriptor.key {
       try context.goOn()
       var known: Set<StoredKey> = []
-      for index in [datastore.primary] + datastore.indexes
+      for index in [datastore.primary] + (text.isEmpty ? [] : datastore.indexes)
       where !index.descriptor.isStale && (index.descriptor.kind == .primary || index.descriptor.encoding.isText) {
         for entry in try index.entries(beginningWith: text, limit: recordLimit)
         where known.insert(entry.identifier).inserted {
@@ -70,6 +70,7 @@ extension ReadableIndex {
   /// Returns the first entries whose keys are written with a text at the beginning. It searches the tree once for texts and UUIDs, and for
   /// numbers once for each possible number of digits.
   func entries(beginningWith text: String, limit: Int) throws(ModelError) -> [IndexEntry] {
+    if text.isEmpty { return try entries(at: 0..<min(limit, count)) }
     var entries: [IndexEntry] = []
     for (lower, upper) in Self.keys(beginningWith: text, of: descriptor.encoding) where entries.count < limit {
       let first = try rank(of: .before(lower))
