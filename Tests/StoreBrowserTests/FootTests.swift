@@ -42,6 +42,17 @@ struct FootTests {
     #expect(driver.status.contains("j move") || driver.status.contains("marked"), "\(driver.status)")
   }
 
+  @Test("a message goes with the next key, also one about a window that this key closes")
+  func messageOfWindow() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    try driver.play(":explain")
+    driver.press("w")
+    let overlay = try #require(driver.browser.overlays.last)
+    #expect(driver.status.contains("is open; Esc closes it"), "\(driver.screen)")
+    driver.press("Esc")
+    #expect(driver.browser.overlays.last?.id != overlay.id && !driver.shows("is open"), "\(driver.screen)")
+  }
+
   @Test("a list with fewer than two lines offers no move")
   func nothingToMove() throws {
     let driver = Driver(try Sample.documents([["id": 1], ["id": 2]]), start: .init(datastore: "T"))

@@ -23,15 +23,13 @@ extension Browser {
 
   mutating func press(_ chord: KeyChord) {
     macro.record(chord)
+    session.notice = nil
     if !overlays.isEmpty, pendingKeys.isEmpty, with(target, { pane, session in pane.type(chord, in: &session) }) == true
     {
       return
     }
     let chord = session.configuration.settings.aliases[chord] ?? chord
-    if overlays.isEmpty {
-      session.notice = nil
-      if focus == .table { table.changed = [:] }
-    }
+    if overlays.isEmpty, focus == .table { table.changed = [:] }
     if let command = awaitsLetter {
       awaitsLetter = nil
       guard let letter = chord.character else { return }
