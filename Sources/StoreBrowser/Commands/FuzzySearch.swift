@@ -25,10 +25,8 @@ enum FuzzySearch {
   ) -> [Line] {
     let text = text.lowercased().trimmed
     guard !text.isEmpty else { return lines }
-    let scored = lines.enumerated().compactMap { position, line in
-      (known(line) ?? score(words(line), text)).map { (score: $0, position: position, line: line) }
-    }
-    return scored.sorted { $0.score != $1.score ? $0.score < $1.score : $0.position < $1.position }.map(\.line)
+    let scored = lines.compactMap { line in (known(line) ?? score(words(line), text)).map { (score: $0, line: line) } }
+    return scored.sorted { $0.score < $1.score }.map(\.line)
   }
 
   private static func score(_ words: Words, _ text: String) -> Int? {
@@ -36,19 +34,17 @@ enum FuzzySearch {
     if name == text { return 0 }
     if words.keys.contains(text) { return 1 }
     if name.hasPrefix(text) { return 2 }
-    if name.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).contains(where: { $0.hasPrefix(text) }) { return 3 }
     let title = words.title.lowercased()
-    if title.split(separator: " ").contains(where: { $0.hasPrefix(text) }) { return 4 }
-    if TextSearch.contains(name, text) || TextSearch.contains(title, text) { return 5 }
+    let (isInName, isInTitle) = (TextSearch.contains(name, text), TextSearch.contains(title, text))
+    let nameWords = isInName ? name.split { !$0.isLetter && !$0.isNumber } : []
+    if nameWords.contains(where: { $0.hasPrefix(text) }) { return 3 }
+    if isInTitle, title.split(separator: " ").contains(where: { $0.hasPrefix(text) }) { return 4 }
+    if isInName || isInTitle { return 5 }
     if words.group.lowercased().hasPrefix(text) { return 6 }
     if TextSearch.contains(words.help.lowercased(), text) { return 7 }
-    return text.count >= 3 && isSubsequence(text, of: name) ? 8 : nil
-  }
-
-  private static func isSubsequence(_ text: String, of name: String) -> Bool {
     var rest = Substring(text)
     for character in name where character == rest.first { rest.removeFirst() }
-    return rest.isEmpty
+    return text.count >= 3 && rest.isEmpty ? 8 : nil
   }
 }
 

@@ -179,30 +179,28 @@ extension Browser {
         kind: "datastore", words: .init(name: datastore.key), detail: count, preview: [count, "indexes: \(names)"],
         choice: .open(datastore.key, index: nil))
     }
-    for view in session.remembered.views {
-      items.append(
-        .init(
-          kind: "view of \(view.datastore)", words: .init(name: view.name),
-          preview: TextLines.split(view.query ?? view.filter),
-          choice: Intent { browser in
-            if browser.session.datastore != view.datastore { browser.openDatastore(view.datastore, index: nil) }
-            browser.show(view)
-            browser.focusPane(.table)
-          }))
+    items += session.remembered.views.map { view in
+      .init(
+        kind: "view of \(view.datastore)", words: .init(name: view.name),
+        preview: TextLines.split(view.query ?? view.filter),
+        choice: Intent { browser in
+          if browser.session.datastore != view.datastore { browser.openDatastore(view.datastore, index: nil) }
+          browser.show(view)
+          browser.focusPane(.table)
+        })
     }
-    for (letter, bookmark) in session.remembered.bookmarks.sorted(by: { $0.key < $1.key }) {
-      items.append(
-        .init(
-          kind: "bookmark", words: .init(name: letter, title: "\(bookmark.datastore)/\(bookmark.identifier)"),
-          detail: "\(bookmark.datastore)/\(bookmark.identifier)", choice: .run(.goToBookmark, argument: letter)))
-    }
-    for pin in session.outline?.pins ?? [] {
-      items.append(
-        .init(
-          kind: "pin", words: .init(name: pin.name), detail: pin.commit.description,
-          preview: ["Enter shows everything as of \(pin.commit)"], choice: .travel(pin.commit)))
+    items += session.remembered.bookmarks.sorted { $0.key < $1.key }.map { letter, bookmark in
+      let place = "\(bookmark.datastore)/\(bookmark.identifier)"
+      return .init(
+        kind: "bookmark", words: .init(name: letter, title: place), detail: place,
+        choice: .run(.goToBookmark, argument: letter))
     }
     return items
+      + (session.outline?.pins ?? []).map { pin in
+        .init(
+          kind: "pin", words: .init(name: pin.name), detail: pin.commit.description,
+          preview: ["Enter shows everything as of \(pin.commit)"], choice: .travel(pin.commit))
+      }
   }
 
   private var indexes: [FinderOverlay.Item] {
