@@ -233,26 +233,24 @@ extension Browser {
     var items: [FinderOverlay.Item] = []
     let stored = record.stored
     let stage = { @Sendable (value: Document) in Intent { $0.stageField(place, over: stored, path, value) } }
-    func offer(_ title: String, _ detail: String, _ value: Document) {
+    func offer(_ value: Document, _ detail: String = "") {
+      let title = value.compactJSON
       guard items.allSatisfy({ $0.words.name != title }) else { return }
       items.append(.init(kind: detail, words: .init(name: title), choice: stage(value)))
     }
     let old = document[path]
-    if let old, old.isLeaf, old != .null { offer(old.compactJSON, "as it is", old) }
+    if let old, old.isLeaf, old != .null { offer(old, "as it is") }
     let target = session.current.flatMap { session.naming.fields(of: $0.descriptor).target(of: path) }
     // The records that a reference may lead to are listed with their labels.
-    for value in target == nil ? seenValues(path, of: place, limit: Self.listed) : [] {
-      offer(value.compactJSON, "seen", value)
-    }
+    if target == nil { seenValues(path, of: place, limit: Self.listed).forEach { offer($0, "seen") } }
     switch old {
-    case .bool?:
-      for flag in [Document.bool(true), .bool(false)] { offer(flag.compactJSON, "", flag) }
-    case .number?: offer("0", "", 0)
-    case .array?: offer("[]", "empty list", [])
-    case .object?: offer("{}", "empty object", .object([]))
-    default: offer("\"\"", "empty text", "")
+    case .bool?: [Document.bool(true), .bool(false)].forEach { offer($0) }
+    case .number?: offer(0)
+    case .array?: offer([], "empty list")
+    case .object?: offer(.object([]), "empty object")
+    default: offer("", "empty text")
     }
-    offer("null", "", .null)
+    offer(.null)
     present(
       FinderOverlay(items, title: "\(path.shortText) of \(session.name(of: place))", in: target) {
         stage($0.identifier.value.document)

@@ -117,8 +117,7 @@ struct ImportOverlay: ListPane {
   }
 
   func refusal(of command: Command, in session: Session) -> String? {
-    guard command == .mark || command == .right || command == .left else { return nil }
-    if survey == nil, problem == nil { return "the file is still being read" }
+    guard [.mark, .left, .right].contains(command) else { return nil }
     return choice(command) == nil ? "this line has no other choice" : nil
   }
 
@@ -127,7 +126,7 @@ struct ImportOverlay: ListPane {
     case .escape where naming != nil: naming = nil
     case .interrupt: session.intend(.dismiss)
     case .open: open(in: &session)
-    case .mark: toggle()
+    case .mark: if case .field(let position) = selected { indexed.formSymmetricDifference([position]) } else { step(1) }
     case .left, .right: step(command == .right ? 1 : -1)
     default: return false
     }
@@ -163,11 +162,6 @@ struct ImportOverlay: ListPane {
     return reply.report.new + reply.report.changed > 0 ? nil : "there is nothing to import: \(reply.sentence)"
   }
 
-  private mutating func toggle() {
-    guard case .field(let position) = selected else { return step(1) }
-    if indexed.remove(position) == nil { indexed.insert(position) }
-  }
-
   /// The name of the choice of Space or an arrow in the selected line; nil if there is none.
   private func choice(_ command: Command) -> String? {
     switch selected {
@@ -201,8 +195,7 @@ struct ImportOverlay: ListPane {
   }
 
   func footer(_ session: Session) -> [Command] {
-    if naming != nil { return [.open, .escape] }
-    return survey == nil ? [.right, .escape] : Self.entry.footer
+    naming != nil ? [.open, .escape] : survey == nil ? [.right, .escape] : Self.entry.footer
   }
 
   func short(_ command: Command) -> String? {
@@ -238,8 +231,7 @@ struct ImportOverlay: ListPane {
       lines.append("⚠ \(NumberFormat.counted(survey.unreadableCount, "row")) cannot be read, the first: \(first)")
     }
     lines += survey.notes.prefix(2).map { "⚠ \($0)" }
-    lines += survey.fields.compactMap { field in field.exceptions.map { "⚠ \($0.sentence(for: field.path))" } }.prefix(
-      3)
+    lines += survey.fields.compactMap { $0.exceptions?.sentence(for: $0.path) }.prefix(3).map { "⚠ \($0)" }
     if survey.identifier == nil {
       lines.append(
         "⚠ no field tells all documents apart by its name and values: choose one; of equal ones the last stays")

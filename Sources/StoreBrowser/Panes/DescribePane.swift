@@ -139,8 +139,9 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     }.joined(separator: " \(theme.dot) ")
     line(3, "", sums)
     let left = sums.isEmpty ? 1 : SafeText.width(sums) + 3
+    let largest = Double(max(1, field.distribution.max() ?? 1))
     grid.drawBars(
-      Self.spread(field.distribution),
+      field.distribution.map { Double($0) / largest },
       in: Rect(column: inside.left + left, row: top + 3, columns: max(0, inside.columns - left - 1), rows: 1),
       form: session.barForm
     ) { _ in theme.style(.bar) }
@@ -155,11 +156,6 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
   }
 
   fileprivate static func text(_ value: Document) -> String { ValueText(cell: value).visible.text }
-
-  private static func spread(_ counts: [Int]) -> [Double] {
-    let largest = Double(counts.max() ?? 0)
-    return largest > 0 ? counts.map { Double($0) / largest } : []
-  }
 }
 
 /// The columns of a description that fit.

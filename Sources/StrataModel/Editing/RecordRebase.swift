@@ -69,16 +69,12 @@ extension EngineStore {
     var datastores: [String: EngineDatastore] = [:]
     for (position, edit) in changes.changes.enumerated() {
       if position % 256 == 0, let progress, !progress(position, changes.count) { throw .cancelled }
-      var known = datastores[edit.datastore]
-      if known == nil { known = try view.ownDatastore(edit.datastore) }
-      // The preview refuses edits of a datastore that was dropped.
-      guard let datastore = known else {
-        rebased.changes.changes.append(edit)
-        continue
-      }
+      var datastore = datastores[edit.datastore]
+      if datastore == nil { datastore = try view.ownDatastore(edit.datastore) }
       datastores[edit.datastore] = datastore
-      let theirs = try datastore.record(edit.identifier)?.stored
-      let outcome = RecordRebase(edit, theirs: theirs, descriptor: datastore.descriptor)
+      let theirs = try datastore?.record(edit.identifier)?.stored
+      // The preview refuses edits of a datastore that was dropped.
+      let outcome = datastore.map { RecordRebase(edit, theirs: theirs, descriptor: $0.descriptor) } ?? .unmoved
       switch outcome {
       case .unmoved: rebased.changes.changes.append(edit)
       case .alreadyMade: rebased.alreadyMade.append(edit.place)
