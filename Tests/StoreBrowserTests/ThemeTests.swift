@@ -59,7 +59,7 @@ struct ThemeTests {
     #expect(Set(file.roles.keys) == [.dim])
   }
 
-  @Test("a theme file names colours and attributes of roles; a mistake is reported with its line, and the other lines count")
+  @Test("a theme file names colours and attributes of roles; a mistake has its line, and the other lines count")
   func files() throws {
     let folder = "/tmp/strata-themes-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: folder + "/themes", withIntermediateDirectories: true)

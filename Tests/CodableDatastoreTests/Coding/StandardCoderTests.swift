@@ -67,7 +67,7 @@ struct StandardCoderTests {
         switch Int.random(in: 0..<4, using: &random) {
         case 0 where place < bytes.count: bytes[place] = .random(in: 0 ... .max, using: &random)
         case 1 where place < bytes.count: bytes.remove(at: place)
-        default: bytes.insert(contentsOf: pieces.randomElement(using: &random)!.utf8, at: place)
+        default: bytes.insert(contentsOf: pieces.random(&random).utf8, at: place)
         }
       }
       try expectSame(T.self, Data(bytes))

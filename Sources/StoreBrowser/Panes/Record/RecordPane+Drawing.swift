@@ -69,7 +69,8 @@ extension RecordPane {
       }
       if isOvertaken { parts.append("\(session.theme.warningSign) changed meanwhile") }
     }
-    if count > 0 { parts.append("\(list.selection + 1) of \(count) \(form == .tree && tree.isFlat ? "fields" : "lines")") }
+    let unit = form == .tree && tree.isFlat ? "fields" : "lines"
+    if count > 0 { parts.append("\(list.selection + 1) of \(count) \(unit)") }
     return parts.joined(separator: " \(session.theme.dot) ")
   }
 
