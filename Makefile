@@ -10,13 +10,15 @@ RELEASE = .build/release
 # position-independent program costs 60,000 relocations and 200 page faults at each start. The dynamic symbol table is left out, because
 # nothing links against the program. Equal functions become one (nothing compares their addresses), and unused ones are dropped, which
 # needs a section for each function. The C++ library, the unwinder and curses are linked statically if their archives are installed:
-# resolving 2,000 of their symbols took a third of the time of a short verb. None is looked for beside the program. lld is the toolchain's
-# own linker; it leaves out the tables for unwinding, and links in a fifth of gold's time.
+# resolving 2,000 of their symbols took a third of the time of a short verb. None is looked for beside the program. If the toolchain has
+# lld, it leaves out the tables for unwinding, and links in a third of gold's time.
 LINK =
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
 LINK += --static-swift-stdlib --disable-local-rpath -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=all
+ifneq ($(wildcard $(shell clang -print-prog-name=ld.lld)),)
 LINK += -Xswiftc -use-ld=lld -Xlinker -T$(CURDIR)/Scripts/without-unwinding.ld
+endif
 LINK += -Xswiftc -Xfrontend -Xswiftc -function-sections
 LINK += -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
