@@ -61,9 +61,11 @@ struct OvertakenTests {
     driver.press("w")
     let gone = "no datastore Gone; there are City, Country"
     #expect(driver.shows("Gone/1") && driver.shows("Gone/2") && driver.shows(gone), "\(driver.screen)")
+    #expect(!driver.shows("name and commit") && !driver.shows("0 fields"), "\(driver.screen)")
     driver.press("Enter")
     #expect(driver.status.contains(gone) && store.head.commit == dropped, "\(driver.screen)")
     driver.press("x x")
+    #expect(driver.shows("name and commit"), "\(driver.screen)")
     #expect(driver.browser.session.staged.order.map(\.datastore) == ["City"], "\(driver.screen)")
     driver.press("Enter Enter")
     #expect(driver.browser.session.staged.isEmpty && store.head.commit > dropped, "\(driver.screen)")

@@ -181,7 +181,7 @@ extension ReviewOverlay {
     case .record(let position):
       let record = answer.records[position]
       let (sign, role) = StoresPane.sign(of: record.kind)
-      let count = record.fields.count == 1 ? "1 field" : "\(record.fields.count) fields"
+      let count = record.fields.isEmpty ? "" : NumberFormat.counted(record.fields.count, "field")
       grid.write(sign, at: rect.at(2), width: 1, style: theme.style(role))
       grid.write(
         Self.name(of: record), at: rect.at(4), width: rect.columns - 5 - count.count,

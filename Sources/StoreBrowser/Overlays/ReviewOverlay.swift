@@ -190,7 +190,7 @@ extension ReviewOverlay {
   func footer(_ session: Session) -> [Command] {
     if isCommitting { return [.escape] }
     if name != nil { return [.open, .escape] }
-    var commands: [Command] = [.open, .down]
+    var commands: [Command] = answer == nil || refusal == nil ? [.open, .down] : [.down]
     if subject.canLeaveOut { commands += [.leaveOut] }
     if answer?.rebased?.conflicts.isEmpty == false, letter == nil { commands += [.takeMine, .takeTheirs, .takeBase] }
     if answer?.preview?.refusals.contains(where: \.canBeMarkedStale) == true { commands.append(.markStale) }
