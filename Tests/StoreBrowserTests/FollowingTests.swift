@@ -310,6 +310,22 @@ struct FollowingTests {
     #expect(driver.shows("#5 from outside"))
   }
 
+  @Test("blame goes on before the commit that brought a deleted record back, and ends where the record was made")
+  func blameOfTheDeleted() throws {
+    let store = try Sample.store()
+    try Sample.add([["id": 1, "n": 1]], to: store, Sample.plan("Own", "id", []), "add Own")
+    let driver = Driver(store, size: Size(columns: 160, rows: 40), start: .init(datastore: "Own", identifier: "1"))
+    driver.press("2 d d w Enter Enter")
+    let back = try store.undo(store.head.commit, named: "bring it back", options: EditOptions())
+    driver.tell(.storeStirred)
+    driver.press("3 b")
+    #expect(driver.lines.contains { $0.contains("┃  n  ") && $0.contains("\(back) bring it back") }, "\(driver.screen)")
+    driver.press("b")
+    #expect(driver.lines.contains { $0.contains("┃  n  ") && $0.contains("add Own") }, "\(driver.screen)")
+    driver.press("b")
+    #expect(!driver.shows("· blame"), "\(driver.screen)")
+  }
+
   @Test("a blame that is still read is not shown at the record that the cursor has gone to", arguments: [false, true])
   func lateBlame(showsBlame: Bool) throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

@@ -335,22 +335,22 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     if isCurrent(session) { arrange(session) }
   }
 
-  /// Steps through blame: off → on at the shown commit → one commit deeper each time.
+  /// Steps through blame: off → on at the shown commit → on at the record as it was before the commit of the selected field.
   private mutating func stepBlame(in session: inout Session) {
     guard showsBlame else {
       showsBlame = true
       blameFrom = nil
       return
     }
-    guard let line = selectedLine, let commit = blame?.commits[line.path.description],
-      let parent = commit.parents.first
+    guard let blame, let line = selectedLine, let commit = blame.commits[line.path.description]?.number,
+      let before = blame.lives.values.joined().map(\.commit).filter({ $0 < commit }).max()
     else {
       showsBlame = false
       blaming = Reading()
       return
     }
-    blameFrom = parent
-    session.say("blame before \(commit.number)")
+    blameFrom = before
+    session.say("blame before \(commit)")
   }
 
   private func copyValue(in session: inout Session) {
