@@ -154,7 +154,7 @@ struct FeelTests {
     }
   }
 
-  @Test("blame one commit deeper names the value that its commit wrote, beside the shown one")
+  @Test("blame before a commit names the value that the earlier commit wrote, beside the shown one")
   func deeperBlame() throws {
     let store = try Sample.store()
     let identifier = try #require(try store.head.datastore("City")?.primary.entries(at: 0..<1).first?.identifier)

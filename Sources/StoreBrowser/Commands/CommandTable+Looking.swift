@@ -192,8 +192,8 @@ extension CommandTable {
     ) { browser, _ in browser.showHistory(browser.session.datastore.map { .datastore($0) } ?? .store) },
     row(
       .blame, ["b"], "blame fields", "blame", .record,
-      "Shows for every field the commit that last wrote it, and the field's values over time; again goes one commit "
-        + "deeper.", in: [.table, .record]
+      "Shows for every field the commit that last wrote it, and the field's values over time; again shows the same of the "
+        + "record before the commit of the selected field.", in: [.table, .record]
     ) { browser, _ in
       browser.focusPane(.record)
       browser.deliver(.blame, argument: nil, to: .record)

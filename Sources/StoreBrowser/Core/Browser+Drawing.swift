@@ -182,7 +182,7 @@ extension Browser {
   /// The state at the right of the foot: the running work, the meaning of the selected row's sign, the staged changes, or the store's size.
   private var state: StatusText {
     if let latency = session.latency { return StatusText(latency.text, .dim) }
-    var room: Int { session.size.columns - 4 - splitKeys.last.reduce(0) { $0 + $1.width } }
+    var room: Int { session.size.columns - 4 - offeredKeys.suffix(2).reduce(0) { $0 + $1.width } }
     if let work = session.longWork.first(where: { !$0.id.slot.isInCockpit }) {
       return StatusText(SafeText.cut(text(of: work), to: room))
     }
@@ -231,36 +231,33 @@ extension Browser {
 
   private func footerKeys(beside state: StatusText) -> [FooterKey] {
     guard pendingKeys.isEmpty, awaitsLetter == nil else { return [] }
-    let keys = splitKeys
+    let keys = offeredKeys
     // The last two, help and close, are always there, unless a message needs their room.
-    let lastKeysWidth = keys.last.reduce(0) { $0 + $1.width }
+    let last = keys.suffix(2).filter { refusal(of: $0.command) == nil }
+    let lastKeysWidth = last.reduce(0) { $0 + $1.width }
     var room = session.size.columns - keysStart - lastKeysWidth - (state.text.isEmpty ? 0 : state.width + 1)
     if room < 0, message != nil { return [] }
-    let kept = keys.offered.filter { key in
+    // Most do not fit, so they are not asked whether they work.
+    let kept = keys.dropLast(2).filter { key in
       guard key.width <= room, refusal(of: key.command) == nil else { return false }
       room -= key.width
       return true
     }
-    return kept + keys.last
+    return kept + last
   }
 
   /// The column of the first key.
   var keysStart: Int { message.map { $0.width + 4 } ?? 1 }
 
-  /// The last two keys that work, and those before them, whether they work or not: most of them do not fit, so they are not asked.
-  private var splitKeys: (offered: ArraySlice<FooterKey>, last: [FooterKey]) {
-    guard let pane = pane(target) else { return ([], []) }
+  /// The keys of the pane with the keys, whether they work now or not.
+  private var offeredKeys: [FooterKey] {
+    guard let pane = pane(target) else { return [] }
     let canMove = (pane as? any ListPane).map { $0.lineCount(session) > 1 } ?? true
-    var offered = pane.footer(session).compactMap { command -> FooterKey? in
+    return pane.footer(session).compactMap { command in
       guard command != .down || canMove, let key = keymap.keys(for: command).first else { return nil }
       return FooterKey(
         keys: key == "Enter" ? session.theme.enterKey : key,
         short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
-    }[...]
-    var last: [FooterKey] = []
-    while last.count < 2, let key = offered.popLast() {
-      if refusal(of: key.command) == nil { last.insert(key, at: 0) }
     }
-    return (offered, last)
   }
 }

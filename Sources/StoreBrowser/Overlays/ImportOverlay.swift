@@ -169,7 +169,7 @@ struct ImportOverlay: ListPane {
     case .identifier: "next field"
     case .existing: "other way"
     case .field: command == .mark ? "index" : survey?.format.isOfCells == true ? "other type" : nil
-    case .datastore, nil: nil
+    default: nil
     }
   }
 

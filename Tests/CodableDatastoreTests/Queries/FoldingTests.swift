@@ -93,7 +93,7 @@ struct FoldingTests {
     #expect(error?.errorDescription?.contains("Index(\\.name.folded)") == true)
   }
 
-  @Test("folded texts that an app computes are told apart, in the name of an index and behind an optional")
+  @Test("an index over one folded text that an app computes does not answer for another one, also behind an optional")
   func computed() async throws {
     struct Person: Codable, Hashable, Identifiable, Sendable {
       struct Names: Codable, Hashable, Sendable {
