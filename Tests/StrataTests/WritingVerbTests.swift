@@ -339,6 +339,27 @@ struct WritingVerbTests {
     #expect(try commits() == 3)
   }
 
+  @Test("the history of a datastore that was dropped ends with the commit that dropped it")
+  func historyOfDropped() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Two.strata")
+    for (name, lines) in [("A", #"{"id":1}"#), ("B", "{\"id\":2,\"a\":5}\n{\"id\":3,\"a\":6}")] {
+      #expect(try ProgramRun(["import", path, name, folder.file(name, lines)]).status == 0)
+    }
+    #expect(try ProgramRun(["delete", path, "B", "3"]).output == "#3\n")
+    #expect(try ProgramRun(["restore", path, "1"]).output == "#4\n")
+    func commits(_ words: String...) throws -> [Int] {
+      try ProgramRun(["history", path] + words + ["--json"]).objects.compactMap { $0["commit"] as? Int }
+    }
+    #expect(try commits("B") == [4, 3, 2])
+    #expect(try commits("B", "2") == [4, 2])
+    #expect(try commits("B", "2", "--field", "a") == [4, 2])
+    #expect(try commits("B", "3") == [3, 2])
+    #expect(try ProgramRun(["history", path, "B", "2"]).output.contains("    deleted\n#2"))
+    #expect(try ProgramRun(["history", path, "C"]).complaint.contains("no datastore C; there are A"))
+    #expect(try ProgramRun(["history", path, "B", "9"]).complaint.contains("no record"))
+  }
+
   @Test("compact switches node deltas on and says so, and takes them out if asked; info says what the history takes")
   func deltas() throws {
     let folder = try TemporaryFolder()

@@ -12,39 +12,64 @@ extension VerbRun {
       if arguments.has("--field") { throw UsageError("--field needs a DATASTORE and an ID", verb: arguments.verb) }
       return try printCommits(of: store, keeping: nil)
     }
-    let datastore = try datastore(key, in: store.head)
     guard let text = arguments.operand(2) else {
       if arguments.has("--field") { throw UsageError("--field needs an ID", verb: arguments.verb) }
       return try printCommits(of: store, keeping: key)
     }
-    let identifier = try datastore.identifier(parsing: text)
-    return try printVersions(of: identifier, in: key, of: store)
+    let (datastore, newest, dropped) = try lastState(of: key, in: store)
+    let place = RecordPlace(datastore: key, identifier: try datastore.identifier(parsing: text))
+    return try printVersions(of: place, from: newest, droppedBy: dropped, in: store)
+  }
+
+  /// The newest state of a datastore: that of head, or the last one that the history has, and the commit that dropped it then.
+  private func lastState(
+    of key: String, in store: any ReadableStore
+  ) throws -> (any ReadableDatastore, CommitNumber, dropped: CommitDetails?) {
+    var open = try store.head.datastore(key) == nil ? [store.head.commit] : []
+    while case let page = try store.commitPage(from: open, limit: 256, folded: true), !page.commits.isEmpty {
+      if let last = page.commits.first(where: { $0.changes(key) }) {
+        if let datastore = try store.view(at: last.number).datastore(key) { return (datastore, last.number, nil) }
+        if let parent = try last.parents.first.flatMap({ try existing($0, in: store) })?.number,
+          let datastore = try store.view(at: parent).datastore(key)
+        {
+          return (datastore, parent, last)
+        }
+      }
+      open = page.next
+    }
+    return (try datastore(key, in: store.head), store.head.commit, nil)
   }
 
   /// The commits of the store, or of one datastore, newest first.
   private func printCommits(of store: any ReadableStore, keeping datastore: String?) throws {
-    var remaining = try arguments.count("--limit") ?? Int.max
+    var (remaining, isEmpty) = (try arguments.count("--limit") ?? Int.max, true)
     var open = [store.head.commit]
     while remaining > 0, !open.isEmpty {
       let page = try store.commitPage(from: open, limit: 256, folded: true)
-      for commit in page.commits where datastore == nil || commit.changes.contains(where: { $0.datastore == datastore })
-      {
+      for commit in page.commits where datastore.map(commit.changes) ?? true {
         guard remaining > 0 else { break }
         remaining -= 1
+        isEmpty = false
         try tell(.history(commit), or: row(commit))
       }
       open = page.next
     }
+    if isEmpty, let name = datastore { _ = try self.datastore(name, in: store.head) }
   }
 
   /// The states of a record, or the values of one of its fields, newest first.
-  private func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws {
+  private func printVersions(
+    of place: RecordPlace, from newest: CommitNumber, droppedBy dropped: CommitDetails?, in store: any ReadableStore
+  ) throws {
     let path = try arguments.value("--field").map { try fieldPath($0) }
     let limit = try arguments.count("--limit") ?? Int.max
-    let place = RecordPlace(datastore: datastore, identifier: identifier)
-    var versions = try VersionLines(of: place, in: store, from: [store.head.commit])
+    var versions = try VersionLines(of: place, in: store, from: [newest])
     var (isEmpty, printed) = (true, 0)
-    while printed < limit, let (version, older) = try versions.next() {
+    // Whoever drops a datastore deletes the records that it has.
+    var end = versions.upcoming.first?.record == nil ? nil : dropped.map { RecordVersion(commit: $0, record: nil) }
+    while printed < limit,
+      let (version, older) = try end.take().map({ ($0, versions.upcoming) }) ?? versions.next()
+    {
       isEmpty = false
       let document = try version.record?.document()
       var value = document
@@ -56,9 +81,9 @@ extension VerbRun {
       printed += 1
       try printValue(value ?? .null, of: version.commit, member: "value", isPresent: value != nil)
     }
-    if isEmpty { throw ModelError.noSuchRecord(identifier.description, datastore: datastore) }
+    if isEmpty { throw ModelError.noSuchRecord(place.identifier.description, datastore: place.datastore) }
     if let path, printed == 0, limit > 0 {
-      throw ModelError.refused(reason: "no version of \(datastore) \(identifier) has a field \(path)")
+      throw ModelError.refused(reason: "no version of \(place.datastore) \(place.identifier) has a field \(path)")
     }
   }
 
@@ -177,6 +202,11 @@ extension VerbRun {
     let descriptor = try store.head.datastore(failure.datastore)?.descriptor
     return descriptor?.storedKey(failure.identifier).description ?? Base64.text(of: failure.identifier)
   }
+}
+
+extension CommitDetails {
+  /// Whether the commit changed a record of a datastore.
+  fileprivate func changes(_ datastore: String) -> Bool { changes.contains { $0.datastore == datastore } }
 }
 
 extension Activity {
