@@ -378,4 +378,18 @@ struct FollowingTests {
       #expect(driver.browser.view.kind == .difference && driver.shows("#2 → #4"), "pane \(pane)")
     }
   }
+
+  @Test("a commit to a store whose folder was moved says that nothing lies there, and keeps the change")
+  func movedFolder() throws {
+    let copies = try CopiedStore()
+    let driver = Driver(copies.here, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.press("l e ^u")
+    driver.type("Moved")
+    driver.press("Enter")
+    try TestFile.move(copies.here.path, to: copies.folder + "/there.strata")
+    driver.press("w Enter Enter")
+    #expect(driver.shows("there is nothing at this path"), "\(driver.screen)")
+    #expect(!driver.shows("/lock"), "\(driver.screen)")
+    #expect(driver.browser.session.staged.totals.updated == 1)
+  }
 }

@@ -22,6 +22,10 @@ enum TestFile {
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 
+  static func move(_ path: String, to target: String) throws {
+    try FileManager.default.moveItem(atPath: path, toPath: target)
+  }
+
   static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }
 

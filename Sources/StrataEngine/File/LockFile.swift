@@ -60,12 +60,9 @@ extension [UInt8] {
 /// The lock file of a store, as this process uses it.
 struct LockFile: Sendable {
   let disk: any Disk
-  let path: String
-
-  init(disk: any Disk, folder: String) {
-    self.disk = disk
-    path = folder + "/lock"
-  }
+  /// The store's folder.
+  let folder: String
+  var path: String { folder + "/lock" }
 
   /// The hold in the lock file, and whether its writer lives. Takes no lock.
   func look() throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
@@ -114,7 +111,7 @@ struct LockFile: Sendable {
         _ = try disk.open(path, .create)
       } catch {
         // Another process made it in between.
-        if !error.isExisting { throw StorageError(error) }
+        if !error.isExisting { throw error.isNotFound ? .notFound(path: folder) : StorageError(error) }
       }
     }
     throw .replaced(path: path)
