@@ -66,6 +66,21 @@ struct TableColumns: Sendable, Hashable {
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
   }
 
+  /// Takes staged records into account, which no reader has seen. Their references have no labels.
+  ///
+  /// - Parameter keyPath: The field that is the key of the index that orders the table.
+  mutating func widen(for columns: [ColumnSeen], staged: [StoredKey], keyPath: String?) {
+    for var column in columns {
+      column.isNamed = seen.contains { $0.path == column.path && $0.isNamed }
+      if column.path == keyPath { keyWidth = max(keyWidth, column.width) }
+      see(column)
+    }
+    for identifier in staged.map({ ValueText(key: $0.value) }) {
+      identifierWidth = max(identifierWidth, SafeText.width(identifier.text))
+      identifierIsTrailing = identifier.isTrailing
+    }
+  }
+
   private mutating func see(_ column: ColumnSeen) {
     guard let position = seen.firstIndex(where: { $0.path == column.path }) else { return seen.append(column) }
     // A column that gets its first values, or begins or ceases to show labels, gets a new width.

@@ -336,7 +336,7 @@ extension TablePane {
   }
 
   /// The field whose value is the key of the index that orders the rows; nil if a record has several keys.
-  private func keyField(_ session: Session) -> String? {
+  func keyField(_ session: Session) -> String? {
     guard let index = session.current?.index(source?.index)?.descriptor, !index.kind.hasManyValues else { return nil }
     return index.documentPath?.description
   }

@@ -85,6 +85,7 @@ extension TablePane {
     }
     demandTaken(in: &session)
     demandScan(source, in: &session)
+    seeStaged(session)
     if frame != .hidden { layOut(frame: frame, session) }
     demandRows(base, frame: frame, in: &session)
   }
@@ -237,6 +238,21 @@ extension TablePane {
     if let hit, hit.position == list.selection, let row = selectedRow { showColumn(ofHitIn: row, session) }
     if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
     columns.widen(for: answer.columns, rows: answer.rows)
+    stagedColumns = nil
+  }
+
+  /// Makes room for what is staged of the rows at hand and for the first of the new records, after each change of either.
+  private mutating func seeStaged(_ session: Session) {
+    guard stagedColumns != session.stagedRevision else { return }
+    stagedColumns = session.stagedRevision
+    guard let source, let descriptor = session.current?.descriptor, session.asOf == nil else { return }
+    let stored = rows.keys.sorted().compactMap { rows[$0]?.entry.identifier }
+    let edits = stored.compactMap { session.staged[source.datastore, $0] } + insertions(session).prefix(1_000)
+    var scan = ColumnScan()
+    for content in edits.compactMap(\.new) {
+      if let document = try? descriptor.document(of: content) { scan.add(source.cells(of: document)) }
+    }
+    columns.widen(for: scan.seen, staged: edits.map(\.identifier), keyPath: keyField(session))
   }
 }
 

@@ -26,6 +26,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The field that gets the cursor as soon as it has a column.
   var soughtField: String?
   var columns = TableColumns()
+  /// The revision of what is staged for which the columns have room.
+  var stagedColumns: Int?
 
   /// The chosen order, if the shown commit has no such index; it comes back when a commit is shown that has one.
   var setAside: RowSource?
