@@ -127,6 +127,21 @@ struct WholeEditTests {
     #expect(driver.editorRequest?.text.hasPrefix("// \(reason)") == true, "\(driver.editorRequest?.text ?? "")")
   }
 
+  @Test(
+    "a new record whose identifier is of another type is refused in the editor, because no commit could take it",
+    arguments: [
+      (["id": "a"], "5", "the identifier .id is 5, which is not a valid text"),
+      (["id": "a"], "null", ".id is null, which is the identifier"),
+      (["id": 1], "\"x\"", "the identifier .id is \"x\", which is not a valid integer"),
+    ] as [(Document, String, String)])
+  func otherType(stored: Document, identifier: String, reason: String) throws {
+    let driver = Driver(try Sample.documents([stored]), start: .init(datastore: "T"))
+    driver.press("i")
+    driver.tell(.editorClosed(EditorOutcome(text: "{\"id\":\(identifier)}")))
+    #expect(driver.browser.session.staged.isEmpty)
+    #expect(driver.editorRequest?.text.hasPrefix("// \(reason)") == true, "\(driver.editorRequest?.text ?? "")")
+  }
+
   @Test("two copies do not get one identifier")
   func copiesOfOneIdentifier() throws {
     let driver = Driver(try Sample.documents(Self.items), start: .init(datastore: "T", identifier: "2"))

@@ -65,10 +65,12 @@ extension RecordEdit {
     guard let path else {
       throw .refused(reason: "it is not known which field is the identifier of \(descriptor.key)")
     }
-    guard let value = document[path] else {
-      throw .refused(reason: "the identifier \(path.shortText) is missing")
-    }
-    let identifier = try datastore.identifier(parsing: value.compactJSON)
+    // Of a type that only the app can order, the text is all there is.
+    let encoding = descriptor.identifierEncoding
+    let identifier =
+      encoding.isByteOrdered
+      ? descriptor.storedKey(try encoding.identifier(of: document, at: path))
+      : try datastore.identifier(parsing: document[path]?.compactJSON ?? "")
     guard try datastore.record(identifier) == nil else {
       throw .refused(
         reason: "\(descriptor.key) has a record \(identifier) already; give the new one another \(path.shortText)")

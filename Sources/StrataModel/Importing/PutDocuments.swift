@@ -74,7 +74,8 @@ extension EngineStore {
 }
 
 extension KeyEncoding {
-  func identifier(of document: Document, at path: DocumentPath) throws(ModelError) -> [UInt8] {
+  /// Returns the stored identifier of a document; throws `ModelError.refused` if it has none of this type.
+  package func identifier(of document: Document, at path: DocumentPath) throws(ModelError) -> [UInt8] {
     guard let field = document[path], field != .null else {
       var reason = "\(path) is \(document[path] == nil ? "missing" : "null"), which is the identifier"
       let wanted = path.shortText.lowercased()
