@@ -54,6 +54,25 @@ struct LeavingTests {
     #expect(try TestFile.text(path) == "name,qty,id\nbolt,6,b7\nnut,7,n2\n")
   }
 
+  @Test("the first row of a file that has a header alone is proposed with its columns, committed and written")
+  func firstRow() throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("name,a.qty\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("i")
+    let text = try #require(driver.editorRequest?.text)
+    let lines = text.split(separator: "\n").filter { !$0.hasPrefix("//") }.joined()
+    let template = try JSONParser.parse(Array(lines.utf8))
+    #expect(template == ["name": nil, "a": ["qty": nil], "row": 1], "\(text)")
+    driver.tell(.editorClosed(EditorOutcome(text: #"{"name":"bolt","a":{"qty":5},"row":1}"#)))
+    driver.press("w Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+    driver.press("q j j Enter")
+    #expect(try TestFile.text(path) == "name,a.qty\nbolt,5\n")
+  }
+
   @Test("a new row of an opened file, and copies of rows, are proposed under the next row numbers")
   func nextRow() throws {
     let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"

@@ -22,7 +22,11 @@ extension Browser {
   /// Opens the editor on a new record: the fields of the selected record with empty values.
   private mutating func insertRecord() {
     guard let datastore = session.current else { return }
-    let template = record.document.map { Self.template(of: $0) } ?? .object([])
+    let file = session.configuration.documentFile
+    let fields = file?.datastore == datastore.key ? file?.columns.map(\.path) ?? [] : []
+    let template =
+      record.document.map { Self.template(of: $0) }
+      ?? fields.reduce(.object([])) { (try? $0.setting($1, to: .null)) ?? $0 }
     // It has the members of the selected record, so it gets that record's version.
     let version = record.answer?.record?.version ?? datastore.descriptor.version
     numbering([template], in: datastore.key) { browser, templates in

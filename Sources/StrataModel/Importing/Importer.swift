@@ -139,6 +139,8 @@ struct ImportSurvey {
         }
       }
     }
+    // The rows to come are known by their numbers.
+    if documentCount == 0, plan.createsEmpty { identifier.see(1) }
     if hasTextKeys {
       identifier = TypeGuess()
       identifier.see("")
