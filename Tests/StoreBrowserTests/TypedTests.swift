@@ -172,4 +172,21 @@ struct TypedTests {
     driver.tell(click)
     #expect((driver.browser.overlays.last as? FinderOverlay)?.list.selection == 1)
   }
+
+  @Test("a whole date that is typed over another one is that date, with its separators and its zone")
+  func wholeDate() throws {
+    let old = "2026-01-31T23:59:30Z"
+    for (start, date) in [
+      ("Home", "2025-12-24T08:05:15Z"), ("^u", "2031-02-03T04:05:06Z"), ("Home", "2031-02-30T04:05:06Z"),
+    ] {
+      let driver = Driver(try Sample.documents([["id": 1, "at": .string(old)]]), start: .init(datastore: "T"))
+      driver.press("l e \(start)")
+      driver.type(date)
+      driver.press("Enter")
+      let edit = try #require(driver.browser.session.staged.edits.values.first, "\(driver.screen)")
+      let content = try #require(edit.new)
+      let document = try #require(driver.browser.session.current).descriptor.document(of: content)
+      #expect(document[member: "at"] == .string(date), "\(start)")
+    }
+  }
 }

@@ -55,19 +55,19 @@ struct DateParts {
       field.set(stepped)
       field.moveCursor(to: range.lowerBound)
     default:
-      guard let digit = chord.character, digit.isASCII, digit.isNumber, range.contains(field.cursor) else {
-        return false
+      let (typed, cursor, rest) = (chord.character, field.cursor, text.dropFirst(field.cursor))
+      if let digit = typed, digit.isASCII, digit.isNumber, range.contains(cursor) {
+        field.set(String(text.prefix(cursor)) + String(digit) + rest.dropFirst())
+        let next = parts.first { $0.range.lowerBound > cursor }
+        field.moveCursor(to: cursor + 1 < range.upperBound ? cursor + 1 : next?.range.lowerBound ?? cursor + 1)
+      } else if typed != nil, typed == rest.first {
+        // Who types a whole date over another one types what stands between and behind its parts too.
+        field.moveCursor(to: cursor + 1)
+      } else {
+        return typed != nil && cursor == range.lowerBound && typed == text.prefix(cursor).last
       }
-      overwrite(digit, in: &field)
     }
     return true
-  }
-
-  private func overwrite(_ digit: Character, in field: inout TextField) {
-    let cursor = field.cursor
-    field.set(String(text.prefix(cursor)) + String(digit) + text.dropFirst(cursor + 1))
-    let next = parts.first { $0.range.lowerBound > cursor }
-    field.moveCursor(to: cursor + 1 < range.upperBound ? cursor + 1 : next?.range.lowerBound ?? cursor)
   }
 
   /// Returns the date with the chosen part changed by one, or nil beyond the years 0 to 9999. Days and times carry over; a month without
