@@ -246,7 +246,8 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
   private var footer: String {
     guard !rows.isEmpty else { return "" }
     let position = selectedRow.flatMap { row in rows.firstIndex(of: row) }.map { $0 + 1 } ?? 0
-    return "\(NumberFormat.count(position)) of \(NumberFormat.count(rows.count))\(isAtEnd ? "" : "+") records"
+    let all = isAtEnd ? NumberFormat.counted(rows.count, "record") : "\(NumberFormat.count(rows.count))+ records"
+    return "\(NumberFormat.count(position)) of \(all)"
   }
 
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, session: Session) {
