@@ -61,7 +61,7 @@ struct DateParts {
         let next = parts.first { $0.range.lowerBound > cursor }
         field.moveCursor(to: cursor + 1 < range.upperBound ? cursor + 1 : next?.range.lowerBound ?? cursor + 1)
       } else if typed != nil, typed == rest.first {
-        // Who types a whole date over another one types what stands between and behind its parts too.
+        // A whole date is typed with the characters between and behind its parts.
         field.moveCursor(to: cursor + 1)
       } else {
         return typed != nil && cursor == range.lowerBound && typed == text.prefix(cursor).last

@@ -57,38 +57,34 @@ struct ValueEditor: Pane {
   private static let day = 8
 
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
-    if kind == .bool, chord.description == "Space" {
-      field.set(field.text == "true" ? "false" : "true")
-      changed(in: &session)
-      return true
-    }
-    if isDate, let parts = DateParts(field), parts.apply(chord, to: &field) {
-      changed(in: &session)
-      return true
-    }
-    if takesLines, chord.description == "^o" {
-      field.insert("\n")
-      changed(in: &session)
-      return true
-    }
-    if field.lines.count > 1, let step = ["Down": 1, "Up": -1][chord.description] {
-      _ = field.moveLine(by: step)
-      return true
-    }
     if chord.description == "Tab", !isNew {
       leave(in: &session)
       session.intend(.run(.valueMenu, argument: nil))
       return true
     }
-    if !seen.isEmpty, let step = ["Down": 1, "^n": 1, "Up": -1, "^p": -1][chord.description] {
+    guard edit(chord) else { return false }
+    changed(in: &session)
+    return true
+  }
+
+  /// Lets a key change the text or the place in it. Returns false for any other key.
+  private mutating func edit(_ chord: KeyChord) -> Bool {
+    let key = chord.description
+    if kind == .bool, key == "Space" {
+      field.set(field.text == "true" ? "false" : "true")
+    } else if takesLines, key == "^o" {
+      field.insert("\n")
+    } else if field.lines.count > 1, let step = ["Down": 1, "Up": -1][key] {
+      _ = field.moveLine(by: step)
+    } else if isDate, let parts = DateParts(field), parts.apply(chord, to: &field) {
+      return true
+    } else if !seen.isEmpty, let step = ["Down": 1, "^n": 1, "Up": -1, "^p": -1][key] {
       let index = seenIndex.map { ($0 + step + seen.count) % seen.count } ?? (step > 0 ? 0 : seen.count - 1)
       seenIndex = index
       field.set(seen[index])
-      changed(in: &session)
-      return true
+    } else {
+      return field.apply(chord)
     }
-    guard field.apply(chord) else { return false }
-    changed(in: &session)
     return true
   }
 
