@@ -9,8 +9,6 @@ extension Browser {
   mutating func ask(for command: Command) {
     let text: String
     var hint = ""
-    // Existing text is selected: the next character replaces it. A prefix is not, because typing continues it.
-    var isSelected = true
     switch command {
     case .search, .searchColumn:
       if focus == .table { with(TablePane.self) { $0.beginSearch(command, $1) } }
@@ -26,17 +24,14 @@ extension Browser {
       text = "\(table.source?.datastore ?? "export").jsonl"
       hint = "FILE ending in .jsonl, .json, .csv or .tsv"
     case .set:
-      isSelected = false
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
       let marked = table.marks.count
       hint =
         "PATH = EXPR\(marked > 0 ? " in \(NumberFormat.counted(marked, "marked record"))" : "") · a preview follows"
     case .computedColumn:
-      isSelected = false
       text = table.selectedComputed(session)?.text ?? ""
       hint = "NAME = EXPR · + - * / ( ) length lower upper trim replace date if · NAME alone takes it away"
     case .join:
-      isSelected = false
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) " } ?? ""
       hint = "FIELD FIELD, … · NAME = FIELD FIELD, … · NAME alone takes them away"
     case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
@@ -56,7 +51,8 @@ extension Browser {
       case .filter: session.remembered.knownFilters
       default: session.remembered.arguments?[command.rawValue] ?? []
       }
-    if text == "= " { isSelected = false }
+    // Existing text is selected: the next character replaces it. A prefix is not, because typing continues it.
+    let isSelected = text != "= " && ![.set, .computedColumn, .join].contains(command)
     present(
       Prompt(
         .argument(command), text: text, isSelected: isSelected, history: history, hint: hint,
@@ -126,7 +122,7 @@ extension Browser {
       return
     }
     if let value, let problem = problem(with: value, for: command) {
-      reject(prompt, problem.shifted(by: name.count + 1))
+      reject(prompt, problem, behind: name.count + 1)
       return
     }
     overlays.removeLast()
@@ -140,10 +136,11 @@ extension Browser {
     return (String(text[..<space]), argument.isEmpty ? nil : argument)
   }
 
-  private mutating func reject(_ prompt: Prompt, _ error: ModelError) {
+  /// - Parameter count: The characters before the text that is wrong.
+  private mutating func reject(_ prompt: Prompt, _ error: ModelError, behind count: Int = 0) {
     var prompt = prompt
     if case .invalid(_, let column, let reason) = error {
-      (prompt.problem, prompt.problemColumn) = (reason, column)
+      (prompt.problem, prompt.problemColumn) = (reason, column.map { $0 + count })
     } else {
       prompt.problem = error.description
     }
@@ -190,9 +187,7 @@ extension Browser {
 
   /// Keeps the last hundred inputs of a kind, each once.
   mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
-    session.remembered[keyPath: list].removeAll { $0 == text }
-    session.remembered[keyPath: list].append(text)
-    if session.remembered[keyPath: list].count > 100 { session.remembered[keyPath: list].removeFirst() }
+    session.remembered[keyPath: list] = session.remembered[keyPath: list].filter { $0 != text }.suffix(99) + [text]
     session.remember()
   }
 }
@@ -236,13 +231,5 @@ extension Session {
       if case .invalid(_, _, let reason) = error { return reason }
       return error.description
     }
-  }
-}
-
-extension ModelError {
-  /// The same error with its column moved to the right.
-  fileprivate func shifted(by columns: Int) -> ModelError {
-    guard case .invalid(let text, let column, let reason) = self else { return self }
-    return .invalid(text: text, column: column.map { $0 + columns }, reason: reason)
   }
 }
