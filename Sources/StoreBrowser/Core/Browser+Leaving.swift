@@ -25,7 +25,7 @@ extension Browser {
     if staged > 0 {
       what.append("\(NumberFormat.counted(staged, "staged change")) that only staying keeps")
     }
-    let store = Self.storePath(for: file.path)
+    let store = DocumentFile.stem(of: file.path) + ".strata"
     let unread = file.report.rejected
     let kept = unread > 0 ? ", with the \(NumberFormat.counted(unread, "row")) that could not be read" : ""
     return MenuOverlay(
@@ -65,9 +65,8 @@ extension Browser {
 
   /// `cities.csv` becomes `cities-2.csv`, or the next name that is free.
   private static func freePath(beside path: String) -> String {
-    let end = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
-    let point = path[end...].lastIndex(of: ".") ?? path.endIndex
-    let names = (2...).lazy.map { "\(path[..<point])-\($0)\(path[point...])" }
+    let stem = DocumentFile.stem(of: path)
+    let names = (2...).lazy.map { "\(stem)-\($0)\(path.dropFirst(stem.count))" }
     return names.first { !BrowserFiles.none.exists($0) } ?? path
   }
 
@@ -87,13 +86,6 @@ extension Browser {
       session.say("\(records) \(identifier); the file stays as it is")
     }
     if let note = file.notes.first { session.warn(note) }
-  }
-
-  /// `cities.csv` becomes `cities.strata`.
-  private static func storePath(for path: String) -> String {
-    let end = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
-    guard let point = path[end...].lastIndex(of: "."), point > end else { return path + ".strata" }
-    return path[..<point] + ".strata"
   }
 
   mutating func leave(_ how: Leaving) {

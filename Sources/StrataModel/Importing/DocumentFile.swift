@@ -46,7 +46,7 @@ package struct DocumentFile: Sendable {
     let digest = try FileBytes.digest(of: path)
     var source = try TableSource(path: path, encoding: encoding)
     source.names.areKept = true
-    let datastore = name(of: path)
+    let datastore = fileName(of: stem(of: path))
     let choice = try IdentifierChoice(&source, name: datastore)
     let named = try identifier.map { name throws(ModelError) in try source.path(named: name) }
     let key = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : nil
@@ -75,10 +75,11 @@ package struct DocumentFile: Sendable {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  private static func name(of path: String) -> String {
-    let name = fileName(of: path)
-    guard let point = name.lastIndex(of: "."), point != name.startIndex else { return name }
-    return String(name[..<point])
+  /// A path without the ending of its name: `cities` for `cities.csv`.
+  package static func stem(of path: String) -> String {
+    let name = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
+    guard let point = path[name...].lastIndex(of: "."), point > name else { return path }
+    return String(path[..<point])
   }
 }
 
