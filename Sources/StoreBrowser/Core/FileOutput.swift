@@ -43,7 +43,9 @@ package final class FileOutput: Sendable {
     isInPlace = exists && !isSame
   }
 
-  private static var temporaryFolder: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+  static var temporaryFolder: String {
+    getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+  }
 
   /// Whether a new file of the name would be equivalent to the old one for others.
   private static func canBeRenamedOver(_ path: String, _ old: stat) -> Bool {

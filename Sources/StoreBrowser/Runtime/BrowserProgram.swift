@@ -137,15 +137,12 @@ private struct EditorFile {
   let path: String
 
   init?(_ request: EditorRequest) {
-    let base = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-    var template = Array("\(base)/strata-XXXXXX.\(request.fileExtension)".utf8CString)
+    var template = Array("\(FileOutput.temporaryFolder)/strata-XXXXXX.\(request.fileExtension)".utf8CString)
     let descriptor = mkstemps(&template, Int32(request.fileExtension.utf8.count + 1))
     guard descriptor >= 0 else { return nil }
-    close(descriptor)
+    defer { close(descriptor) }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    chmod(path, 0o600)
-    guard (try? Data(request.text.utf8).write(to: URL(filePath: path))) != nil else { return nil }
-    chmod(path, 0o600)
+    guard writeAll(Array(request.text.utf8), to: descriptor) else { return nil }
   }
 
   var text: String? {
