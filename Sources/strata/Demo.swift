@@ -16,17 +16,11 @@ extension Program {
     if let url = arguments.operand(0), isServer(url) { return try await demoOnServer(url, arguments) }
     if arguments.has("--entities") { return try await demoOfEntities(arguments) }
     let path = try arguments.operand(0) ?? samplePath("Atlas")
-    let url = URL(filePath: path)
-    let exists = FileManager.default.fileExists(atPath: path)
-    if exists, !arguments.has("--again"), arguments.has("--cities") {
-      throw UsageError("\(path) is written already; --again replaces it", verb: arguments.verb)
+    let keys = [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue]
+    let exists = try await writeSample(of: keys, at: path, arguments) { try await $0.write(to: $1) }
+    return try await showSample(path, arguments, isNew: !exists) {
+      try DiskPersistence(readWriteURL: URL(filePath: path))
     }
-    if exists, arguments.has("--again") {
-      try requireSample(at: path, [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue])
-    }
-    if !exists || arguments.has("--again") { try await writeSample(to: url, citiesFile: arguments.value("--cities")) }
-
-    return try await showSample(path, arguments, isNew: !exists) { try DiskPersistence(readWriteURL: url) }
   }
 
   /// Opens the browser on the sample with the app's types; it is warmed up from the start if requested.
@@ -57,12 +51,8 @@ extension Program {
   @MainActor private static func demoOfEntities(_ arguments: VerbArguments) async throws -> Int32 {
     if arguments.has("--cities") { throw UsageError("--cities does not go with --entities", verb: arguments.verb) }
     let path = try arguments.operand(0) ?? samplePath("Countries")
-    let exists = FileManager.default.fileExists(atPath: path)
-    if exists, arguments.has("--again") { try requireSample(at: path, [EntityFormat.defaultKey.rawValue]) }
-    if !exists || arguments.has("--again") {
-      try await writeAnew(to: URL(filePath: path), citiesFile: nil) { sample, url in
-        try await EntitySample(sample).write(to: url)
-      }
+    _ = try await writeSample(of: [EntityFormat.defaultKey.rawValue], at: path, arguments) {
+      try await EntitySample($0).write(to: $1)
     }
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = EntityFormat.defaultKey.rawValue
@@ -96,10 +86,6 @@ extension Program {
     if let writer = store.writer { throw ModelError.locked(writer) }
   }
 
-  private static func writeSample(to url: URL, citiesFile: String?) async throws {
-    try await writeAnew(to: url, citiesFile: citiesFile) { sample, url in try await sample.write(to: url) }
-  }
-
   static func installedSample(_ citiesFile: String?) throws -> Sample {
     guard let folder = AtlasResources.folder() else {
       throw ModelError.refused(
@@ -108,14 +94,21 @@ extension Program {
     return try Sample(folder: folder, citiesFile: citiesFile)
   }
 
-  /// Writes a sample, and replaces an existing one.
-  private static func writeAnew(
-    to url: URL, citiesFile: String?, _ write: @Sendable (Sample, URL) async throws -> Void
-  ) async throws {
-    complain("writing the sample store \(url.path)")
-    let sample = try installedSample(citiesFile)
-    if FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
-    let draft = try onStorage { try StoreDraft(at: url.path) }
+  /// Writes a sample, and replaces an existing one only if the arguments say so. Returns whether there was one.
+  private static func writeSample(
+    of keys: [String], at path: String, _ arguments: VerbArguments,
+    _ write: @Sendable (Sample, URL) async throws -> Void
+  ) async throws -> Bool {
+    let (exists, isAnew) = (FileManager.default.fileExists(atPath: path), arguments.has("--again"))
+    if exists, !isAnew, arguments.has("--cities") {
+      throw UsageError("\(path) is written already; --again replaces it", verb: arguments.verb)
+    }
+    if exists, !isAnew { return true }
+    if exists { try requireSample(at: path, keys) }
+    complain("writing the sample store \(path)")
+    let sample = try installedSample(arguments.value("--cities"))
+    if exists { try FileManager.default.removeItem(atPath: path) }
+    let draft = try onStorage { try StoreDraft(at: path) }
     do {
       try await write(sample, URL(filePath: draft.workPath))
       try onStorage { try draft.finish() }
@@ -123,5 +116,6 @@ extension Program {
       draft.cancel()
       throw error
     }
+    return exists
   }
 }
