@@ -176,7 +176,7 @@ extension Browser {
     }
     openEditor(
       .records(edits), text: lines.joined(separator: "\n"),
-      header: ["\(edits.count) records of \(key), one a line; an empty file cancels"])
+      header: ["\(NumberFormat.counted(edits.count, "record")) of \(key), one a line; an empty file cancels"])
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {
@@ -267,10 +267,9 @@ extension StagedStep {
   /// - Parameter staged: If a new record is staged at the place of one of them, that one is left out of it, and nothing is deleted there.
   static func deleting(_ records: [Record], in key: String, over staged: StagedChanges) -> StagedStep {
     let edits = records.map { record in
-      guard let mine = staged[key, record.identifier], mine.kind == .insert else {
-        return RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil)
-      }
-      return RecordEdit(datastore: key, identifier: record.identifier, old: mine.new, new: nil)
+      let mine = staged[key, record.identifier]
+      let old = mine?.kind == .insert ? mine?.new : record.stored
+      return RecordEdit(datastore: key, identifier: record.identifier, old: old, new: nil)
     }
     guard let first = records.first, records.count == 1 else {
       return StagedStep(title: "delete \(NumberFormat.count(records.count)) records", edits: edits)

@@ -98,11 +98,6 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   private func hasRoomForCommits(below lines: [Line]) -> Bool { !hasHistoryBeside && room >= lines.count + 5 }
 
-  private mutating func demandNewest(below lines: [Line], in session: inout Session) {
-    guard session.outline != nil, hasRoomForCommits(below: lines) else { return }
-    newest.ask(NewestRequest(head: session.head), as: NewestRequest.slot, in: &session)
-  }
-
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     newest.take(reply)
     histogram.answered(reply)
@@ -187,7 +182,9 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     hasIndexBeside = session.selections.panes.contains(.index)
     hasHistoryBeside = session.selections.panes.contains(.history)
     let standing = standingLines(session)
-    demandNewest(below: standing, in: &session)
+    if session.outline != nil, hasRoomForCommits(below: standing) {
+      newest.ask(NewestRequest(head: session.head), as: NewestRequest.slot, in: &session)
+    }
     if hasPicture(standing) { histogram.demand(columns: frame.columns, in: &session) }
     let lines = lines(session, below: standing)
     if !lines.isEmpty { skipHeadings(lines, from: list.selection - 1) }

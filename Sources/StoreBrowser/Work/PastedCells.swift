@@ -59,7 +59,6 @@ package struct PastedCells: Sendable, Hashable {
   }
 
   private func value(of cell: String, in column: Column, over old: Document?) throws(DocumentError) -> Document {
-    let hasValue = old != nil && old != .null
     let kind = FieldKind(of: old, in: column.kind)
     if cell.isEmpty, kind != .string {
       throw .refused(reason: "\(column.path.shortText): an empty cell is not a valid \(kind.rawValue)")
@@ -68,7 +67,7 @@ package struct PastedCells: Sendable, Hashable {
     case .success(let value): return value
     case .failure(let failure):
       // Without a kind, a cell that is not a number, true or false is a text.
-      if kind == .json, !hasValue, let text = failure.suggestion { return text }
+      if kind == .json, (old ?? .null) == .null, let text = failure.suggestion { return text }
       throw .refused(reason: "\(column.path.shortText): \(failure.reason)")
     }
   }

@@ -109,13 +109,9 @@ package enum Picture {
     case .indexed(let number) where number < 16: return palette[Int(number)]
     case .indexed(let number):
       let parts = Color.parts(number)
-      return "#" + [parts.red, parts.green, parts.blue].map(twoDigits).joined()
+      // The one in front keeps the zeros.
+      return "#" + String(1 << 24 | parts.red << 16 | parts.green << 8 | parts.blue, radix: 16).dropFirst()
     }
-  }
-
-  private static func twoDigits(_ number: Int) -> String {
-    let text = String(number, radix: 16)
-    return text.count < 2 ? "0" + text : text
   }
 
   private static func escaped(_ text: Substring) -> String {
