@@ -63,6 +63,45 @@ struct ListKeyTests {
     #expect(driver.status.contains("3 lines"))
   }
 
+  @Test("a difference that is read by pages is saved, searched and gone through as a whole")
+  func partlyRead() throws {
+    let store = try Sample.large(1_000)
+    let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    func open(_ steps: String...) throws -> Driver {
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+      for step in ["keys gH Enter"] + steps { try driver.play(step) }
+      return driver
+    }
+    func selected(_ driver: Driver) -> Int { driver.browser.panes[DifferencePane.self].list.selection }
+    try #require(lines(DifferencePane.self, open()).texts.count < 1_000)
+    for (step, line) in [("keys G", 999), (":700", 699), (":50%", 500), (":+450", 450), ("keys G gg", 0)] {
+      #expect(selected(try open(step)) == line, "\(step)")
+    }
+    let driver = try open(":export \(file)")
+    #expect(driver.status.contains("\(NumberFormat.count(1_000)) lines"), "\(driver.status)")
+    let saved = try TestFile.text(file).split(separator: "\n").dropFirst().map { $0.split(separator: ",")[1] }
+    #expect(saved == (0..<1_000).map { "\($0)" })
+    let found = try open("keys /")
+    found.type("record 987")
+    found.press("Enter")
+    #expect(selected(found) == 987, "\(found.screen)")
+  }
+
+  @Test("a position in the history is one among all commits, also if only the newest were read")
+  func positions() throws {
+    let store = try Sample.documents([["id": 1, "n": 0]])
+    for number in 2...450 { try Sample.change(store, "T", "1", ".n", to: .number(NumberText(number))) }
+    for (step, commit) in [
+      (":300", 151), (":+440", 10), (":50%", 225), (":101%", 1), ("keys G", 1), ("keys G gg", 450),
+    ] {
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+      try driver.play("keys gH")
+      try driver.play(step)
+      #expect(driver.browser.history.selected?.commit.number.rawValue == UInt64(commit), "\(step)")
+    }
+  }
+
   @Test("a key that can do nothing in a list says where it works")
   func refusals() throws {
     let driver = try driver(":frequency countrycode", "keys z")

@@ -68,16 +68,16 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     }
     guard let source, problem == nil else { return }
     list.reveal(rows: frame.rows, count: lines.count)
-    if !isReading, !isAtEnd, rows.isEmpty || list.top + 2 * frame.rows > lines.count {
+    if !isReading, !isAtEnd, rows.isEmpty || list.awaited != nil || list.top + 2 * frame.rows > lines.count {
       isReading = true
+      // The parts of a long difference grow, because the lines are rebuilt after each.
+      let limit = list.awaited == nil ? Self.pageSize : max(Self.pageSize, rows.count)
       session.start(
         .changes,
         ChangesRequest(
-          source: source, place: scope.place, reader: reader?.reader, limit: Self.pageSize, naming: session.naming))
+          source: source, place: scope.place, reader: reader?.reader, limit: limit, naming: session.naming))
     }
-    guard !isReading, pendingFields == nil, let new,
-      let row = rows.first(where: { unfolded.contains($0.place) && fields[$0.place] == nil })
-    else { return }
+    guard !isReading, pendingFields == nil, let new, let row = unread else { return }
     pendingFields = row.place
     session.start(
       .fields,
@@ -102,7 +102,12 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       rebuild()
     default: break
     }
+    goOn(in: &session)
   }
+
+  /// The first unfolded record whose fields are not read yet.
+  private var unread: ChangeRow? { rows.first { unfolded.contains($0.place) && fields[$0.place] == nil } }
+  var isWhole: Bool { isAtEnd && unread == nil }
 
   mutating func askAgain(in session: inout Session) { if problem != nil { source = nil } }
 
@@ -148,6 +153,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    list.awaited = nil
     guard let row = selectedRow else { return false }
     switch command {
     case .expandAll: toggleAll()

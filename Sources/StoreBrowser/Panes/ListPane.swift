@@ -7,6 +7,8 @@ import StrataTerminal
 protocol ListPane: Pane {
   var list: ListWindow { get set }
   func lineCount(_ session: Session) -> Int
+  /// Whether all lines were read. Otherwise the pane reads on while a command waits.
+  var isWhole: Bool { get }
   /// Rows of the inside above the lines.
   func headerRows(_ frame: PaneFrame) -> Int
   /// Rows of the inside below the lines.
@@ -22,6 +24,7 @@ protocol ListPane: Pane {
 }
 
 extension ListPane {
+  var isWhole: Bool { true }
   func headerRows(_ frame: PaneFrame) -> Int { 0 }
   func footerRows(_ frame: PaneFrame) -> Int { 0 }
   var rowColumns: [String] { [] }
@@ -36,7 +39,28 @@ extension ListPane {
   func visibleRows(_ frame: PaneFrame) -> Int { max(1, frame.rows - headerRows(frame) - footerRows(frame)) }
 
   mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    list.move(command, argument: argument, rows: visibleRows(frame), count: lineCount(session))
+    waits(command, argument, session)
+      || list.move(command, argument: argument, rows: visibleRows(frame), count: lineCount(session))
+  }
+
+  /// Lets a command wait if it is about lines that are not read yet. Returns whether it waits: until they are, or until another command.
+  private mutating func waits(_ command: Command, _ argument: String?, _ session: Session) -> Bool {
+    let lacksLines =
+      switch (command, Position(argument ?? "")) {
+      case (.last, _), (.goTo, .percent?): true
+      case (.goTo, let position?): position.line(from: list.selection, count: 0) >= lineCount(session)
+      case (.export, _), (.search, _), (.searchNext, _), (.searchPrevious, _): !rowColumns.isEmpty
+      default: false
+      }
+    list.awaited = lacksLines && !isWhole ? AwaitedCommand(command: command, argument: argument) : nil
+    return list.awaited != nil
+  }
+
+  /// Runs the command that waited if its lines are read now.
+  mutating func goOn(in session: inout Session) {
+    guard let awaited = list.awaited, !waits(awaited.command, awaited.argument, session) else { return }
+    let id = Self.entry.id
+    session.intend(Intent { $0.deliver(awaited.command, argument: awaited.argument, to: id) })
   }
 
   mutating func reveal(_ frame: PaneFrame, _ session: Session) {

@@ -4,6 +4,8 @@ import StrataEngine
 struct ListWindow: Sendable, Hashable {
   var selection = 0
   var top = 0
+  /// The command that waits for lines that are not read yet.
+  var awaited: AwaitedCommand?
 
   /// Moves by lines and stays within the list.
   mutating func move(by lines: Int, count: Int) { select(selection + lines, count: count) }
@@ -81,6 +83,12 @@ struct ListWindow: Sendable, Hashable {
   }
 }
 
+/// A command that waits until the lines or the record that it is about were read.
+struct AwaitedCommand: Sendable, Hashable {
+  var command: Command
+  var argument: String?
+}
+
 /// A position as it is typed after `:`: `812`, `50%`, `+12`, `-12`.
 enum Position: Hashable, Sendable {
   case row(Int)
@@ -89,8 +97,8 @@ enum Position: Hashable, Sendable {
 
   init?(_ text: String) {
     if text.hasSuffix("%") {
-      guard let part = Double(text.dropLast()), part >= 0, part <= 100 else { return nil }
-      self = .percent(part)
+      guard let part = Double(text.dropLast()), part >= 0 else { return nil }
+      self = .percent(min(part, 100))
     } else if let first = text.first, first == "+" || first == "-" {
       guard let lines = Int(text) else { return nil }
       self = .relative(lines)

@@ -20,12 +20,11 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   private var starts: [HistoryStart] = []
   private var pages: [Int: [HistoryRow]] = [:]
   private var counts: [Int] = []
-  var isAtEnd = false
+  var isWhole = false
   private var pending: HistoryRequest?
   /// The history that the pages are of.
   private var edition: HistoryEdition?
   private var wanted: CommitNumber?
-  private var goesToEnd = false
   /// The text to find in commits that are not read yet.
   var seeks: SearchText?
   private(set) var problem: String?
@@ -78,7 +77,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     starts = []
     pages = [:]
     counts = []
-    isAtEnd = false
+    isWhole = false
     pending = nil
     problem = nil
     lanes = 1
@@ -89,7 +88,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     if let follows, let wanted = Self.scope(following: follows, session), wanted != scope { turn(to: wanted) }
     guard problem == nil else { return }
     guard session.head.rawValue > 0 else {
-      isAtEnd = true
+      isWhole = true
       return
     }
     if edition != session.edition {
@@ -129,7 +128,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
       if pages[page] == nil, lines.overlaps(start..<start + max(1, count)) { return page }
       start += count
     }
-    if !isAtEnd, goesToEnd || wanted != nil || seeks != nil || lines.upperBound > count {
+    if !isWhole, list.awaited != nil || wanted != nil || seeks != nil || lines.upperBound > count {
       return counts.count < starts.count ? counts.count : nil
     }
     return nil
@@ -149,18 +148,15 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     lanes = max(lanes, answer.rows.compactMap { $0.graph?.width }.max() ?? 1)
     if page == counts.count {
       counts.append(answer.rows.count)
-      if let next = answer.next { starts.append(next) } else { isAtEnd = true }
+      if let next = answer.next { starts.append(next) } else { isWhole = true }
     }
     if let wanted, let line = line(of: wanted, in: page) {
       list.selection = line
       self.wanted = nil
-    } else if isAtEnd {
+    } else if isWhole {
       wanted = nil
     }
-    if goesToEnd {
-      list.selection = max(0, count - 1)
-      goesToEnd = !isAtEnd
-    }
+    goOn(in: &session)
     seek(from: known, in: &session)
     // A page is 200 rows; three on each side of the selection are kept.
     for old in pages.keys where abs(old - page) > 3 { pages[old] = nil }
@@ -185,7 +181,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
       }
       line += step
     }
-    if step > 0, !isAtEnd { seeks = searchText } else { missNone(in: &session) }
+    if step > 0, !isWhole { seeks = searchText } else { missNone(in: &session) }
   }
 
   /// Continues a search in older commits that have just been read.
@@ -194,7 +190,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     if let found = (line..<max(line, count)).first(where: { row($0).map { Self.has(seeks, $0.commit) } ?? false }) {
       list.selection = found
       self.seeks = nil
-    } else if isAtEnd {
+    } else if isWhole {
       self.seeks = nil
       missNone(in: &session)
     }
@@ -252,11 +248,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    seeks = nil
-    if command == .last, !isAtEnd {
-      goesToEnd = true
-      return true
-    }
+    (seeks, list.awaited) = (nil, nil)
     switch command {
     case .history: stepScope(in: &session)
     case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)

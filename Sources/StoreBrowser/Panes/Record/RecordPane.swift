@@ -25,11 +25,6 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     var form: Form
   }
 
-  private struct Waiting: Sendable, Hashable {
-    var command: Command
-    var argument: String?
-  }
-
   enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
 
   /// The requested record, which follows the selection of the table.
@@ -63,7 +58,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   /// The inputs of the last request for the targets of references and the derived fields.
   var askedTargets: RequestedTargets?
   /// A command that waits for the record to be read.
-  private var waiting: Waiting?
+  private var waiting: AwaitedCommand?
   /// The path to select when the record arrives.
   private var wantedPath: DocumentPath?
   /// The record that has this path; nil if the path applies to whichever record arrives.
@@ -135,7 +130,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   var isWaiting: Bool { waiting != nil }
 
   mutating func wait(for command: Command, argument: String?) {
-    waiting = Waiting(command: command, argument: argument)
+    waiting = AwaitedCommand(command: command, argument: argument)
   }
 
   mutating func askAgain(in session: inout Session) { pending = answer?.request }
