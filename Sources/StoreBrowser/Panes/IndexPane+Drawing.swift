@@ -11,13 +11,15 @@ extension IndexPane {
         note: datastore == nil ? "no datastore is open" : nil, theme: theme)
     else { return }
     let inside = frame.inside
-    let header = Self.headerRows(frame)
+    let header = headerRows(frame)
     drawHeader(in: inside, rows: header, hasKeys: frame.isFocused, on: &grid, session: session)
     guard header < inside.rows else { return }
-    for row in 0..<max(0, inside.rows - header) where rows.indices.contains(top + row) {
-      let rect = Rect(column: inside.left, row: inside.top + header + row, columns: inside.columns, rows: 1)
-      draw(rows[top + row], before: top + row > 0 ? rows[top + row - 1] : nil, in: rect, on: &grid, session: session)
-      guard top + row == selection else { continue }
+    let shown = shownLines(frame, session)
+    for line in shown {
+      let row = inside.top + header + line - shown.lowerBound
+      let rect = Rect(column: inside.left, row: row, columns: inside.columns, rows: 1)
+      draw(rows[line], before: line > 0 ? rows[line - 1] : nil, in: rect, on: &grid, session: session)
+      guard line == list.selection else { continue }
       grid.write(theme.cursor, at: rect.origin, width: 1)
       // Beside the table the sign is enough: a whole line for each step there would cost more than the step.
       if frame.isFocused { grid.select(rect, frame: frame, theme: theme) }
@@ -33,7 +35,7 @@ extension IndexPane {
   /// Beside the table, where it is all picture, only the bin is seen of where it stands: most steps leave it as it was.
   func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool {
     guard let other = other as? Self else { return false }
-    guard !frame.isFocused, Self.headerRows(frame) >= frame.rows else { return self == other }
+    guard !frame.isFocused, headerRows(frame) >= frame.rows else { return self == other }
     return picture == other.picture
   }
 
@@ -42,7 +44,7 @@ extension IndexPane {
     var pane = self
     pane.histogram.stand(at: selected?.rank)
     (pane.rows, pane.pending, pane.followed) = ([], nil, nil)
-    (pane.selection, pane.top) = (0, 0)
+    pane.list = ListWindow()
     return pane
   }
 

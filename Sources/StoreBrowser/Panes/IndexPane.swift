@@ -2,7 +2,7 @@ import StrataModel
 import StrataTerminal
 
 /// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
-struct IndexPane: PermanentPane, Equatable {
+struct IndexPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
     footer: [
@@ -21,12 +21,11 @@ struct IndexPane: PermanentPane, Equatable {
   var widestKey = 0
   var bounds: Range<Int>?
   var total = 0
-  var selection = 0
-  var top = 0
+  var list = ListWindow()
   var pending: KeysRequest?
   var histogram = IndexHistogram()
   var distinct: Int?
-  private var asksDistinct = false
+  private var askedDistinct: DistinctRequest?
   private(set) var verified: VerifyAnswer?
   var problem: String?
   /// The rank of the table's selection that was followed last.
@@ -36,26 +35,21 @@ struct IndexPane: PermanentPane, Equatable {
 
   private mutating func show(_ datastore: String?, index: String?, range: KeyInterval?) {
     guard datastore != self.datastore || index != self.index || range != self.range else { return }
-    let isSameIndex = datastore == self.datastore && index == self.index
-    self.datastore = datastore
-    self.index = index
-    self.range = range
-    if !isSameIndex { verified = nil }
+    if datastore != self.datastore || index != self.index { verified = nil }
+    (self.datastore, self.index, self.range) = (datastore, index, range)
     reset()
   }
 
+  /// Forgets what was read of the index. The histogram knows itself what it is of.
   private mutating func reset() {
-    commit = nil
-    rows = []
-    bounds = nil
-    pending = nil
-    distinct = nil
-    asksDistinct = false
-    problem = nil
-    (selection, top) = (0, 0)
+    let former = self
+    self = IndexPane()
+    (datastore, index, range, total) = (former.datastore, former.index, former.range, former.total)
+    (verified, histogram, followed) = (former.verified, former.histogram, former.followed)
   }
 
-  var selected: KeyRow? { rows.indices.contains(selection) ? rows[selection] : nil }
+  func lineCount(_ session: Session) -> Int { rows.count }
+  var selected: KeyRow? { list.selected(of: rows) }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     let source = session.selections.source
@@ -70,20 +64,20 @@ struct IndexPane: PermanentPane, Equatable {
     }
     histogram.demand(datastore, index, frame: frame, in: &session)
     if !frame.isFocused { stand(atSelectionOf: &session) }
-    reveal(frame: frame)
+    reveal(frame, session)
     guard pending == nil, let bounds, let first = rows.first, let last = rows.last else { return }
-    if selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {
+    if list.selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {
       ask(.from(rank: last.rank + last.count), datastore, in: &session)
-    } else if selection < frame.rows / 2, first.rank > bounds.lowerBound {
+    } else if list.selection < frame.rows / 2, first.rank > bounds.lowerBound {
       ask(.before(rank: first.rank), datastore, in: &session)
-    } else if frame.isFocused, !asksDistinct {
-      asksDistinct = true
+    } else if frame.isFocused, askedDistinct == nil {
       guard index != nil else {
         // Every identifier occurs once.
         distinct = bounds.count
         return
       }
       let request = DistinctRequest(datastore: datastore, index: index, commit: session.shown, range: range)
+      askedDistinct = request
       session.start(.distinct, request)
     }
   }
@@ -96,7 +90,7 @@ struct IndexPane: PermanentPane, Equatable {
     followed = rank
     histogram.leaveBin()
     if let line = rows.firstIndex(where: { ($0.rank..<$0.rank + max(1, $0.count)).contains(rank) }) {
-      selection = line
+      list.selection = line
     } else {
       ask(.from(rank: rank), datastore, in: &session)
     }
@@ -110,17 +104,16 @@ struct IndexPane: PermanentPane, Equatable {
     session.start(.keys, request)
   }
 
-  private mutating func reveal(frame: PaneFrame) {
-    let visible = max(1, frame.rows - Self.headerRows(frame))
-    selection = max(0, min(selection, rows.count - 1))
+  mutating func reveal(_ frame: PaneFrame, _ session: Session) {
+    let visible = visibleRows(frame)
     // Without focus the pane follows the table a page at a time: moving lines with every step would cost more than the step.
-    if selection < top { top = frame.isFocused ? selection : selection - visible + 1 }
-    if selection >= top + visible { top = frame.isFocused ? selection - visible + 1 : selection }
-    top = max(0, min(top, rows.count - visible))
+    if !frame.isFocused, list.selection < list.top { list.top = list.selection - visible + 1 }
+    if !frame.isFocused, list.selection >= list.top + visible { list.top = list.selection }
+    list.reveal(rows: visible, count: rows.count)
   }
 
   /// The range and the check, the bars with their axis, and the titles of the columns.
-  static func headerRows(_ frame: PaneFrame) -> Int {
+  func headerRows(_ frame: PaneFrame) -> Int {
     let bars = IndexHistogram.bars(frame)
     return bars > 0 ? bars + 3 : 1
   }
@@ -134,33 +127,28 @@ struct IndexPane: PermanentPane, Equatable {
       switch answer.request.anchor {
       case .before:
         rows = answer.rows + rows
-        selection += answer.rows.count
-        top += answer.rows.count
+        list.selection += answer.rows.count
+        list.top += answer.rows.count
         if rows.count > 3 * Self.pageSize { rows.removeLast(rows.count - 3 * Self.pageSize) }
       case .from where !rows.isEmpty && rows.last.map({ $0.rank + $0.count }) == answer.rows.first?.rank:
         rows += answer.rows
         if rows.count > 3 * Self.pageSize {
           let excess = rows.count - 3 * Self.pageSize
           rows.removeFirst(excess)
-          selection = max(0, selection - excess)
-          top = max(0, top - excess)
+          list.selection = max(0, list.selection - excess)
+          list.top = max(0, list.top - excess)
         }
       case .end:
         rows = answer.rows
-        selection = max(0, rows.count - 1)
+        list.selection = max(0, rows.count - 1)
       default:
         rows = answer.rows
-        (selection, top) = (0, 0)
+        list = ListWindow()
       }
-    case let reply as DistinctRequest.Reply: if isCurrent(reply.request) { distinct = reply.count }
+    case let reply as DistinctRequest.Reply where reply.request == askedDistinct: distinct = reply.count
     case let answer as VerifyAnswer: verified = answer
     default: histogram.answered(reply)
     }
-  }
-
-  /// Whether a reply is about the shown contents.
-  private func isCurrent(_ request: DistinctRequest) -> Bool {
-    request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
 
   mutating func askAgain(in session: inout Session) { if problem != nil { reset() } }
@@ -178,7 +166,6 @@ struct IndexPane: PermanentPane, Equatable {
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let datastore else { return false }
-    let page = max(1, frame.rows - Self.headerRows(frame) - 1)
     if [.down, .up, .pageDown, .pageUp, .halfDown, .halfUp, .first, .last, .goTo, .search].contains(command) {
       histogram.leaveBin()
     }
@@ -197,12 +184,6 @@ struct IndexPane: PermanentPane, Equatable {
       let isInside = range != nil && histogram.ranks.flatMap { bin in bounds?.overlaps(bin) } == true
       if !isInside { session.intend(.setRange(histogram.interval)) }
       session.intend(.focus(.table))
-    case .down: selection = min(rows.count - 1, selection + 1)
-    case .up: selection = max(0, selection - 1)
-    case .pageDown: selection = min(rows.count - 1, selection + page)
-    case .pageUp: selection = max(0, selection - page)
-    case .halfDown: selection = min(rows.count - 1, selection + page / 2)
-    case .halfUp: selection = max(0, selection - page / 2)
     case .first: ask(.start, datastore, in: &session)
     case .last: ask(.end, datastore, in: &session)
     case .goTo:
@@ -224,7 +205,7 @@ struct IndexPane: PermanentPane, Equatable {
     case .copyValue: if let selected { session.copy(selected.key.description, what: "key") }
     default: return false
     }
-    reveal(frame: frame)
+    reveal(frame, session)
     return true
   }
 
@@ -235,7 +216,7 @@ struct IndexPane: PermanentPane, Equatable {
     }
     let rank = max(ranks.lowerBound, bounds.lowerBound)
     if let line = rows.firstIndex(where: { $0.rank == rank }) {
-      selection = line
+      list.selection = line
     } else {
       ask(.from(rank: rank), datastore, in: &session)
     }
@@ -250,10 +231,4 @@ struct IndexPane: PermanentPane, Equatable {
   }
 
   func short(_ command: Command) -> String? { command == .right ? "next bin" : nil }
-
-  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
-    let line = top + point.row - Self.headerRows(frame)
-    guard rows.indices.contains(line) else { return }
-    selection = line
-  }
 }
