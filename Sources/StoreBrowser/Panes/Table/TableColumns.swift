@@ -49,7 +49,7 @@ struct TableColumns: Sendable, Hashable {
   private(set) var seen: [ColumnSeen] = []
   /// The field that is the identifier, so that it is not shown twice.
   var identifierPath: String?
-  private var keyWidth = 0
+  var keyWidth = 0
   private var identifierWidth = 0
   private var keyIsTrailing = false
   private var identifierIsTrailing = false
@@ -103,8 +103,6 @@ struct TableColumns: Sendable, Hashable {
 
   /// Forgets columns that no record has any more.
   mutating func forget(where isGone: (String) -> Bool) { seen.removeAll { isGone($0.path) } }
-
-  mutating func forgetKeyWidth() { keyWidth = 0 }
 
   /// The field whose value is the identifier in every row.
   private static func identifierPath(of rows: [Row]) -> String? {

@@ -12,7 +12,7 @@ extension TablePane {
       clearMarks()
       changed = [:]
     }
-    if self.source?.index != source.index { columns.forgetKeyWidth() }
+    if self.source?.index != source.index { columns.keyWidth = 0 }
     self.source = source
     self.anchor = anchor
     setAside = nil
@@ -243,14 +243,14 @@ extension TablePane {
 
   /// Makes room for what is staged of the rows at hand and for the first of the new records, after each change of either.
   private mutating func seeStaged(_ session: Session) {
-    guard stagedColumns != session.stagedRevision else { return }
+    guard stagedColumns != session.stagedRevision, session.asOf == nil, let source, let current = session.current
+    else { return }
     stagedColumns = session.stagedRevision
-    guard let source, let descriptor = session.current?.descriptor, session.asOf == nil else { return }
     let stored = rows.keys.sorted().compactMap { rows[$0]?.entry.identifier }
     let edits = stored.compactMap { session.staged[source.datastore, $0] } + insertions(session).prefix(1_000)
     var scan = ColumnScan()
     for content in edits.compactMap(\.new) {
-      if let document = try? descriptor.document(of: content) { scan.add(source.cells(of: document)) }
+      if let document = try? current.descriptor.document(of: content) { scan.add(source.cells(of: document)) }
     }
     columns.widen(for: scan.seen, staged: edits.map(\.identifier), keyPath: keyField(session))
   }
