@@ -64,8 +64,8 @@ struct ValueTest: Sendable {
           )
         })
     case .bool:
-      yes = intervals.contains { $0.lower == .including(.bool(true)) || $0.upper == .including(.bool(true)) }
-      no = intervals.contains { $0.lower == .including(.bool(false)) || $0.upper == .including(.bool(false)) }
+      yes = intervals.contains { $0.upper == .open || $0.upper == .including(.bool(true)) }
+      no = intervals.contains { $0.lower != .including(.bool(true)) }
     default: return nil
     }
   }

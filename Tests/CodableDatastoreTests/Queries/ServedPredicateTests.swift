@@ -125,6 +125,14 @@ struct ServedPredicateTests {
     try await expect(#Predicate { $0.isNew ?? false }, by: "isNew", in: offers) { $0.isNew ?? false }
     try await expect(#Predicate { $0.isNew ?? true }, by: "isNew", in: offers) { $0.isNew ?? true }
     let others: [(Predicate<Offer>, (Offer) -> Bool)] = [
+      (
+        #Predicate { offer in if let isNew = offer.isNew { isNew && offer.note == "n1" } else { false } },
+        { offer in offer.isNew.map { $0 && offer.note == "n1" } ?? false }
+      ),
+      (
+        #Predicate { offer in if let isNew = offer.isNew { !isNew || offer.note == "n1" } else { false } },
+        { offer in offer.isNew.map { !$0 || offer.note == "n1" } ?? false }
+      ),
       (#Predicate { $0.due.flatMap { $0 < now } == false }, { $0.due.map { $0 < now } == false }),
       (#Predicate { $0.due.flatMap { $0 < now } != true }, { $0.due.map { $0 < now } != true }),
       (#Predicate { $0.due.flatMap { $0 != now } == true }, { $0.due.map { $0 != now } == true }),
