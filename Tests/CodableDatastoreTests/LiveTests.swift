@@ -141,6 +141,10 @@ struct LiveTests {
     await expectRefusal { _ = try await persistence.datastore(NoteFormat.self).count }
     await expectRefusal { try await PlainBookFormat.datastore(persistence).persist(Book(id: 1, title: "A")) }
     await expectRefusal { try await persistence.perform { try await BookFormat.datastore(persistence).warm() } }
+    let reader = Datastore<NoteFormat, ReadOnly>.readOnlyJSONStore(persistence: persistence)
+    await expectRefusal { _ = try await reader.load(...).all() }
+    await expectRefusal { _ = try await reader.load("q") }
+    await expectRefusal { _ = try await reader.count }
     try await blobs.persist(Data([2]), to: "r")
     #expect(try await blobs.names == ["q", "r"])
   }

@@ -7,7 +7,7 @@ extension DatastoreCore {
   func missingSteps(in view: View) throws -> [String] {
     let tree = try throwingStoreErrors { try view.tree(recordsTree) }
     guard let tree else { return [] }
-    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let stored = try descriptor(of: tree)
     let plan = try plan(for: stored, isEmpty: tree.isWithoutEntries)
     var steps = plan.rebuilt.sorted().map { place in
       "index \(indexes[place].name), \(stored.index(indexes[place].name) == nil ? "new" : "changed")"

@@ -11,7 +11,9 @@ extension DatastoreCore {
         // Records are counted even while their identifiers cannot be read.
         state = try Transactions.readState(for: store)
       }
-      return try recent.tree(recordsTree, of: state).map { Int(clamping: try $0.entryCount) } ?? 0
+      guard let tree = try recent.tree(recordsTree, of: state) else { return 0 }
+      try requireOwnKeys(in: tree, orAny: true)
+      return Int(clamping: try tree.entryCount)
     }
   }
 

@@ -94,7 +94,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     let sort = isDescending ? core.ownIdentifier.map { [QuerySortKey($0, isDescending: true, in: core.key)] } : []
     self.init(core, whole: isWhole ? sort : nil, firstPage: { (try? bounds(core)).flatMap(page) }) { state in
       guard let tree = try core.tree(core.recordsTree, of: state) else { return nil }
-      if !isWhole { try core.requireOwnKeys(in: tree) }
+      try core.requireOwnKeys(in: tree, orAny: isWhole)
       let entries = TypedEntries(tree: tree, order: nil, identifiers: core.identifiers.order)
       let bounds = try bounds(core)
       return EntryRange(

@@ -30,7 +30,7 @@ extension DatastoreCore {
     guard let tree = try Transactions.readState(for: store).tree(recordsTree) else {
       return await listener.hear(.complete(total: 0))
     }
-    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let stored = try descriptor(of: tree)
     var forced = try plan(for: stored, isEmpty: tree.isWithoutEntries)
     add(stored, &forced)
     if !forced.isEmpty { try await warmUp(forced: forced) }

@@ -145,10 +145,16 @@ extension DatastoreCore {
   }
 
   /// The descriptor of a tree of records; of the tree that was asked for last, it is not read again.
+  ///
+  /// - Throws: ``StoreError`` if the key is one of blobs.
   func descriptor(of records: Tree) throws -> DatastoreDescriptor {
     let attributes = records.attributes
     if let known = described.withLock({ $0 }), known.attributes == attributes { return known.descriptor }
     let descriptor = try DatastoreDescriptor(bytes: attributes.array)
+    if descriptor.keepsBlobs, declaration.instanceType != descriptor.instanceType {
+      throw StoreError(
+        .refused, "\(key) holds blobs: instances of \(declaration.instanceType) need a key of their own.")
+    }
     described.withLock { $0 = (attributes, descriptor) }
     return descriptor
   }
@@ -175,9 +181,9 @@ extension DatastoreCore {
     try descriptor(of: records).identifierEncoding == identifiers.encoding || records.isWithoutEntries
   }
 
-  /// Throws if no identifier would be found, because they are kept in another way.
-  func requireOwnKeys(in records: Tree) throws {
-    if try hasOwnKeys(records) { return }
+  /// Throws if the records are blobs, or if no identifier would be found because they are kept in another way.
+  func requireOwnKeys(in records: Tree, orAny takesAny: Bool = false) throws {
+    if try hasOwnKeys(records) || takesAny { return }
     let reason = "The identifiers of \(key) are of another type in this state: read it by load(...) or by an index"
     throw StoreError(.refused, view == nil ? "\(reason), or warm it up in a program that writes." : "\(reason).")
   }

@@ -48,7 +48,7 @@ extension DatastoreCore {
       await progressHandler?(.complete(total: 0))
       return rehearsal
     }
-    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let stored = try descriptor(of: tree)
     let plan = try plan(for: stored, isEmpty: tree.isWithoutEntries)
     rehearsal.total = Int(clamping: try tree.entryCount)
     rehearsal.rebuiltIndexes = plan.rebuilt.sorted().map { IndexName(indexes[$0].name) }

@@ -39,7 +39,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   private func makeFit() async throws {
     if !forced.mending.isEmpty { try mend(forced.mending) }
     guard let tree = try recordsTree() else { return }
-    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let stored = try core.descriptor(of: tree)
     var plan = try core.plan(for: stored, isEmpty: tree.isWithoutEntries)
     plan.rebuilt.formUnion(forced.rebuilt)
     // A mended record did not decode before, so its old index entries are unknown: all indexes are rebuilt.

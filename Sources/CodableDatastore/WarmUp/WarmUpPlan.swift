@@ -44,12 +44,8 @@ extension DatastoreCore {
   /// Compares the declaration with the stored descriptor.
   ///
   /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` if the store is newer; a decoding error if the format does
-  ///   not know the store's version; ``StoreError`` if the key is one of blobs.
+  ///   not know the store's version.
   func plan(for stored: DatastoreDescriptor, isEmpty: Bool) throws -> WarmUpPlan {
-    if stored.keepsBlobs, declaration.instanceType != stored.instanceType {
-      throw StoreError(
-        .refused, "\(key) holds blobs: instances of \(declaration.instanceType) need a key of their own.")
-    }
     if !isEmpty { try requireKnownVersion(stored.version) }
     var plan = WarmUpPlan()
     plan.rekeys = stored.identifierEncoding != identifiers.encoding
