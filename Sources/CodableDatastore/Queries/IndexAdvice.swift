@@ -12,19 +12,19 @@ final class MissingIndexes: Sendable {
   }
 
   /// The declarations each of which would serve a condition; none if one serves it already, and nil if none can.
-  func declarations(serving condition: QueryCondition) -> [String]? {
+  func declarations(serving condition: QueryCondition, isNegated: Bool = false) -> [String]? {
     switch condition {
     case .term(_, let text): return declarations.withLock { $0[text] }.map { [$0] } ?? []
     case .test(let text): return declarations.withLock { $0[text] }.map { [$0] }
-    case .not(let inner): return declarations(serving: inner)
-    case .all(let parts):
-      let served = parts.compactMap { declarations(serving: $0) }
+    case .not(let inner): return declarations(serving: inner, isNegated: !isNegated)
+    case .all(let parts) where !isNegated, .any(let parts) where isNegated:
+      let served = parts.compactMap { declarations(serving: $0, isNegated: isNegated) }
       return served.isEmpty ? nil : served.contains([]) ? [] : Array(served.joined())
-    case .any(let parts):
+    case .all(let parts), .any(let parts):
       // Every one of the alternatives needs an index.
       var needed: [String] = []
       for part in parts {
-        guard let served = declarations(serving: part) else { return nil }
+        guard let served = declarations(serving: part, isNegated: isNegated) else { return nil }
         if let first = served.first, !needed.contains(first) { needed.append(first) }
       }
       return needed.isEmpty ? [] : [needed.joined(separator: " and ")]

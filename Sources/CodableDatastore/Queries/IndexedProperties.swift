@@ -142,13 +142,8 @@ struct IndexedProperties {
     }
     if let keys = KeyMaking(ofBooleans: type(of: path).valueType) { return known(path).map { ($0, keys) } }
     guard let type = type(of: path).valueType as? any Indexable.Type else { return nil }
-    return property(at: path, type)
-  }
-
-  private func property<Value: Indexable>(
-    at path: AnyKeyPath, _ type: Value.Type
-  ) -> (number: Int, keys: KeyMaking)? {
-    known(path).map { ($0, KeyCoder<Value>.make().making) }
+    func keys<Value: Indexable>(of type: Value.Type) -> KeyMaking { KeyCoder<Value>.make().making }
+    return known(path).map { ($0, keys(of: type)) }
   }
 
   /// The number that a property has: a tier that turns its order around is the same property.

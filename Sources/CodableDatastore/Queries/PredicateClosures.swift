@@ -52,15 +52,11 @@ protocol PathNode {
 
 extension PredicateExpressions.KeyPath: PathNode {}
 
-/// A closure over what an optional holds.
-private protocol ClosureNode {
-  func parts(_ reading: PredicateReading) -> ClosureParts?
-}
-
-private struct ClosureParts {
-  /// True if the optional holds something that the closure answers with true.
-  var condition: QueryCondition
-  var presence: QueryCondition
+/// A closure over what an optional holds, which binds a variable to that.
+protocol UnwrappingNode {
+  func binding(_ unwrapped: UnwrappedVariables) -> UnwrappedVariables
+  /// The first is true if the optional holds something that the closure answers with true.
+  func parts(_ reading: PredicateReading) -> (condition: QueryCondition, presence: QueryCondition)?
 }
 
 extension PredicateExpressions.OptionalFlatMap: PropertyNode {
@@ -71,27 +67,22 @@ extension PredicateExpressions.OptionalFlatMap: PropertyNode {
   }
 }
 
-/// A node that binds a variable to what an optional holds.
-protocol UnwrappingNode {
-  func binding(_ unwrapped: UnwrappedVariables) -> UnwrappedVariables
-}
-
 extension PredicateExpressions.OptionalFlatMap: UnwrappingNode {
   func binding(_ unwrapped: UnwrappedVariables) -> UnwrappedVariables {
     (wrapped as? any PropertyNode)?.place(unwrapped).map { unwrapped.binding(variable.key, to: $0) } ?? unwrapped
   }
-}
 
-extension PredicateExpressions.OptionalFlatMap: ClosureNode {
-  fileprivate func parts(_ reading: PredicateReading) -> ClosureParts? {
-    guard RHS.Output.self == Bool.self, let place = reading.property(wrapped) else { return nil }
-    let presence = reading.presence(of: place) ?? .test(text: "\(reading.properties.name(of: place)) != nil")
+  func parts(_ reading: PredicateReading) -> (condition: QueryCondition, presence: QueryCondition)? {
+    guard let place = reading.property(wrapped) else { return nil }
     var inner = reading
     inner.unwrapped = binding(reading.unwrapped)
-    let condition = inner.condition(of: transform)
-    return ClosureParts(
-      condition: condition.implies(presenceOf: reading.properties.numbers(within: place))
-        ? condition : .all([condition, presence]), presence: presence)
+    // `if let due = $0.due, let note = $0.note` is a closure within the other.
+    let nested = (transform as? any UnwrappingNode)?.parts(inner)
+    if nested == nil, RHS.Output.self != Bool.self { return nil }
+    let presence = reading.presence(of: place) ?? reading.test(place, nil, text: " != nil") { _ in nil }
+    let condition = nested?.condition ?? inner.condition(of: transform)
+    let isImplied = condition.implies(presenceOf: reading.properties.numbers(within: place))
+    return (isImplied ? condition : .all([condition, presence]), .both(presence, nested?.presence ?? .always))
   }
 }
 
@@ -110,7 +101,7 @@ extension PredicateReading {
 
   /// `$0.due.flatMap { $0 < now } == true`.
   func equality(ofClosure node: Any, _ other: Any) -> QueryCondition? {
-    guard let parts = (node as? any ClosureNode)?.parts(self),
+    guard let parts = (node as? any UnwrappingNode)?.parts(self),
       let value = PredicateConstant.value(of: other) as? Bool
     else { return nil }
     return value ? parts.condition : .all([.not(parts.condition), parts.presence])
@@ -120,7 +111,7 @@ extension PredicateReading {
 /// `if let due = $0.due { due < now } else { … }`, and a Boolean with another value instead of nil.
 extension PredicateExpressions.NilCoalesce: ConditionNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
-    if let parts = (lhs as? any ClosureNode)?.parts(reading) {
+    if let parts = (lhs as? any UnwrappingNode)?.parts(reading) {
       return .either(parts.condition, .both(.not(parts.presence), reading.condition(of: rhs)))
     }
     return PredicateConstant.value(of: rhs) is Bool ? reading.term(self, "==", [true], text: "") : nil

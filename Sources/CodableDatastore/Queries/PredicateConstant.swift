@@ -5,15 +5,12 @@ enum PredicateConstant {
   /// The value of a part, evaluated once; nil if an instance or an element of a list occurs in it, or evaluating it throws.
   static func value(of node: Any) -> Any? {
     guard let node = node as? any PredicateExpression, !hasVariable(node) else { return nil }
+    func evaluated(_ node: some PredicateExpression) throws -> Any { try node.evaluate(PredicateBindings()) }
     return try? evaluated(node)
   }
 
   static func values(of first: Any, _ second: Any) -> (Any, Any)? {
     value(of: first).flatMap { first in value(of: second).map { (first, $0) } }
-  }
-
-  private static func evaluated(_ node: some PredicateExpression) throws -> Any {
-    try node.evaluate(PredicateBindings())
   }
 
   /// Nodes hold their parts as stored properties.

@@ -39,7 +39,7 @@ struct PredicateReading {
     }
   }
 
-  fileprivate func test(
+  func test(
     _ place: PropertyPlace?, _ found: (number: Int, keys: KeyMaking)?, isElement: Bool = false, text: String,
     _ test: (KeyMaking) throws -> IndexableTerm.Test?
   ) -> QueryCondition {
@@ -214,8 +214,11 @@ extension PredicateExpressions.KeyPath: PropertyNode {
   }
 }
 
+extension PredicateExpressions.KeyPath: ConditionNode {}
+extension PredicateExpressions.Variable: ConditionNode {}
+
 /// `$0.isOpen`: true for itself.
-extension PredicateExpressions.KeyPath: ConditionNode {
+extension ConditionNode where Self: PropertyNode {
   func condition(_ reading: PredicateReading) -> QueryCondition? {
     reading.term(self, text: "") { keys in try keys.intervals("==", true) }
   }
@@ -252,7 +255,7 @@ private struct PropertyOfOptional: PropertyNode, PathNode {
 }
 
 extension PredicateExpressions.Value: RangeNode {
-  fileprivate var bounds: RangeBounds? { (value as? any ConstantRange)?.ends }
+  fileprivate var bounds: RangeBounds? { (value as? any RangeNode)?.bounds }
 }
 
 extension PredicateExpressions.Range: RangeNode {
@@ -267,12 +270,8 @@ extension PredicateExpressions.ClosedRange: RangeNode {
   }
 }
 
-private protocol ConstantRange {
-  var ends: RangeBounds { get }
-}
-
-extension Range: ConstantRange { fileprivate var ends: RangeBounds { (lowerBound, upperBound, false) } }
-extension ClosedRange: ConstantRange { fileprivate var ends: RangeBounds { (lowerBound, upperBound, true) } }
-extension PartialRangeFrom: ConstantRange { fileprivate var ends: RangeBounds { (lowerBound, nil, false) } }
-extension PartialRangeUpTo: ConstantRange { fileprivate var ends: RangeBounds { (nil, upperBound, false) } }
-extension PartialRangeThrough: ConstantRange { fileprivate var ends: RangeBounds { (nil, upperBound, true) } }
+extension Range: RangeNode { fileprivate var bounds: RangeBounds? { (lowerBound, upperBound, false) } }
+extension ClosedRange: RangeNode { fileprivate var bounds: RangeBounds? { (lowerBound, upperBound, true) } }
+extension PartialRangeFrom: RangeNode { fileprivate var bounds: RangeBounds? { (lowerBound, nil, false) } }
+extension PartialRangeUpTo: RangeNode { fileprivate var bounds: RangeBounds? { (nil, upperBound, false) } }
+extension PartialRangeThrough: RangeNode { fileprivate var bounds: RangeBounds? { (nil, upperBound, true) } }

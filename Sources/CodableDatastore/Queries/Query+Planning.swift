@@ -65,9 +65,7 @@ extension Query {
     let places =
       predicates.flatMap { PredicateProperties.places(in: $0.expression) } + sorts.map { PropertyPlace.path($0.path) }
     var names: [String] = []
-    for name in places.compactMap(\.name) where !names.contains(name) {
-      names.append(name)
-    }
+    for name in places.compactMap(\.name) where !names.contains(name) { names.append(name) }
     // A state of the past may lack an index that serves the query today.
     let lacking = core.indexes.first {
       prepared.trees[$0.name] == nil && !$0.descriptor.firstNames.isDisjoint(with: names)

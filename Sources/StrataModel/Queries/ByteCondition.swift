@@ -89,11 +89,6 @@ package struct ByteCondition: Sendable {
 
 extension QueryCondition {
   fileprivate var subjects: [QuerySubject] {
-    switch self {
-    case .all(let parts), .any(let parts): parts.flatMap(\.subjects)
-    case .not(let inner): inner.subjects
-    case .term(let term, _): [term.subject]
-    case .test: []
-    }
+    if case .term(let term, _) = self { [term.subject] } else { parts.flatMap(\.subjects) }
   }
 }

@@ -31,7 +31,27 @@ package indirect enum QueryCondition: Sendable {
   }
 
   package static func opposite(of condition: Self) -> Self {
-    condition.isAlways ? .never : condition.isNever ? .always : .not(condition)
+    if case .not(let inner) = condition { return inner }
+    return condition.isAlways ? .never : condition.isNever ? .always : .not(condition)
+  }
+
+  /// The conditions that it is made of; none of a condition of its own.
+  var parts: [QueryCondition] {
+    switch self {
+    case .all(let parts), .any(let parts): parts
+    case .not(let inner): [inner]
+    case .term, .test: []
+    }
+  }
+
+  /// The opposite as a condition of opposites of the parts; nil of a condition without parts.
+  var opposites: Self? {
+    switch self {
+    case .all(let parts): .any(parts.map { .opposite(of: $0) })
+    case .any(let parts): .all(parts.map { .opposite(of: $0) })
+    case .not(let inner): inner
+    case .term, .test: nil
+    }
   }
 
   /// The condition as a user reads it.

@@ -141,9 +141,10 @@ package struct QueryPlanner {
     switch condition {
     case .test: return nil
     case .not(let inner):
-      guard let choice = try choice(for: inner), choice.isExact, case .index(var ranges) = choice.way,
-        !ranges.hasManyValues, let index = indexes.first(where: { $0.name == ranges.index }), index.count == rows
-      else { return nil }
+      guard inner.parts.allSatisfy(\.parts.isEmpty), let choice = try choice(for: inner), choice.isExact,
+        case .index(var ranges) = choice.way, !ranges.hasManyValues,
+        let index = indexes.first(where: { $0.name == ranges.index }), index.count == rows
+      else { return try inner.opposites.flatMap { opposites throws(ModelError) in try choice(for: opposites) } }
       ranges.ranges = ranges.ranges.complement(in: index.count)
       ranges.shown = "not " + ranges.shown
       ranges.fixedTiers = 0

@@ -52,6 +52,16 @@ struct IndexAdviceTests {
     await expect(
       "“stars == 3 or predicate”", posts.load(where: #Predicate { $0.stars == 3 || $0.title.contains("x") }))
     await expect(
+      "“not (stars > 3 and isPinned)”: declare let stars = Index(\\.stars) and let isPinned = Index(\\.isPinned) in its format",
+      posts.load(where: #Predicate { !($0.stars > 3 && $0.isPinned) }))
+    await expect(
+      "“not (stars > 3 or isPinned)”: declare let stars = Index(\\.stars) or let isPinned = Index(\\.isPinned) in its format",
+      posts.load(where: #Predicate { !($0.stars > 3 || $0.isPinned) }))
+    await expect(
+      "“stars > 3 and body == \"x\" and body != nil”: declare let stars = Index(\\.stars) or let body = Index(\\.body) in its format",
+      posts.load(where: #Predicate { post in if let body = post.body { post.stars > 3 && body == "x" } else { false } })
+    )
+    await expect(
       "“body starts with \"x\"”: declare let body = Index(\\.body) in its format",
       posts.load(where: #Predicate { ($0.body ?? "").starts(with: "x") }))
     await expect(

@@ -89,8 +89,7 @@ struct OptionalConditionTests {
     try await expect(#Predicate { if let screen = $0.screen { screen.panel == nil } else { false } }, in: devices)
     try await expect(#Predicate { if let screen = $0.screen { screen.panel == nil } else { true } }, in: devices)
     try await expect(#Predicate { if let screen = $0.screen { screen.panel != nil } else { false } }, in: devices)
-    try await expect(
-      #Predicate { $0.screen.flatMap { screen in screen.panel == nil } == false }, in: devices, keeps: true)
+    try await expect(#Predicate { $0.screen.flatMap { screen in screen.panel == nil } == false }, in: devices)
     try await expect(#Predicate { if let screen = $0.screen { screen.width > 20 } else { true } }, in: devices)
     let other = Screen(width: 4)
     try await expect(#Predicate { ($0.screen ?? other).width == 4 }, in: devices)

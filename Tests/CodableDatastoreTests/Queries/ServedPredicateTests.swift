@@ -105,6 +105,46 @@ struct ServedPredicateTests {
     try await expect(#Predicate { ($0.due ?? now) == now }, by: "due", in: offers) { ($0.due ?? now) == now }
   }
 
+  @Test("the opposite of several conditions is served if each has an index, and so are closures over several optionals")
+  func severalConditions() async throws {
+    let offers = try await offers()
+    let now = Date(timeIntervalSinceReferenceDate: 21)
+    let conditions: [(Predicate<Offer>, (Offer) -> Bool)] = [
+      (#Predicate { !($0.town == "t1" && $0.rating > 2) }, { !($0.town == "t1" && $0.rating > 2) }),
+      (#Predicate { !($0.town == "t1" || $0.rating > 2) }, { !($0.town == "t1" || $0.rating > 2) }),
+      (#Predicate { !($0.town == "t1" && !($0.rating > 2)) }, { !($0.town == "t1" && !($0.rating > 2)) }),
+      (#Predicate { !($0.note == "n1" || $0.rating > 2) }, { !($0.note == "n1" || $0.rating > 2) }),
+      (
+        #Predicate { offer in if let due = offer.due, let isNew = offer.isNew { due < now && isNew } else { false } },
+        { offer in if let due = offer.due, let isNew = offer.isNew { due < now && isNew } else { false } }
+      ),
+      (
+        #Predicate { offer in if let due = offer.due, let isNew = offer.isNew { due < now && isNew } else { true } },
+        { offer in if let due = offer.due, let isNew = offer.isNew { due < now && isNew } else { true } }
+      ),
+      (
+        #Predicate { offer in
+          if let due = offer.due, let branch = offer.branch { due < now || branch.city == "c1" } else { offer.isOpen }
+        },
+        { offer in
+          if let due = offer.due, let branch = offer.branch { due < now || branch.city == "c1" } else { offer.isOpen }
+        }
+      ),
+      (
+        #Predicate { offer in offer.due.flatMap { due in offer.isNew.flatMap { isNew in due < now && isNew } } == false
+        },
+        { offer in offer.due.flatMap { due in offer.isNew.flatMap { isNew in due < now && isNew } } == false }
+      ),
+    ]
+    for (predicate, condition) in conditions {
+      let query = offers.load(where: predicate)
+      let (plan, expected) = (try await query.explain(), all.filter(condition))
+      #expect(!plan.hasPrefix("SCAN") && !expected.isEmpty && expected.count < all.count, "\(plan)")
+      #expect(try await query.all() == expected, "\(plan)")
+      #expect(try await query.count == expected.count, "\(plan)")
+    }
+  }
+
   @Test("closures over what an optional holds are served: if let and flatMap, with every value in place of nil")
   func closures() async throws {
     let offers = try await offers()
