@@ -216,7 +216,8 @@ extension ServerStore {
   /// The state as of a commit.
   package func state(at number: UInt64) throws(StorageError) -> ServerView {
     let newest = newest
-    return newest.commit.number == number ? newest : ServerView(self, try keptCommit(number), asOf: number)
+    if newest.commit.number == number { return newest }
+    return ServerView(self, number == 0 ? try known(0) : try keptCommit(number), asOf: number)
   }
 
   /// Commits, from the SQL that follows the table `c`. One round trip.
