@@ -88,6 +88,44 @@ struct ListKeyTests {
     #expect(selected(found) == 987, "\(found.screen)")
   }
 
+  private func checkWaiting<P: ListPane & PermanentPane>(
+    _ type: P.Type, _ command: String, _ file: String, _ store: EngineStore
+  ) throws {
+    let whole = try lines(type, driver(command, store: store)).texts
+    #expect(whole.count > 1, "\(command)")
+    for (step, line) in [
+      (":export \(file)", 0), ("keys G", whole.count - 1), (":\(whole.count)", whole.count - 1),
+      (":100%", whole.count - 1),
+    ] {
+      let early = try driver(store: store)
+      early.isHolding = true
+      try early.play(command)
+      try early.play(step)
+      early.release()
+      #expect(lines(type, early) == (line, whole), "\(command) \(step)\n\(early.screen)")
+    }
+    // Some are not saved before they are there, and say so.
+    guard type != GroupPane.self, type != TransposePane.self else { return }
+    let saved = try TestFile.text(file)
+    TestFile.remove(file)
+    try driver(command, store: store).play(":export \(file)")
+    #expect(try TestFile.text(file) == saved && saved.split(separator: "\n").count > 2, "\(command)")
+    TestFile.remove(file)
+  }
+
+  @Test("a command about all lines of a list that is still being read waits for them")
+  func stillRead() throws {
+    let store = try Sample.store()
+    for number in 1...30 { try Sample.change(store, "City", "2661552", ".population", to: .number(NumberText(number))) }
+    let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).csv"
+    try checkWaiting(PickaxePane.self, ":pickaxe 2", file, store)
+    try checkWaiting(FrequencyPane.self, ":frequency countrycode", file, store)
+    try checkWaiting(GroupPane.self, ":group countrycode", file, store)
+    try checkWaiting(DescribePane.self, ":describe", file, store)
+    try checkWaiting(PivotPane.self, ":pivot countrycode timezone", file, store)
+    try checkWaiting(TransposePane.self, "keys Space Space gt", file, store)
+  }
+
   @Test("a position in the history is one among all commits, also if only the newest were read")
   func positions() throws {
     let store = try Sample.documents([["id": 1, "n": 0]])

@@ -183,6 +183,7 @@ package struct Browser: Sendable {
 
   /// Handles the requests of panes to each other, and lets everything on the screen request missing data.
   mutating func performIntents() {
+    for pane in layout.panes { with(pane.pane) { $0.goOn(in: &$1) } }
     for _ in 0..<8 {
       var hadIntent = false
       while let intent = session.removeNextIntent() {

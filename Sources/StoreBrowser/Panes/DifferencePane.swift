@@ -102,12 +102,11 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       rebuild()
     default: break
     }
-    goOn(in: &session)
   }
 
   /// The first unfolded record whose fields are not read yet.
   private var unread: ChangeRow? { rows.first { unfolded.contains($0.place) && fields[$0.place] == nil } }
-  var isWhole: Bool { isAtEnd && unread == nil }
+  func isWhole(_ session: Session) -> Bool { isAtEnd && unread == nil }
 
   mutating func askAgain(in session: inout Session) { if problem != nil { source = nil } }
 

@@ -8,7 +8,7 @@ protocol ListPane: Pane {
   var list: ListWindow { get set }
   func lineCount(_ session: Session) -> Int
   /// Whether all lines were read. Otherwise the pane reads on while a command waits.
-  var isWhole: Bool { get }
+  func isWhole(_ session: Session) -> Bool
   /// Rows of the inside above the lines.
   func headerRows(_ frame: PaneFrame) -> Int
   /// Rows of the inside below the lines.
@@ -24,7 +24,7 @@ protocol ListPane: Pane {
 }
 
 extension ListPane {
-  var isWhole: Bool { true }
+  func isWhole(_ session: Session) -> Bool { true }
   func headerRows(_ frame: PaneFrame) -> Int { 0 }
   func footerRows(_ frame: PaneFrame) -> Int { 0 }
   var rowColumns: [String] { [] }
@@ -52,11 +52,10 @@ extension ListPane {
       case (.export, _), (.search, _), (.searchNext, _), (.searchPrevious, _): !rowColumns.isEmpty
       default: false
       }
-    list.awaited = lacksLines && !isWhole ? AwaitedCommand(command: command, argument: argument) : nil
+    list.awaited = lacksLines && !isWhole(session) ? AwaitedCommand(command: command, argument: argument) : nil
     return list.awaited != nil
   }
 
-  /// Runs the command that waited if its lines are read now.
   mutating func goOn(in session: inout Session) {
     guard let awaited = list.awaited, !waits(awaited.command, awaited.argument, session) else { return }
     let id = Self.entry.id

@@ -37,6 +37,8 @@ protocol Pane: Sendable {
   mutating func answered(_ reply: any Sendable, in session: inout Session)
   /// Takes the results of running work so far.
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session)
+  /// Runs the command that waited for what has been read now.
+  mutating func goOn(in session: inout Session)
   /// Takes the failure of work of its row. By default the status line shows the error.
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session)
   /// Asks again for what it could not read; called when the store's server is back.
@@ -82,6 +84,7 @@ extension Pane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {}
   mutating func answered(_ reply: any Sendable, in session: inout Session) {}
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {}
+  mutating func goOn(in session: inout Session) {}
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     session.complain(error)
   }

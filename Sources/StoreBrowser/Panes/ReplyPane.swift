@@ -67,6 +67,10 @@ extension ReplyPane where Asked: RowsQuestion {
   }
 }
 
+extension ReplyPane where Self: ListPane {
+  func isWhole(_ session: Session) -> Bool { !session.isRunning(Self.question) && reading.problem == nil }
+}
+
 extension ReplyPane where Self: ListPane, Asked: RowsQuestion {
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     keepingSelection(session) { $0.reading.take(reply) }

@@ -20,7 +20,7 @@ extension HistoryPane {
     guard
       grid.begin(
         frame, digit: 4, title: title, footer: footer, problem: problem,
-        note: count > 0 ? nil : isWhole ? "no commits" : "reading…", theme: theme)
+        note: count > 0 ? nil : isAtEnd ? "no commits" : "reading…", theme: theme)
     else { return }
     let inside = frame.inside
     if headerRows(frame) > 0 {
@@ -49,7 +49,7 @@ extension HistoryPane {
 
   private var footer: String {
     guard count > 0 else { return "" }
-    let more = seeks.map { "+ · looking for “\($0.typed)”" } ?? (isWhole ? "" : "+")
+    let more = seeks.map { "+ · looking for “\($0.typed)”" } ?? (isAtEnd ? "" : "+")
     return (follows == nil ? "" : "follows the selection · ")
       + "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
       + (base.map { " · base \($0)" } ?? "") + (selected?.commit.changes.isEmpty == true ? " · no record differs" : "")

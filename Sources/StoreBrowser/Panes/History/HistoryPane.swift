@@ -20,7 +20,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   private var starts: [HistoryStart] = []
   private var pages: [Int: [HistoryRow]] = [:]
   private var counts: [Int] = []
-  var isWhole = false
+  var isAtEnd = false
   private var pending: HistoryRequest?
   /// The history that the pages are of.
   private var edition: HistoryEdition?
@@ -77,7 +77,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     starts = []
     pages = [:]
     counts = []
-    isWhole = false
+    isAtEnd = false
     pending = nil
     problem = nil
     lanes = 1
@@ -88,7 +88,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     if let follows, let wanted = Self.scope(following: follows, session), wanted != scope { turn(to: wanted) }
     guard problem == nil else { return }
     guard session.head.rawValue > 0 else {
-      isWhole = true
+      isAtEnd = true
       return
     }
     if edition != session.edition {
@@ -128,7 +128,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
       if pages[page] == nil, lines.overlaps(start..<start + max(1, count)) { return page }
       start += count
     }
-    if !isWhole, list.awaited != nil || wanted != nil || seeks != nil || lines.upperBound > count {
+    if !isAtEnd, list.awaited != nil || wanted != nil || seeks != nil || lines.upperBound > count {
       return counts.count < starts.count ? counts.count : nil
     }
     return nil
@@ -148,15 +148,14 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     lanes = max(lanes, answer.rows.compactMap { $0.graph?.width }.max() ?? 1)
     if page == counts.count {
       counts.append(answer.rows.count)
-      if let next = answer.next { starts.append(next) } else { isWhole = true }
+      if let next = answer.next { starts.append(next) } else { isAtEnd = true }
     }
     if let wanted, let line = line(of: wanted, in: page) {
       list.selection = line
       self.wanted = nil
-    } else if isWhole {
+    } else if isAtEnd {
       wanted = nil
     }
-    goOn(in: &session)
     seek(from: known, in: &session)
     // A page is 200 rows; three on each side of the selection are kept.
     for old in pages.keys where abs(old - page) > 3 { pages[old] = nil }
@@ -181,7 +180,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
       }
       line += step
     }
-    if step > 0, !isWhole { seeks = searchText } else { missNone(in: &session) }
+    if step > 0, !isAtEnd { seeks = searchText } else { missNone(in: &session) }
   }
 
   /// Continues a search in older commits that have just been read.
@@ -190,7 +189,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     if let found = (line..<max(line, count)).first(where: { row($0).map { Self.has(seeks, $0.commit) } ?? false }) {
       list.selection = found
       self.seeks = nil
-    } else if isWhole {
+    } else if isAtEnd {
       self.seeks = nil
       missNone(in: &session)
     }
@@ -282,6 +281,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   }
 
   func lineCount(_ session: Session) -> Int { count }
+  func isWhole(_ session: Session) -> Bool { isAtEnd }
 
   /// The rows for the commits over time, if there is room and the history is not that of one record.
   func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 12 && scope.place == nil ? HistoryStrip.rows : 0 }
