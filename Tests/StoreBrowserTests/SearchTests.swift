@@ -122,4 +122,50 @@ struct SearchTests {
     search("nobody wrote this", in: driver)
     #expect(driver.status.contains("no commit with “nobody wrote this” among 454"))
   }
+
+  @Test("in a long history n and N find each commit in turn, also forgotten ones, and go round its ends")
+  func longHistory() throws {
+    let store = try Sample.documents([["id": 1, "n": 0]])
+    for number in 2...2_000 { try Sample.change(store, "T", "1", ".n", to: .number(NumberText(number))) }
+    let hits = (1...2_000).reversed().filter { "#\($0)".contains("#37") }
+    func driver(_ keys: String) -> Driver {
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+      driver.press(keys)
+      return driver
+    }
+    for keys in ["g H", "g H G g g"] {
+      let forward = driver(keys)
+      search("#37", in: forward)
+      for step in 0...hits.count {
+        #expect(forward.browser.history.selected?.commit.number.rawValue == UInt64(hits[step % hits.count]))
+        #expect(forward.status.contains("from the top again") == (step == hits.count), "\(forward.status)")
+        forward.press("n")
+      }
+      search("no such text", in: forward)
+      #expect(forward.status.contains("among \(NumberFormat.count(2_000))"), "\(forward.status)")
+    }
+    let backward = driver("g H")
+    search("#2000", in: backward)
+    backward.press("/ ^u")
+    backward.type("#37")
+    backward.press("Enter g g N")
+    for step in 0...hits.count {
+      let hit = hits[hits.count - 1 - step % hits.count]
+      #expect(backward.browser.history.selected?.commit.number.rawValue == UInt64(hit))
+      #expect(backward.status.contains("from the end again") == (step % hits.count == 0), "\(backward.status)")
+      backward.press("N")
+    }
+  }
+
+  @Test("a history that lies beside follows to a commit that was read and forgotten")
+  func farCommit() throws {
+    let store = try Sample.documents([["id": 1, "n": 0]])
+    for number in 2...2_000 { try Sample.change(store, "T", "1", ".n", to: .number(NumberText(number))) }
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    driver.press("g H G Enter")
+    for commit in [1_900, 5, 1_990, 1_000] {
+      try driver.play(":travel \(commit)")
+      #expect(driver.browser.history.selected?.commit.number.rawValue == UInt64(commit), "\(driver.screen)")
+    }
+  }
 }

@@ -49,7 +49,7 @@ extension HistoryPane {
 
   private var footer: String {
     guard count > 0 else { return "" }
-    let more = seeks.map { "+ · looking for “\($0.typed)”" } ?? (isAtEnd ? "" : "+")
+    let more = (isAtEnd ? "" : "+") + (seeks.map { " · looking for “\($0.text.typed)”" } ?? "")
     return (follows == nil ? "" : "follows the selection · ")
       + "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
       + (base.map { " · base \($0)" } ?? "") + (selected?.commit.changes.isEmpty == true ? " · no record differs" : "")

@@ -19,14 +19,15 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   /// The start of each page; pages that are not near the selection are released.
   private var starts: [HistoryStart] = []
   private var pages: [Int: [HistoryRow]] = [:]
-  private var counts: [Int] = []
-  var isAtEnd = false
+  /// The number of known rows; more may follow unless the end was reached.
+  private(set) var count = 0
+  private(set) var isAtEnd = false
   private var pending: HistoryRequest?
   /// The history that the pages are of.
   private var edition: HistoryEdition?
   private var wanted: CommitNumber?
-  /// The text to find in commits that are not read yet.
-  var seeks: SearchText?
+  /// The search that waits for commits to be read.
+  private(set) var seeks: Seek?
   private(set) var problem: String?
   /// The authors of the commits that were read.
   private(set) var authors: Set<String> = []
@@ -41,18 +42,23 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
 
   enum Following: Sendable, Hashable { case datastore, record, field }
 
+  /// A search that goes from line to line.
+  struct Seek: Sendable, Hashable {
+    var text: SearchText
+    var start: Int
+    /// The next line to look at.
+    var line: Int
+    var step: Int
+    /// Whether it went past an end of the list.
+    var isRound = false
+  }
+
   static let pageSize = 200
 
-  /// The number of known rows; more may follow unless the end was reached.
-  var count: Int { counts.reduce(0, +) }
-
+  /// Every page but the last one has the same number of rows.
   func row(_ line: Int) -> HistoryRow? {
-    var line = line
-    for (page, count) in counts.enumerated() {
-      if line < count { return pages[page].flatMap { $0.indices.contains(line) ? $0[line] : nil } }
-      line -= count
-    }
-    return nil
+    guard line >= 0, let rows = pages[line / Self.pageSize] else { return nil }
+    return rows.indices.contains(line % Self.pageSize) ? rows[line % Self.pageSize] : nil
   }
 
   var selected: HistoryRow? { row(list.selection) }
@@ -67,7 +73,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     if scope != self.scope { base = nil }
     self.scope = scope
     list = ListWindow()
-    wanted = commit
+    (wanted, seeks) = (commit, nil)
     reset()
   }
 
@@ -76,8 +82,9 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     edition = nil
     starts = []
     pages = [:]
-    counts = []
+    count = 0
     isAtEnd = false
+    seeks?.isRound = false
     pending = nil
     problem = nil
     lanes = 1
@@ -112,26 +119,29 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   private mutating func follow(_ session: Session) {
     guard session.asOf != followed else { return }
     followed = session.asOf
-    let shown = session.asOf ?? session.head
-    for page in counts.indices {
-      guard let line = line(of: shown, in: page) else { continue }
-      list.selection = line
-      return
-    }
-    wanted = shown
+    wanted = session.asOf ?? session.head
+    selectWanted()
   }
 
-  /// The first missing page among those that the lines need.
+  private mutating func selectWanted() {
+    guard let commit = wanted, let page = page(of: commit), let rows = pages[page] else { return }
+    list.selection = page * Self.pageSize + (rows.firstIndex { $0.commit.number <= commit } ?? rows.count)
+    wanted = nil
+  }
+
+  /// The last known page that begins at a commit or at a newer one.
+  private func page(of commit: CommitNumber) -> Int? {
+    starts.lastIndex { $0.open.max().map { $0 >= commit } == true }
+  }
+
+  /// The first missing page that is needed: for lines in sight, for a search, for a commit, or for a command that waits for all lines.
   private func missingPage(around lines: Range<Int>) -> Int? {
-    var start = 0
-    for (page, count) in counts.enumerated() {
-      if pages[page] == nil, lines.overlaps(start..<start + max(1, count)) { return page }
-      start += count
-    }
-    if !isAtEnd, list.awaited != nil || wanted != nil || seeks != nil || lines.upperBound > count {
-      return counts.count < starts.count ? counts.count : nil
-    }
-    return nil
+    let last = starts.count - 1
+    let needed = [
+      seeks.map { min($0.line / Self.pageSize, last) }, wanted.flatMap(page(of:)), list.awaited.map { _ in last },
+    ]
+    let shown = lines.lowerBound / Self.pageSize...(lines.upperBound - 1) / Self.pageSize
+    return (shown + needed.compactMap(\.self)).first { $0 <= last && pages[$0] == nil }
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
@@ -139,68 +149,57 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     guard let answer = reply as? HistoryAnswer, answer.request == pending else { return }
     pending = nil
     let page = answer.request.page
-    let known = count
     pages[page] = answer.rows
     authors.formUnion(answer.rows.map(\.commit.who))
     for change in answer.rows.flatMap(\.commit.changes) where scope.datastore.map({ $0 == change.datastore }) != false {
       countWidths[change.datastore] = max(countWidths[change.datastore] ?? 0, Self.counts(change).count)
     }
     lanes = max(lanes, answer.rows.compactMap { $0.graph?.width }.max() ?? 1)
-    if page == counts.count {
-      counts.append(answer.rows.count)
+    if page == starts.count - 1, !isAtEnd {
+      count += answer.rows.count
       if let next = answer.next { starts.append(next) } else { isAtEnd = true }
     }
-    if let wanted, let line = line(of: wanted, in: page) {
-      list.selection = line
-      self.wanted = nil
-    } else if isAtEnd {
-      wanted = nil
-    }
-    seek(from: known, in: &session)
+    selectWanted()
+    seek(in: &session)
     // A page is 200 rows; three on each side of the selection are kept.
-    for old in pages.keys where abs(old - page) > 3 { pages[old] = nil }
+    for old in pages.keys where abs(old - list.selection / Self.pageSize) > 3 { pages[old] = nil }
   }
 
-  func line(of commit: CommitNumber, in page: Int) -> Int? {
-    guard let rows = pages[page], let index = rows.firstIndex(where: { $0.commit.number <= commit }) else { return nil }
-    return counts.prefix(page).reduce(0, +) + index
-  }
-
-  /// Looks for a text in the names of the commits, and continues in older ones until another key.
+  /// Looks for a text in the names of the commits, round to the selected one, and goes on as they are read, until another key.
   private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     if let text, !text.isEmpty { searchText = try? SearchText(text) }
     session.markedText = searchText
-    guard let searchText else { return }
-    let step = command == .searchPrevious ? -1 : 1
-    var line = command == .search ? list.selection : list.selection + step
-    while line >= 0, line < count {
-      if let commit = row(line)?.commit, Self.has(searchText, commit) {
-        list.selection = line
+    let (step, start) = (command == .searchPrevious ? -1 : 1, list.selection)
+    seeks = searchText.map { Seek(text: $0, start: start, line: command == .search ? start : start + step, step: step) }
+    seek(in: &session)
+  }
+
+  /// Goes on with a search as far as the commits were read.
+  private mutating func seek(in session: inout Session) {
+    while let seek = seeks {
+      let row = row(seek.line)
+      let isOutside = isAtEnd && !(0..<count).contains(seek.line)
+      if row == nil, !isOutside {
+        // Before the first line comes the last one, which is not known yet.
+        if seek.line < 0 { seeks?.line = .max }
         return
       }
-      line += step
+      if let commit = row?.commit,
+        [commit.action, commit.author, commit.program, commit.number.description].contains(where: seek.text.occurs)
+      {
+        list.selection = seek.line
+        seeks = nil
+        if seek.isRound { session.say(seek.step < 0 ? "from the end again" : "from the top again") }
+      } else if seek.isRound, isOutside || seek.line == seek.start {
+        seeks = nil
+        session.warn("no commit with “\(seek.text.typed)” among \(NumberFormat.count(count))")
+      } else if isOutside {
+        seeks?.isRound = true
+        seeks?.line = seek.step < 0 ? count - 1 : 0
+      } else {
+        seeks?.line += seek.step
+      }
     }
-    if step > 0, !isAtEnd { seeks = searchText } else { missNone(in: &session) }
-  }
-
-  /// Continues a search in older commits that have just been read.
-  private mutating func seek(from line: Int, in session: inout Session) {
-    guard let seeks else { return }
-    if let found = (line..<max(line, count)).first(where: { row($0).map { Self.has(seeks, $0.commit) } ?? false }) {
-      list.selection = found
-      self.seeks = nil
-    } else if isAtEnd {
-      self.seeks = nil
-      missNone(in: &session)
-    }
-  }
-
-  private func missNone(in session: inout Session) {
-    session.warn("no commit with “\(searchText?.typed ?? "")” among \(NumberFormat.count(count))")
-  }
-
-  private static func has(_ text: SearchText, _ commit: CommitDetails) -> Bool {
-    [commit.action, commit.author, commit.program, commit.number.description].contains(where: text.occurs)
   }
 
   mutating func askAgain(in session: inout Session) { if problem != nil { reset() } }
