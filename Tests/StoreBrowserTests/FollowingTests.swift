@@ -258,6 +258,22 @@ struct FollowingTests {
     #expect(driver.lines.dropFirst().dropLast() == expected.lines.dropFirst().dropLast(), "\(driver.screen)")
   }
 
+  @Test("a table and a histogram that could not be opened while the server was away are opened when it is back")
+  func unopened() throws {
+    let store = try Sample.large(50)
+    try Sample.change(store, "Item", "7", ".value", to: 99)
+    let served = HeldStore(store, holdsRecords: true)
+    let held = Driver(served, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    let expected = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    try expected.play(":travel 1")
+    served.goAway()
+    try held.play(":travel 1")
+    #expect(held.shows("no connection") && !held.shows("Record 7"), "\(held.screen)")
+    served.comeBack()
+    held.tell(.storeStirred)
+    #expect(held.lines.dropFirst().dropLast() == expected.lines.dropFirst().dropLast(), "\(held.screen)")
+  }
+
   @Test("the whole interface as of a commit, stepped while the selection stays on its record")
   func travel() throws {
     let store = try Sample.store()

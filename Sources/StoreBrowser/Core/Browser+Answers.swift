@@ -139,6 +139,7 @@ extension Browser {
   /// Handles the return of the server: requests again the data that could not be read meanwhile.
   private mutating func askAgain() {
     session.lacksAnswers = false
+    session.returns += 1
     // A view that was closed asks when it is opened.
     let open = PaneTable.panes.filter { entry in
       entry.digit != nil || views.contains { $0.kind.panes.contains(entry.id) }

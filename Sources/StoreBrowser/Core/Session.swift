@@ -29,6 +29,8 @@ struct Session: Sendable {
   var awaySince: Int64?
   /// Whether something could not be read because the server could not be reached, and is asked again when it can be.
   var lacksAnswers = false
+  /// How often a server was back that could not be reached.
+  var returns = 0
   /// Commits newer than the one shown, while following is off.
   var unseen = 0
 

@@ -17,6 +17,8 @@ struct Reading<Asked: Question>: Sendable {
   var reply: Asked.Reply?
   /// The question of the reply.
   private(set) var answered: Asked?
+  /// The returns of the server when it was asked.
+  private var returns = 0
   var done = 0
   var problem: String?
   /// Whether the user has ended the work; a reply may be there in part.
@@ -34,10 +36,10 @@ struct Reading<Asked: Question>: Sendable {
 }
 
 extension Reading where Asked: Equatable {
-  /// Asks a question, unless it is the one that was asked last, whether it is read, answered or has failed.
+  /// Asks a question, unless it is the one that was asked last. When a server is back, one without a reply is asked again.
   mutating func ask(_ request: Asked, as slot: WorkSlot, label: String = "", in session: inout Session) {
-    guard request != self.request else { return }
-    self.request = request
+    guard request != self.request || (request != answered && returns != session.returns) else { return }
+    (self.request, returns) = (request, session.returns)
     session.start(slot, request, label: label)
   }
 }

@@ -133,7 +133,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     waiting = AwaitedCommand(command: command, argument: argument)
   }
 
-  mutating func askAgain(in session: inout Session) { pending = answer?.request }
+  mutating func askAgain(in session: inout Session) { (pending, askedTargets) = (answer?.request, nil) }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard let place else { return }

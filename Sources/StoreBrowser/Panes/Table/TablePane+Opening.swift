@@ -159,9 +159,8 @@ extension TablePane {
 
   /// Forgets rows that could not be read, so that they are read again.
   mutating func askAgain(in session: inout Session) {
-    problem = nil
+    (problem, pending, pendingRows) = (nil, nil, nil)
     rows = rows.filter { $0.value.problem == nil }
-    pendingRows = nil
   }
 
   private func lacksRow(in positions: Range<Int>) -> Bool {
