@@ -8,7 +8,8 @@ package struct BlameRequest: Question, Hashable {
 
   /// Computes the history of the record's fields.
   package func reply(in context: WorkContext) throws(ModelError) -> BlameAnswer {
-    let life = try context.store.life(of: place, from: from, keepsValues: true, limit: WorkContext.blameDepth) {
+    // The values of older states are not kept.
+    let life = try context.store.life(of: place, from: from, keepsValues: true, limit: 5_000) {
       read throws(ModelError) in
       try context.goOn()
       context.report(Progress(done: read, total: nil))
@@ -40,11 +41,6 @@ struct LifePoint: Sendable, Hashable {
   var value: ValueText
   /// The value as a number, for the line of blocks.
   var number: Double?
-}
-
-extension WorkContext {
-  /// The number of states of a record that blame reads.
-  static var blameDepth: Int { 5000 }
 }
 
 extension Document {

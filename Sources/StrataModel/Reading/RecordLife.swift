@@ -13,8 +13,6 @@ package struct RecordLife: Sendable {
 
   /// In the order of the document; a container comes before its contents.
   package var parts: [Part] = []
-  /// Whether the versions were read as far as the result depends on them.
-  package var isComplete = true
 }
 
 extension ReadableStore {
@@ -26,7 +24,7 @@ extension ReadableStore {
   /// - Parameters:
   ///   - path: the part that is asked for, with its contents. Only names of members lead to it.
   ///   - keepsValues: whether the values are wanted, which requires reading all versions.
-  ///   - limit: how many versions are read at most.
+  ///   - limit: of how many versions the values are kept; if they are not wanted, how many versions are read at most.
   ///   - goOn: called now and then with the versions read so far; throws to end the work.
   /// - Returns: nothing if the record does not exist.
   package func life(
@@ -36,9 +34,9 @@ extension ReadableStore {
     let first = try versions(of: record.identifier, in: record.datastore, from: newest, limit: 1).first
     guard let document = try first?.record?.document() else { return RecordLife() }
     let trace = PartTrace(path, document[path])
-    var reading = LifeReading(store: self, record: record, limit: limit)
-    try reading.follow(trace, from: newest, keepsValues: keepsValues, goOn)
-    return RecordLife(parts: trace.parts, isComplete: reading.isComplete)
+    var reading = LifeReading(store: self, record: record, limit: keepsValues ? .max : limit)
+    try reading.follow(trace, from: newest, values: keepsValues ? limit : 0, goOn)
+    return RecordLife(parts: trace.parts)
   }
 }
 
@@ -54,7 +52,6 @@ private struct LifeReading {
   let record: RecordPlace
   let limit: Int
   var read = 0
-  var isComplete = true
   /// Lines that are still to be read. They are listed instead of being read at once, because a line may lead to the next one as often as
   /// there are merges.
   var open: [Line] = []
@@ -63,31 +60,28 @@ private struct LifeReading {
 
   /// Finds the commits of a part and its contents, whose values are those of the record as of a commit.
   mutating func follow(
-    _ trace: PartTrace, from newest: CommitNumber, keepsValues: Bool, _ goOn: (Int) throws(ModelError) -> Void
+    _ trace: PartTrace, from newest: CommitNumber, values: Int, _ goOn: (Int) throws(ModelError) -> Void
   ) throws(ModelError) {
-    try follow(Line(traces: [trace], newest: newest), keepsValues: keepsValues, goOn)
-    while let line = open.popLast() { try follow(line, keepsValues: false, goOn) }
+    try follow(Line(traces: [trace], newest: newest), values: values, goOn)
+    while let line = open.popLast() { try follow(line, values: 0, goOn) }
     // The parts of a copy may have been followed along a third line.
     for (part, copy) in moved.reversed() { part.takeCommits(of: copy) }
   }
 
-  private mutating func follow(
-    _ line: Line, keepsValues: Bool, _ goOn: (Int) throws(ModelError) -> Void
-  ) throws(ModelError) {
+  private mutating func follow(_ line: Line, values: Int, _ goOn: (Int) throws(ModelError) -> Void) throws(ModelError) {
     let traces = line.traces
     var walk = VersionWalk(store, record, from: line.newest)
     guard let first = try walk.next() else { return }
     var later = (commit: first.commit, document: try first.record?.document())
     read += 1
-    while read < limit, keepsValues || !traces.allSatisfy(\.isSettled), let version = try walk.next() {
+    while read < limit, read < values || !traces.allSatisfy(\.isSettled), let version = try walk.next() {
       let earlier = (commit: version.commit, document: try version.record?.document())
-      try apply(later.commit, to: traces, later.document, over: earlier.document, keepsValues)
+      try apply(later.commit, to: traces, later.document, over: earlier.document, read <= values)
       later = earlier
       read += 1
       if read.isMultiple(of: 64) { try goOn(read) }
     }
-    if keepsValues || !traces.allSatisfy(\.isSettled), try walk.next() != nil { isComplete = false }
-    try apply(later.commit, to: traces, later.document, over: nil, keepsValues)
+    try apply(later.commit, to: traces, later.document, over: nil, read <= values)
   }
 
   /// Takes the change of the record by a commit into account. The parts that a merge has from its second parent are followed from there.

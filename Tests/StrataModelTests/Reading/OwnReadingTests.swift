@@ -188,10 +188,13 @@ struct OwnHistoryTests {
     #expect(shorter[".tags"] == commits[3], "its last element went")
     #expect(shorter[".tags[0]"] == commits[1] && shorter[".tags[1]"] == commits[0])
     let life = try store.life(of: place, from: commits[5], keepsValues: true)
-    #expect(life.isComplete)
     let values = life.parts.first { $0.path.description == ".tags[1]" }?.values ?? []
     #expect(values.map(\.value) == ["x", "y"] && values.map(\.commit.number) == [commits[4], commits[5]])
-    #expect(try !store.life(of: place, from: commits[5], keepsValues: true, limit: 3).isComplete)
+    let cut = try store.life(of: place, from: commits[5], keepsValues: true, limit: 3)
+    #expect(cut.parts.map(\.commit.number) == life.parts.map(\.commit.number), "the commits are those without a limit")
+    for (part, whole) in zip(cut.parts, life.parts) {
+      #expect(part.values.map(\.value) == whole.values.filter { $0.commit.number >= commits[3] }.map(\.value))
+    }
   }
 
   @Test("a commit is named by number, steps, pin and time")

@@ -167,9 +167,9 @@ extension RecordPane {
     var lines: [[Span]] = []
     let life = selectedLine.flatMap { blame?.lives[$0.valuePath.description] } ?? []
     // Without blame, only a field with earlier values shows its life.
-    let showsLife = showsBlame ? !life.isEmpty : isFocused && life.count > 1
+    let showsLife = showsBlame || isFocused && life.count > 1
     if showsLife, let line = selectedLine {
-      lines.append(lifeLine(line, life, theme: theme))
+      if !life.isEmpty { lines.append(lifeLine(line, life, theme: theme)) }
       if let commit = blame?.commits[line.path.description] {
         let who = [commit.author, commit.program].filter { !$0.isEmpty }.joined(separator: " by ")
         lines.append([
