@@ -216,7 +216,7 @@ struct WritingVerbTests {
     let history = try ProgramRun(["history", path]).output
     #expect(history.contains("delete 333 records  T -333") && history.contains("delete T 0  T -1"))
     let sorted = try ProgramRun(["records", path, "T", "--sort", "name:dsc"])
-    #expect(sorted.status == 1 && sorted.complaint.contains("“dsc” is not a direction"))
+    #expect(sorted.status == 2 && sorted.complaint.contains("“dsc” is not a direction"))
     #expect(try ProgramRun(["help", "recods"]).complaint.contains("did you mean records"))
   }
 

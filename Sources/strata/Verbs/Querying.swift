@@ -32,7 +32,7 @@ extension VerbRun {
       }
       if let colon = query.sort.first(where: { $0.path == name.path })?.path.shortText.lastIndex(of: ":") {
         let word = name.path.shortText[name.path.shortText.index(after: colon)...].prefix { $0 != "\"" }
-        throw ModelError.refused(reason: "--sort: “\(word)” is not a direction: asc or desc")
+        throw UsageError("--sort: “\(word)” is not a direction: asc or desc", verb: arguments.verb)
       }
       complain(name.sentence)
     }
