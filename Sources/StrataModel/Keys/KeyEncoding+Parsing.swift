@@ -156,7 +156,8 @@ extension KeyEncoding {
   }
 
   private func invalid(_ text: String) -> ModelError {
-    .invalid(text: text, column: text.leadingSpaces + 1, reason: "“\(text)” is not \(article) \(name)")
+    let example = self == .date ? ", as 2026-11-17 09:30" : ""
+    return .invalid(text: text, column: text.leadingSpaces + 1, reason: "“\(text)” is not \(article) \(name)\(example)")
   }
 }
 

@@ -122,8 +122,8 @@ struct KeyCodingTests {
     ])
   func refused(encoding: KeyEncoding, text: String) {
     #expect { try encoding.parse(text) } throws: { error in
-      guard case ModelError.invalid(let given, let column, _) = error else { return false }
-      return given == text && column != nil
+      guard case ModelError.invalid(let given, let column, let reason) = error else { return false }
+      return given == text && column != nil && reason.contains("as 2026-11-17 09:30") == (encoding == .date)
     }
   }
 
