@@ -38,8 +38,8 @@ package struct CommitRecord: Sendable, Hashable {
   /// Its lasting identity.
   package var identity: CommitIdentity { CommitIdentity(origin: origin, number: originNumber) }
 
-  /// Whether the state holds entries that neither this commit wrote nor its first parent had: it restored roots, or took entries of a
-  /// second parent.
+  /// Whether the state differs from that of the first parent by more than the entries that this commit wrote: it restored roots, took
+  /// entries of a second parent, or dropped a tree of records.
   var bringsBack: Bool { restores != nil || links.lastRestore?.number == number }
 
   /// Whether it changed no record and is nothing else that a user would look for: it only sets a name, or changes an index.

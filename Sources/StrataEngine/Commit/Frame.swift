@@ -16,8 +16,8 @@ extension FileTransaction {
     let own = draft.start
     let changesEnd = draft.position
     var counts = state.pointee.changeCounts
-    // The changes of a restore by roots are counted from the difference.
-    if state.pointee.restores != nil { counts += try restoreCounts(besides: Set(counts.map(\.identifier))) }
+    // No entries list the changes of a restore by roots or of a dropped tree: they are counted from the difference.
+    if state.pointee.restores != nil || state.pointee.dropsRecords { counts += try restoreCounts(besides: Set(counts.map(\.identifier))) }
     counts.sort { $0.identifier < $1.identifier }
     let entryBytes = changesEnd - own - UInt64(FrameHeader.size)
     var writer = NodeWriter(draft: draft)
@@ -96,7 +96,9 @@ extension FileTransaction {
     var links = try CommitLinks(
       of: number, at: draft.start, date: date, behind: newest, parents: parents
     ) { link, isOrder throws(StorageError) in try writing.tail.jumps.jump(of: link, isOrder: isOrder, in: file) }
-    if state.pointee.restores != nil || state.pointee.adopts { links.lastRestore = links.own }
+    if state.pointee.restores != nil || state.pointee.adopts || state.pointee.dropsRecords {
+      links.lastRestore = links.own
+    }
     if let head = info.head {
       links.head = try find(head).links.own
     } else if !(info.movesHead ?? !isFork) {

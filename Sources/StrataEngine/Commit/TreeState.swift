@@ -89,6 +89,9 @@ struct TransactionState: Sendable {
     trees.indices.compactMap { trees[$0].isDropped ? nil : trees[$0].counts() }
   }
 
+  /// Whether a tree of records is gone that was there at the beginning.
+  var dropsRecords: Bool { trees.contains { $0.isDropped && !$0.isNew && $0.entry.kind == .records } }
+
   var isChanged: Bool { catalog.isChanged || restores != nil || trees.contains { $0.isChanged } }
 
   /// Releases the new nodes after the end of the transaction. The sums of the changes stay.

@@ -180,6 +180,37 @@ struct StoreTests {
     #expect(try FileStore.verify(at: "dropped", disk: disk).isClean)
   }
 
+  @Test("a commit that drops a tree counts its records as deleted, and is where their versions end")
+  func droppedRecords() throws {
+    let disk = MemoryDisk()
+    let store = try FileStore.create(at: "dropped", options: StoreOptions(), disk: disk)
+    let others = TreeName(Array("Dothers".utf8))
+    for name in [people, others] {
+      try store.change { transaction in
+        try transaction.createTree(name, kind: .records)
+        for number in 1...3 { try transaction.put(key(number), bytes("old"), in: name) }
+      }
+    }
+    try store.change { transaction in
+      try transaction.put(key(1), bytes("new"), in: others)
+      try transaction.dropTree(people)
+    }
+    let counts = store.head.commit.counts.sorted { $0.tree < $1.tree }
+    #expect(counts.map(\.tree) == [people, others].sorted())
+    #expect(counts.first { $0.tree == people }.map { [$0.inserted, $0.updated, $0.deleted] } == [0, 0, 3])
+    #expect(counts.first { $0.tree == others }.map { [$0.inserted, $0.updated, $0.deleted] } == [0, 1, 0])
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(2), bytes("again"), in: people)
+    }
+    var versions = try store.head.versions(of: .bytes(key(2)), in: people)
+    var commits: [UInt64] = []
+    while let version = try versions.next() { commits.append(version.commit) }
+    #expect(commits == [4, 3, 1])
+    try store.close()
+    #expect(try FileStore.verify(at: "dropped", disk: disk).isClean)
+  }
+
   @Test("several changes of one record in a commit are one change")
   func superseded() throws {
     let store = FileStore.memory()
