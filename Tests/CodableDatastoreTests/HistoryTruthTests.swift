@@ -258,6 +258,45 @@ struct HistoryTruthTests {
     let error = await #expect(throws: StoreError.self) { try await persistence.undo(2) }
     #expect(error?.message == "#2 changed no record.")
   }
+
+  @Test("so does undoing the newest commit, if it only gave a name")
+  func undoOfNewestName() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "One"))
+    try await persistence.name("release")
+    let error = await #expect(throws: StoreError.self) { try await persistence.undo(2) }
+    #expect(error?.message == "#2 changed no record.")
+    #expect(try await persistence.head?.id == 2)
+    #expect(try await persistence.undo() == 3)
+    #expect(try await books.count == 0)
+    #expect(try await persistence.namedCommits == ["release": 1])
+  }
+
+  @Test("an undo of the edit with which an app of a newer version converted an instance keeps the later edits")
+  func undoAcrossVersions() async throws {
+    typealias Note = SeveralCopiesTests.Note
+    typealias OldNote = SeveralCopiesTests.OldNote
+    do {
+      let old = Datastore<SeveralCopiesTests.OldNoteFormat, ReadWrite>.JSONStore(
+        persistence: persistence, migrations: [.first: { try $0.decode(OldNote.self, from: $1) }])
+      try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 0))
+      try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 1))
+    }
+    let notes = Datastore<SeveralCopiesTests.NoteFormat, ReadWrite>.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { Note(try $0.decode(OldNote.self, from: $1)) }, .second: { try $0.decode(Note.self, from: $1) },
+      ])
+    try await notes.persist(Note(id: 1, title: "T2", body: "b2", stars: 1))
+    let converted = try #require(try await persistence.head).id
+    try await notes.persist(Note(id: 1, title: "T2", body: "later", stars: 1))
+    try await persistence.undo(converted)
+    #expect(try await notes.load(1) == Note(id: 1, title: "T1", body: "later", stars: 1))
+    try await persistence.undo(2)
+    #expect(try await notes.load(1) == Note(id: 1, title: "T1", body: "later", stars: 0))
+    #expect(try await notes.load("T1", from: \.title).all().map(\.id) == [1])
+    #expect(try await notes.load("T2", from: \.title).all().isEmpty)
+  }
 }
 
 /// A key whose order only its type knows: shorter ones first.

@@ -2,18 +2,6 @@ import StrataModel
 import StrataDocuments
 import StrataEngine
 
-/// The contents of a record in one version: the app's types convert older ones, if they are compiled in. A content that they cannot read
-/// stays as it is; then the record is one conflict.
-///
-/// So a side that has only migrated a record has not edited it, and an edit by an older app merges field by field.
-func lifted(_ contents: [RecordContent?], by format: (any CompiledFormat)?) -> [RecordContent?] {
-  guard let format, Set(contents.compactMap { $0?.version }).count > 1 else { return contents }
-  return contents.map { content in
-    guard let content, content.version != format.version else { return content }
-    return (try? format.lifted(content)) ?? content
-  }
-}
-
 /// The contents of records in the common ancestor. Of several ancestors it is the result of merging them, in which a conflict counts as no
 /// value.
 ///

@@ -60,7 +60,7 @@ extension EngineStore {
         reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
           + "alone; restore an older commit instead, if one is kept")
     }
-    guard target.parents.count < 2 else { return nil }
+    guard target.parents.count < 2, target.names.isEmpty else { return nil }
     let (present, then) = (try engineView(at: head), try engineView(at: commit))
     // The first commit was made on the empty store.
     return try present.hasSameState(as: then) ? CommitNumber(target.parents.first ?? 0) : nil
@@ -88,7 +88,7 @@ extension EngineStore {
             reason: "\(commit) changed records of \(change.datastore), a datastore that is gone: restore that first")
         }
         let present = try datastore.record(change.identifier)?.stored
-        let wanted = Self.content(of: change, takenBackFrom: present, datastore.descriptor)
+        let wanted = content(of: change, takenBackFrom: present, datastore.descriptor)
         guard wanted != present else { continue }
         inverse.changes.append(
           RecordEdit(datastore: change.datastore, identifier: change.identifier, old: present, new: wanted))
@@ -97,21 +97,21 @@ extension EngineStore {
     return inverse
   }
 
-  private static func content(
+  private func content(
     of change: RecordChange, takenBackFrom present: RecordContent?, _ descriptor: DatastoreDescriptor
   ) -> RecordContent? {
     let (before, after) = (change.old?.stored, change.new?.stored)
     if present == after { return before }
-    guard let before, let after, let present, after.version == present.version,
-      let old = try? descriptor.document(of: before), let new = try? descriptor.document(of: after),
-      let now = try? descriptor.document(of: present)
-    else { return present }
-    // If both changed a field, a merge keeps `mine`: here the later edit.
-    let merge = DocumentMerge(base: new, mine: now, theirs: old, rules: descriptor.mergeRules)
-    guard merge.merged != now,
-      let bytes = try? descriptor.coding(of: present.bytes).encode(merge.merged, keeping: present.bytes)
-    else { return present }
-    return RecordContent(version: present.version, bytes: bytes)
+    guard before != nil, after != nil else { return present }
+    let contents = lifted([after, present, before], by: formats[descriptor.key])
+    let merge = RecordMerge(descriptor, base: contents[0], mine: contents[1], theirs: contents[2])
+    return switch merge.outcome {
+    case .theirs where !merge.isSame(contents[1], contents[2]): contents[2]
+    case .merged(let content): content
+    // A field that both changed keeps the later edit.
+    case .conflict: merge.withValues(\.mine) ?? present
+    default: present
+    }
   }
 
   /// For how many commits back an undo is still offered for redo.

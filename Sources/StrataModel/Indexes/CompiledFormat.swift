@@ -21,3 +21,15 @@ package protocol CompiledFormat: Sendable {
   /// Makes the datastore's trees, as the first record says what its bytes are; throws `ModelError.refused` if that does not decode.
   func createTrees(for content: RecordContent, in transaction: any WriteTransaction) throws(ModelError)
 }
+
+/// The contents of a record in one version: the app's types convert older ones, if they are compiled in. A content that they cannot read
+/// stays as it is; then the record is one conflict.
+///
+/// So a side that has only migrated a record has not edited it, and an edit by an older app merges field by field.
+package func lifted(_ contents: [RecordContent?], by format: (any CompiledFormat)?) -> [RecordContent?] {
+  guard let format, Set(contents.compactMap { $0?.version }).count > 1 else { return contents }
+  return contents.map { content in
+    guard let content, content.version != format.version else { return content }
+    return (try? format.lifted(content)) ?? content
+  }
+}

@@ -145,6 +145,25 @@ struct UndoTests {
     #expect(throws: ModelError.self) { try store.undo(number, named: "revert") }
   }
 
+  @Test("what only the app can convert to the record's version is not mixed into it")
+  func otherVersion() throws {
+    let store = try Cities.store(5)
+    func migrated(population: Int) throws -> RecordContent {
+      let document = Cities.document(1, name: "A", population: population)
+      return RecordContent(
+        version: "2", bytes: try document.setting(DocumentPath(parsing: ".motto"), to: "x").json(.compact))
+    }
+    func put(_ new: RecordContent, over old: RecordContent) throws -> CommitNumber {
+      let edit = RecordEdit(datastore: "City", identifier: Cities.key(1), old: old, new: new)
+      return try store.commit(ChangeSet(changes: [edit]), named: "put", options: EditOptions())
+    }
+    let number = try put(migrated(population: 1), over: Cities.content(Cities.document(1)))
+    let head = try put(migrated(population: 2), over: migrated(population: 1))
+    #expect(throws: ModelError.self) { try store.undo(number, named: "undo") }
+    #expect(store.head.commit == head)
+    #expect(try store.head.datastore("City")?.record(Cities.key(1))?.stored == migrated(population: 2))
+  }
+
   @Test("what has no datastore any more is not taken back in silence: the refusal names the datastore")
   func datastoreGone() throws {
     let store = try Cities.store(5)
