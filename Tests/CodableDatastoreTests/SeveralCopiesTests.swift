@@ -261,6 +261,28 @@ struct SeveralCopiesTests {
     #expect(try await new.load("T2", from: \.title).collectInstances(upTo: .infinity).map(\.id) == [2])
   }
 
+  @Test("an app that cannot read the newer app's records leaves the merge to that one, and says why in one sentence")
+  func olderApp() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let old = Datastore<OldNoteFormat, ReadWrite>.JSONStore(
+      persistence: here, migrations: [.first: { decoder, data in try decoder.decode(OldNote.self, from: data) }])
+    try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 0))
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    let new = notes(there)
+    try await new.persist(Note(id: 2, title: "T2", body: "b2", stars: 0))
+    try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 5))
+    try await here.addRemote(RemoteStore(name: "laptop", location: theirs.url.path(percentEncoded: false)))
+    let error = await #expect(throws: StoreError.self) { try await here.exchange(with: "laptop") }
+    #expect(
+      error?.message == "Notes 2: it does not decode as OldNote: Version 2 is not a case of Version: "
+        + "a newer program has written it.")
+    #expect(try await old.load(...).all().map(\.stars) == [5])
+    #expect(try await there.exchange(with: "desk").conflicts.isEmpty)
+    #expect(try await new.load(...).all().map(\.stars) == [5, 0])
+  }
+
   @Test(
     "a save of what was read at a commit is put together with what came since, and never brings back what was deleted")
   func readAt() async throws {

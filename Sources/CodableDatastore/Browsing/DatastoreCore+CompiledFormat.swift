@@ -52,10 +52,8 @@ extension DatastoreCore {
     do {
       return try body()
     } catch {
-      let path = DecodingPath.text(of: error)
       throw ModelError.refused(
-        reason: "it does not decode as \(Format.Instance.self): \(DecodingPath.reason(of: error))"
-          + (path.isEmpty ? "" : " at \(path)"))
+        reason: "it does not decode as \(Format.Instance.self): \(DecodingPath.sentence(for: error))")
     }
   }
 }

@@ -14,7 +14,7 @@ public struct UnreadableChangeError: LocalizedError, Sendable {
 
   /// One sentence for a person.
   public var errorDescription: String? {
-    "The change of \(identifier) in \(datastore) by commit \(commit) cannot be read: \(DecodingPath.sentence(for: underlying))"
+    "The change of \(identifier) in \(datastore) by commit \(commit) cannot be read: \(DecodingPath.sentence(for: underlying))."
   }
 }
 

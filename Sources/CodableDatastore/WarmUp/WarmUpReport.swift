@@ -133,10 +133,10 @@ enum DecodingPath {
     return path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
   }
 
-  /// The reason of an error and the decoding path at which it occurred, in one line.
+  /// The reason of an error and the decoding path at which it occurred, without a full stop.
   static func sentence(for error: any Error) -> String {
-    let path = text(of: error)
-    return path.isEmpty ? reason(of: error) : "\(reason(of: error)) at \(path)"
+    let (path, reason) = (text(of: error), reason(of: error))
+    return (reason.hasSuffix(".") ? String(reason.dropLast()) : reason) + (path.isEmpty ? "" : " at \(path)")
   }
 
   static func reason(of error: any Error) -> String {
