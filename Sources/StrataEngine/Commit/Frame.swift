@@ -17,7 +17,9 @@ extension FileTransaction {
     let changesEnd = draft.position
     var counts = state.pointee.changeCounts
     // No entries list the changes of a restore by roots or of a dropped tree: they are counted from the difference.
-    if state.pointee.restores != nil || state.pointee.dropsRecords { counts += try restoreCounts(besides: Set(counts.map(\.identifier))) }
+    if state.pointee.restores != nil || state.pointee.dropsRecords {
+      counts += try restoreCounts(besides: Set(counts.map(\.identifier)))
+    }
     counts.sort { $0.identifier < $1.identifier }
     let entryBytes = changesEnd - own - UInt64(FrameHeader.size)
     var writer = NodeWriter(draft: draft)
