@@ -105,13 +105,9 @@ extension EngineStore {
     guard before != nil, after != nil else { return present }
     let contents = lifted([after, present, before], by: formats[descriptor.key])
     let merge = RecordMerge(descriptor, base: contents[0], mine: contents[1], theirs: contents[2])
-    return switch merge.outcome {
-    case .theirs where !merge.isSame(contents[1], contents[2]): contents[2]
-    case .merged(let content): content
     // A field that both changed keeps the later edit.
-    case .conflict: merge.withValues(\.mine) ?? present
-    default: present
-    }
+    let wanted = merge.withValues(\.mine)
+    return wanted.map { merge.isSame($0, contents[1]) } == false ? wanted : present
   }
 
   /// For how many commits back an undo is still offered for redo.
