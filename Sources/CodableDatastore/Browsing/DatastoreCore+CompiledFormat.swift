@@ -44,7 +44,7 @@ extension DatastoreCore {
     }
   }
 
-  private static func record(_ content: RecordContent) -> Bytes {
+  static func record(_ content: RecordContent) -> Bytes {
     Bytes(RecordBytes.make(version: content.version, content: content.bytes))
   }
 
@@ -52,8 +52,7 @@ extension DatastoreCore {
     do {
       return try body()
     } catch {
-      throw ModelError.refused(
-        reason: "it does not decode as \(Format.Instance.self): \(DecodingPath.sentence(for: error))")
+      throw .refused(reason: "it does not decode as \(Format.Instance.self): \(DecodingPath.sentence(for: error))")
     }
   }
 }

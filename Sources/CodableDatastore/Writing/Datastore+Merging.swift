@@ -38,29 +38,32 @@ extension DatastoreCore {
     let prepared = try await prepare(instance, identifier: identifier)
     guard try store.model(forWriting: true) != nil, let scope = Transactions.scope(for: store) else { return instance }
     let place = try identifiers.order.place(of: prepared.key)
-    let before = try ReadState.view(view(at: commit)).tree(recordsTree)?.record(at: place).map { try content(of: $0) }
+    let before = try ReadState.view(view(at: commit)).tree(recordsTree)?.record(at: place)
     let (attributes, present) = try scope.step { transaction -> ([UInt8], Bytes?) in
       let tree = try transaction.tree(recordsTree)
       return (tree?.attributes.array ?? [], try tree?.record(at: place))
     }
     guard !attributes.isEmpty else { return instance }
     let descriptor = try throwingStoreErrors { try DatastoreDescriptor(bytes: attributes) }
-    let theirs = try present.map { try content(of: $0) }
-    let merge = RecordMerge(
-      descriptor, base: before, mine: try content(of: Bytes(prepared.record)), theirs: theirs)
+    let merge = try await RecordMerge(
+      descriptor, base: content(of: before), mine: content(of: Bytes(prepared.record)), theirs: content(of: present))
     switch merge.outcome {
     case .mine: return instance
     case .theirs:
       guard let present else { throw Self.changedMeanwhile(key, []) }
       return try await self.instance(of: present, key: prepared.key)
     case .merged(let content):
-      let record = Bytes(RecordBytes.make(version: content.version, content: content.bytes))
-      return try await self.instance(of: record, key: prepared.key)
+      return try await self.instance(of: Self.record(content), key: prepared.key)
     case .conflict(let fields): throw Self.changedMeanwhile(key, fields)
     }
   }
 
-  private func content(of record: Bytes) throws -> RecordContent {
+  /// The content in the current version, because an edit of a record of an older version would differ from it in every field.
+  private func content(of record: Bytes?) async throws -> RecordContent? {
+    guard var record else { return nil }
+    if coder.tag(of: record) != coder.tag, let instance = try? await coder.decode(record).instance {
+      record = try await coder.record(of: instance).map { Bytes($0.bytes) } ?? record
+    }
     let (version, content) = try throwingStoreErrors { try RecordBytes.split(record) }
     return RecordContent(version: version, bytes: content.array)
   }
