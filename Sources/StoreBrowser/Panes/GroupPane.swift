@@ -44,7 +44,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { reply?.groups.count ?? 0 }
-  var rowColumns: [String] { reply?.columns ?? [] }
+  var rowColumns: [String] { reply?.columns ?? ["value"] }
   func row(_ line: Int) -> [Document] { reply?.groups[line].cells ?? [] }
 
   var selected: RecordGroup? { list.selected(of: reply?.groups ?? []) }

@@ -49,7 +49,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { lines.count }
-  var rowColumns: [String] { reply.map { ["field"] + $0.titles } ?? [] }
+  var rowColumns: [String] { ["field"] + (reply?.titles ?? []) }
 
   func row(_ line: Int) -> [Document] {
     [.string(lines[line].name)] + (reply?.titles.indices.map { value(lines[line].path, of: $0) ?? .null } ?? [])
