@@ -224,7 +224,8 @@ extension Session {
   func reading(ofRange text: String) -> String? {
     do throws(ModelError) {
       guard let range = try range(typed: text) else { return nil }
-      let reading = range.reading(isASCII: theme.isASCII)
+      let encoding = current?.index(selections.source?.index)?.descriptor.encoding
+      let reading = range.reading(isASCII: theme.isASCII, isDescending: encoding?.isDescending == true)
       guard case .excluding = range.upper, case .including = range.lower else { return reading }
       return "\(reading) \(theme.dot) ... for .. takes the upper end in"
     } catch {

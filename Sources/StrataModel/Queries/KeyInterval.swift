@@ -76,21 +76,20 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
     return (low, high)
   }
 
-  /// The meaning of the range, written out: `1 ≤ key < 5`.
-  ///
-  /// - Parameter isASCII: whether `≤` is written as `<=`.
-  package func reading(isASCII: Bool = false) -> String {
-    let orEqual = isASCII ? "<=" : "≤"
+  /// The meaning of the range, written out: `1 ≤ key < 5`, with `<=` in ASCII; `5 ≥ key > 1` if the keys descend.
+  package func reading(isASCII: Bool = false, isDescending: Bool = false) -> String {
+    let less = isDescending ? ">" : "<"
+    let orEqual = isASCII ? "\(less)=" : isDescending ? "≥" : "≤"
     if case .including(let value) = lower, lower == upper { return "key = \(value)" }
     var text = "key"
     switch lower {
     case .including(let value): text = "\(value) \(orEqual) key"
-    case .excluding(let value): text = "\(value) < key"
+    case .excluding(let value): text = "\(value) \(less) key"
     case .open: break
     }
     switch upper {
     case .including(let value): text += " \(orEqual) \(value)"
-    case .excluding(let value): text += " < \(value)"
+    case .excluding(let value): text += " \(less) \(value)"
     case .open: if lower == .open { text = "all keys" }
     }
     return text
@@ -159,7 +158,7 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
     let takesBound = start + 1 < scalars.count && scalars[start + 1] == "="
     let bound = try value(scalars[(start + (takesBound ? 2 : 1))...], encoding)
     let end: Bound = takesBound ? .including(bound) : .excluding(bound)
-    return scalars[start] == ">" ? KeyInterval(lower: end) : KeyInterval(upper: end)
+    return (scalars[start] == ">") == encoding.isDescending ? KeyInterval(upper: end) : KeyInterval(lower: end)
   }
 
   private static func value(_ part: ArraySlice<Unicode.Scalar>, _ encoding: KeyEncoding) throws(ExpressionError)

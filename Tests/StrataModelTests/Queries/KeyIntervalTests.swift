@@ -70,6 +70,34 @@ struct KeyIntervalTests {
     #expect(try KeyInterval(parsing: text, encoding: .integer).reading() == words)
   }
 
+  @Test("where keys descend, greater values lie before an end, and the meaning is written so")
+  func descending() throws {
+    let encoding = KeyEncoding.descending(.integer)
+    for (text, words, matches) in [
+      ("> 3", "key > 3", { $0 > 3 }), (">= 3", "key ≥ 3", { $0 >= 3 }), ("< 3", "3 > key", { $0 < 3 }),
+      ("<= 3", "3 ≥ key", { $0 <= 3 }), ("5 ..< 3", "5 ≥ key > 3", { $0 <= 5 && $0 > 3 }),
+    ] as [(String, String, (Int64) -> Bool)] {
+      let interval = try KeyInterval(parsing: text, encoding: encoding)
+      #expect(interval.reading(isDescending: true) == words)
+      for key in Int64(-9)...9 {
+        let bytes = try encoding.encode(.integer(key))
+        let isAfterStart =
+          switch interval.lower {
+          case .open: true
+          case .including(let value): try !bytes.lexicographicallyPrecedes(encoding.encode(value))
+          case .excluding(let value): try encoding.encode(value).lexicographicallyPrecedes(bytes)
+          }
+        let isBeforeEnd =
+          switch interval.upper {
+          case .open: true
+          case .including(let value): try !encoding.encode(value).lexicographicallyPrecedes(bytes)
+          case .excluding(let value): try bytes.lexicographicallyPrecedes(encoding.encode(value))
+          }
+        #expect((isAfterStart && isBeforeEnd) == matches(key), "\(text) \(key)")
+      }
+    }
+  }
+
   @Test("the bounds are places between entries")
   func bounds() throws {
     let interval = try KeyInterval(parsing: "1 ..> 5", encoding: .integer)
