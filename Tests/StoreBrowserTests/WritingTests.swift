@@ -493,7 +493,7 @@ struct WritingTests {
     #expect(driver.shows("committing  1 of 3  33.3 %"))
     driver.press("j Enter q Esc")
     #expect(driver.shows("committing"), "it may be too late")
-    driver.tell(.work(id, .cancelled))
+    driver.tell(.work(id, .failed(.cancelled)))
     #expect(driver.status.contains("nothing was written"))
     #expect(driver.browser.session.staged.count == 3)
     driver.release()

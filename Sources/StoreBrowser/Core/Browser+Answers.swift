@@ -18,10 +18,6 @@ extension Browser {
       session.running[id.slot] = nil
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
       if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
-    case .cancelled:
-      session.running[id.slot] = nil
-      session.endRun(id, .cancelled)
-      ended(id.slot)
     }
     leaveWhenKept()
   }

@@ -22,7 +22,6 @@ package enum WorkReport: Sendable {
   case progress(Progress)
   case finished(any Sendable)
   case failed(ModelError)
-  case cancelled
 }
 
 /// How far work is. Totals that are not known are nil, never guessed.

@@ -169,7 +169,7 @@ package final class BrowserRuntime: Sendable {
   private func answer(_ work: any Question, _ id: WorkID, _ cancellation: Cancellation) {
     // A cancelled save of staged changes is skipped, because a later one saves them all.
     guard !cancellation.isCancelled || id.slot.isKept && id.slot != .staging else {
-      finish(id, .cancelled)
+      finish(id, .failed(.cancelled))
       return
     }
     let throttle = ProgressThrottle { [self] in
@@ -187,7 +187,7 @@ package final class BrowserRuntime: Sendable {
       finish(id, .finished(answer))
     } catch {
       throttle.flush()
-      finish(id, error == .cancelled ? .cancelled : .failed(error))
+      finish(id, .failed(error))
     }
     tidy(after: id.slot)
   }
