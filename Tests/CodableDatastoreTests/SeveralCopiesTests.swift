@@ -8,6 +8,54 @@ struct SeveralCopiesTests {
   private let ours = TemporaryPlace()
   private let theirs = TemporaryPlace()
 
+  @Test("an undo of the edit with which an app of a newer version converted an instance keeps the later edits")
+  func undoAcrossVersions() async throws {
+    let persistence = try DiskPersistence(readWriteURL: ours.url)
+    do {
+      let old = Datastore<OldNoteFormat, ReadWrite>.JSONStore(
+        persistence: persistence, migrations: [.first: { try $0.decode(OldNote.self, from: $1) }])
+      try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 0))
+      try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 1))
+    }
+    let notes = Datastore<NoteFormat, ReadWrite>.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { Note(try $0.decode(OldNote.self, from: $1)) }, .second: { try $0.decode(Note.self, from: $1) },
+      ])
+    try await notes.persist(Note(id: 1, title: "T2", body: "b2", stars: 1))
+    let converted = try #require(try await persistence.head).id
+    try await notes.persist(Note(id: 1, title: "T2", body: "later", stars: 1))
+    try await persistence.undo(converted)
+    #expect(try await notes.load(1) == Note(id: 1, title: "T1", body: "later", stars: 1))
+    try await persistence.undo(2)
+    #expect(try await notes.load(1) == Note(id: 1, title: "T1", body: "later", stars: 0))
+    #expect(try await notes.load("T1", from: \.title).all().map(\.id) == [1])
+    #expect(try await notes.load("T2", from: \.title).all().isEmpty)
+  }
+
+  @Test("a save of what was read in an older version is put together with what came since")
+  func readAtOlderVersion() async throws {
+    let persistence = try DiskPersistence(readWriteURL: ours.url)
+    do {
+      let old = Datastore<OldNoteFormat, ReadWrite>.JSONStore(
+        persistence: persistence, migrations: [.first: { try $0.decode(OldNote.self, from: $1) }])
+      try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 0))
+    }
+    let notes = Datastore<NoteFormat, ReadWrite>.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { Note(try $0.decode(OldNote.self, from: $1)) },
+        .second: { try $0.decode(Note.self, from: $1) },
+      ])
+    try await notes.persist(Note(id: 1, title: "T1", body: "b1", stars: 3))
+    let merged = Note(id: 1, title: "T1", body: "longer", stars: 3)
+    #expect(try await notes.persist(Note(id: 1, title: "T1", body: "longer", stars: 0), readAt: 1) == merged)
+    #expect(try await notes.load(1) == merged)
+    await #expect(throws: StoreError.self) {
+      try await notes.persist(Note(id: 1, title: "T1", body: "b1", stars: 4), readAt: 1)
+    }
+  }
+
   @Test("an app clones a store, both edit a record, and after an exchange both have both edits")
   func exchange() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)
