@@ -60,10 +60,9 @@ extension EngineStore {
         reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
           + "alone; restore an older commit instead, if one is kept")
     }
-    guard target.parents.count < 2, target.names.isEmpty else { return nil }
+    guard let parent = target.parents.first, target.parents.count == 1, target.names.isEmpty else { return nil }
     let (present, then) = (try engineView(at: head), try engineView(at: commit))
-    // The first commit was made on the empty store.
-    return try present.hasSameState(as: then) ? CommitNumber(target.parents.first ?? 0) : nil
+    return try present.hasSameState(as: then) ? CommitNumber(parent) : nil
   }
 
   /// Returns the new content for each record that the commit changed. Later edits of other fields are kept, and so are later edits of the

@@ -31,19 +31,6 @@ struct UndoTests {
     #expect(try store.changes(of: undone).next(10_000).count == 2_000)
   }
 
-  @Test("the first commit is taken back to the empty store in a few bytes, and comes back")
-  func first() throws {
-    let store = try Cities.store(2_000)
-    let preview = try store.undoPreview(of: CommitNumber(1), progress: nil)
-    #expect(preview.changes.count == 2_000 && preview.changes.allSatisfy { $0.new == nil })
-    let undone = try store.commit(try #require(try undo(store)))
-    #expect(undone.changes == [ChangeCount(datastore: "City", inserted: 0, updated: 0, deleted: 2_000)])
-    #expect(undone.byteCount < 2_000)
-    #expect(try store.head.datastores.isEmpty && store.verifyModel(at: undone.number).isClean)
-    #expect(try redo(store) != nil && store.city(7) == Cities.document(7))
-    #expect(try store.verifyModel(at: store.head.commit).isClean)
-  }
-
   @Test("what an undo and a redo changed is known from the commit that they take back, and is what a comparison finds")
   func countsOfUndo() throws {
     let store = try Cities.store(400)
