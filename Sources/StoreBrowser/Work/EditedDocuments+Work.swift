@@ -68,9 +68,11 @@ extension RecordEdit {
     // Of a type that only the app can order, the text is all there is.
     let encoding = descriptor.identifierEncoding
     let identifier =
-      encoding.isByteOrdered
-      ? descriptor.storedKey(try encoding.identifier(of: document, at: path))
-      : try datastore.identifier(parsing: document[path]?.compactJSON ?? "")
+      if let field = document[path], !encoding.isByteOrdered {
+        try datastore.identifier(parsing: field.compactJSON)
+      } else {
+        descriptor.storedKey(try encoding.identifier(of: document, at: path))
+      }
     guard try datastore.record(identifier) == nil else {
       throw .refused(
         reason: "\(descriptor.key) has a record \(identifier) already; give the new one another \(path.shortText)")

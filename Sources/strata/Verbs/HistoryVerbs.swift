@@ -25,34 +25,46 @@ extension VerbRun {
   private func lastState(
     of key: String, in store: any ReadableStore
   ) throws -> (any ReadableDatastore, CommitNumber, dropped: CommitDetails?) {
-    var open = try store.head.datastore(key) == nil ? [store.head.commit] : []
-    while case let page = try store.commitPage(from: open, limit: 256, folded: true), !page.commits.isEmpty {
-      if let last = page.commits.first(where: { $0.changes(key) }) {
-        if let datastore = try store.view(at: last.number).datastore(key) { return (datastore, last.number, nil) }
-        if let parent = try last.parents.first.flatMap({ try existing($0, in: store) })?.number,
-          let datastore = try store.view(at: parent).datastore(key)
-        {
-          return (datastore, parent, last)
-        }
+    var last: CommitDetails?
+    if try store.head.datastore(key) == nil {
+      try forEachCommit(of: store, changing: key) { commit in
+        last = commit
+        return false
+      }
+    }
+    if let last, let datastore = try store.view(at: last.number).datastore(key) { return (datastore, last.number, nil) }
+    if let parent = try last?.parents.first.flatMap({ try existing($0, in: store) })?.number,
+      let datastore = try store.view(at: parent).datastore(key)
+    {
+      return (datastore, parent, last)
+    }
+    return (try datastore(key, in: store.head), store.head.commit, nil)
+  }
+
+  /// Visits the commits of the store, or those that changed a datastore, newest first, until `visit` returns false.
+  private func forEachCommit(
+    of store: any ReadableStore, changing datastore: String?, _ visit: (CommitDetails) throws -> Bool
+  ) throws {
+    var open = [store.head.commit]
+    while !open.isEmpty {
+      let page = try store.commitPage(from: open, limit: 256, folded: true)
+      for commit in page.commits where datastore == nil || commit.changes.contains(where: { $0.datastore == datastore })
+      {
+        guard try visit(commit) else { return }
       }
       open = page.next
     }
-    return (try datastore(key, in: store.head), store.head.commit, nil)
   }
 
   /// The commits of the store, or of one datastore, newest first.
   private func printCommits(of store: any ReadableStore, keeping datastore: String?) throws {
     var (remaining, isEmpty) = (try arguments.count("--limit") ?? Int.max, true)
-    var open = [store.head.commit]
-    while remaining > 0, !open.isEmpty {
-      let page = try store.commitPage(from: open, limit: 256, folded: true)
-      for commit in page.commits where datastore.map(commit.changes) ?? true {
-        guard remaining > 0 else { break }
-        remaining -= 1
-        isEmpty = false
-        try tell(.history(commit), or: row(commit))
-      }
-      open = page.next
+    try forEachCommit(of: store, changing: datastore) { commit in
+      isEmpty = false
+      guard remaining > 0 else { return false }
+      remaining -= 1
+      try tell(.history(commit), or: row(commit))
+      return true
     }
     if isEmpty, let name = datastore { _ = try self.datastore(name, in: store.head) }
   }
@@ -202,11 +214,6 @@ extension VerbRun {
     let descriptor = try store.head.datastore(failure.datastore)?.descriptor
     return descriptor?.storedKey(failure.identifier).description ?? Base64.text(of: failure.identifier)
   }
-}
-
-extension CommitDetails {
-  /// Whether the commit changed a record of a datastore.
-  fileprivate func changes(_ datastore: String) -> Bool { changes.contains { $0.datastore == datastore } }
 }
 
 extension Activity {

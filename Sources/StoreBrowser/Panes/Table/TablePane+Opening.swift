@@ -242,7 +242,8 @@ extension TablePane {
 
   /// Makes room for what is staged of the rows at hand and for the first of the new records, after each change of either.
   private mutating func seeStaged(_ session: Session) {
-    guard stagedColumns != session.stagedRevision, session.asOf == nil, let source, let current = session.current
+    guard stagedColumns != session.stagedRevision, !session.staged.isEmpty, session.asOf == nil, let source,
+      let current = session.current
     else { return }
     stagedColumns = session.stagedRevision
     let stored = rows.keys.sorted().compactMap { rows[$0]?.entry.identifier }
