@@ -478,6 +478,7 @@ struct ServerVerbTests {
       (["put", "River"], #"{"id":2,"name":"Aare","km":291,"countries":["CH","LI"]}"#),
       (["put", "River"], #"{"id":7,"name":"Reuss","km":164,"countries":["CH"]}"#), (["delete", "River", "4"], ""),
       (["delete", "River", "99"], ""), (["undo"], ""), (["redo"], ""), (["pin", "now"], ""), (["restore", "#2"], ""),
+      (["undo"], ""), (["restore", "#0"], ""), (["records", "River", "--count"], ""), (["history", "River", "2"], ""),
       (["undo"], ""), (["put", "River"], "{"),
     ] {
       let (here, there) = (

@@ -49,7 +49,8 @@ package struct CommitRecord: Sendable, Hashable {
 
   /// Whether it changed no record and brought no state back. A merge may be such a commit: its first parent had all of the second.
   package var isWithoutChanges: Bool {
-    undoes == nil && restores == nil && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
+    undoes == nil && restores == nil && !flags.contains(.restore)
+      && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
   }
 }
 
