@@ -46,9 +46,10 @@ extension ServerStore {
       tables.statement(
         "changesOf",
         """
-        select a.number, t.name, a.inserted, a.updated, a.deleted from {change} a
-          join {tree} t on t.tree = a.tree and t.born <= a.number and a.number < t.died
-        where a.number = any($1) order by a.number, t.name
+        select a.number, n.name, sum(a.inserted)::bigint, sum(a.updated)::bigint, sum(a.deleted)::bigint
+        from {change} a, lateral (
+          select t.name from {tree} t where t.tree = a.tree and t.born <= a.number order by t.born desc limit 1) n
+        where a.number = any($1) group by a.number, n.name order by a.number, n.name
         """, [.numbers(own)]),
       tables.statement(
         "namesOf",

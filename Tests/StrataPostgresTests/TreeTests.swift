@@ -257,6 +257,8 @@ struct TreeTests {
     #expect(try differences(second, third).map(\.key) == [7, 8].map { .key($0) })
     try store.change { transaction throws(StorageError) in try transaction.dropTree(Self.records) }
     let gone = store.newest
+    let counts = try store.commit(gone.commit.number).counts
+    #expect(counts.map(\.tree) == [Self.records] && counts.map(\.deleted) == [2_501])
     let transaction = try store.beginBlocking(on: nil)
     try transaction.restore([Self.records], from: store.view(at: first.commit.number))
     _ = try transaction.commit(CommitInfo())

@@ -10,7 +10,9 @@ extension HistoryUpload {
     let steps = try TreeSteps(from: old, to: new) { $0.identifier == $1.identifier }
     var draft = CommitDraft()
     for name in steps.dropped {
-      if let tree = trees.removeValue(forKey: name) { draft.treeChanges.append(.drop(tree)) }
+      guard let tree = trees.removeValue(forKey: name) else { continue }
+      let kind = try old?.tree(name)?.kind
+      draft.treeChanges.append(.drop(tree, isCounted: isCounted && kind == .records))
     }
     for (before, after) in steps.trees {
       guard after.order == .bytes else { throw .unordered(after.name) }

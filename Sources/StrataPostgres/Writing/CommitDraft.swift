@@ -36,7 +36,8 @@ struct DraftWrite: Hashable, Sendable {
 enum TreeChange: Hashable, Sendable {
   case create(Int32, TreeName, TreeKind, attributes: [UInt8])
   case setAttributes(Int32, TreeName, TreeKind, [UInt8])
-  case drop(Int32)
+  /// `isCounted`: its records count as deleted.
+  case drop(Int32, isCounted: Bool)
 }
 
 /// All that a transaction read and wrote: the content of one flush.
@@ -77,7 +78,7 @@ struct CommitDraft: Sendable {
   var newTrees: Set<Int32> {
     var trees: Set<Int32> = []
     for case .create(let tree, _, _, _) in treeChanges { trees.insert(tree) }
-    for case .drop(let tree) in treeChanges { trees.remove(tree) }
+    for case .drop(let tree, _) in treeChanges { trees.remove(tree) }
     return trees
   }
 

@@ -125,8 +125,14 @@ struct Flush {
       ]
     case .setAttributes(let tree, let name, let kind, let attributes):
       return [end(tree)] + statements(for: .create(tree, name, kind, attributes: attributes))
-    case .drop(let tree):
-      return [
+    case .drop(let tree, let isCounted):
+      let count = tables.statement(
+        """
+        insert into {change} (number, tree, inserted, updated, deleted)
+        select s.newest, $1, 0, 0, count(*) from {current} c, {store} s where c.tree = $1 and s.one
+        group by s.newest
+        """, [.int32(tree)])
+      return (isCounted ? [count] : []) + [
         end(tree),
         tables.statement(
           """

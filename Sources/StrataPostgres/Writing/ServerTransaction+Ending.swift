@@ -155,11 +155,10 @@ extension ServerTransaction {
     if state.restores != nil { draft.info.flags.insert(.restore) }
     // In their order in the table.
     for (name, tree) in state.trees.sorted(by: { $0.value.tree < $1.value.tree }) {
-      if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
-      if tree.isGone {
-        if let stored = tree.stored { draft.treeChanges.append(.drop(stored.tree)) }
-        continue
+      if let dropped = tree.dropped ?? (tree.isGone ? tree.stored : nil) {
+        draft.treeChanges.append(.drop(dropped.tree, isCounted: dropped.kind == .records))
       }
+      if tree.isGone { continue }
       if tree.stored == nil {
         draft.treeChanges.append(.create(tree.tree, name, tree.kind, attributes: tree.attributes))
         if tree.isAgain { draft.treesAgain.insert(tree.tree) }

@@ -48,7 +48,7 @@ package final class ServerTransaction: WriteTransaction {
     /// Whether it has a number that it had before.
     var isAgain = false
     /// The tree of the view under this name, if it was dropped.
-    var dropped: Int32?
+    var dropped: ServerCatalog.Row?
     var isGone = false
     var writes = SortedWrites()
 
@@ -136,7 +136,7 @@ package final class ServerTransaction: WriteTransaction {
     try locked { state throws(StorageError) in
       let before = state.trees[name]
       state.trees[name] = tree
-      state.trees[name]?.dropped = before?.stored?.tree ?? before?.dropped
+      state.trees[name]?.dropped = before?.stored ?? before?.dropped
     }
   }
 
