@@ -51,7 +51,7 @@ package struct ReviewRequest: Question, Hashable {
       let state = try editable.stateBroughtBack(byUndoing: commit)
       if let state, undone.changes.reduce(0, { $0 + $1.total }) > WorkContext.reviewLimit {
         try context.describeRestore(
-          to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
+          to: state, of: nil, from: commit, counts: undone.changes.map(\.takenBack), in: &answer)
         return answer
       }
       answer.changes = try editable.undoPreview(of: commit, progress: first)

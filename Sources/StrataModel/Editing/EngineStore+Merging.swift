@@ -52,6 +52,7 @@ extension EngineStore {
   /// Whether a datastore is the same in two commits: records, descriptor, indexes. Costs a few node reads if it is.
   package func isSame(_ datastore: String, in first: CommitNumber, and second: CommitNumber) throws(ModelError) -> Bool
   {
+    if first == second { return true }
     let (left, right) = (try engineView(at: first), try engineView(at: second))
     if try left.ownDatastore(datastore) == nil, try right.ownDatastore(datastore) == nil { return true }
     let names = try treeNames(of: datastore, in: left, and: right)

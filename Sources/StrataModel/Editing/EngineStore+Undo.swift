@@ -12,11 +12,11 @@ extension EngineStore {
       return try inverse(of: commit, on: head, progress)
     }
     var meter = ReadingMeter(try self.commit(commit), progress)
-    return try ChangeSet(reading: changes(from: head, to: parent), base: head, &meter)
+    return try ChangeSet(reading: changes(from: commit, to: parent), base: head, &meter)
   }
 
   package func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber? {
-    try parentRestoredByUndo(of: commit, head: CommitNumber(engine.head.commit.number))
+    try rootsOfUndo(of: commit, head: CommitNumber(engine.head.commit.number))?.parent
   }
 
   package func undo(
@@ -37,22 +37,28 @@ extension EngineStore {
         proving: options.proving))
   }
 
-  /// If the head still has the state that the commit made, restores the roots of its parent. This works for every type of record.
+  /// If all that the commit changed is as it left it, restores the roots of its parent. This works for every type of record, and for
+  /// datastores that the commit dropped.
   private func undoByRoots(_ commit: CommitNumber, _ info: CommitInfo) throws(ModelError) -> CommitNumber? {
-    let head = CommitNumber(engine.head.commit.number)
-    guard try parentRestoredByUndo(of: commit, head: head) != nil else { return nil }
+    guard try rootsOfUndo(of: commit, head: CommitNumber(engine.head.commit.number)) != nil else { return nil }
     var isDone = false
     let number = try transact(info) { transaction in
-      let base = CommitNumber(transaction.base.number)
-      guard let parent = try parentRestoredByUndo(of: commit, head: base) else { return }
-      try restoreAll(of: transaction, from: engineView(at: parent))
+      let present = try baseView(of: transaction)
+      guard let roots = try rootsOfUndo(of: commit, head: CommitNumber(transaction.base.number)) else { return }
+      let parent = try engineView(at: roots.parent)
+      for key in roots.datastores {
+        try transaction.restore(treeNames(of: key, in: parent, and: present), from: parent.view)
+      }
       isDone = true
     }
     return isDone ? number : nil
   }
 
-  /// The commit whose roots undo `commit`, if the head still has the state that it made. Throws `refused` for a squashed commit.
-  private func parentRestoredByUndo(of commit: CommitNumber, head: CommitNumber) throws(ModelError) -> CommitNumber? {
+  /// The datastores that a commit changed, and the commit whose roots undo that; nil if one has changed since. Throws `refused` for a
+  /// squashed commit.
+  private func rootsOfUndo(
+    of commit: CommitNumber, head: CommitNumber
+  ) throws(ModelError) -> (parent: CommitNumber, datastores: [String])? {
     let target = try commitRecord(commit)
     // It holds the changes of all commits that were squashed into it, so its number does not name one user's action.
     guard !target.flags.contains(.squashed) else {
@@ -60,9 +66,17 @@ extension EngineStore {
         reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
           + "alone; restore an older commit instead, if one is kept")
     }
-    guard let parent = target.parents.first, target.parents.count == 1, target.names.isEmpty else { return nil }
-    let (present, then) = (try engineView(at: head), try engineView(at: commit))
-    return try present.hasSameState(as: then) ? CommitNumber(parent) : nil
+    guard let parent = target.parents.first.map({ CommitNumber($0) }), target.parents.count == 1, target.names.isEmpty
+    else { return nil }
+    let counted = Set(try self.commit(commit).changes.map(\.datastore))
+    let keys = try Set(engineView(at: parent).datastoreKeys + engineView(at: commit).datastoreKeys).sorted()
+    var changed: [String] = []
+    for key in keys {
+      if !counted.contains(key), try descriptor(of: key, at: parent) == descriptor(of: key, at: commit) { continue }
+      guard try isSame(key, in: head, and: commit) else { return nil }
+      changed.append(key)
+    }
+    return changed.isEmpty ? nil : (parent, changed)
   }
 
   /// Returns the new content for each record that the commit changed. Later edits of other fields are kept, and so are later edits of the
@@ -176,16 +190,6 @@ extension ChangeSet {
 }
 
 extension EngineView {
-  /// Whether every tree is the same in both views. Costs a few node reads per tree: equal roots are not entered.
-  func hasSameState(as other: EngineView) throws(ModelError) -> Bool {
-    if commit == other.commit { return true }
-    return try onStorage {
-      let names = try view.trees(prefix: [])
-      guard names == (try other.view.trees(prefix: [])) else { return false }
-      return try names.allSatisfy { try hasSameTree($0, as: other) }
-    }
-  }
-
   /// Whether a tree is the same in both views, or in neither.
   func hasSameTree(_ name: TreeName, as other: EngineView) throws -> Bool {
     let (tree, twin) = (try view.tree(name), try other.view.tree(name))

@@ -13,11 +13,12 @@ package protocol EditableStore: ReadableStore {
   func rebase(
     _ changes: ChangeSet, onto commit: CommitNumber, progress: WorkProgress?
   ) throws(ModelError) -> RebasedChanges
-  /// Undoes one commit in a new one: by roots if it is the newest, otherwise record by record, which keeps later edits of other fields. Of
-  /// the options only the progress listeners are used.
+  /// Undoes one commit in a new one: by roots if no datastore that it changed has changed since, otherwise record by record, which keeps
+  /// later edits of other fields. Of the options only the progress listeners are used.
   func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet
   func undo(_ commit: CommitNumber, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber
-  /// The commit whose state an undo would restore by roots, at once and for all types; nil if it would write record by record.
+  /// The commit whose state of the changed datastores an undo would restore by roots, at once and for all types; nil if it would write
+  /// record by record.
   func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber?
   /// The newest commit that is not undone itself (which `u` undoes), and the newest undo (which `^r` undoes).
   func undoCandidate() throws(ModelError) -> CommitNumber?

@@ -31,6 +31,26 @@ struct UndoTests {
     #expect(try store.changes(of: undone).next(10_000).count == 2_000)
   }
 
+  @Test("an older commit is taken back by roots, with what it dropped, if only other datastores changed since")
+  func olderOfAnotherDatastore() throws {
+    let store = try Cities.store(2_000)
+    var towns = Cities.descriptor
+    towns.key = "Town"
+    let start = store.head.commit
+    try Cities.write([Cities.document(1)], to: store, as: towns)
+    let number = try Cities.write((1...2_000).map { Cities.document($0, name: "x\($0)") }, to: store)
+    let dropping = try store.restore(CommitNumber(0), datastore: "City", named: "drop")
+    try Cities.write([Cities.document(1, name: "later")], to: store, as: towns)
+    for (commit, city) in [(dropping, Cities.document(7, name: "x7")), (number, Cities.document(7))] {
+      #expect(try store.undoPreview(of: commit, progress: nil).count == 2_000)
+      let undone = try store.commit(store.undo(commit, named: "undo"))
+      #expect(undone.changes.map(\.total) == [2_000] && undone.byteCount < 2_000)
+      #expect(try store.city(7) == city)
+      #expect(try store.verifyModel(at: undone.number).isClean)
+    }
+    #expect(try store.changes(from: start, to: store.head.commit).next(10).map { $0.datastore } == ["Town"])
+  }
+
   @Test("what an undo and a redo changed is known from the commit that they take back, and is what a comparison finds")
   func countsOfUndo() throws {
     let store = try Cities.store(400)
@@ -158,10 +178,13 @@ struct UndoTests {
     var source = DocumentList([["iso": "CH"], ["iso": "FR"]])
     _ = try Importer(store, ImportPlan(datastore: "Country", identifier: DocumentPath(parsing: "iso"))).run(&source)
     let imported = store.head.commit
+    let changed = try store.commit(
+      store.changes(putting: [["iso": "CH", "area": 41_285]], into: "Country", version: nil), named: "put",
+      options: EditOptions())
     let dropped = try store.restore(first, datastore: "Country", named: "drop")
     try Cities.write([Cities.document(1, name: "A")], to: store)
     #expect {
-      try store.undo(dropped, named: "undo")
+      try store.undo(changed, named: "undo")
     } throws: { error in
       guard case ModelError.refused(let reason) = error else { return false }
       return reason.contains("Country") && reason.contains("restore")
@@ -173,7 +196,7 @@ struct UndoTests {
       guard case ModelError.refused(let reason) = error else { return false }
       return reason.contains("nothing")
     }
-    _ = try store.restore(imported, datastore: "Country", named: "restore")
+    _ = try store.undo(dropped, named: "undo")
     #expect(try store.head.datastore("Country")?.count == 2)
   }
 
