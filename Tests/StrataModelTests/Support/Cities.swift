@@ -64,7 +64,9 @@ enum Cities {
     var failure: (any Error)?
     let number = try store.transact(CommitInfo(action: action, program: "App")) { transaction throws(ModelError) in
       do {
-        if try transaction.tree(.records(of: descriptor.key)) == nil { try DatastoreWriter.create(descriptor, in: transaction) }
+        if try transaction.tree(.records(of: descriptor.key)) == nil {
+          try DatastoreWriter.create(descriptor, in: transaction)
+        }
         let writer = DatastoreWriter(descriptor, in: transaction)
         for document in documents {
           let identifier = try KeyEncoding.integer.encode(
