@@ -63,7 +63,8 @@ extension StoreExchange {
 
   /// Merges a commit of this store into head. If conflicts are open, nothing is written, and the plan has them.
   ///
-  /// - Parameter settle: Called for each conflict that the policy leaves open, and may settle it.
+  /// - Parameter settle: Called for each conflict that the policy leaves open, and may settle it. If the result has a value of a unique
+  ///   index that another record has, the conflict opens again.
   package func merge(
     _ theirs: CommitIdentity, policy: MergePolicy, unrelated: Bool = false, isDryRun: Bool = false,
     named action: String = "Merge", options: EditOptions = EditOptions(),
@@ -75,6 +76,7 @@ extension StoreExchange {
         for position in plan.conflicts.indices where !plan.conflicts[position].isSettled {
           try settle(&plan.conflicts[position])
         }
+        try MergePlanner(store, graph()).openCollisions(&plan)
       }
       if isDryRun || !plan.open.isEmpty { return Merged(plan: plan, head: nil) }
       if let head = try commit(plan, named: action, options: options) { return Merged(plan: plan, head: head) }

@@ -218,6 +218,27 @@ struct PlanTests {
     try left.expectSound()
   }
 
+  @Test("a choice that gives a record another one's value leaves the conflict open, and nothing is written")
+  func collisionOfChoice() throws {
+    let ours = try ExchangedStore("ada", isEmpty: true)
+    var descriptor = ExchangedStore.descriptor
+    descriptor.indexes[0].isUnique = true
+    let unique = descriptor
+    try ours.own.engine.change { try DatastoreWriter.create(unique, in: $0) }
+    try ours.put(#"{"id":1,"name":"a"}"#)
+    let theirs = try ExchangedStore("bob", isEmpty: true)
+    try theirs.fetchAndMerge(ours)
+    try ours.put(#"{"id":1,"name":"x"}"#, #"{"id":2,"name":"y"}"#)
+    try theirs.put(#"{"id":1,"name":"y"}"#)
+    try ours.fetch(theirs)
+    let head = ours.head
+    let merged = try ours.exchange.merge(theirs.head, policy: .ask) { $0.choose(.theirs) }
+    #expect(merged.head == nil && merged.plan.open.map(\.isCollision) == [true])
+    #expect(merged.plan.open.first?.sentence.contains("1 and 2") == true && ours.head == head)
+    #expect(try ours.exchange.merge(theirs.head, policy: .ask) { $0.choose(.mine) }.head != nil)
+    try ours.expectSound()
+  }
+
   @Test("a value that one record gives up and another takes over in the same merge is not a collision")
   func handedOn() throws {
     let ours = try ExchangedStore("ada", isEmpty: true)

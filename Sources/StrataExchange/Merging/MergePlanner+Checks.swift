@@ -36,6 +36,15 @@ extension MergePlanner {
     return try store.preview(set, options: options).uniqueness.filter(\.isEnforced)
   }
 
+  /// Opens the collisions that choices in conflicts have made.
+  func openCollisions(_ plan: inout MergePlan) throws {
+    for key in Set(plan.conflicts.map(\.place.datastore)).sorted() {
+      if let descriptor = try store.descriptor(of: key, at: plan.first) {
+        try openCollisions(in: key, descriptor, &plan)
+      }
+    }
+  }
+
   /// Opens a conflict for each record that would have another record's value of a unique index. No policy settles it, for either side would
   /// lose a record.
   func openCollisions(in key: String, _ descriptor: DatastoreDescriptor, _ plan: inout MergePlan) throws {
