@@ -49,4 +49,76 @@ struct DefinitionMergeTests {
     try theirs.fetchAndMerge(ours)
     #expect(try theirs.contents() == ours.contents())
   }
+
+  /// Two stores that merged one another's heads, each under a commit of its own. Before that one of them may have changed more.
+  private func crissCross(
+    changing change: (ExchangedStore) throws -> Void = { _ in }
+  ) throws -> (ours: ExchangedStore, theirs: ExchangedStore) {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"a"}"#)
+    try ours.put(#"{"id":2,"name":"b"}"#)
+    try change(ours)
+    try theirs.put(#"{"id":3,"name":"c"}"#)
+    let (a, b) = (ours.head, theirs.head)
+    try ours.fetch(theirs)
+    try theirs.fetch(ours)
+    try ours.mergeByHand(b)
+    try theirs.mergeByHand(a)
+    #expect(try ours.contents() == theirs.contents() && ours.head != theirs.head)
+    return (ours, theirs)
+  }
+
+  private func lakes(_ store: ExchangedStore) throws {
+    var descriptor = ExchangedStore.descriptor
+    descriptor.key = "Lake"
+    let lakes = descriptor
+    try store.own.engine.change { try DatastoreWriter.create(lakes, in: $0) }
+  }
+
+  /// Merges both ways; both end with the same datastores, and with the same indexes.
+  private func meet(_ ours: ExchangedStore, _ theirs: ExchangedStore) throws -> [DefinitionConflict] {
+    try ours.put(#"{"id":4,"name":"d"}"#)
+    _ = try ours.fetch(theirs)
+    let merged = try ours.merge(theirs.head)
+    #expect(merged.plan.open.isEmpty && merged.head != nil)
+    try theirs.fetchAndMerge(ours)
+    #expect(try theirs.own.head.datastores.map(\.descriptor) == ours.own.head.datastores.map(\.descriptor))
+    try ours.expectSound()
+    return merged.plan.definitions
+  }
+
+  @Test("a datastore that one side made after a criss-cross comes over without a conflict")
+  func datastoreMadeAfterCrissCross() throws {
+    for isOurs in [true, false] {
+      let (ours, theirs) = try crissCross()
+      try lakes(isOurs ? ours : theirs)
+      #expect(try meet(ours, theirs).isEmpty)
+      #expect(try ours.own.head.datastores.map(\.descriptor.key) == ["City", "Lake"])
+    }
+  }
+
+  @Test("a datastore or an index that one side dropped after a criss-cross stays dropped", arguments: [true, false])
+  func droppedAfterCrissCross(isOurs: Bool) throws {
+    let population = try #require(ExchangedStore.descriptor.index("population"))
+    // Both ancestors have them, or only one has.
+    for isOld in [true, false] {
+      let (ours, theirs) = try crissCross { store in
+        if isOld { return }
+        try lakes(store)
+        var index = population
+        index.name = "people"
+        _ = try store.own.addIndex(index, to: "City", options: EditOptions())
+      }
+      let dropping = isOurs ? ours : theirs
+      if isOld {
+        _ = try dropping.own.dropIndex("population", of: "City")
+      } else {
+        let lake = try #require(try dropping.own.head.datastore("Lake")).descriptor
+        try dropping.own.engine.change { try DatastoreWriter.drop(lake, in: $0) }
+        _ = try dropping.own.dropIndex("people", of: "City")
+      }
+      #expect(try meet(ours, theirs).isEmpty)
+      #expect(try ours.own.head.datastores.map(\.descriptor.key) == ["City"])
+      #expect(try ours.own.head.datastore("City")?.descriptor.indexes.count == (isOld ? 1 : 2))
+    }
+  }
 }

@@ -75,9 +75,10 @@ struct DescriptorMerge {
     merge(\.unknown, .rules) { $0.unknown.keys.sorted().joined(separator: " ") }
     for name in Set(ours.indexes.map(\.name)).union(theirs.indexes.map(\.name)).sorted() {
       let (before, mine, other) = (base?.index(name), ours.index(name), theirs.index(name))
-      if mine == other || other == before || Self.isSame(mine, other) { continue }
-      if mine != before { clash(.index(name), mine.map(Self.shown), other.map(Self.shown)) }
-      if mine == before || policy == .theirs { merged.setIndex(name, to: other) }
+      if Self.isSame(mine, other) || Self.isSame(other, before) { continue }
+      let isClash = !Self.isSame(mine, before)
+      if isClash { clash(.index(name), mine.map(Self.shown), other.map(Self.shown)) }
+      if !isClash || policy == .theirs { merged.setIndex(name, to: other) }
     }
     // The merge must come out the same, whichever side a store has first. A rebuild mends the index.
     merged.markStale(halfStale.map(\.name))
@@ -90,9 +91,9 @@ struct DescriptorMerge {
     return "\(index.kind.rawValue) \(index.encoding)\(path)"
   }
 
-  /// Whether two differ only in members that a warm-up will mend.
+  /// Whether two are missing, or differ only in members that a warm-up will mend.
   private static func isSame(_ left: IndexDescriptor?, _ right: IndexDescriptor?) -> Bool {
-    guard let left, var right else { return false }
+    guard let left, var right else { return left == nil && right == nil }
     (right.isStale, right.version) = (left.isStale, left.version)
     return left == right
   }

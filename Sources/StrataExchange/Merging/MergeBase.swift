@@ -2,8 +2,8 @@ import StrataModel
 import StrataDocuments
 import StrataEngine
 
-/// The contents of records in the common ancestor. Of several ancestors it is the result of merging them, in which a conflict counts as no
-/// value.
+/// The contents of records, and the descriptor, of a datastore in the common ancestor. Several ancestors are merged: a conflict of records
+/// counts as no value, and of definitions the first ancestor's is taken.
 ///
 /// The common ancestors of the ancestors, and their datastores, are found once for all records.
 final class MergeBase {
@@ -35,6 +35,23 @@ final class MergeBase {
     try content(of: identifier, in: bases, level: 0)
   }
 
+  func definition() throws -> DatastoreDescriptor? { try definition(in: bases, level: 0) }
+
+  private func definition(in commits: [CommitIdentity], level: Int) throws -> DatastoreDescriptor? {
+    guard let first = commits.first, level < Self.mostLevels else { return nil }
+    var merged = try datastore(at: first)?.descriptor
+    for next in commits.dropFirst() {
+      let other = try datastore(at: next)?.descriptor
+      guard let mine = merged, let other else {
+        merged = merged ?? other
+        continue
+      }
+      let base = try definition(in: commonAncestors(first, next), level: level + 1)
+      merged = DescriptorMerge(base: base, ours: mine, theirs: other, policy: .ask).merged().descriptor ?? mine
+    }
+    return merged
+  }
+
   private func content(of identifier: StoredKey, in commits: [CommitIdentity], level: Int) throws -> RecordContent? {
     guard let first = commits.first, level < Self.mostLevels else { return nil }
     var merged = try content(of: identifier, at: first)
@@ -61,9 +78,13 @@ final class MergeBase {
   }
 
   private func content(of identifier: StoredKey, at commit: CommitIdentity) throws -> RecordContent? {
-    if let known = datastores[commit] { return try known?.record(identifier)?.stored }
+    try datastore(at: commit)?.record(identifier)?.stored
+  }
+
+  private func datastore(at commit: CommitIdentity) throws -> (any ReadableDatastore)? {
+    if let known = datastores[commit] { return known }
     let datastore = try graph.number(of: commit).flatMap { try store.view(at: CommitNumber($0)).datastore(key) }
     datastores.updateValue(datastore, forKey: commit)
-    return try datastore?.record(identifier)?.stored
+    return datastore
   }
 }

@@ -98,12 +98,10 @@ package struct MergePlanner {
     let ours = try store.descriptor(of: key, at: first)
     let theirs = try store.descriptor(of: key, at: second)
     if !plan.isTwoWay {
-      if bases.count == 1, try store.isSame(key, in: bases[0], and: second) { return }
-      let isUntouched =
-        bases.isEmpty ? ours == nil : bases.count == 1 ? try store.isSame(key, in: bases[0], and: first) : false
-      if isUntouched {
+      if try isUntouched(key, since: bases, in: second) { return }
+      if try bases.isEmpty ? ours == nil : isUntouched(key, since: bases, in: first) {
         plan.clean.whole.append(key)
-        plan.cleanCount += try count(of: key, from: bases.first, to: second)
+        try store.forEachChange(from: first, to: second) { if $0.datastore == key { plan.cleanCount += 1 } }
         return
       }
     }
@@ -129,30 +127,31 @@ package struct MergePlanner {
           taken: policy == .theirs ? .theirs : .mine, isSettled: true))
       return
     }
-    let base = try bases.first.flatMap { try store.descriptor(of: key, at: $0) }
-    let (merged, clashes) = DescriptorMerge(base: base, ours: ours, theirs: theirs, policy: policy).merged()
+    let base = MergeBase(store, graph, key, ours, plan.bases)
+    let (merged, clashes) =
+      try DescriptorMerge(base: base.definition(), ours: ours, theirs: theirs, policy: policy).merged()
     plan.definitions += clashes
     if let merged { plan.clean.descriptors.append(merged) }
-    try mergeRecords(of: key, ours, bases, policy, &plan)
+    try mergeRecords(of: key, ours, bases, base, policy, &plan)
     try openCollisions(in: key, ours, &plan)
   }
 
-  private func count(of key: String, from base: CommitNumber?, to commit: CommitNumber) throws -> Int {
-    var count = 0
-    try store.forEachChange(from: base ?? CommitNumber(0), to: commit) { if $0.datastore == key { count += 1 } }
-    return count
+  /// Whether a datastore is as in each of the common ancestors that have it, or is missing as in all of them.
+  private func isUntouched(_ key: String, since bases: [CommitNumber], in side: CommitNumber) throws -> Bool {
+    let having = try bases.filter { try store.descriptor(of: key, at: $0) != nil }
+    return try !bases.isEmpty
+      && (having.isEmpty ? bases : having).allSatisfy { try store.isSame(key, in: $0, and: side) }
   }
 
   // MARK: Records
 
   private func mergeRecords(
-    of key: String, _ descriptor: DatastoreDescriptor, _ bases: [CommitNumber], _ policy: MergePolicy,
-    _ plan: inout MergePlan
+    of key: String, _ descriptor: DatastoreDescriptor, _ bases: [CommitNumber], _ contents: MergeBase,
+    _ policy: MergePolicy, _ plan: inout MergePlan
   ) throws {
     let (first, second) = (plan.first, plan.second)
     let here = try states(of: key, bases, first, other: second)
     let there = try states(of: key, bases, second, other: first)
-    let contents = MergeBase(store, graph, key, descriptor, plan.bases)
     for identifier in there.keys.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
       let theirs = there[identifier] ?? nil
       let isChangedHere = here[identifier] != nil
