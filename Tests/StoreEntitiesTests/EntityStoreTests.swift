@@ -114,6 +114,9 @@ struct EntityStoreTests {
     #expect(try await ids("when", .date(date)) == ["1"])
     #expect(try await ids("raw", .data(Data([1]))) == ["3"])
     #expect(try await ids("other", "y") == [])
+    try await entities.add(Entity("4", type: "a", properties: ["n": [0.0, -0.0].entityValue]))
+    try await entities.add(Entity("0", type: "a", properties: ["n": .double(-0.0)]))
+    for zero in [0.0, -0.0] { #expect(try await ids("n", .double(zero)) == ["0", "4"]) }
   }
 
   @Test("types conform to types by any number of steps, and cycles are survived")

@@ -60,6 +60,11 @@ public struct EntityStore<AccessMode: _AccessMode>: Sendable {
     switch value {
     case .entity(let id): try await keep(datastore.load(id, from: \.target))
     case .date(let date): try await keep(datastore.load(date...date, from: \.date))
+    case .double(0):
+      // Both zeros are equal, and are spelt differently.
+      let (zero, negative) = (Entity.searchable(key, "0.0"), Entity.searchable(key, "-0.0"))
+      let isEither = #Predicate<Entity> { $0.searchable.contains(zero) || $0.searchable.contains(negative) }
+      try await keep(datastore.load(where: isEither))
     default:
       if let text = value.searchText {
         try await keep(datastore.load(Entity.searchable(key, text), from: \.property))
