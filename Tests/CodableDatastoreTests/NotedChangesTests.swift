@@ -1,3 +1,4 @@
+import StrataEngine
 import Testing
 
 @testable import CodableDatastore
@@ -18,5 +19,31 @@ import Testing
     }
     for number in 3_700..<6_000 { outer.append(change(number)) }
     #expect(outer.all.map(\.key) == (0..<6_000).map { change($0).key })
+  }
+
+  private final class Watch: DiskWatch {}
+
+  @Test(
+    "an undo is reported once, whether it is found before it is noted or not, and after the commits of others that it was made on",
+    arguments: [true, false])
+  func undoBesideOthers(isFound: Bool) async throws {
+    let place = TemporaryPlace()
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await books.persist(Book(id: 1, title: "first"))
+    let engine = try books.core.store.connection.storeForWriting()
+    let publication = ChangeReporter()
+    let (all, own) = (ChangeBuffer(hearsOtherProcesses: true), ChangeBuffer())
+    for buffer in [all, own] { publication.add(buffer, for: "Books") }
+    try publication.beginFollowing(at: engine.refresh()) { Watch() }
+    // This reporter knows of none of these commits, as of those of another process.
+    try await books.persist(Book(id: 2, title: "theirs"))
+    let parent = try engine.refresh()
+    try await books.persist(Book(id: 3, title: "ours"))
+    let new = try engine.refresh()
+    if isFound { publication.notice { new } }
+    publication.publish(new, madeOn: parent)
+    publication.notice { new }
+    let (theirs, ours) = (all.popAll().map(\.key), own.popAll().map(\.key))
+    #expect(theirs.count == 2 && ours == theirs.suffix(1))
   }
 }

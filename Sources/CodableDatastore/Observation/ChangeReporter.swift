@@ -40,10 +40,14 @@ final class ChangeReporter: Sendable {
     var own: [UInt64: [String: [StoredChange]]] = [:]
     var keepsOwn = false
 
-    mutating func recordOwn(_ number: UInt64, _ view: View?, _ changes: [String: [StoredChange]]) {
+    mutating func recordOwn(
+      _ number: UInt64, _ view: View?, _ changes: [String: [StoredChange]], isSeen: Bool = false
+    ) {
       if number >= newestOwn, followsOthers { ownState = view }
       newestOwn = max(newestOwn, number)
-      if !changes.isEmpty { waiting.append(WaitingCommit(number: number, changes: changes, isCommit: true)) }
+      if !changes.isEmpty {
+        waiting.append(WaitingCommit(number: number, changes: changes, isCommit: true, isSeen: isSeen))
+      }
       guard keepsOwn, number > reported else { return }
       own[number] = changes
       reportOwn()
@@ -57,10 +61,11 @@ final class ChangeReporter: Sendable {
       }
     }
 
-    /// Reports a commit to all observers except those that hear other processes of a server: to these `reportOwn` does.
+    /// Reports a commit to all observers. Those that hear other processes are left out if the commit was reported to them already, or if
+    /// `reportOwn` reports it to them, as on a server.
     func report(_ commit: WaitingCommit) {
       // A transaction without a commit has values of its base, which may be older than reported ones.
-      let isForAll = !keepsOwn || !commit.isCommit && commit.number >= reported
+      let isForAll = !commit.isSeen && (!keepsOwn || !commit.isCommit && commit.number >= reported)
       pass(commit.changes) { isForAll || !$0.hearsOtherProcesses }
     }
 
@@ -89,6 +94,8 @@ final class ChangeReporter: Sendable {
     var changes: [String: [StoredChange]]
     /// False if the transaction had nothing to append; the number is then that of its base.
     var isCommit: Bool
+    /// Whether it was found, like one of another process, before it was noted here.
+    var isSeen = false
   }
 
   /// The state of following other processes' commits. The lock is held while they are read, so that each is reported once.
@@ -153,18 +160,22 @@ final class ChangeReporter: Sendable {
   ///   - parent: The commit that it was made on.
   func publish(_ new: View, madeOn parent: View) {
     let number = new.commit.number
+    // Commits of other processes that it was made on come first.
+    if !state.withLock(\.keepsOwn) { notice { parent } }
     var changes: [StoredChange] = []
-    defer {
-      // Also if its changes cannot be read: earlier commits must be reported.
-      append(changes, new)
-      publish(upTo: number)
-    }
     for datastore in observedDatastores {
       do {
         changes += try ChangeWalk(from: parent, to: new, datastore: datastore).all()
       } catch {
-        fail(datastore, error)
+        // The commit is noted all the same: earlier ones must be reported.
+        for buffer in state.withLock({ $0.buffers(of: datastore) }) { buffer.fail(error) }
       }
+    }
+    let byDatastore = ChangeReporter.byDatastore(changes)
+    following.withLock { following in
+      let isSeen = following.lastSeen.map { $0.commit.number >= number } ?? false
+      state.withLock { $0.recordOwn(number, new, byDatastore, isSeen: isSeen) }
+      publish(upTo: number)
     }
   }
 
@@ -175,16 +186,6 @@ final class ChangeReporter: Sendable {
 
   private var observedDatastores: [String] {
     state.withLock { Array($0.observers.keys) }.filter { hasObservers(of: $0) }
-  }
-
-  private func fail(_ datastore: String, _ error: any Error) {
-    for buffer in state.withLock({ $0.buffers(of: datastore) }) { buffer.fail(error) }
-  }
-
-  private func append(_ changes: [StoredChange], _ view: View) {
-    let number = view.commit.number
-    let byDatastore = ChangeReporter.byDatastore(changes)
-    state.withLock { $0.recordOwn(number, view, byDatastore) }
   }
 
   private static func byDatastore(_ changes: [StoredChange]) -> [String: [StoredChange]] {
@@ -237,14 +238,17 @@ final class ChangeReporter: Sendable {
   ///   - changes: Reads the difference between the last reported state and the newest one.
   func notice(
     _ view: () throws -> View,
-    changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange]
+    changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange] = {
+      try ChangeWalk(from: $0, to: $1, datastore: $2).all()
+    }
   ) {
     let listeners = state.withLock(\.listeners)
     do {
       try following.withLock { following in
         guard var told = following.lastSeen else { return }
         let view = try view()
-        // Read after the view: this process's own commits that the view contains are noted by now, and were reported.
+        // Read after the view: a transaction's commit that the view contains is noted by now, and was reported. Of other commits of this
+        // process `publish` finds out whether they were reported here.
         if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
         let number = view.commit.number
         guard number >= told.commit.number else { return }

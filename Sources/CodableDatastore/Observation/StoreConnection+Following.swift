@@ -50,11 +50,7 @@ extension StoreConnection {
   private func noticeOtherProcesses(in store: any Engine) {
     if store.isAway { return }
     if isServed { return noticeOthersBesideOwn(in: store) }
-    publication.notice {
-      try throwingStoreErrors { try store.refresh() }
-    } changes: { told, new, datastore in
-      try ChangeWalk(from: told, to: new, datastore: datastore).all()
-    }
+    publication.notice { try throwingStoreErrors { try store.refresh() } }
   }
 
   /// Reports new commits on a server. There, commits of others lie between this process's own: each is reported separately.
