@@ -29,11 +29,16 @@ extension Query {
   }
 
   /// All instances that meet the condition, whatever the sort and the limit.
+  ///
+  /// - Throws: ``InvalidQueryError`` if the query can never be asked.
   var everything: Self {
-    var query = self
-    query.leaveWholeRange()
-    (query.most, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
-    return query
+    get throws {
+      try check()
+      var query = self
+      query.leaveWholeRange()
+      (query.most, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
+      return query
+    }
   }
 
   /// The same answer, of which some properties are read.

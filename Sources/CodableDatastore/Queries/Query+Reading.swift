@@ -9,8 +9,7 @@ extension Query {
   ///   cannot be read; the error of a decoder.
   public var count: Int {
     get async throws {
-      try check()
-      return try await whole {
+      try await whole {
         var run = try await everything.run()
         return try await run?.count() ?? 0
       }
@@ -23,6 +22,7 @@ extension Query {
   ///   cannot be read; the error of a decoder.
   public var first: Format.Instance? {
     get async throws {
+      try check()
       var query = self
       query.most = 1
       var run = try await query.run()
