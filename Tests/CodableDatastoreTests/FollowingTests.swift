@@ -281,4 +281,27 @@ struct FollowingTests {
     try await persistence.undo()
     #expect(try await books.load(1)?.title == "A")
   }
+
+  @Test("live results follow a head that another process put back, as a step back over a merge does")
+  func headPutBack() async throws {
+    let place = TemporaryPlace()
+    let here = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    let there = LiveTests().otherProcess(place)
+    for id in 1...3 { try await here.persist(Book(id: id, title: "\(id)")) }
+    var all = here.load(...).live().makeAsyncIterator()
+    var range = here.load(0..., from: \.pages).live().makeAsyncIterator()
+    #expect(try await all.next()?.count == 3)
+    #expect(try await range.next()?.count == 3)
+    try here.core.store.connection.storeForWriting().releaseLock()
+    let engine = try there.core.store.connection.storeForWriting()
+    let transaction = try engine.beginBlocking()
+    var info = CommitInfo(action: "step back", flags: .bookkeeping, movesHead: false)
+    info.head = 1
+    try transaction.commit(info)?.wait()
+    engine.releaseLock()
+    #expect(try await all.next()?.map(\.id) == [1])
+    #expect(try await range.next()?.map(\.id) == [1])
+    try await here.persist(Book(id: 4, title: "4"))
+    #expect(try await all.next()?.map(\.id) == [1, 4])
+  }
 }

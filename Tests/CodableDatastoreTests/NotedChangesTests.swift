@@ -46,4 +46,27 @@ import Testing
     let (theirs, ours) = (all.popAll().map(\.key), own.popAll().map(\.key))
     #expect(theirs.count == 2 && ours == theirs.suffix(1))
   }
+
+  @Test("a head that another process put back is reported as what is gone, once, and then what is committed on it")
+  func headPutBack() async throws {
+    let place = TemporaryPlace()
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await books.persist(Book(id: 1, title: "first"))
+    let engine = try books.core.store.connection.storeForWriting()
+    let before = try engine.refresh()
+    try await books.persist(Book(id: 2, title: "merged"))
+    let merged = try engine.refresh()
+    let publication = ChangeReporter()
+    let buffer = ChangeBuffer(hearsOtherProcesses: true)
+    publication.add(buffer, for: "Books")
+    try publication.beginFollowing(at: before) { Watch() }
+    // This process made the merge, and has or has not found it in the file.
+    for isFound in [true, false] {
+      publication.publish(merged, madeOn: before)
+      if isFound { publication.notice { merged } }
+      #expect(buffer.popAll().map { $0.new != nil } == [true])
+      for _ in 0..<2 { publication.notice { before } }
+      #expect(buffer.popAll().map { $0.new != nil } == [false])
+    }
+  }
 }

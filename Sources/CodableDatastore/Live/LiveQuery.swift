@@ -96,7 +96,9 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
 
   private func takesIn(_ changes: [StoredChange], _ answer: inout LiveAnswer<Format>) async throws -> Bool {
     // An app's own condition or order is asked again of what was only persisted again.
-    let changes = changes.filter { $0.commit > answer.commit && (isIncluded != nil || $0.old != $0.new) }
+    let changes = changes.filter {
+      ($0.commit > answer.commit || $0.isPutBack) && (isIncluded != nil || $0.old != $0.new)
+    }
     guard let last = changes.last else { return false }
     let tests = query.predicates.map { PredicateTest($0) }
     // Only the index knows the members of a range.

@@ -10,6 +10,8 @@ struct StoredChange: Sendable {
   var identifier: (any Sendable)? = nil
   /// The commit that made the change; set when the commit is appended.
   var commit: UInt64 = 0
+  /// Whether the commit is older than the reported ones: another process put the head back to it.
+  var isPutBack = false
   /// The record before and after; bytes as the store holds them.
   var old: Bytes?
   var new: Bytes?
@@ -160,8 +162,9 @@ final class ChangeReporter: Sendable {
   ///   - parent: The commit that it was made on.
   func publish(_ new: View, madeOn parent: View) {
     let number = new.commit.number
+    let isServed = state.withLock(\.keepsOwn)
     // Commits of other processes that it was made on come first.
-    if !state.withLock(\.keepsOwn) { notice { parent } }
+    if !isServed { notice(asParent: true) { parent } }
     var changes: [StoredChange] = []
     for datastore in observedDatastores {
       do {
@@ -176,6 +179,7 @@ final class ChangeReporter: Sendable {
       let isSeen = following.lastSeen.map { $0.commit.number >= number } ?? false
       state.withLock { $0.recordOwn(number, new, byDatastore, isSeen: isSeen) }
       publish(upTo: number)
+      if !isServed, !isSeen, following.lastSeen != nil { following.lastSeen = new }
     }
   }
 
@@ -234,10 +238,11 @@ final class ChangeReporter: Sendable {
   /// If the difference cannot be read, the observers get the error, and all of the difference the next time: no change is skipped.
   ///
   /// - Parameters:
+  ///   - isParent: Whether the state may be older than the last reported one. Otherwise an older one is a head that was put back.
   ///   - view: Takes the newest state.
   ///   - changes: Reads the difference between the last reported state and the newest one.
   func notice(
-    _ view: () throws -> View,
+    asParent isParent: Bool = false, _ view: () throws -> View,
     changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange] = {
       try ChangeWalk(from: $0, to: $1, datastore: $2).all()
     }
@@ -247,17 +252,21 @@ final class ChangeReporter: Sendable {
       try following.withLock { following in
         guard var told = following.lastSeen else { return }
         let view = try view()
+        let number = view.commit.number
+        let isPutBack = !isParent && number < told.commit.number
         // Read after the view: a transaction's commit that the view contains is noted by now, and was reported. Of other commits of this
         // process `publish` finds out whether they were reported here.
         if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
-        let number = view.commit.number
-        guard number >= told.commit.number else { return }
-        if number > told.commit.number {
-          let found = try listeners.map { datastore, buffers in (buffers, try changes(told, view, datastore)) }
+        guard isPutBack || number >= told.commit.number else { return }
+        if number != told.commit.number {
+          var found = try listeners.map { datastore, buffers in (buffers, try changes(told, view, datastore)) }
+          for place in found.indices where isPutBack {
+            for change in found[place].1.indices { found[place].1[change].isPutBack = true }
+          }
           for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
         }
         following.lastSeen = view
-        state.withLock { if let own = $0.ownState, own.commit.number <= number { $0.ownState = nil } }
+        state.withLock { if let own = $0.ownState, isPutBack || own.commit.number <= number { $0.ownState = nil } }
       }
     } catch {
       for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
