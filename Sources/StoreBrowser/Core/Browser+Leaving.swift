@@ -132,8 +132,10 @@ struct LeaveRequest: Question {
     switch how {
     case .withoutSaving: return LeaveReply()
     case .asStore(let path):
-      let commits = try file.save(store, as: path, progress: context.goingOn)
-      return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(commits, "commit"))")
+      let (commits, isByRow) = try file.save(store, as: path, progress: context.goingOn)
+      let rows =
+        isByRow ? ", by the numbers of the rows: \(file.identifier?.shortText ?? "") does not tell all apart" : ""
+      return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(commits, "commit"))\(rows)")
     case .intoFile, .intoChangedFile:
       switch try file.rewritten(from: store, progress: context.goingOn) {
       case .bytes(let bytes): return try write(bytes, to: file.path, in: context)

@@ -7,8 +7,10 @@ extension DocumentFile {
   /// the rows apart, if there is one and it does so in every commit; otherwise by the numbers of their rows.
   ///
   /// - Parameter path: where nothing lies yet.
-  /// - Returns: the number of commits.
-  package func save(_ store: EngineStore, as path: String, progress: WorkProgress?) throws(ModelError) -> Int {
+  /// - Returns: the number of commits, and whether there is a field that does not tell the rows apart.
+  package func save(
+    _ store: EngineStore, as path: String, progress: WorkProgress?
+  ) throws(ModelError) -> (commits: Int, isByRow: Bool) {
     guard !FileManager.default.fileExists(atPath: path) else {
       throw .refused(reason: "\(path) exists already")
     }
@@ -18,14 +20,14 @@ extension DocumentFile {
         let saved = try EngineStore.open(path: path, program: store.program, creates: true)
         let keyed = KeyedCopy(source: store, target: saved, file: self, identifier: identifier, rowNumber: rowNumber)
         isDone = try keyed.run(from: opened, progress)
-        if isDone { return Int(saved.commitCount) }
+        if isDone { return (Int(saved.commitCount), false) }
       } catch {
         try? FileManager.default.removeItem(atPath: path)
         throw error
       }
       try? FileManager.default.removeItem(atPath: path)
     }
-    return Int(try store.copy(to: path, at: nil, progress: progress).commitsKept)
+    return (Int(try store.copy(to: path, at: nil, progress: progress).commitsKept), identifier != nil)
   }
 
   /// The bytes of a file of this form with the records as they are now, beside which the file itself is of no account.
@@ -66,12 +68,11 @@ private struct KeyedCopy {
   func run(from opened: CommitNumber, _ progress: WorkProgress?) throws(ModelError) -> Bool {
     let stored = try source.engineView(at: opened).requiredDatastore(file.datastore)
     var rows = RecordRows(datastore: stored, rowNumber: rowNumber)
-    let plan = ImportPlan(datastore: file.datastore, identifier: identifier, createsEmpty: true)
+    let commits = (opened.rawValue..<source.head.commit.rawValue).map { CommitNumber($0 + 1) }
+    let plan = ImportPlan(datastore: file.datastore, identifier: identifier, later: try identifiers(of: commits))
     let report = try Importer(target, plan, progress: progress).run(&rows, named: source.commit(opened).action)
     guard report.rejected == 0, report.repeated == 0 else { return false }
-    let head = source.head.commit.rawValue
-    for number in opened.rawValue..<head {
-      let commit = CommitNumber(number + 1)
+    for commit in commits {
       guard let changes = try changes(of: commit) else { return false }
       if !changes.isEmpty {
         _ = try target.commit(changes, named: source.commit(commit).action, options: EditOptions())
@@ -81,6 +82,18 @@ private struct KeyedCopy {
       _ = try target.addIndex(index, to: file.datastore, options: EditOptions())
     }
     return true
+  }
+
+  /// The values of the field in the records that some commits wrote.
+  private func identifiers(of commits: [CommitNumber]) throws(ModelError) -> [Document] {
+    var found: [Document] = []
+    for commit in commits {
+      let reader = try source.changes(of: commit)
+      while case let part = try reader.next(512), !part.isEmpty {
+        for change in part { if let value = try change.new?.document()[identifier] { found.append(value) } }
+      }
+    }
+    return found
   }
 
   /// Nil if two records would have one identifier, or one has none.

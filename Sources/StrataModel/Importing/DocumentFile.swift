@@ -50,12 +50,13 @@ package struct DocumentFile: Sendable {
     let choice = try IdentifierChoice(&source, name: datastore)
     let named = try identifier.map { name throws(ModelError) in try source.path(named: name) }
     let key = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : nil
+    if let named, named != key { try require(named, in: &source) }
     let found = named ?? choice.path ?? key
     let isNumbered = isEditable || found == nil
     let rowNumber = isNumbered ? DocumentPath([.member(choice.rowName)]) : nil
     let store = EngineStore.memory(path: path, program: program, author: author)
-    let plan = ImportPlan(
-      datastore: datastore, identifier: rowNumber ?? found ?? .root, createsEmpty: true)
+    // Rows to come are known by their numbers.
+    let plan = ImportPlan(datastore: datastore, identifier: rowNumber ?? found ?? .root, later: [1])
     var rows = NumberedRows(source: source, rowName: isNumbered ? choice.rowName : nil, key: key)
     let report = try Importer(store, plan, progress: progress).run(&rows, named: "open \(fileName(of: path))")
     guard report.new > 0 || report.rejected == 0 else {
@@ -69,6 +70,24 @@ package struct DocumentFile: Sendable {
       path: path, format: source.format, encoding: source.encoding, datastore: datastore, identifier: found,
       rowNumber: rowNumber, key: key, columns: source.columns, notes: source.notes, report: report, digest: digest)
     return (store, file)
+  }
+
+  /// Throws if documents or columns are there, and none is of this field.
+  private static func require(_ field: DocumentPath, in source: inout TableSource) throws(ModelError) {
+    var names = source.columns.map(\.path)
+    try source.rewind()
+    while !names.contains(field), let row = try source.next() {
+      guard case .document(let document) = row.content else { continue }
+      if document[field] != nil { names = [field] }
+      if names.isEmpty, case .object(let members) = document {
+        names = members.map { DocumentPath([.member($0.name)]) }
+      }
+    }
+    try source.rewind()
+    if names.isEmpty || names.contains(field) { return }
+    throw .refused(
+      reason: UnknownName(path: field, nearest: UnknownName.nearest(to: field.shortText, among: names.map(\.shortText)))
+        .sentence)
   }
 
   package static func fileName(of path: String) -> String {

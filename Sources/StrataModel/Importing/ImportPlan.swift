@@ -35,8 +35,9 @@ package struct ImportPlan: Sendable, Hashable {
   package var version: String?
   /// Whether everything is read and counted, and nothing is written.
   package var isDryRun: Bool
-  /// Whether a source without documents creates a datastore.
-  package var createsEmpty: Bool
+  /// Identifiers of records that come later, which decide its type, too. A source without documents creates a datastore for them; if
+  /// this is nil, it creates none.
+  package var later: [Document]?
 
   package enum Existing: Sendable, Hashable, CaseIterable {
     /// It is replaced, if the source has every field that the records have.
@@ -51,7 +52,7 @@ package struct ImportPlan: Sendable, Hashable {
 
   package init(
     datastore: String, identifier: DocumentPath, indexes: [Index] = [], existing: Existing = .replaced,
-    types: [DocumentPath: CellType] = [:], version: String? = nil, isDryRun: Bool = false, createsEmpty: Bool = false
+    types: [DocumentPath: CellType] = [:], version: String? = nil, isDryRun: Bool = false, later: [Document]? = nil
   ) {
     self.datastore = datastore
     self.identifier = identifier
@@ -60,7 +61,7 @@ package struct ImportPlan: Sendable, Hashable {
     self.types = types
     self.version = version
     self.isDryRun = isDryRun
-    self.createsEmpty = createsEmpty
+    self.later = later
   }
 }
 

@@ -72,7 +72,7 @@ package struct Importer {
   /// Whether nothing is to be written of an import that was done.
   private func isLeftOut(_ report: ImportReport) -> Bool {
     let isEmpty = report.new + report.changed + report.unchanged == 0
-    return plan.isDryRun || isEmpty && (report.rejected > 0 || !plan.createsEmpty)
+    return plan.isDryRun || isEmpty && (report.rejected > 0 || plan.later == nil)
       || !report.losses.isEmpty && plan.existing == .replaced
   }
 }
@@ -139,8 +139,7 @@ struct ImportSurvey {
         }
       }
     }
-    // The rows to come are known by their numbers.
-    if documentCount == 0, plan.createsEmpty { identifier.see(1) }
+    for value in plan.later ?? [] { identifier.see(value) }
     if hasTextKeys {
       identifier = TypeGuess()
       identifier.see("")

@@ -249,7 +249,7 @@ import Testing
       let (store, file) = try DocumentFile.open(path)
       try Self.edit(store, file, 1, ["id": 7, "name": "Berne"])
       try Self.edit(store, file, 2, ["id": 1])
-      #expect(try file.save(store, as: path + ".strata", progress: nil) == 3)
+      #expect(try file.save(store, as: path + ".strata", progress: nil) == (3, false))
       let again = try EngineStore.open(path: path + ".strata")
       let records = try #require(try again.head.datastore("cities"))
       #expect(records.descriptor.identifierPath == ".id")
@@ -260,9 +260,47 @@ import Testing
       #expect(throws: ModelError.self) { try file.save(store, as: path + ".strata", progress: nil) }
       // Where the field does not tell them apart any more, the numbers of the rows do.
       try Self.edit(store, file, 1, ["id": 1])
-      #expect(try file.save(store, as: path + "-2.strata", progress: nil) == 4)
+      #expect(try file.save(store, as: path + "-2.strata", progress: nil) == (4, true))
       #expect(
         try EngineStore.open(path: path + "-2.strata").head.datastore("cities")?.descriptor.identifierPath == ".row")
+    }
+  }
+
+  @Test(
+    "a file that has a header alone, and one of numbers, is saved under the field that identifies its rows, whatever rows were added",
+    arguments: [
+      ("sku,name\n", ["b7", "n2"] as [Document], "String"), ("sku,name\n", [4, 9], "Int"),
+      ("sku,name\n", [4, 2.5], "Double"), ("sku,name\n1,a\n", [2.5], "Double"), ("sku,name\nb1,a\n", ["c"], "String"),
+      ("sku,name\n", [], "String"),
+    ])
+  func savedFromHeader(_ text: String, _ added: [Document], _ type: String) throws {
+    try Self.withFile("parts.csv", text) { path in
+      let (store, file) = try DocumentFile.open(path, identifier: "sku")
+      for (number, value) in added.enumerated() { try Self.edit(store, file, number + 2, ["sku": value, "name": "x"]) }
+      #expect(try file.save(store, as: path + ".strata", progress: nil) == (added.count + 1, false))
+      let records = try #require(try EngineStore.open(path: path + ".strata").head.datastore("parts"))
+      #expect(records.descriptor.identifierPath == ".sku" && records.descriptor.identifierType == type)
+      #expect(try records.count == added.count + (text.hasSuffix("a\n") ? 1 : 0))
+    }
+  }
+
+  @Test(
+    "an identifier that no document has is refused with the nearest names, before rows are edited",
+    arguments: ["a.csv": "id,name\n1,Bern\n", "a.json": "[{\"id\":1,\"name\":\"Bern\"}]", "h.csv": "id,name\n"])
+  func unknownIdentifier(_ name: String, _ text: String) throws {
+    try Self.withFile(name, text) { path in
+      let error = #expect(throws: ModelError.self) { try DocumentFile.open(path, identifier: "nmae") }
+      #expect(error?.description == "no field nmae; did you mean name?")
+      let file = try DocumentFile.open(path, identifier: "name").file
+      #expect(file.identifier?.shortText == "name")
+    }
+    try Self.withFile("keyed.json", "{\"a\":{\"n\":1},\"b\":{\"n\":2}}") { path in
+      let file = try DocumentFile.open(path, identifier: "id").file
+      #expect(file.identifier?.shortText == "id")
+    }
+    try Self.withFile("empty.json", "[]") { path in
+      let file = try DocumentFile.open(path, identifier: "sku").file
+      #expect(file.identifier?.shortText == "sku")
     }
   }
 
