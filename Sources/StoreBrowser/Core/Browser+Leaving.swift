@@ -38,36 +38,42 @@ extension Browser {
       ])
   }
 
-  /// Offers the choices if another program has changed the file meanwhile.
-  private mutating func offer(_ comparison: FileComparison, for file: DocumentFile) {
+  /// Offers the choices if another program has changed the file meanwhile; nil stands for one that cannot be read any more.
+  private mutating func offer(_ comparison: FileComparison?, for file: DocumentFile) {
     let name = DocumentFile.fileName(of: file.path)
-    let other = Self.freePath(beside: file.path)
-    let both =
-      comparison.overlaps > 0
-      ? ", of which \(NumberFormat.counted(comparison.overlaps, "field")) were changed there too" : ""
-    present(
-      MenuOverlay(
-        title: "\(name) was changed by another program: \(NumberFormat.counted(comparison.theirs, "row"))",
-        items: [
-          .init(title: "stay"),
-          .init(
-            title: "compare", detail: "as it was, as it is, and mine",
-            choice: .present(TextOverlay(title: "\(name): three sides", lines: comparison.lines))),
-          .init(
-            title: "put my edits into it", detail: NumberFormat.counted(comparison.mine, "row") + both,
-            choice: Intent { $0.leave(.intoChangedFile) }),
-          .init(
-            title: "write another file", detail: DocumentFile.fileName(of: other),
-            choice: Intent { $0.leave(.asFile(path: other)) }),
-          .init(title: "leave without saving", choice: Intent { $0.leave(.withoutSaving) }),
-        ]))
+    var title = "\(name) cannot be read any more"
+    let other = Self.freePath(for: file.path)
+    var items = [MenuOverlay.Item(title: "stay")]
+    if let comparison {
+      title = "\(name) was changed by another program: \(NumberFormat.counted(comparison.theirs, "row"))"
+      let both =
+        comparison.overlaps > 0
+        ? ", \(NumberFormat.counted(comparison.overlaps, "field")) changed there too" : ""
+      items += [
+        .init(
+          title: "compare", detail: "as it was, as it is, and mine",
+          choice: .present(TextOverlay(title: "\(name): three sides", lines: comparison.lines))),
+        .init(
+          title: "put my edits into it", detail: NumberFormat.counted(comparison.mine, "row") + both,
+          choice: Intent { $0.leave(.intoChangedFile) }),
+      ]
+    }
+    let unread = file.report.rejected
+    let lost = unread > 0 ? ", without \(NumberFormat.counted(unread, "unreadable row"))" : ""
+    items += [
+      .init(
+        title: other == file.path ? "write it again" : "write another file",
+        detail: DocumentFile.fileName(of: other) + lost, choice: Intent { $0.leave(.asFile(path: other)) }),
+      .init(title: "leave without saving", choice: Intent { $0.leave(.withoutSaving) }),
+    ]
+    present(MenuOverlay(title: title, items: items))
   }
 
-  /// `cities.csv` becomes `cities-2.csv`, or the next name that is free.
-  private static func freePath(beside path: String) -> String {
+  /// `cities.csv` if nothing lies there, otherwise `cities-2.csv`, or the next name that is free.
+  private static func freePath(for path: String) -> String {
     let stem = DocumentFile.stem(of: path)
     let names = (2...).lazy.map { "\(stem)-\($0)\(path.dropFirst(stem.count))" }
-    return names.first { !BrowserFiles.none.exists($0) } ?? path
+    return BrowserFiles.none.exists(path) ? names.first { !BrowserFiles.none.exists($0) } ?? path : path
   }
 
   mutating func tell(of file: DocumentFile) {
@@ -101,8 +107,9 @@ extension Browser {
   }
 
   mutating func hasLeft(_ reply: LeaveReply) {
-    if let comparison = reply.comparison, let file = session.configuration.documentFile {
-      return offer(comparison, for: file)
+    if !reply.isDone, let file = session.configuration.documentFile {
+      if let problem = reply.problem { session.warn(problem) }
+      return offer(reply.comparison, for: file)
     }
     let staged = session.staged.count
     let lost = staged > 0 ? ", without \(NumberFormat.counted(staged, "staged change"))" : ""
@@ -120,7 +127,7 @@ struct LeaveRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> LeaveReply {
     let reply = try answer(in: context)
     // The state that is kept for a hang-up was discarded or is saved elsewhere.
-    if reply.comparison == nil {
+    if reply.isDone {
       try context.files.save(StagedChanges())
       try context.files.keepCommits([])
     }
@@ -142,6 +149,7 @@ struct LeaveRequest: Question {
       case .changed(let comparison):
         guard how == .intoChangedFile else { return LeaveReply(comparison: comparison) }
         return try write(comparison.merged, to: file.path, in: context)
+      case .lost(let reason): return LeaveReply(problem: reason)
       }
     case .asFile(let path):
       return try write(file.bytes(from: store, progress: context.goingOn), to: path, in: context)
@@ -162,4 +170,7 @@ struct LeaveReply: Sendable {
   var farewell: String?
   /// Set if nothing was written because another program has changed the file.
   var comparison: FileComparison?
+  /// Why the file cannot be read any more, if nothing was written because of that.
+  var problem: String?
+  var isDone: Bool { comparison == nil && problem == nil }
 }

@@ -39,8 +39,12 @@ struct MenuOverlay: ListPane {
     grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let item = items[line]
-      grid.write(item.title, at: rect.at(2), width: rect.columns - 2)
-      grid.write(item.detail, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+      // If there is no room for both, the longer one is cut.
+      let room = max(0, rect.columns - 2)
+      let detail = SafeText.cut(item.detail, to: max(room / 2, room - SafeText.width(item.title) - 2))
+      let titled = detail.isEmpty ? room : max(0, room - SafeText.width(detail) - 2)
+      grid.write(item.title, at: rect.at(2), width: titled)
+      grid.write(detail, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
     }
   }
 }

@@ -6,6 +6,8 @@ extension DocumentFile {
     case bytes([UInt8])
     /// Another program has changed the file since it was read.
     case changed(FileComparison)
+    /// Another program has removed the file, or has put there what cannot be read, for this reason.
+    case lost(String)
   }
 
   /// Returns the bytes of the file with the edits of its store's newest commit. Unedited parts keep their bytes, also rows that could not
@@ -14,10 +16,16 @@ extension DocumentFile {
   /// - Parameter progress: gets the number of rows that are done.
   /// - Throws: `ModelError.refused` if the file's encoding has no bytes for a character that was typed.
   package func rewritten(from store: EngineStore, progress: WorkProgress? = nil) throws(ModelError) -> Rewriting {
-    let bytes = try FileBytes.read(path)
     let mine = try edits(in: store)
-    guard FileBytes.digest(of: bytes) == digest else {
-      return .changed(try FileComparison(self, bytes, mine, store, progress))
+    let bytes: [UInt8]
+    do throws(ModelError) {
+      bytes = try FileBytes.read(path)
+      guard FileBytes.digest(of: bytes) == digest else {
+        return .changed(try FileComparison(self, bytes, mine, store, progress))
+      }
+    } catch {
+      if error == .cancelled { throw error }
+      return .lost("\(error)")
     }
     var numbered: [Int: FileRewriter.Edit] = [:]
     var added: [Document] = []
