@@ -34,10 +34,8 @@ extension Program {
     var configuration = configuration
     configuration.documentFile = file
     let folder = BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment)
-    let (files, commits) = try BrowserFiles.files(in: folder, of: file, in: store)
-    if commits > 0 {
-      configuration.greeting = "\(counted(commits, "commit")) of the last time made again; q asks what becomes of them"
-    }
+    let files: BrowserFiles
+    (files, configuration.greeting) = try BrowserFiles.files(in: folder, of: file, in: store)
     return { [configuration] in .init(store: store, configuration: configuration, files: files) }
   }
 

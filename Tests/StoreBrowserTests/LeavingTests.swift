@@ -133,6 +133,65 @@ struct LeavingTests {
     #expect(try TestFile.text(path) == "name,qty\nbolt,6\nnut,8\n")
   }
 
+  @Test(
+    "a file that was removed, or became another thing, is named, and the records can be written there again or beside it",
+    arguments: [false, true])
+  func leavingLost(isFolder: Bool) throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    let beside = path.replacing(".csv", with: "-2.csv")
+    defer { for name in [path, beside] { TestFile.remove(name) } }
+    try TestFile.write("name,qty\nbolt,5\nscrew\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+    TestFile.remove(path)
+    if isFolder { TestFile.makeFolder(path) }
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("q j j Enter")
+    #expect(!driver.hasQuit && driver.shows(".csv cannot be read any more"), "\(driver.screen)")
+    #expect(driver.shows(isFolder ? "write another file" : "write it again"), "\(driver.screen)")
+    #expect(driver.shows(", without 1 unreadable row"), "\(driver.screen)")
+    driver.press("j Enter")
+    #expect(driver.hasQuit, "\(driver.screen)")
+    #expect(try TestFile.text(isFolder ? beside : path) == "name,qty\nbolt,6\n")
+  }
+
+  @Test("commits on other contents of a file are named when it is opened, and made again when it has those contents")
+  func otherContents() throws {
+    let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    let (path, before) = (folder + "/in.csv", "name,qty\nbolt,5\n")
+    func greeting(_ content: String, edits: Bool = false) throws -> String? {
+      try TestFile.write(content, to: path)
+      let (store, file) = try DocumentFile.open(path)
+      let (files, greeting) = try BrowserFiles.files(in: folder + "/state", of: file, in: store)
+      guard edits else { return greeting }
+      let driver = Driver(store, start: .init(datastore: file.datastore), files: files) { $0.documentFile = file }
+      _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+      driver.tell(.storeStirred)
+      return greeting
+    }
+    #expect(try greeting(before, edits: true) == nil)
+    #expect(
+      try greeting("name,qty\nnut,1\n")
+        == "in.csv was changed: commits on its former contents are made again when it has them")
+    #expect(try greeting(before) == "1 commit of the last time made again; q asks what becomes of them")
+  }
+
+  @Test("the farewell says that rows whose field does not tell them apart were saved by their numbers")
+  func leavingByRow() throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { for name in [path, path.replacing(".csv", with: ".strata")] { TestFile.remove(name) } }
+    try TestFile.write("id,qty\n1,5\n2,7\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    _ = try Sample.change(store, file.datastore, "1", ".id", to: 2)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("q j Enter")
+    #expect(
+      driver.farewell?.hasSuffix(".strata, 2 commits, by the numbers of the rows: id does not tell all apart") == true,
+      "\(driver.screen)")
+  }
+
   /// A browser on a city's population, which is staged.
   private func staged(files: BrowserFiles = .none, isHolding: Bool = false) throws -> Driver {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2661552"), files: files)

@@ -68,7 +68,10 @@ extension Browser {
     if let problem {
       session.warn(problem)
     } else if !kept.isEmpty {
-      session.say("\(NumberFormat.counted(kept.count, "staged change")) from before — w reviews")
+      // The sentence about the commits of an opened file stays before it.
+      let words = session.configuration.documentFile == nil ? nil : session.configuration.greeting
+      let staged = "\(NumberFormat.counted(kept.count, "staged change")) from before — w reviews"
+      session.say([words, staged].compactMap { $0 }.joined(separator: " · "))
     }
     guard let (command, argument) = session.keeping.waiting else { return }
     session.keeping.waiting = nil

@@ -1,4 +1,5 @@
 package import StrataModel
+import StrataFoundation
 
 /// Keeps the commits of a store in memory on the disk, like staged changes, until its file is closed: a hang-up or a crash loses neither.
 struct KeepCommitsRequest: Question {
@@ -23,16 +24,21 @@ struct KeepCommitsRequest: Question {
 extension BrowserFiles {
   /// Returns the files for a store in memory, which also keep its commits. Commits that an ended browser left are made again.
   ///
-  /// - Returns: the files, and how many commits were made again.
+  /// - Returns: the files, and a sentence about the commits of an ended browser.
   package static func files(
     in folder: String?, of file: DocumentFile, in store: EngineStore
-  ) throws(ModelError) -> (files: BrowserFiles, commits: Int) {
-    guard let folder else { return (.none, 0) }
+  ) throws(ModelError) -> (files: BrowserFiles, greeting: String?) {
+    guard let folder else { return (.none, nil) }
     var files = BrowserFiles(folder: folder)
     // Identified by the bytes of the file, because edits of other bytes do not apply to these rows.
-    guard let commits = try? StagedFile(folder: "\(folder)/commits-\(String(file.digest, radix: 16))") else {
-      return (files, 0)
+    let own = "commits-\(String(file.digest, radix: 16))"
+    func names(_ path: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+    let hasOthers = names(folder).contains { name in
+      name.hasPrefix("commits-") && name != own && names("\(folder)/\(name)").contains { !$0.hasSuffix(".lock") }
     }
+    let name = DocumentFile.fileName(of: file.path)
+    let others = hasOthers ? "\(name) was changed: commits on its former contents are made again when it has them" : nil
+    guard let commits = try? StagedFile(folder: "\(folder)/\(own)") else { return (files, others) }
     files.commits = commits
     let steps: [StagedStep]
     do {
@@ -45,7 +51,9 @@ extension BrowserFiles {
     for step in steps {
       _ = try store.commit(ChangeSet(changes: step.edits), named: step.title, options: EditOptions())
     }
-    return (files, steps.count)
+    if steps.isEmpty { return (files, others) }
+    let count = NumberFormat.counted(steps.count, "commit")
+    return (files, "\(count) of the last time made again; q asks what becomes of them")
   }
 
   func keepCommits(_ steps: [StagedStep]) throws(ModelError) { try commits?.save(StagedChanges(steps: steps)) }
