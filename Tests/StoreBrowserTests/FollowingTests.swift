@@ -34,6 +34,8 @@ struct FollowingTests {
     try Sample.add([Sample.city(1, "Other", "CH", 1, "X", [])], to: other, Sample.cityPlan(), "other")
     copies.here.engine.releaseLock()
     try SystemDisk().rename(copies.here.path, to: copies.folder + "/away.strata")
+    driver.tell(.storeStirred)
+    #expect(driver.status.contains("the store was deleted or moved"), "\(driver.status)")
     try SystemDisk().rename(path, to: copies.here.path)
     // Within a tenth of a second, a look at the files of the store is not repeated.
     var looks = 0
@@ -395,7 +397,8 @@ struct FollowingTests {
     }
   }
 
-  @Test("a commit to a store whose folder was moved says that nothing lies there, and keeps the change")
+  @Test(
+    "a store whose folder was moved is called so and takes no edits, keeps what is staged, and goes on when it is back")
   func movedFolder() throws {
     let copies = try CopiedStore()
     let driver = Driver(copies.here, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
@@ -406,6 +409,16 @@ struct FollowingTests {
     driver.press("w Enter Enter")
     #expect(driver.shows("there is nothing at this path"), "\(driver.screen)")
     #expect(!driver.shows("/lock"), "\(driver.screen)")
+    driver.press("Esc Esc")
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("RO · deleted or moved"), "\(driver.title)")
+    driver.press("2 e")
+    #expect(driver.status.contains("read-only: the store was deleted or moved"), "\(driver.status)")
     #expect(driver.browser.session.staged.totals.updated == 1)
+    try TestFile.move(copies.folder + "/there.strata", to: copies.here.path)
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("RW · ⟳ live"), "\(driver.title)")
+    driver.press("w Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty && driver.title.contains("HEAD #2"), "\(driver.screen)")
   }
 }

@@ -222,6 +222,26 @@ struct BrowsingTests {
     }
   }
 
+  @Test(
+    "a store that was deleted or moved there is known to be gone, takes no changes, and is followed again when it is back"
+  )
+  func moved() throws {
+    let there = try BrowsedStore(10)
+    let here = try there.browse()
+    let stirred = DispatchSemaphore(value: 0)
+    let token = try here.follow { stirred.signal() }
+    defer { withExtendedLifetime(token) {} }
+    #expect(here.isInPlace && here.access == .readWrite)
+    try SystemDisk().rename(there.folder, to: there.folder + "-away")
+    while here.isInPlace { stirred.wait() }
+    #expect(here.access == .readOnly(reason: "the store was deleted or moved"))
+    try SystemDisk().rename(there.folder + "-away", to: there.folder)
+    while !here.isInPlace { stirred.wait() }
+    #expect(here.access == .readWrite)
+    try there.store.put(#"{"id":11,"name":"back","population":1}"#, named: "put")
+    while try here.refresh().commit != there.own.head.commit { stirred.wait() }
+  }
+
   @Test("a compaction there is followed, and what is read then is right")
   func compaction() throws {
     let there = try BrowsedStore(2_000)

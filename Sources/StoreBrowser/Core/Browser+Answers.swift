@@ -102,7 +102,7 @@ extension Browser {
     let hadWriter = session.status.writer != nil
     let refusal = session.writingRefusal
     session.status = standing
-    if let new = session.writingRefusal, isStarted, refusal == nil { session.warn(new) }
+    if let new = session.writingRefusal, isStarted, refusal != new { session.warn(new) }
     session.hear(standing.activity)
     guard hadWriter, standing.writer == nil, renewReview() else { return }
     session.say("the lock is free again")

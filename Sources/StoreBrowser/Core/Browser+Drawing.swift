@@ -121,6 +121,8 @@ extension Browser {
     }
     if let since = session.awaySince {
       parts.append("server away since \(session.time.clock(since))")
+    } else if !session.status.isInPlace {
+      parts.append("deleted or moved")
     } else if session.unseen > 0 {
       parts.append("\(session.unseen) new")
     } else if session.isFollowing {

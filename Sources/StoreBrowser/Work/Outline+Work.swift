@@ -22,7 +22,7 @@ struct RefreshRequest: Question {
   var shown: String?
 
   func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {
-    let head = try context.store.refresh().commit
+    let head = try context.store.isInPlace ? context.store.refresh().commit : known
     let commits = try head == known ? [] : context.store.commits(from: head, limit: 1000, folded: false)
     if isReplaced(by: head, commits, in: context) {
       var status = context.status

@@ -27,6 +27,8 @@ extension WordedReply {
 /// The writer that holds the store now, and its reported activity.
 package struct StoreStatus: Sendable {
   package var access: StoreAccess
+  /// See `ReadableStore.isInPlace`.
+  package var isInPlace: Bool
   package var writer: WriterHold?
   package var activity: Activity?
   /// When the store's retention is tried again, if it failed; in nanoseconds since 1970.
@@ -37,7 +39,9 @@ package struct StoreStatus: Sendable {
   package var letters: [LetterNotice]
 
   init(of store: any ReadableStore, letters: [LetterNotice] = []) {
-    (access, writer, activity) = (store.access, store.writer, store.activity)
+    isInPlace = store.isInPlace
+    (writer, activity) = (store.writer, store.activity)
+    access = isInPlace ? store.access : .readOnly(reason: EngineStore.absence)
     (nextPruning, generation, self.letters) = (store.nextPruning, store.generation, letters)
   }
 }

@@ -8,6 +8,12 @@ extension FileStore {
   /// Makes no system call.
   package var visibleState: UInt64? { writing.holdsLock || lockLook.isUnchanged ? publication.number : nil }
 
+  /// Whether data lies at the store's path. If it was deleted or moved, the commits that are open can still be read. Returns true if the
+  /// disk does not say.
+  package var isInPlace: Bool {
+    do { return try reading.statusByName() != nil } catch { return true }
+  }
+
   package func releaseMemory() { publication.current.file.releaseMemory() }
 
   /// Opens the data again if compaction has put another file there. Makes no system call if the disk maps files and a look within the last

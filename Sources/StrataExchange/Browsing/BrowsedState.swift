@@ -5,6 +5,8 @@ import StrataModel
 /// All that changes in a store that is browsed over a line, as a line says it.
 struct BrowsedState: Hashable, Codable, Sendable {
   var settled: DurableEnd
+  /// Whether it was deleted or moved.
+  var isAbsent: Bool?
   /// Why it takes no changes from the line.
   var refusal: String?
   /// The other process that writes there.
@@ -17,7 +19,9 @@ struct BrowsedState: Hashable, Codable, Sendable {
 
   init(_ store: EngineStore, _ settled: DurableEnd, isReadOnly: Bool) {
     self.settled = settled
-    if isReadOnly {
+    if !store.isInPlace {
+      (isAbsent, refusal) = (true, EngineStore.absence)
+    } else if isReadOnly {
       refusal = "it is served for reading only"
     } else if case .readOnly(let reason) = store.access {
       refusal = reason

@@ -104,10 +104,12 @@ final class BrowsingServer: Sendable {
   /// Tells the state of the store if it has changed, with the bytes that it takes to read that.
   private func tell() throws {
     try output.withLock { output in
-      _ = try store.refresh()
-      if try !output.recorded.follow(file) {
-        output.recorded = try Self.record(file, mostPages)
-        output.state = nil
+      if store.isInPlace {
+        _ = try store.refresh()
+        if try !output.recorded.follow(file) {
+          output.recorded = try Self.record(file, mostPages)
+          output.state = nil
+        }
       }
       let state = BrowsedState(store, output.recorded.settled, isReadOnly: isReadOnly)
       guard state != output.state else { return }

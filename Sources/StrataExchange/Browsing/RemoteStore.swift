@@ -63,6 +63,7 @@ package final class RemoteStore: EditableStore {
   }
 
   package var isAway: Bool { line.problem != nil }
+  package var isInPlace: Bool { line.browsed?.isAbsent != true }
   package var writer: WriterHold? { line.browsed?.writer }
   package var activity: Activity? { line.browsed?.activity.flatMap { Activity(bytes: [UInt8]($0)) } }
 
