@@ -27,6 +27,22 @@ struct HostileInputTests {
     #expect(!run.complaint.isEmpty)
   }
 
+  @Test(
+    "verify and salvage name the path as it was given, and say whether something lies there",
+    arguments: ["verify", "salvage"])
+  func notStores(verb: String) throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("rows.csv", "id,name\n1,a\n")
+    let target = verb == "salvage" ? [folder.path("Saved.strata")] : []
+    for (path, reason) in [
+      (file, "this is not a Strata store"), (folder.path("none"), "there is nothing at this path"),
+      (folder.path(""), "this is not a Strata store"),
+    ] {
+      let run = try ProgramRun([verb, path] + target)
+      #expect(run.status == 1 && run.complaint.contains("\(path): \(reason)"), "\(run.complaint)")
+    }
+  }
+
   @Test("an export to a terminal does not control it either")
   func exportToTerminal() throws {
     let folder = try TemporaryFolder()

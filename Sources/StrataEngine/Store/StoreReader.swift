@@ -31,7 +31,7 @@ struct StoreReader: Sendable {
     do {
       handle = try openByName(&reason)
     } catch {
-      throw try missing(error)
+      throw try Self.missing(error, in: folder, on: disk)
     }
     let header = try FileHeader(reading: handle, of: folder, on: disk)
     if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
@@ -60,7 +60,8 @@ struct StoreReader: Sendable {
     return try disk.openByName(path, .read)
   }
 
-  private func missing(_ error: DiskError) throws(StorageError) -> StorageError {
+  /// The error for a store whose data cannot be opened.
+  static func missing(_ error: DiskError, in folder: String, on disk: any Disk) throws(StorageError) -> StorageError {
     guard error.isNotFound else { return StorageError(error) }
     if let trace = FileStore.trace(at: folder, disk: disk) { return .dataMissing(path: folder, trace: trace) }
     let isThere = try engineCall { () throws(DiskError) in try disk.status(folder) } != nil

@@ -13,8 +13,7 @@ struct RawStore: Sendable {
   let findings: [VerifyFinding]
 
   init(at path: String, disk: any Disk) throws(StorageError) {
-    let data = path + "/data"
-    let file = try RawStore.open(data, disk)
+    let file = try RawStore.open(path, disk)
     let fileEnd = try engineCall { () throws(DiskError) in try file.status.end }
     var header: FileHeader
     var findings: [VerifyFinding] = []
@@ -55,11 +54,11 @@ struct RawStore: Sendable {
     return slot.map { ($0.durableEnd, $0.number, "a slot") }
   }
 
-  private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> TolerantFile {
+  private static func open(_ folder: String, _ disk: any Disk) throws(StorageError) -> TolerantFile {
     do {
-      return TolerantFile(try disk.openByName(path, .read))
+      return TolerantFile(try disk.openByName(StoreReader.dataPath(folder), .read))
     } catch {
-      throw error.isNotFound ? .notFound(path: path) : StorageError(error)
+      throw try StoreReader.missing(error, in: folder, on: disk)
     }
   }
 }
