@@ -270,4 +270,19 @@ struct TruthTests {
     #expect(SafeText.cutInTheMiddle("name", to: 9) == "name")
     #expect(SafeText.width(SafeText.cutInTheMiddle("東京都大阪府", to: 7)) <= 7)
   }
+
+  @Test("the review of a delete names the records that refer to it by a field whose target the user has said")
+  func saidReferences() throws {
+    let driver = Driver(
+      try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City", identifier: "611717"))
+    try driver.play(":reference countrycode Country")
+    driver.press("3 j j Enter 2")
+    #expect(driver.selectedIdentifier == "GE", "\(driver.screen)")
+    driver.press("d d w")
+    for city in Sample.cities.joined() {
+      let identifier = city[member: "geonameid"]?.compactJSON ?? ""
+      let isLosing = city[member: "countrycode"] == "GE"
+      #expect(driver.shows("City/\(identifier) would name Country/GE") == isLosing, "\(driver.screen)")
+    }
+  }
 }

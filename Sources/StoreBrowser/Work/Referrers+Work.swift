@@ -14,22 +14,15 @@ package struct ReferrersRequest: Question, Hashable {
     answer.label = try labels.label(of: place)
     let value = place.identifier.value
     let view = try context.view(commit)
-    let leading = try view.datastores.flatMap { datastore in
-      datastore.indexes.filter {
-        naming.leads($0.descriptor, of: datastore.descriptor, to: place.datastore)
-      }
-      .map { (datastore, $0) }
-    }
+    let leading = try naming.indexes(of: view, leadingTo: place.datastore)
     answer.isDeclared = !leading.isEmpty
     let candidates =
       answer.isDeclared
       ? leading : try view.datastores.flatMap { datastore in datastore.indexes.map { (datastore, $0) } }
-    for (datastore, index) in candidates where !index.descriptor.isStale {
+    for (datastore, index) in candidates {
       try context.goOn()
-      guard (try? index.descriptor.encoding.encode(value)) != nil,
-        let lower = try? index.rank(of: .before(value)), let upper = try? index.rank(of: .after(value)), lower < upper
-      else { continue }
-      let identifiers = try index.entries(at: lower..<min(upper, lower + 50)).map(\.identifier)
+      guard let ranks = index.ranks(of: value) else { continue }
+      let identifiers = try index.entries(at: ranks.prefix(50)).map(\.identifier)
       let isSelf = datastore.descriptor.key == place.datastore && identifiers == [place.identifier]
       guard answer.isDeclared || !isSelf else { continue }
       var names: [String] = []
@@ -39,7 +32,7 @@ package struct ReferrersRequest: Question, Hashable {
       }
       answer.groups.append(
         ReferrersAnswer.Group(
-          datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
+          datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: ranks.count,
           names: names))
     }
     return answer
@@ -64,8 +57,54 @@ package struct ReferrersAnswer: Sendable {
   }
 }
 
+extension ReadableIndex {
+  /// The ranks of the entries with a value; nil if there are none, or if the index is stale.
+  fileprivate func ranks(of value: KeyValue) -> Range<Int>? {
+    guard !descriptor.isStale, (try? descriptor.encoding.encode(value)) != nil,
+      let lower = try? rank(of: .before(value)),
+      let upper = try? rank(of: .after(value)), lower < upper
+    else { return nil }
+    return lower..<upper
+  }
+}
+
+extension WorkContext {
+  /// Returns references that deletes would leave without their record, by fields whose target the user has said. The preview of the store
+  /// has those by fields that are declared.
+  func danglingReferences(
+    after changes: ChangeSet, at commit: CommitNumber, _ naming: Naming
+  ) throws(ModelError) -> [DanglingReference] {
+    guard !naming.references.isEmpty else { return [] }
+    var found: [DanglingReference] = []
+    let view = try view(commit)
+    let changed = Set(changes.changes.map(\.place))
+    for edit in changes.changes.prefix(Self.reviewLimit) where edit.kind == .delete {
+      try goOn()
+      for (datastore, index) in try naming.indexes(of: view, leadingTo: edit.datastore)
+      where index.descriptor.target == nil {
+        guard let ranks = index.ranks(of: edit.identifier.value) else { continue }
+        for entry in try index.entries(at: ranks.prefix(20)) {
+          let place = RecordPlace(datastore: datastore.descriptor.key, identifier: entry.identifier)
+          guard !changed.contains(place) else { continue }
+          found.append(DanglingReference(place: place, index: index.descriptor.name, target: edit.place))
+        }
+      }
+    }
+    return found
+  }
+}
+
 extension Naming {
-  fileprivate func leads(_ index: IndexDescriptor, of datastore: DatastoreDescriptor, to target: String) -> Bool {
+  /// The indexes that lead to a datastore, declared or set by the user.
+  fileprivate func indexes(
+    of view: any ReadableView, leadingTo target: String
+  ) throws(ModelError) -> [(any ReadableDatastore, any ReadableIndex)] {
+    try view.datastores.flatMap { datastore in
+      datastore.indexes.filter { leads($0.descriptor, of: datastore.descriptor, to: target) }.map { (datastore, $0) }
+    }
+  }
+
+  private func leads(_ index: IndexDescriptor, of datastore: DatastoreDescriptor, to target: String) -> Bool {
     if let declared = index.target { return declared == target }
     guard let path = index.documentPath?.withoutPositions else { return false }
     return references[datastore.key]?[path] == target

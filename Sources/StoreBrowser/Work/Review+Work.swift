@@ -73,6 +73,7 @@ package struct ReviewRequest: Question, Hashable {
       answer.changes,
       options: EditOptions(detailLimit: WorkContext.reviewLimit, progress: progress, proving: context.proving))
     answer.preview = preview
+    answer.preview?.dangling += try context.danglingReferences(after: answer.changes, at: head, naming)
     let entries = Dictionary(preview.records.map { ($0.place, $0.entries) }) { _, last in last }
     let conflicts = Dictionary(((answer.rebased?.conflicts ?? []) + preview.conflicts).map { ($0.place, $0) }) {
       first, _ in first

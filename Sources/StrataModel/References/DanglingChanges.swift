@@ -6,6 +6,10 @@ package struct DanglingReference: Sendable, Hashable {
   /// The missing record.
   package var target: RecordPlace
 
+  package init(place: RecordPlace, index: String, target: RecordPlace) {
+    (self.place, self.index, self.target) = (place, index, target)
+  }
+
   package var sentence: String {
     "\(place.datastore)/\(place.identifier) would name \(target.datastore)/\(target.identifier), which is not there"
   }
