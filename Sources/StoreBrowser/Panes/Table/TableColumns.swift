@@ -47,6 +47,8 @@ extension Session {
 /// The columns of a datastore: the fields of its documents, as the user arranged them.
 struct TableColumns: Sendable, Hashable {
   private(set) var seen: [ColumnSeen] = []
+  /// The place of each path in `seen`: a file may have 20,000 columns.
+  private var places: [String: Int] = [:]
   /// The field that is the identifier, so that it is not shown twice.
   var identifierPath: String?
   var keyWidth = 0
@@ -71,7 +73,7 @@ struct TableColumns: Sendable, Hashable {
   /// - Parameter keyPath: The field that is the key of the index that orders the table.
   mutating func widen(for columns: [ColumnSeen], staged: [StoredKey], keyPath: String?) {
     for var column in columns {
-      column.isNamed = seen.contains { $0.path == column.path && $0.isNamed }
+      column.isNamed = places[column.path].map { seen[$0].isNamed } ?? false
       if column.path == keyPath { keyWidth = max(keyWidth, column.width) }
       see(column)
     }
@@ -82,7 +84,10 @@ struct TableColumns: Sendable, Hashable {
   }
 
   private mutating func see(_ column: ColumnSeen) {
-    guard let position = seen.firstIndex(where: { $0.path == column.path }) else { return seen.append(column) }
+    guard let position = places[column.path] else {
+      places[column.path] = seen.count
+      return seen.append(column)
+    }
     // A column that gets its first values, or begins or ceases to show labels, gets a new width.
     let isEmpty = [.null, .problem].contains(seen[position].kind)
     if isEmpty || column.isNamed != seen[position].isNamed { seen[position] = column }
@@ -90,7 +95,7 @@ struct TableColumns: Sendable, Hashable {
   }
 
   /// Whether the values of a field are booleans, as far as they were seen.
-  func isTruth(at path: String) -> Bool { seen.contains { $0.path == path && $0.kind == .bool } }
+  func isTruth(at path: String) -> Bool { places[path].map { seen[$0].kind == .bool } ?? false }
 
   /// The column of plain values that a path leads into; nil if there is none.
   func column(above path: DocumentPath) -> DocumentPath? {
@@ -102,7 +107,10 @@ struct TableColumns: Sendable, Hashable {
   }
 
   /// Forgets columns that no record has any more.
-  mutating func forget(where isGone: (String) -> Bool) { seen.removeAll { isGone($0.path) } }
+  mutating func forget(where isGone: (String) -> Bool) {
+    seen.removeAll { isGone($0.path) }
+    places = Dictionary(uniqueKeysWithValues: zip(seen.map(\.path), seen.indices))
+  }
 
   /// The field whose value is the identifier in every row.
   private static func identifierPath(of rows: [Row]) -> String? {
