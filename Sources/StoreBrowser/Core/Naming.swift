@@ -1,5 +1,6 @@
 import StrataModel
 import StrataDocuments
+import StrataTerminal
 
 /// The user's choices for the records of a store, beyond the descriptors: the fields with their labels, and the targets of fields. Requests
 /// carry it, so that a reply names the choices from which it was made.
@@ -39,6 +40,16 @@ extension Remembered {
     }
     return naming
   }
+}
+
+/// Returns a record's name in at most `columns` cells: its datastore, identifier and label. The label is cut first, and the identifier,
+/// which tells records apart, last and in its middle.
+func named(_ place: RecordPlace, _ label: String, in columns: Int) -> String {
+  let key = ValueText(key: place.identifier.value).text
+  let datastore = SafeText.cut(place.datastore, to: max(4, columns - 1 - SafeText.width(key)))
+  let name = datastore + "/" + SafeText.cutInTheMiddle(key, to: columns - 1 - SafeText.width(datastore))
+  let room = columns - SafeText.width(name) - 2
+  return label.isEmpty || room < 4 ? name : "\(name)  \(SafeText.cut(label, to: room))"
 }
 
 /// Returns a record's identifier with its label: `1861107 Izumi`; the identifier alone if there is no label, or if they are the same.

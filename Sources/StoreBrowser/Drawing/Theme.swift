@@ -80,6 +80,7 @@ package struct Theme: Sendable, Hashable {
   var chosen: String { isASCII ? "#" : "▪" }
   var pinned: String { isASCII ? "^" : "◆" }
   var arrow: String { isASCII ? "->" : "→" }
+  var unseen: String { isASCII ? "<" : "◂" }
   var separator: String { isASCII ? ">" : "▸" }
   var dot: String { isASCII ? "-" : "·" }
   var enterKey: String { isASCII ? "Enter" : "⏎" }

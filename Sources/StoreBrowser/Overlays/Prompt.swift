@@ -217,13 +217,21 @@ struct Prompt: Pane {
     field.draw(
       into: &grid, at: Point(column: 1 + label, row: status.top), width: max(4, status.columns - label - 2))
     if let problem {
-      let column = problemColumn.map { min(keys.columns - 8, max(0, label + $0)) } ?? 1
-      grid.write("^", at: Point(column: column, row: keys.top), width: 1, style: theme.style(.problem))
+      let style = theme.style(.problem)
+      let column = problemColumn.map { min(keys.columns - 8, max(0, label + $0)) }
+      if let column { grid.write("^", at: Point(column: column, row: keys.top), width: 1, style: style) }
       let text = "\(theme.problemSign) \(problem)"
       let width = SafeText.width(text)
-      let start = problemColumn == nil ? 1 : column + 2 + width < keys.columns ? column + 2 : max(1, column - width - 1)
-      grid.write(
-        text, at: Point(column: start, row: keys.top), width: keys.columns - start, style: theme.style(.problem))
+      let starts = column.map { [$0 + 2, $0 - width - 1] } ?? [1]
+      if let start = starts.first(where: { $0 > 0 && $0 + width < keys.columns }) {
+        grid.write(text, at: Point(column: start, row: keys.top), width: width, style: style)
+      } else {
+        // A long reason is shown whole, above the line.
+        let rows = min(status.top, text.wrapped(to: keys.columns - 2).count)
+        let area = Rect(column: 0, row: status.top - rows, columns: keys.columns, rows: rows)
+        grid.fill(area)
+        return grid.writeWrapped(text, in: area, style: style)
+      }
     } else {
       grid.write(
         standing(session) ?? (hint.isEmpty ? defaultHint : hint), at: Point(column: 1, row: keys.top),
@@ -283,7 +291,7 @@ struct Prompt: Pane {
     }
     let first = max(0, (choice ?? 0) - Self.listedLines + 1)
     var listed = Array(shown.enumerated().dropFirst(first).prefix(Self.listedLines))
-    if listed.isEmpty, let usage { listed = [(offset: -1, element: Self.line(usage))] }
+    if listed.isEmpty { listed = [(offset: -1, element: usage.map(Self.line) ?? ("nothing to suggest", ""))] }
     for (row, (number, item)) in listed.enumerated() {
       let rect = Rect(column: 0, row: status.top - 1 - row, columns: area.columns - 1, rows: 1)
       let isChosen = choice == number

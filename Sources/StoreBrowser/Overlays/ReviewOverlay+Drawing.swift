@@ -15,7 +15,8 @@ extension ReviewOverlay {
     let theme = session.theme
     let widths = lines.map { line in
       switch line {
-      case .record(let position): 12 + SafeText.width(Self.name(of: answer.records[position]))
+      case .record(let position):
+        13 + SafeText.width(named(answer.records[position].place, answer.records[position].label, in: 120))
       case .field(let position, let field, let part):
         6 + Self.width(FieldText.spans(answer.records[position].fields[field], part, theme: theme))
       case .entries(let position): 6 + SafeText.width(Self.entries(of: answer.records[position], theme))
@@ -31,11 +32,6 @@ extension ReviewOverlay {
   }
 
   private static func width(_ spans: [Span]) -> Int { spans.reduce(0) { $0 + SafeText.width($1.text) } }
-
-  private static func name(of record: ReviewRecord) -> String {
-    "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)"
-      + (record.label.isEmpty ? "" : "  \(record.label)")
-  }
 
   /// `index population 184615 → 150000   alternateNames - "Izumi" + "Izumishi"`.
   private static func entries(of record: ReviewRecord, _ theme: Theme) -> String {
@@ -183,8 +179,9 @@ extension ReviewOverlay {
       let (sign, role) = StoresPane.sign(of: record.kind)
       let count = record.fields.isEmpty ? "" : NumberFormat.counted(record.fields.count, "field")
       grid.write(sign, at: rect.at(2), width: 1, style: theme.style(role))
+      let width = max(0, rect.columns - 6 - count.count)
       grid.write(
-        Self.name(of: record), at: rect.at(4), width: rect.columns - 5 - count.count,
+        named(record.place, record.label, in: width), at: rect.at(4), width: width,
         style: theme.style(record.kind == .delete ? .deleted : .title))
       grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
     case .field(let position, let field, let part):

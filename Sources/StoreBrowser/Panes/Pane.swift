@@ -170,17 +170,17 @@ extension CellGrid {
 }
 
 extension String {
-  /// Returns the text as lines of at most `columns` cells, broken at spaces or at another gap.
+  /// Returns the text as lines of at most `columns` cells, broken at spaces or at another gap, and within words that are wider.
   func wrapped(to columns: Int, at gap: String = " ") -> [String] {
     var lines: [String] = []
     for paragraph in split(separator: "\n", omittingEmptySubsequences: false) {
       var line = ""
-      for word in paragraph.split(separator: gap) {
-        if !line.isEmpty, SafeText.width(line) + gap.count + SafeText.width(String(word)) > columns {
+      for word in paragraph.split(separator: gap).flatMap({ TextLines.folded(String($0), to: columns) }) {
+        if !line.isEmpty, SafeText.width(line) + gap.count + SafeText.width(word) > columns {
           lines.append(line)
           line = ""
         }
-        line += line.isEmpty ? String(word) : gap + word
+        line += line.isEmpty ? word : gap + word
       }
       lines.append(line)
     }

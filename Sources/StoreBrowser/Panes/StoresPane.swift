@@ -256,7 +256,14 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       guard let edit = session.staged.edits[place] else { break }
       let (sign, role) = Self.sign(of: edit.kind)
       let label = session.naming.label(of: edit, session.outline?.datastore(edit.datastore)?.descriptor)
-      write(sign, named(place.identifier, label), place.datastore, role: role)
+      // The identifier, which tells the records apart, has room before the label and the datastore.
+      let key = ValueText(key: place.identifier.value).text
+      let most = min(rect.columns / 2, rect.columns - 3 - SafeText.width(key))
+      let datastore = SafeText.cut(place.datastore, to: max(4, most))
+      let room = rect.columns - 2 - SafeText.width(datastore)
+      let isWide = SafeText.width(key) > room
+      write(
+        sign, isWide ? SafeText.cutInTheMiddle(key, to: room) : named(place.identifier, label), datastore, role: role)
     case .letter(let letter):
       let name = [letter.action, letter.program].first { !$0.isEmpty } ?? letter.name.description
       write(

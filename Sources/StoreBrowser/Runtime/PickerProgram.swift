@@ -139,9 +139,10 @@ package final class PickerProgram: TerminalProgram {
     let beside = PaneFrame(rect: right, isFocused: false)
     grid.border(beside, digit: nil, title: items[list.selection].title, footer: "", theme: theme)
     let lines = previews.known.withLock { $0[items[list.selection]] } ?? ["reading…"]
-    let folded = lines.flatMap { TextLines.folded($0, to: max(1, beside.columns - 2)) }
-    for (row, line) in folded.prefix(beside.rows).enumerated() {
-      grid.write(line, at: beside.inside.at(1, row), width: beside.columns - 2)
+    let width = max(1, beside.columns - 2)
+    let wrapped = lines.flatMap { SafeText.width($0) > width ? $0.wrapped(to: width) : [$0] }
+    for (row, line) in wrapped.prefix(beside.rows).enumerated() {
+      grid.write(line, at: beside.inside.at(1, row), width: width)
     }
     return grid
   }

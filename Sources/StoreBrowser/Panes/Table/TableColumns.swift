@@ -17,6 +17,9 @@ struct TableColumn: Sendable, Hashable {
   /// Whether large numbers are shown with separators: not those of identifiers, references and dates.
   var isSeparated = false
 
+  /// Whether its texts tell records apart, also by their ends alone.
+  var isName: Bool { source == .identifier }
+
   var path: String? {
     if case .field(let path) = source { return path }
     return nil

@@ -185,15 +185,17 @@ extension TablePane {
   private func drawHeader(
     _ columns: [TableColumn], _ slots: [TableGeometry.Slot], in inside: Rect, on grid: inout CellGrid, session: Session
   ) {
+    let (theme, style) = (session.theme, session.theme.style(.header))
     for slot in slots {
       let column = columns[slot.column]
-      var title = column.title
-      if isOrder(column) { title += isDescending(column) ? " ▼" : " ▲" }
-      var style = session.theme.style(.header)
-      if slot.column == self.column { style = style.with(.underline) }
+      let title = column.title + (isOrder(column) ? isDescending(column) ? " ▼" : " ▲" : "")
+      let style = slot.column == self.column ? style.with(.underline) : style
       grid.write(
         title, at: inside.at(TableGeometry.signs + slot.x), width: slot.width, style: style,
         alignment: column.isTrailing ? .trailing : .leading)
+    }
+    for hint in TableGeometry.hints(columns, slots, frozen: frozen(session), offset: columnOffset, inside.columns) {
+      grid.write(hint.isLeft ? theme.unseen : theme.separator, at: inside.at(hint.x), width: 1, style: style)
     }
   }
 
@@ -232,7 +234,7 @@ extension TablePane {
         look.value(column), of: column, width: slot.width, leadingTo: column.path.flatMap { look.targets[$0] }, session)
       var style = theme.style(isSelected ? .text : value.cellRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
-      var text = value.fitting(slot.width)
+      var text = column.isName ? SafeText.cutInTheMiddle(value.text, to: slot.width) : value.fitting(slot.width)
       if let before = before(of: look.identifier, column) {
         style = theme.style(.changed).with(.bold)
         let both =
@@ -326,8 +328,7 @@ extension TablePane {
         look.targets = look.targets.filter { look.cells[$0.key] == row.cells[$0.key] }
       }
     } else if let change = changed[identifier] {
-      look.sign = change == .insert ? "+" : "~"
-      look.signRole = change == .insert ? .inserted : .changed
+      (look.sign, look.signRole) = change == .insert ? ("+", .inserted) : ("~", .changed)
     } else if isOlder(row, session), !areAllOlder(session) {
       (look.sign, look.signRole) = ("°", .warning)
     }
@@ -381,8 +382,7 @@ extension TablePane {
     let slots = TableGeometry.slots(
       visibleColumns(session), frozen: frozen(session), offset: columnOffset,
       width: frame.columns - TableGeometry.signs)
-    let slot = slots.last { point.column - TableGeometry.signs >= $0.x }
-    if let slot { column = slot.column }
+    if let slot = slots.last(where: { point.column - TableGeometry.signs >= $0.x }) { column = slot.column }
     guard point.row > 0 else {
       session.intend(.run(.sort, argument: nil))
       return
