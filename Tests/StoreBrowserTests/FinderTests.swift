@@ -89,7 +89,7 @@ struct FinderTests {
     byCommit.press("Enter")
     #expect(byCommit.browser.session.asOf == CommitNumber(3))
     let nothing = driver(store, "qqqqq")
-    #expect(nothing.shows("nothing has these letters"))
+    #expect(nothing.shows("nothing found by name or index: / reads all"))
     nothing.press("Enter Esc")
     #expect(nothing.browser.overlays.isEmpty)
   }

@@ -117,9 +117,10 @@ struct FinderOverlay: SearchPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     let inside = frame.inside
-    let count =
-      items.isEmpty
-      ? "nothing has these letters" : "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(items.count))"
+    // A label without an index is found by a search of the records only.
+    let none = title == nil ? "nothing found by name or index: / reads all" : "nothing has these letters"
+    let position = "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(items.count))"
+    let count = items.isEmpty ? none : position
     grid.border(frame, digit: nil, title: title ?? "Find", footer: count, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let item = items[line]
