@@ -151,7 +151,10 @@ package final class EngineStore: EditableStore {
   package var commitCount: UInt64 { engine.commitCount }
   package var generation: UInt64 { engine.identity.generation }
 
-  package var byteCount: UInt64 { get throws(ModelError) { engine.fileBytes } }
+  /// Of a store in memory: the bytes of the file that was read into it, if it was read from one.
+  package var byteCount: UInt64 {
+    get throws(ModelError) { (isInMemory ? try? disk.status(path)?.size : nil) ?? engine.fileBytes }
+  }
 
   package var historyBytes: UInt64? { (engine as? FileStore)?.historyBytes }
 

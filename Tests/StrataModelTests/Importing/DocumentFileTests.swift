@@ -315,6 +315,10 @@ import Testing
       _ = #expect(throws: ModelError.self) { try DocumentFile.open(path) }
     }
     #expect(throws: ModelError.self) { try DocumentFile.open("/nowhere/at/all.csv") }
+    try Self.withFile("small.csv", "id\n1\n") { path in
+      let (store, _) = try DocumentFile.open(path)
+      #expect(try store.byteCount == 5)
+    }
     try Self.withFile("empty.csv", "") { path in
       let (store, _) = try DocumentFile.open(path)
       #expect(try store.head.datastore("empty")?.count == 0)
