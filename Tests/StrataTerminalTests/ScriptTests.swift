@@ -40,7 +40,11 @@ struct ScriptTests {
   @Test(
     "a mistake is told with its line",
     arguments: [
-      ("keys j\nkeys Entr", "line 2: no key is called “Entr”"), ("jump", "line 1: no step is called “jump”"),
+      ("keys j\nkeys Entr", "line 2: no key is called “Entr”"),
+      (
+        "jump",
+        "line 1: no step is called “jump”; steps are click, keys, paste, resize, screen, type, wheel-down, wheel-up, :"
+      ),
       ("\n\nresize 80", "line 3: “80” is not a size like 80x24"), ("type \"x", "line 1: the quotes are not closed"),
       ("click 0,1", "line 1: “0,1” is not a place like 12,5"),
     ])

@@ -80,7 +80,9 @@ package struct Script: Hashable, Sendable {
       return [.press(button: 1), .release(button: 1)].map { .event(.mouse(MouseEvent(kind: $0, point: point))) }
     case "wheel-up": return [.event(.mouse(MouseEvent(kind: .wheelUp, point: try point(rest))))]
     case "wheel-down": return [.event(.mouse(MouseEvent(kind: .wheelDown, point: try point(rest))))]
-    default: throw Mistake(message: "no step is called “\(verb)”")
+    default:
+      let known = (verbs.sorted() + [":"]).joined(separator: ", ")
+      throw Mistake(message: "no step is called “\(verb)”; steps are \(known)")
     }
   }
 
