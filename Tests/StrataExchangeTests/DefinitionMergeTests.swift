@@ -50,6 +50,27 @@ struct DefinitionMergeTests {
     #expect(try theirs.contents() == ours.contents())
   }
 
+  @Test("a merge rule that one side declared holds for the merge of both, whichever side makes it")
+  func declaredRule() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"a","tags":["x"]}"#)
+    try theirs.own.engine.change { transaction in
+      var declared = ExchangedStore.descriptor
+      declared.setMergeRules([".tags": "set"])
+      try DatastoreWriter.store(declared, in: transaction)
+    }
+    try ours.put(#"{"id":1,"name":"a","tags":["x","ours"]}"#)
+    try theirs.put(#"{"id":1,"name":"a","tags":["x","theirs"]}"#)
+    _ = try ours.fetch(theirs)
+    _ = try theirs.fetch(ours)
+    let (mine, other) = (ours.head, theirs.head)
+    for (store, head) in [(ours, other), (theirs, mine)] {
+      let merged = try store.merge(head)
+      #expect(merged.plan.open.isEmpty && merged.head != nil)
+    }
+    #expect(try ours.contents() == theirs.contents())
+    #expect(try ours.text(1)?.contains("ours") == true && ours.text(1)?.contains("theirs") == true)
+  }
+
   /// Two stores that merged one another's heads, each under a commit of its own. Before that one of them may have changed more.
   private func crissCross(
     changing change: (ExchangedStore) throws -> Void = { _ in }

@@ -10,7 +10,8 @@ final class MergeBase {
   private let store: EngineStore
   private let graph: CommitGraph
   private let key: String
-  private let descriptor: DatastoreDescriptor
+  /// Its merge rules are those of the records.
+  var descriptor: DatastoreDescriptor
   private let bases: [CommitIdentity]
   private var datastores: [CommitIdentity: (any ReadableDatastore)?] = [:]
   private var ancestors: [[CommitIdentity]: [CommitIdentity]] = [:]

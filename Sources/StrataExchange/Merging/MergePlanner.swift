@@ -132,7 +132,9 @@ package struct MergePlanner {
       try DescriptorMerge(base: base.definition(), ours: ours, theirs: theirs, policy: policy).merged()
     plan.definitions += clashes
     if let merged { plan.clean.descriptors.append(merged) }
-    try mergeRecords(of: key, ours, bases, base, policy, &plan)
+    // A merge rule that either side has declared holds for the records of both.
+    base.descriptor = merged ?? ours
+    try mergeRecords(of: key, base.descriptor, bases, base, policy, &plan)
     try openCollisions(in: key, ours, &plan)
   }
 
