@@ -90,6 +90,12 @@ struct EntityStoreTests {
         Entity("p", type: "person", properties: ["born": .date(Date(timeIntervalSinceReferenceDate: .infinity))]))
     }
     #expect(try await entities.datastore.count == 0)
+    // The date of a removal, too: the entity could not be read any more.
+    try await entities.add(Entity("p", type: "person", properties: ["age": 3]))
+    await #expect(throws: EntityError.notFinite(path: "p.age.history[0].datestamp")) {
+      try await entities.remove("age", from: "p", date: Date(timeIntervalSinceReferenceDate: .nan))
+    }
+    #expect(try await entities.load("p")?["age", as: Int.self] == 3)
   }
 
   @Test("entities are found by what is said of them, also where a text is longer than the index keeps")

@@ -107,7 +107,9 @@ extension Entity {
     }
     for (key, past) in past {
       for (position, past) in past.enumerated() {
-        try past.property?.requireSound(path: "\(id).\(key).history[\(position)]")
+        let path = "\(id).\(key).history[\(position)]"
+        guard past.date.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite(path: "\(path).datestamp") }
+        try past.property?.requireSound(path: path)
       }
     }
   }
