@@ -193,7 +193,7 @@ struct QueryTests {
     let query = datastore.load(where: #Predicate { $0.size >= 0 })
     await #expect(throws: InvalidQueryError.self) { try await query.limit(0).all() }
     await #expect(throws: InvalidQueryError.self) { try await query.limit(0).first }
-    await #expect(throws: InvalidQueryError.self) { try await query.limit(1, offset: -1).sum(of: \.size) }
+    await #expect(throws: InvalidQueryError.self) { try await query.limit(1, offset: -1).distinct(\.size) }
     await #expect(throws: InvalidQueryError.self) { try await query.limit(1, offset: -1).all() }
     let cursor = try query.cursor(after: all[0])
     await #expect(throws: InvalidQueryError.self) { try await query.sorted(by: \.name).after(cursor).all() }
