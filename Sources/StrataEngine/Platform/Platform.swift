@@ -187,7 +187,8 @@ func rest(nanoseconds: Int64) {
   nanosleep(&time, nil)
 }
 
-/// Distinguishes the calling thread from all other living threads.
+/// Distinguishes the calling thread from all other living threads. Not for async functions: the C library declares `pthread_self` constant,
+/// so an optimising compiler calls it once, also if the function goes on on another thread.
 package func threadIdentity() -> UInt {
   #if canImport(Darwin)
     UInt(bitPattern: pthread_self())

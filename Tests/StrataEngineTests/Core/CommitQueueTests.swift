@@ -249,6 +249,16 @@ struct CommitQueueTests {
     #expect(it.queue.passTurn(willWait: true).waiters.first == "job")
   }
 
+  @Test("a task does not get the turn that is lent to a thread, whatever thread it seems to run on")
+  func lendingBesideTasks() throws {
+    let store = try FileStore.create(at: "/store", options: StoreOptions(), disk: MemoryDisk())
+    #expect(store.writing.tryAcquireTurn())
+    store.writing.lendingTurn { #expect(!store.writing.tryAcquireTurn()) }
+    store.writing.passTurn()
+    #expect(store.writing.tryAcquireTurn())
+    store.writing.passTurn()
+  }
+
   @Test("whatever the order of events, nobody is forgotten and nobody is told what is not so")
   func random() {
     for seed in 0..<300 {
