@@ -63,7 +63,8 @@ package final class RemoteStore: EditableStore {
   }
 
   package var isAway: Bool { line.problem != nil }
-  package var isInPlace: Bool { line.browsed?.isAbsent != true }
+  /// While the line is broken, that is what there is to say, and not where the store lay before.
+  package var isInPlace: Bool { isAway || line.browsed?.isAbsent != true }
   package var writer: WriterHold? { line.browsed?.writer }
   package var activity: Activity? { line.browsed?.activity.flatMap { Activity(bytes: [UInt8]($0)) } }
 

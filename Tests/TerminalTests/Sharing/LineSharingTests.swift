@@ -119,6 +119,7 @@ struct LineSharingTests {
     #expect(there.count == 2)
     // The store is gone from there: the browser says so, and keeps what it has.
     try #require(rename(there.store.path, there.store.path + ".away") == 0)
+    try browser.waitFor("deleted or moved")
     kill(try there.process(), SIGKILL)
     try browser.waitFor("server away")
     browser.expect("Mogadishu")
