@@ -47,7 +47,7 @@ import Testing
     #expect(theirs.count == 2 && ours == theirs.suffix(1))
   }
 
-  @Test("a head that another process put back is reported as what is gone, once, and then what is committed on it")
+  @Test("if another process puts the head back, observers hear once which records are gone, and then the next commits")
   func headPutBack() async throws {
     let place = TemporaryPlace()
     let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))

@@ -263,6 +263,12 @@ struct TreeTests {
     try transaction.restore([Self.records], from: store.view(at: first.commit.number))
     _ = try transaction.commit(CommitInfo())
     let back = store.newest
+    // Dropped and brought back by one transaction.
+    let both = try store.beginBlocking(on: nil)
+    try both.dropTree(Self.records)
+    try both.restore([Self.records], from: store.view(at: third.commit.number))
+    _ = try both.commit(CommitInfo())
+    #expect(try store.newest.served(Self.records)?.count == 2_501)
     #expect(try gone.served(Self.records) == nil)
     #expect(try back.served(Self.records)?.count == 2_500)
     #expect(try third.served(Self.records)?.count == 2_501)

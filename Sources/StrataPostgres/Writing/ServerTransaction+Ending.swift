@@ -156,7 +156,9 @@ extension ServerTransaction {
     // In their order in the table.
     for (name, tree) in state.trees.sorted(by: { $0.value.tree < $1.value.tree }) {
       if let dropped = tree.dropped ?? (tree.isGone ? tree.stored : nil) {
-        draft.treeChanges.append(.drop(dropped.tree, isCounted: dropped.kind == .records))
+        // A tree that was made again under its number has one row of counts, which its writes make.
+        let isCounted = dropped.kind == .records && (tree.isGone || dropped.tree != tree.tree)
+        draft.treeChanges.append(.drop(dropped.tree, isCounted: isCounted))
       }
       if tree.isGone { continue }
       if tree.stored == nil {
