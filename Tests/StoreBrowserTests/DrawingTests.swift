@@ -11,6 +11,12 @@ struct DrawingTests {
     Driver(try Sample.store(), size: Size(columns: 160, rows: 48), start: .init(datastore: "City"))
   }
 
+  @Test("a text is wrapped within wide words, and is no trap if there is no room at all", arguments: [-2, 0, 1])
+  func wrapping(columns: Int) {
+    #expect("ab c".wrapped(to: columns) == ["a", "b", "c"])
+    #expect("abcd ef".wrapped(to: 3) == ["abc", "d", "ef"])
+  }
+
   @Test("a pane that did not change is not drawn again")
   func unchanged() throws {
     let driver = try Self.driver()

@@ -14,6 +14,8 @@ enum TextLines {
 
   /// Splits a line into pieces of at most `columns` cells, so that all of it is visible.
   static func folded(_ line: String, to columns: Int) -> [String] {
+    // A pane may be narrower than its border.
+    let columns = max(1, columns)
     guard line.utf8.count > columns else { return [line] }
     var line = line
     let plain = line.withUTF8 { bytes -> [String]? in
