@@ -100,10 +100,15 @@ package struct InboxFolder: Sendable {
   }
 
   /// Makes the folders that a sender needs, and those that lead to the store.
+  ///
+  /// The folder of drafts comes last: where it is, the names of all others are durable, whichever process made them and was killed.
   func makeFolders() throws(ModelError) {
     try onDisk { () throws(DiskError) in
-      try disk.makeFolders(draftsPath)
       try disk.makeFolders(waitingPath)
+      guard try disk.status(draftsPath) == nil else { return }
+      try disk.syncDirectory(path)
+      disk.syncFolders(leadingTo: path)
+      try disk.makeDirectory(draftsPath)
     }
   }
 

@@ -36,7 +36,7 @@ package final class LetterSender: Sendable {
     let draft = try writeDraft(bytes)
     return try next(date: letter.date) { name throws(ModelError) in
       do throws(ModelError) {
-        try folder.onDisk { () throws(DiskError) in try folder.disk.rename(draft, to: "\(folder.waitingPath)/\(name)") }
+        try inFolders { () throws(DiskError) in try folder.disk.rename(draft, to: "\(folder.waitingPath)/\(name)") }
       } catch {
         try? folder.disk.unlink(draft)
         throw error
@@ -83,13 +83,17 @@ package final class LetterSender: Sendable {
   /// Writes a letter beside the folder in which it appears.
   private func writeDraft(_ bytes: [UInt8]) throws(ModelError) -> String {
     let draft = "\(folder.draftsPath)/\(String(folder.disk.randomNumber(), radix: 16))"
-    do throws(DiskError) {
-      try folder.disk.writeDurably(bytes, to: draft)
-    } catch {
-      // The folders are looked for only after a failure, because they are there but for the first letter.
-      try folder.makeFolders()
-      try folder.onDisk { () throws(DiskError) in try folder.disk.writeDurably(bytes, to: draft) }
-    }
+    try inFolders { () throws(DiskError) in try folder.disk.writeDurably(bytes, to: draft) }
     return draft
+  }
+
+  /// The folders are looked for only after a failure, because they are there but for the first letter.
+  private func inFolders(_ call: () throws(DiskError) -> Void) throws(ModelError) {
+    do throws(DiskError) {
+      try call()
+    } catch {
+      try folder.makeFolders()
+      try folder.onDisk(call)
+    }
   }
 }

@@ -15,6 +15,15 @@ extension Disk {
     }
   }
 
+  /// Makes durable what the folders that lead to a path contain. One that may not be opened was there before the program.
+  package func syncFolders(leadingTo path: String) {
+    var folder = path[...]
+    while let slash = folder.lastIndex(of: "/") {
+      folder = folder[..<slash]
+      try? syncDirectory(folder.isEmpty ? "/" : String(folder))
+    }
+  }
+
   /// Writes a new file and makes its contents durable; its name is not. A file of that name goes before. After a failure there is none.
   package func writeDurably(_ bytes: [UInt8], to path: String) throws(DiskError) {
     if try status(path) != nil { try unlink(path) }

@@ -373,6 +373,29 @@ struct InboxTests {
     counts[.sync, default: 0] + counts[.syncDirectory, default: 0]
   }
 
+  @Test("a sender that is killed at any call of its first letter does not keep the next letter from being sent, nor from being durable")
+  func killedSender() throws {
+    var calls = 1
+    while true {
+      let disk = SimulatedDisk(seed: 7)
+      disk.plant(DiskFault(number: calls, code: 5, isLasting: true))
+      let isSent = (try? sender(on: disk).send(letter("first", at: 1, put(1, "x")))) != nil
+      disk.plant(nil)
+      try sender(on: disk).send(letter("second", at: 2, put(2, "x")))
+      disk.note(1)
+      // The first sender was killed, so that its calls did not fail: there were none.
+      let record = disk.record.filter { if case .syncFailed = $0 { false } else { true } }
+      CrashImages.forEach(of: record, on: disk.start, seed: 5) { crash in
+        guard crash.notes.last != nil else { return }
+        let waiting = try? InboxFolder(ofStoreAt: Self.path, disk: SimulatedDisk(crash.image)).waiting()
+        #expect((waiting?.count ?? 0) >= (isSent ? 2 : 1), "call \(calls), \(crash.kind) after \(crash.position)")
+      }
+      if isSent { break }
+      calls += 1
+    }
+    #expect(calls > 10)
+  }
+
   @Test("a power cut at any moment neither loses a letter that was sent nor applies one twice")
   func powerCuts() throws {
     let disk = SimulatedDisk(seed: 11)
