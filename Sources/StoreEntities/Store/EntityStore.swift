@@ -62,9 +62,9 @@ public struct EntityStore<AccessMode: _AccessMode>: Sendable {
     case .date(let date): try await keep(datastore.load(date...date, from: \.date))
     case .double(0):
       // Both zeros are equal, and are spelt differently.
-      let (zero, negative) = (Entity.searchable(key, "0.0"), Entity.searchable(key, "-0.0"))
-      let isEither = #Predicate<Entity> { $0.searchable.contains(zero) || $0.searchable.contains(negative) }
-      try await keep(datastore.load(where: isEither))
+      for zero in ["0.0", "-0.0"] { try await keep(datastore.load(Entity.searchable(key, zero), from: \.property)) }
+      let each = Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+      found = each.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
     default:
       if let text = value.searchText {
         try await keep(datastore.load(Entity.searchable(key, text), from: \.property))
