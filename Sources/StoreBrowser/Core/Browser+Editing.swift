@@ -23,7 +23,10 @@ struct ExternalEdit: Sendable {
 
 /// Editing: every edit ends in a staged step.
 extension Browser {
-  mutating func openReview() { present(ReviewOverlay(subject: .staged(session.staged.changes))) }
+  /// - Parameter how: how to leave after the commit; nil to stay.
+  mutating func openReview(then how: Leaving? = nil) {
+    present(ReviewOverlay(subject: .staged(session.staged.changes), leaving: how))
+  }
 
   // MARK: Staging
 

@@ -22,18 +22,19 @@ extension Browser {
     let name = DocumentFile.fileName(of: file.path)
     var what: [String] = []
     if commits > 0 { what.append(NumberFormat.counted(commits, "commit")) }
-    if staged > 0 {
-      what.append("\(NumberFormat.counted(staged, "staged change")) that only staying keeps")
-    }
+    if staged > 0 { what.append(NumberFormat.counted(staged, "staged change")) }
     let store = DocumentFile.stem(of: file.path) + ".strata"
     let unread = file.report.rejected
     let kept = unread > 0 ? ", with the \(NumberFormat.counted(unread, "row")) that could not be read" : ""
+    let after = staged > 0 ? ", after the review" : ""
+    /// What is staged is part of what is saved, so it is written first.
+    func saving(_ how: Leaving) -> Intent { Intent { staged > 0 ? $0.openReview(then: how) : $0.leave(how) } }
     return MenuOverlay(
       title: "\(name) is open in memory: \(what.joined(separator: ", "))",
       items: [
         .init(title: "stay"),
-        .init(title: "save as a store", detail: store, choice: Intent { $0.leave(.asStore(path: store)) }),
-        .init(title: "write the file anew", detail: name + kept, choice: Intent { $0.leave(.intoFile) }),
+        .init(title: "save as a store", detail: store + after, choice: saving(.asStore(path: store))),
+        .init(title: "write the file anew", detail: name + kept + after, choice: saving(.intoFile)),
         .init(title: "leave without saving", choice: Intent { $0.leave(.withoutSaving) }),
       ])
   }

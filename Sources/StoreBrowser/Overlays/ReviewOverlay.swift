@@ -32,6 +32,8 @@ struct ReviewOverlay: ListPane {
     ])
 
   let subject: ReviewSubject
+  /// How the browser leaves the store in memory after the commit; nil if it stays.
+  private let leaving: Leaving?
   private(set) var answer: ReviewAnswer?
   private(set) var problem: ModelError?
   var list = ListWindow()
@@ -55,7 +57,7 @@ struct ReviewOverlay: ListPane {
     case blank
   }
 
-  init(subject: ReviewSubject) { self.subject = subject }
+  init(subject: ReviewSubject, leaving: Leaving? = nil) { (self.subject, self.leaving) = (subject, leaving) }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
@@ -176,7 +178,10 @@ struct ReviewOverlay: ListPane {
     problem = nil
     let request = CommitRequest(
       subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)
-    session.start(.commit, request, label: "commit") { $0.committed($1, request) }
+    session.start(.commit, request, label: "commit") { [leaving] in
+      $0.committed($1, request)
+      if let leaving { $0.leave(leaving) }
+    }
   }
 }
 
