@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataEngine
+import StrataExpressions
 import StrataTerminal
 import Testing
 

@@ -27,7 +27,7 @@ struct BlameThroughMergesTests {
   private func expectTrueBlame(_ store: ExchangedStore, of record: Int64, _ comment: Comment) throws {
     let datastore = try #require(try store.own.head.datastore("City"))
     let place = RecordPlace(datastore: "City", identifier: try datastore.identifier(parsing: "\(record)"))
-    let head = try store.own.head.commit
+    let head = store.own.head.commit
     for keepsValues in [false, true] {
       let life = try store.own.life(of: place, from: head, keepsValues: keepsValues)
       for part in life.parts where part.path.components.count == 1 {
@@ -69,7 +69,7 @@ struct BlameThroughMergesTests {
   private func expectTrueHistory(_ store: ExchangedStore, of record: Int64, _ comment: Comment) throws {
     let datastore = try #require(try store.own.head.datastore("City"))
     let place = RecordPlace(datastore: "City", identifier: try datastore.identifier(parsing: "\(record)"))
-    let head = try store.own.head.commit
+    let head = store.own.head.commit
     for path in [DocumentPath.root, try DocumentPath(parsing: ".a"), try DocumentPath(parsing: ".c.d")] {
       for pageSize in [2, Int.max] {
         var (found, open) = ([UInt64](), [head])

@@ -45,7 +45,7 @@ struct ForgedNumbersTests {
     try transaction.createTree(TreeName([2] + .token()), kind: .records)
     try transaction.put([1], [2], in: Self.records)
     _ = try transaction.count(in: Self.records)
-    try transaction.commit()
+    _ = try transaction.commit()
   }
 
   @Test(

@@ -12,7 +12,7 @@ extension DatastoreCore {
     let seen = try await target.ready()
     let state = try await ready()
     let (records, tree) = try trees(of: index, in: state)
-    guard let records else { return [] }
+    guard records != nil else { return [] }
     guard let tree else { throw missing(index) }
     // Two datastores of the present are read as of one moment.
     let isOneMoment = view == nil && target.view == nil

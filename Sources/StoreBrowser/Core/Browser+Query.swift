@@ -1,5 +1,6 @@
 import StrataModel
 import StrataDocuments
+import StrataExpressions
 
 /// Finds the plan of a view and the names in it that no record has.
 struct QueryRequest: Question {

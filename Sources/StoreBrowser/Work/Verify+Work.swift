@@ -54,7 +54,7 @@ package struct VerifyAnswer: WordedReply, Equatable {
     }
   }
 
-  private func sum(_ indexes: [IndexVerification], _ figure: KeyPath<IndexVerification, Int> & Sendable) -> Int {
+  private func sum(_ indexes: [IndexVerification], _ figure: any KeyPath<IndexVerification, Int> & Sendable) -> Int {
     indexes.reduce(0) { $0 + $1[keyPath: figure] }
   }
 }

@@ -41,6 +41,7 @@ extension FileStore {
   ///
   /// Blocks the thread for as long as the copying takes; memory grows with the records and the tree nodes that are kept (25 to 65 bytes for
   /// each, by the layout of `PlaceTable`).
+  @discardableResult
   package func compact(
     _ retention: Retention, keepsMore: Bool = false, switching feature: (StoreFeature, isOn: Bool)? = nil,
     progress: (CompactionProgress) -> Bool = { _ in true }
@@ -51,6 +52,7 @@ extension FileStore {
     }
   }
 
+  @discardableResult
   package func compact(
     _ retention: Retention, progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport {

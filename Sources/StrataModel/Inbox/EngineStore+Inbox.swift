@@ -146,7 +146,7 @@ extension EngineStore {
       sender.last = name.number
       if case .success(let letter) = contents {
         let datastores = Set(letter.changes.map(\.datastore))
-        guard try sender.held?.isDisjoint(with: datastores) ?? true, try isDue(name, letter) else {
+        guard sender.held?.isDisjoint(with: datastores) ?? true, try isDue(name, letter) else {
           sender.held = datastores.union(sender.held ?? [])
           continue
         }

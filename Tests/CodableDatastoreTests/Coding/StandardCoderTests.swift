@@ -14,10 +14,12 @@ struct StandardCoderTests {
   private let encoder = StandardJSONEncoder()
   private let decoder = StandardJSONDecoder()
 
-  private static let types: [any Randomized.Type] = [
-    CodedTypes.Flat.self, CodedTypes.Numbers.self, CodedTypes.Nested.self, CodedTypes.Derived.self,
-    CodedTypes.Mixed.self,
-  ]
+  private static var types: [any Randomized.Type] {
+    [
+      CodedTypes.Flat.self, CodedTypes.Numbers.self, CodedTypes.Nested.self, CodedTypes.Derived.self,
+      CodedTypes.Mixed.self,
+    ]
+  }
 
   @Test(
     "random values of every kind of type have Foundation's bytes, and decode as Foundation decodes them",

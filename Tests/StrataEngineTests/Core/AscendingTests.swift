@@ -60,7 +60,7 @@ struct AscendingTests {
       found[last] = entry.payload
       try cursor.next()
     }
-    #expect(try tree?.entryCount == UInt64(found.count))
+    #expect(tree?.entryCount == UInt64(found.count))
     return found
   }
 

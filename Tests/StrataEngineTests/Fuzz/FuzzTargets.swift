@@ -204,7 +204,7 @@ enum FuzzTarget {
     let made = ValueDictionary(1, of: TreeName([1]), dictionary)
     for effort in [ValueDictionary.Effort.fast, .strong] {
       let isSame = try? block.withBytes { value throws(StorageError) in
-        try made.withCompressed(value, effort) { stored in
+        made.withCompressed(value, effort) { stored in
           guard let stored else { return true }
           // Behind the dictionary's number and the length.
           let start = value.count < 128 ? 2 : value.count < 16_384 ? 3 : 4

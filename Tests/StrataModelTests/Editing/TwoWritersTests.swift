@@ -148,7 +148,7 @@ struct TwoWritersTests {
   private final class Shares: Sendable {
     private let heard = Mutex<Set<[String]>>([])
     func note(_ activity: Activity) -> Bool {
-      heard.withLock { $0.insert(activity.steps.map(\.title)) }
+      _ = heard.withLock { $0.insert(activity.steps.map(\.title)) }
       return true
     }
     var titles: Set<[String]> { heard.withLock { $0 } }

@@ -65,7 +65,7 @@ import Testing
           let (one, two) = (texts[left.compactJSON] ?? 0, texts[right.compactJSON] ?? 0)
           if one != two { return one > two }
           switch (left, right) {
-          case (.number(let left), .number(let right)): return (left.double ?? 0) < (right.double ?? 0)
+          case (.number(let left), .number(let right)): return left.double < right.double
           case (.string(let left), .string(let right)): return left < right
           case (.bool(let left), .bool): return !left
           default: if case .number = left { return true } else { return false }

@@ -196,7 +196,7 @@ import Testing
     #expect(limits.map(\.text).joined(separator: " ") == "100 200 500 1000 2000 5000 10000")
     #expect(RoundNumbers.linear(from: 1, to: .infinity, parts: 6, isWhole: true).isEmpty)
     #expect(!RoundNumbers.linear(from: -1e308, to: 1e308, parts: 6, isWhole: false).isEmpty)
-    #expect(!RoundNumbers.linear(from: 0, to: 1e-322, parts: 100, isWhole: false).isEmpty)
+    #expect(!RoundNumbers.linear(from: 0, to: .leastNonzeroMagnitude * 20, parts: 100, isWhole: false).isEmpty)
     #expect(!RoundNumbers.logarithmic(from: .leastNonzeroMagnitude, to: 1e308, parts: 6, isWhole: false).isEmpty)
   }
 

@@ -59,7 +59,7 @@ struct RecordQueryTests {
   /// Whether a value comes before another: numbers, then texts, then lists, which are compared element by element.
   private static func precedes(_ left: Document, _ right: Document) -> Bool {
     switch (left, right) {
-    case (.number(let one), .number(let two)): return (one.double ?? 0) < (two.double ?? 0)
+    case (.number(let one), .number(let two)): return one.double < two.double
     case (.string(let one), .string(let two)): return one < two
     case (.array(let one), .array(let two)):
       for (one, two) in zip(one, two) where one != two { return precedes(one, two) }

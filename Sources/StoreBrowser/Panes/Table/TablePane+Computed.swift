@@ -106,7 +106,7 @@ extension Browser {
       let query = try? ViewQuery(parsing: view.query ?? "")
       guard
         query?.computed.contains(where: { $0.path == path }) == true
-          || query?.texts(.join).contains { $0 == text } == true
+          || query?.texts(.join).contains(where: { $0 == text }) == true
       else { continue }
       rest += "; view \(view.name) adds it again"
     }
