@@ -27,7 +27,7 @@ extension Browser {
     let unread = file.report.rejected
     let kept = unread > 0 ? ", with the \(NumberFormat.counted(unread, "row")) that could not be read" : ""
     let after = staged > 0 ? ", after the review" : ""
-    /// What is staged is part of what is saved, so it is written first.
+    /// The staged changes belong to the saved file, so their commit comes first.
     func saving(_ how: Leaving) -> Intent { Intent { staged > 0 ? $0.openReview(then: how) : $0.leave(how) } }
     return MenuOverlay(
       title: "\(name) is open in memory: \(what.joined(separator: ", "))",

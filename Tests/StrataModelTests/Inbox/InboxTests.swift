@@ -373,7 +373,7 @@ struct InboxTests {
     counts[.sync, default: 0] + counts[.syncDirectory, default: 0]
   }
 
-  @Test("a sender that is killed at any call of its first letter does not keep the next letter from being sent, nor from being durable")
+  @Test("a sender killed at any call of its first letter does not keep the next one from being sent and durable")
   func killedSender() throws {
     var calls = 1
     while true {
