@@ -78,8 +78,7 @@ extension Writer {
     signal?.wait()
   }
 
-  /// Takes the turn if it is free, for a task. The turn is never lent to a task, so its thread does not count. An optimising compiler would
-  /// not even know that thread: it takes what `pthread_self` returns for constant, and keeps it while the task waits and changes threads.
+  /// Takes the turn if it is free, for a task. The turn is never lent to a task, so its thread does not count.
   package func tryAcquireTurn() -> Bool { monitor.withLock { shared.queue.acquireTurn() } }
 
   /// Runs a body that begins transactions on this thread, with no other one between them. The caller must hold the turn.

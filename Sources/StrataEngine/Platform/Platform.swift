@@ -187,8 +187,11 @@ func rest(nanoseconds: Int64) {
   nanosleep(&time, nil)
 }
 
-/// Distinguishes the calling thread from all other living threads. Not for async functions: the C library declares `pthread_self` constant,
-/// so an optimising compiler calls it once, also if the function goes on on another thread.
+/// Distinguishes the calling thread from all other living threads.
+///
+/// It is hidden from the optimiser, because the C library declares `pthread_self` constant: an async function that can see it calls it once,
+/// and keeps the answer after a wait, on another thread.
+@inline(never) @_optimize(none)
 package func threadIdentity() -> UInt {
   #if canImport(Darwin)
     UInt(bitPattern: pthread_self())
