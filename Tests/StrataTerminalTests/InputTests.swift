@@ -86,6 +86,12 @@ struct InputTests {
     #expect(events == [.paste(text), .key(KeyChord(writing: "j"))])
   }
 
+  @Test("line ends of a paste are line feeds, however the terminal sends them")
+  func pastedLines() {
+    var parser = EscapeParser()
+    #expect(parser.feed("\u{1B}[200~a\rb\r\nc\nd\r\re\u{1B}[201~".utf8) == [.paste("a\nb\nc\nd\n\ne")])
+  }
+
   @Test("clicks and wheels carry their cell")
   func mouse() {
     var parser = EscapeParser()

@@ -167,14 +167,19 @@ package struct EscapeParser: Sendable {
     bytes.append(byte)
     if byte == 0x7E, bytes.suffix(Self.pasteEnd.count).elementsEqual(Self.pasteEnd) {
       bytes.removeLast(Self.pasteEnd.count)
-      events.append(.paste(String(decoding: bytes, as: UTF8.self)))
+      events.append(Self.paste(of: bytes))
       return
     }
     if bytes.count >= Self.pasteLimit, byte < 0x80, byte != 0x1B, !bytes.suffix(Self.pasteEnd.count).contains(0x1B) {
-      events.append(.paste(String(decoding: bytes, as: UTF8.self)))
+      events.append(Self.paste(of: bytes))
       bytes.removeAll()
     }
     state = .paste(bytes)
+  }
+
+  /// Terminals send the line ends of a paste as the Enter key does.
+  private static func paste(of bytes: [UInt8]) -> TerminalEvent {
+    .paste(String(String(decoding: bytes, as: UTF8.self).map { $0 == "\r" || $0 == "\r\n" ? "\n" : $0 }))
   }
 
   private static let pasteEnd = Array("\u{1B}[201~".utf8)
