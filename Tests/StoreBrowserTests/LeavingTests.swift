@@ -176,8 +176,40 @@ struct LeavingTests {
     #expect(try greeting(before, edits: true) == nil)
     #expect(
       try greeting("name,qty\nnut,1\n")
-        == "in.csv was changed: commits on its former contents are made again when it has them")
+        == "in.csv was changed: what was done on its former contents is there again when it has them")
     #expect(try greeting(before) == "1 commit of the last time made again; q asks what becomes of them")
+  }
+
+  @Test("staged changes of other contents of a file do not meet its rows, and are there again with those contents")
+  func otherRows() throws {
+    let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    let (path, before) = (folder + "/in.csv", "name,qty\nbolt,5\nnut,7\n")
+    func open(_ content: String) throws -> Driver {
+      try TestFile.write(content, to: path)
+      let (store, file) = try DocumentFile.open(path)
+      let (files, greeting) = try BrowserFiles.files(in: folder + "/state", of: file, in: store)
+      return Driver(store, start: .init(datastore: file.datastore), files: files) {
+        ($0.documentFile, $0.greeting) = (file, greeting)
+      }
+    }
+    func edit() throws {
+      let driver = try open(before)
+      driver.press("l l e ^u")
+      driver.type("9")
+      driver.press("Enter j d d")
+      #expect(driver.browser.session.staged.count == 2)
+    }
+    try edit()
+    func inserted() throws {
+      let driver = try open("name,qty\nscrew,5\nbolt,5\nnut,7\n")
+      #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+      #expect(driver.status.contains("in.csv was changed: "), "\(driver.status)")
+    }
+    try inserted()
+    let driver = try open(before)
+    #expect(driver.browser.session.staged.count == 2 && driver.status.contains("2 staged changes"), "\(driver.status)")
   }
 
   @Test("the farewell says that rows whose field does not tell them apart were saved by their numbers")

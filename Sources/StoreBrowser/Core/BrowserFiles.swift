@@ -18,13 +18,15 @@ package struct BrowserFiles: Sendable {
   /// Keeps nothing.
   package static let none = BrowserFiles(folder: nil)
 
-  package init(folder: String?) {
+  /// - Parameter contents: a name for the contents of an opened file, whose staged changes apply to no others.
+  package init(folder: String?, contents: String? = nil) {
     self.folder = folder
     guard let folder else {
       (staged, stagedProblem) = (nil, nil)
       return
     }
-    do throws(ModelError) { (staged, stagedProblem) = (try StagedFile(folder: folder), nil) } catch {
+    let place = folder + (contents.map { "/staged-of-\($0)" } ?? "")
+    do throws(ModelError) { (staged, stagedProblem) = (try StagedFile(folder: place), nil) } catch {
       (staged, stagedProblem) = (nil, error.description)
     }
   }

@@ -22,23 +22,24 @@ struct KeepCommitsRequest: Question {
 }
 
 extension BrowserFiles {
-  /// Returns the files for a store in memory, which also keep its commits. Commits that an ended browser left are made again.
+  /// Returns the files for a store in memory, which also keep its commits. The changes and commits that an ended browser left for the same contents are there again.
   ///
   /// - Returns: the files, and a sentence about the commits of an ended browser.
   package static func files(
     in folder: String?, of file: DocumentFile, in store: EngineStore
   ) throws(ModelError) -> (files: BrowserFiles, greeting: String?) {
     guard let folder else { return (.none, nil) }
-    var files = BrowserFiles(folder: folder)
     // Identified by the bytes of the file, because edits of other bytes do not apply to these rows.
-    let own = "commits-\(String(file.digest, radix: 16))"
+    let contents = String(file.digest, radix: 16)
+    var files = BrowserFiles(folder: folder, contents: contents)
     func names(_ path: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
     let hasOthers = names(folder).contains { name in
-      name.hasPrefix("commits-") && name != own && names("\(folder)/\(name)").contains { !$0.hasSuffix(".lock") }
+      !name.hasSuffix("-" + contents) && names("\(folder)/\(name)").contains { !$0.hasSuffix(".lock") }
     }
     let name = DocumentFile.fileName(of: file.path)
-    let others = hasOthers ? "\(name) was changed: commits on its former contents are made again when it has them" : nil
-    guard let commits = try? StagedFile(folder: "\(folder)/\(own)") else { return (files, others) }
+    let others =
+      hasOthers ? "\(name) was changed: what was done on its former contents is there again when it has them" : nil
+    guard let commits = try? StagedFile(folder: "\(folder)/commits-\(contents)") else { return (files, others) }
     files.commits = commits
     let steps: [StagedStep]
     do {
