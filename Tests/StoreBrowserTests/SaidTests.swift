@@ -280,6 +280,7 @@ struct SaidTests {
       #expect(picker.chosen == items[1])
     }
     let left = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }
+    #expect(left.respond(to: .key(KeyChord(.escape))).isEmpty)
     #expect(left.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)] && left.chosen == nil)
   }
 }

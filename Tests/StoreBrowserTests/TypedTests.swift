@@ -158,6 +158,26 @@ struct TypedTests {
     #expect(driver.browser.session.staged.isEmpty)
   }
 
+  @Test("in a window that is too small to show anything no key changes anything, and Q leaves also from an editor")
+  func unseen() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.resize(Size(columns: 20, rows: 5))
+    driver.press("j d d l e")
+    driver.type("x")
+    driver.tell(.event(.paste("y")))
+    driver.press("Enter w Enter Enter")
+    driver.resize(Size(columns: 80, rows: 24))
+    #expect(driver.browser.session.staged.isEmpty && driver.browser.overlays.isEmpty, "\(driver.screen)")
+    #expect(driver.browser.table.list.selection == 0 && driver.store.head.commit == driver.browser.session.head)
+    driver.press("l e")
+    driver.type("draft")
+    driver.resize(Size(columns: 20, rows: 5))
+    driver.press("q")
+    #expect(!driver.hasQuit)
+    driver.press("Q")
+    #expect(driver.hasQuit)
+  }
+
   @Test("overlays take the wheel and clicks")
   func mouse() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -25,6 +25,8 @@ extension Browser {
   /// events typed ahead before them.
   mutating func hear(_ event: TerminalEvent) {
     switch event {
+    case .key(let chord) where layout.isTooSmall: pressUnseen(chord)
+    case .paste where layout.isTooSmall, .mouse where layout.isTooSmall: break
     case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
       typeAhead = []
       session.keeping.waiting = nil
@@ -33,6 +35,15 @@ extension Browser {
       let waits = !typeAhead.isEmpty || isAwaiting(replay: false) || isTooEarly(event)
       if waits { typeAhead.append(TypedAhead(event: event)) } else { act(on: event) }
     default: act(on: event)
+    }
+  }
+
+  /// In too small a window nothing shows what a key would reach, so only those that leave, cancel and repaint work.
+  private mutating func pressUnseen(_ chord: KeyChord) {
+    switch keymap.meaning(of: [chord], in: focus) {
+    case .command(.quit): quit()
+    case .command(let command) where [.interrupt, .suspend, .repaint].contains(command): run(command, argument: nil)
+    default: break
     }
   }
 

@@ -59,9 +59,7 @@ package final class PickerProgram: TerminalProgram {
     case .key(let chord):
       guard case .command(let meant) = configuration.keymap.meaning(of: [chord], in: .menu) else { break }
       command = meant
-      if chord == KeyChord(.character("q")) || meant == .escape || meant == .interrupt || meant == .close
-        || meant == .quit
-      {
+      if chord == KeyChord(.character("q")) || [.interrupt, .close, .quit].contains(meant) {
         return [.quit(status: 0)]
       }
       if meant == .suspend { return [.suspend] }
