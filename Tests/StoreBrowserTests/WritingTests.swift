@@ -342,6 +342,21 @@ struct WritingTests {
     #expect(try population(store, "611717") == 1_049_498)
   }
 
+  @Test("a :set of a field that no record has says so, because a text without quotes would make the field null")
+  func bulkUnknown() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("Space Space l e")
+    driver.type("Bern")
+    driver.press("Enter")
+    #expect(driver.shows("2 become null"), "\(driver.screen)")
+    #expect(
+      driver.status.contains("no record that was read has “Bern”; a text is written in quotes"), "\(driver.status)")
+    driver.press("Esc e")
+    driver.type("\"Bern\"")
+    driver.press("Enter")
+    #expect(!driver.status.contains("no record") && driver.shows("+ \"Bern\""), "\(driver.screen)")
+  }
+
   @Test("a failing :set lists the record and leaves it as it is")
   func bulkFailure() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

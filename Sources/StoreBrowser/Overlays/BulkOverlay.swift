@@ -1,3 +1,4 @@
+import StrataExpressions
 import StrataDocuments
 import StrataModel
 import StrataTerminal
@@ -110,6 +111,11 @@ struct BulkOverlay: ListPane, ReplyPane {
 extension Browser {
   mutating func bulk(_ change: BulkRequest.Change, in which: GatherRequest.Which? = nil) {
     guard let source = table.source, table.opened != nil else { return }
+    if case .set(let text) = change, let paths = try? WorkContext.assignment(text).paths,
+      let unknown = table.unknownName(in: paths, session)
+    {
+      session.warn("\(unknown); a text is written in quotes")
+    }
     present(
       BulkOverlay(
         request: BulkRequest(
