@@ -54,6 +54,10 @@ struct NamingTests {
     #expect(losing.count == 4)
     for identifier in losing { #expect(driver.shows("⚠ City/\(identifier) would name Country/"), "\(driver.screen)") }
     #expect(driver.screen.components(separatedBy: "would name").count == 1 + losing.count)
+    #expect(!driver.shows("4 warnings"), "\(driver.screen)")
+    driver.resize(Size(columns: 80, rows: 16))
+    #expect(!driver.shows("would name") && driver.shows("4 warnings at the end of the list"), "\(driver.screen)")
+    driver.resize(Size(columns: 120, rows: 50))
 
     func edit(_ datastore: String, _ identifier: String, _ change: (Document) throws -> Document?) throws -> RecordEdit
     {

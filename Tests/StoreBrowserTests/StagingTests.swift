@@ -319,6 +319,19 @@ struct StagingTests {
     #expect(driver.shows("choose m mine, t theirs or b base"), "\(driver.screen)")
   }
 
+  @Test("long texts in conflict leave room for each other in 80 columns")
+  func longConflict() throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552", ".name")
+    stage("Mine " + String(repeating: "long ", count: 40) + "end", in: driver)
+    try Sample.change(store, "City", "2661552", ".name", to: .string("Theirs " + String(repeating: "long ", count: 40)))
+    driver.tell(.storeStirred)
+    driver.resize(Size(columns: 80, rows: 24))
+    driver.press("w")
+    let line = try #require(driver.lines.first { $0.contains("✗ name") })
+    for part in ["base \"Bern\"", "mine \"Mine", "end\"", "theirs \"The"] { #expect(line.contains(part), "\(line)") }
+  }
+
   @Test(
     "on the line of a record in conflict m, t and b decide all its fields, and the foot names them",
     arguments: ["m", "t", "b"])

@@ -21,7 +21,7 @@ extension ReviewOverlay {
         6 + Self.width(FieldText.spans(answer.records[position].fields[field], part, theme: theme))
       case .entries(let position): 6 + SafeText.width(Self.entries(of: answer.records[position], theme))
       case .conflict(let position, let field):
-        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, theme)) } ?? 0)
+        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, in: 116, theme)) } ?? 0)
       case .note(let text, _): 2 + SafeText.width(text)
       case .blank: 0
       }
@@ -139,7 +139,13 @@ extension ReviewOverlay {
       var verb = "name and commit"
       if case .migration = subject { verb = "run the migration with these changes, in one transaction" }
       if letter != nil { verb = "apply the letter" }
-      grid.write("\(theme.enterKey) \(verb)", at: foot, width: width, style: theme.style(.dim))
+      let warnings = lines.count { if case .note(_, .warning) = $0 { true } else { false } }
+      let isBelow = warnings > 0 && lines.count + 4 > inside.rows
+      let below =
+        isBelow ? "   \(theme.warningSign) \(NumberFormat.counted(warnings, "warning")) at the end of the list" : ""
+      grid.write(
+        [Span("\(theme.enterKey) \(verb)", theme.style(.dim)), Span(below, theme.style(.warning))], at: foot,
+        width: width)
     }
   }
 
@@ -194,28 +200,34 @@ extension ReviewOverlay {
         style: theme.style(.dim))
     case .conflict(let position, let field):
       guard let conflict = answer.records[position].conflict else { return }
-      grid.write(conflictSpans(conflict, field, theme), at: rect.at(4), width: max(0, rect.columns - 4))
+      let width = max(0, rect.columns - 4)
+      grid.write(conflictSpans(conflict, field, in: width, theme), at: rect.at(4), width: width)
     case .note(let text, let role):
       grid.write(text, at: rect.at(2), width: rect.columns - 2, style: theme.style(role))
     case .blank: break
     }
   }
 
-  private func conflictSpans(_ conflict: EditConflict, _ place: Int, _ theme: Theme) -> [Span] {
+  /// The values of a field in conflict. Each has its part of the width, so that none pushes another out of sight.
+  private func conflictSpans(_ conflict: EditConflict, _ place: Int, in width: Int, _ theme: Theme) -> [Span] {
     guard conflict.fields.indices.contains(place) else {
       return [
         Span("✗ \(conflict.sentence)  ", theme.style(.problem)), Span("m mine · t theirs", theme.style(.dim)),
       ]
     }
     let field = conflict.fields[place]
-    func text(_ value: Document?) -> String { value.map { ValueText(literal: $0).text } ?? "(none)" }
+    let texts = [field.base, field.mine, field.theirs].map { $0.map { ValueText(literal: $0).text } ?? "(none)" }
+    let name = "✗ \(field.path.shortText)  "
+    let room = width - SafeText.width(name) - 25
+    let isCut = SafeText.width(texts.joined()) > room
     let choice = choices[conflict.place]?[field.path]
+    func span(_ place: Int, _ side: MergeSide, _ role: Role) -> Span {
+      let text = isCut ? SafeText.cutInTheMiddle(texts[place], to: max(8, room / 3)) : texts[place]
+      return Span("\(choice == side ? theme.check : "")\(side) \(text)   ", theme.style(role))
+    }
     return [
-      Span("✗ \(field.path.shortText)  ", theme.style(.problem)),
-      Span("\(choice == .base ? theme.check : "")base \(text(field.base))   "),
-      Span("\(choice == .mine ? theme.check : "")mine \(text(field.mine))   ", theme.style(.inserted)),
-      Span("\(choice == .theirs ? theme.check : "")theirs \(text(field.theirs))", theme.style(.changed)),
-      Span("   m mine · t theirs · b base", theme.style(.dim)),
+      Span(name, theme.style(.problem)), span(0, .base, .text), span(1, .mine, .inserted), span(2, .theirs, .changed),
+      Span("m mine · t theirs · b base", theme.style(.dim)),
     ]
   }
 
