@@ -15,8 +15,11 @@ struct ValueText: Sendable, Hashable {
 
   static let missing = ValueText(text: "", kind: .missing)
 
-  /// The same, with quotes if it is an empty text, because that is a value.
-  var visible: ValueText { self == Self(cell: "") ? Self(literal: "") : self }
+  /// The same, with quotes if it is a text that is empty or could be taken for another value.
+  var visible: ValueText {
+    let isAlike = ["", "—", "null", "true", "false"].contains(text) || NumberText(text) != nil
+    return kind == .string && isAlike ? Self(literal: .string(text)) : self
+  }
 
   var isTrailing: Bool { kind == .number }
 

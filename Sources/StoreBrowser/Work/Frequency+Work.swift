@@ -18,7 +18,7 @@ package struct FrequencyRequest: RowsQuestion, Hashable {
       let count = try index.count
       var keys = 0
       try index.forEachKey(in: 0..<count, context.goOn) { key, run in
-        tally.add(key.document, ValueText(key: key), isElement: index.descriptor.kind.hasManyValues, run.count)
+        tally.add(key.document, isElement: index.descriptor.kind.hasManyValues, run.count)
         keys += 1
         if keys.isMultiple(of: 256) { context.report(Progress(done: run.upperBound, total: count)) }
       }
@@ -69,14 +69,14 @@ private struct Tally {
     for value in values.distinct { add(value, isElement: isElement) }
   }
 
-  mutating func add(_ value: Document, _ text: ValueText? = nil, isElement: Bool, _ count: Int = 1) {
+  mutating func add(_ value: Document, isElement: Bool, _ count: Int = 1) {
+    let value = value.withoutSignOfZero
     if case .null = value { nulls += count }
     numbers.add(value, times: count)
     let key = [value, .bool(isElement)].sortKey
     if counts[key] == nil {
       if counts.count == Self.limit { return isCut = true }
-      counts[key] = ValueCount(
-        value: text ?? ValueText(cell: value), document: value, isElement: isElement, count: 0)
+      counts[key] = ValueCount(value: ValueText(cell: value), document: value, isElement: isElement, count: 0)
     }
     counts[key]?.count += count
   }

@@ -156,6 +156,14 @@ package struct RecordGroup: Sendable, Equatable {
   package var cells: [Document] { keys + figures }
 }
 
+extension Document {
+  /// Zero without its sign, because `-0.0` equals `0.0`; any other value unchanged.
+  package var withoutSignOfZero: Document {
+    guard case .number(let number) = self, number.text.hasPrefix("-"), number.double == 0 else { return self }
+    return .number(NumberText(unchecked: String(number.text.dropFirst())))
+  }
+}
+
 extension [RecordGroup] {
   /// Sorts groups by a column; equal ones stay as they are.
   package mutating func sort(by column: Int, isDescending: Bool) {
@@ -245,7 +253,7 @@ private struct GroupTally: Sendable {
   var groups: [RecordGroup] {
     found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { _, group in
       RecordGroup(
-        keys: group.keys,
+        keys: group.keys.map(\.withoutSignOfZero),
         figures: grouping.figures.enumerated().map { place, figure in
           switch figure {
           case .count: .number(NumberText(Int64(group.count)))
