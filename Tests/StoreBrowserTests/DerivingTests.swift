@@ -263,6 +263,41 @@ struct DerivingTests {
     #expect(try names() == [stored[0]], "\(driver.screen)")
   }
 
+  @Test("two records stand side by side in 80 columns, with names and values that tell them apart")
+  func narrow() throws {
+    let long = String(repeating: "lorem ipsum ", count: 20)
+    let documents: [Document] = [
+      [
+        "id": 1, "a_name_with_a_long_beginning_first": .string(long), "a_name_with_a_long_beginning_second": 1,
+        "kind": "1",
+      ],
+      [
+        "id": 2, "a_name_with_a_long_beginning_first": .string(long), "a_name_with_a_long_beginning_second": 2,
+        "kind": 1,
+      ],
+    ]
+    let driver = Driver(try Sample.documents(documents))
+    #expect(driver.lines[2].contains("first"), "\(driver.screen)")
+    driver.press("Space j Space gt")
+    #expect(driver.lines[2].contains(" 1 lorem") && driver.lines[2].contains(" 2 lorem"), "\(driver.screen)")
+    for part in ["ng_first", "g_second"] { #expect(driver.shows(part), "\(driver.screen)") }
+    let kind = try #require(driver.lines.first { $0.contains(" kind ") })
+    #expect(kind.contains("\"1\" ") && kind.contains(" 1 "), "\(kind)")
+  }
+
+  @Test("a column that does not fit is not skipped for a narrower one behind it, and a sign says that there are more")
+  func unskipped() throws {
+    let names = (0..<9).map { "value \($0) of nine" }
+    let documents = names.enumerated().map { ["id": .number(NumberText($0)), "v": .string($1)] as Document }
+    let driver = Driver(try Sample.documents(documents))
+    try driver.play(":pivot id v")
+    #expect(driver.lines[2].hasSuffix("▸┃") && !driver.lines[2].contains("◂"), "\(driver.screen)")
+    for _ in 1..<9 { driver.press("l") }
+    #expect(driver.lines[2].contains("◂value") && driver.lines[2].hasSuffix("value 8 of nine    ┃"), "\(driver.screen)")
+    #expect(TableGeometry.slots(of: [40, 40, 3], around: 0, width: 48).map(\.column) == [0])
+    #expect(TableGeometry.slots(of: [40, 40, 3], around: 1, width: 48).map(\.column) == [1, 2])
+  }
+
   @Test("a column becomes as wide as the texts on the screen, not only as those of the first rows")
   func widths() throws {
     let documents: [Document] = (1...900).map {

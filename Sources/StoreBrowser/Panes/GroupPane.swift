@@ -116,10 +116,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     let isSeparated = request.map { session.isSeparated($0.keys[0]) } ?? true
     let columns = layout(reply, shownLines(frame, session), width: frame.columns - 2, theme)
     let titles = reply.columns.indices.map { title($0, reply, theme) }
-    for slot in columns {
-      grid.titles(
-        titles, [slot], selected: cursorColumn, from: frame.inside.at(2), isTrailing: slot.column > 0, theme: theme)
-    }
+    grid.titles(titles, columns, selected: cursorColumn, in: frame.inside, from: 2, trailing: 1, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let cells = reply.groups[line].cells
       for slot in columns {

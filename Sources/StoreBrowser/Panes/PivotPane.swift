@@ -120,12 +120,12 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
         theme: theme)
     else { return }
     let isSeparated = request?.keys.map(session.isSeparated) ?? [true, true]
-    let texts = rows.map { isSeparated[0] ? NumberFormat.exact($0) : ValueText(cell: $0).text }
+    let texts = rows.map { isSeparated[0] ? NumberFormat.exact($0) : ValueText(cell: $0).visible.text }
     let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
-    let titles = columns.map { isSeparated[1] ? NumberFormat.exact($0) : ValueText(cell: $0).text }
+    let titles = columns.map { isSeparated[1] ? NumberFormat.exact($0) : ValueText(cell: $0).visible.text }
     let slots = TableGeometry.slots(
       of: widths(titles, shownLines(frame, session)), around: column, width: frame.columns - left)
-    grid.titles(titles, slots, selected: column, from: frame.inside.at(left), isTrailing: true, theme: theme)
+    grid.titles(titles, slots, selected: column, in: frame.inside, from: left, trailing: 0, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       grid.write(texts[line], at: rect.at(2), width: left - 4, style: theme.style(.key))
       for slot in slots {

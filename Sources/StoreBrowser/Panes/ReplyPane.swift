@@ -116,16 +116,23 @@ extension ReplyPane {
 }
 
 extension CellGrid {
-  /// Draws the titles of columns, the selected one underlined.
+  /// Draws the titles of columns, the selected one underlined, and signs where columns are out of sight.
+  ///
+  /// - Parameter trailing: the first column whose titles stand at the right.
   mutating func titles(
-    _ titles: [String], _ slots: [TableGeometry.Slot], selected: Int, from start: Point, isTrailing: Bool, theme: Theme
+    _ titles: [String], _ slots: [TableGeometry.Slot], selected: Int, in inside: Rect, from left: Int, trailing: Int,
+    theme: Theme
   ) {
+    let style = theme.style(.header)
+    var next = 0
     for slot in slots {
-      var style = theme.style(.header)
-      if slot.column == selected { style = style.with(.underline) }
       write(
-        titles[slot.column], at: Point(column: start.column + slot.x, row: start.row), width: slot.width, style: style,
-        alignment: isTrailing ? .trailing : .leading)
+        SafeText.cutInTheMiddle(titles[slot.column], to: slot.width), at: inside.at(left + slot.x), width: slot.width,
+        style: slot.column == selected ? style.with(.underline) : style,
+        alignment: slot.column >= trailing ? .trailing : .leading)
+      if slot.column > next { write(theme.unseen, at: inside.at(left + slot.x - 1), width: 1, style: style) }
+      next = slot.column + 1
     }
+    if next < titles.count { write(theme.separator, at: inside.at(inside.columns - 1), width: 1, style: style) }
   }
 }

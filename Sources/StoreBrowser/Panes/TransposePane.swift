@@ -52,11 +52,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   var rowColumns: [String] { ["field"] + (reply?.titles ?? []) }
 
   func row(_ line: Int) -> [Document] {
-    [.string(lines[line].name)] + (reply?.titles.indices.map { value(lines[line].path, of: $0) ?? .null } ?? [])
-  }
-
-  private func value(_ path: String, of column: Int) -> Document? {
-    (try? DocumentPath(parsing: path)).flatMap { reply?.documents[column][$0] }
+    [.string(lines[line].name)] + lines[line].documents.map { $0 ?? .null }
   }
 
   private var selected: TransposeRequest.Line? { list.selected(of: lines) }
@@ -94,7 +90,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     case .open:
       session.intend(.closeView(id), .select(request.columns[column].place))
       if request.isOfVersions { session.intend(.travel(request.columns[column].commit)) }
-    case .copyValue: session.copy(selected.flatMap { value($0.path, of: column) })
+    case .copyValue: session.copy(selected?.documents[column])
     case .copyPath: session.copy(selected?.path ?? ".", what: "path")
     default: return false
     }
@@ -122,11 +118,11 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
     let slots = slots(reply, lines, width: frame.columns - names - 4)
     let left = 4 + names
-    grid.titles(reply.titles, slots, selected: column, from: frame.inside.at(left), isTrailing: false, theme: theme)
+    grid.titles(reply.titles, slots, selected: column, in: frame.inside, from: left, trailing: .max, theme: theme)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let line = lines[line]
       if line.differs { grid.write(theme.isASCII ? "!" : "≠", at: rect.at(1), width: 1, style: theme.style(.changed)) }
-      grid.write(line.name, at: rect.at(3), width: names, style: theme.style(.key))
+      grid.write(SafeText.cutInTheMiddle(line.name, to: names), at: rect.at(3), width: names, style: theme.style(.key))
       for slot in slots {
         let value = line.values[slot.column] ?? .missing
         grid.write(
@@ -139,9 +135,11 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   private func slots(
     _ reply: TransposeRequest.Reply, _ lines: [TransposeRequest.Line], width: Int
   ) -> [TableGeometry.Slot] {
+    // Records are compared: each has its part of the width.
+    let most = max(20, width / reply.titles.count - 2)
     let widths = reply.titles.indices.map { column in
       min(
-        40,
+        most,
         lines.reduce(SafeText.width(reply.titles[column])) { max($0, SafeText.width($1.values[column]?.text ?? "")) })
     }
     return TableGeometry.slots(of: widths, around: column, width: width)
@@ -166,14 +164,14 @@ struct TransposeRequest: Question, Hashable {
     var path: String
     /// Nil where a record has no such field.
     var values: [ValueText?]
-    var differs: Bool
+    var documents: [Document?]
+    var differs: Bool { documents.contains { $0 != documents[0] } }
 
     var name: String { DocumentPath.title(of: path) }
   }
 
   struct Reply: Sendable, Equatable {
     var titles: [String]
-    var documents: [Document]
     var lines: [Line]
   }
 
@@ -199,13 +197,21 @@ struct TransposeRequest: Question, Hashable {
     var known: Set<String> = []
     for part in cells { paths += part.map(\.path).filter { known.insert($0).inserted } }
     let values = cells.map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }
+    // A look-up in a document reads its members one by one, and there may be thousands.
+    let members = documents.map { document in
+      guard case .object(let members) = document else { return [String: Document]() }
+      return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    }
     let lines = try paths.map { text throws(ModelError) in
       let path = try WorkContext.path(text)
+      let inner = DocumentPath(Array(path.components.dropFirst()))
       return Line(
         path: text, values: values.map { $0[text] },
-        differs: documents.contains { $0[path] != documents[0][path] })
+        documents: zip(documents, members).map { document, members in
+          if case .member(let name)? = path.components.first { members[name]?[inner] } else { document[path] }
+        })
     }
-    return Reply(titles: titles, documents: documents, lines: lines)
+    return Reply(titles: titles, lines: lines)
   }
 }
 

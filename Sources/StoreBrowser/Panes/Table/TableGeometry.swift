@@ -78,7 +78,8 @@ enum TableGeometry {
       room -= widths[first] + 2
     }
     var (slots, x) = ([Slot](), 0)
-    for column in first..<widths.count where x + min(widths[column], 8) <= width || column == selected {
+    for column in first..<widths.count {
+      guard x + min(widths[column], 8) <= width || column == selected else { break }
       slots.append(Slot(column: column, x: x, width: min(widths[column], width - x)))
       x += widths[column] + 2
     }

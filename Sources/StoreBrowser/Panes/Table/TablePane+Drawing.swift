@@ -186,12 +186,12 @@ extension TablePane {
     _ columns: [TableColumn], _ slots: [TableGeometry.Slot], in inside: Rect, on grid: inout CellGrid, session: Session
   ) {
     let (theme, style) = (session.theme, session.theme.style(.header))
-    for slot in slots {
-      let column = columns[slot.column]
-      let title = column.title + (isOrder(column) ? isDescending(column) ? " ▼" : " ▲" : "")
-      let style = slot.column == self.column ? style.with(.underline) : style
+    for (slot, column) in slots.map({ ($0, columns[$0.column]) }) {
+      let order = isOrder(column) ? isDescending(column) ? " ▼" : " ▲" : ""
+      let title = slot.width < 12 ? column.title : SafeText.cutInTheMiddle(column.title, to: slot.width - order.count)
       grid.write(
-        title, at: inside.at(TableGeometry.signs + slot.x), width: slot.width, style: style,
+        title + order, at: inside.at(TableGeometry.signs + slot.x), width: slot.width,
+        style: slot.column == self.column ? style.with(.underline) : style,
         alignment: column.isTrailing ? .trailing : .leading)
     }
     for hint in TableGeometry.hints(columns, slots, frozen: frozen(session), offset: columnOffset, inside.columns) {
