@@ -272,7 +272,7 @@ struct DerivingTests {
         "kind": "1",
       ],
       [
-        "id": 2, "a_name_with_a_long_beginning_first": .string(long), "a_name_with_a_long_beginning_second": 2,
+        "id": 2, "a_name_with_a_long_beginning_first": .string(long + "end"), "a_name_with_a_long_beginning_second": 2,
         "kind": 1,
       ],
     ]
@@ -280,9 +280,11 @@ struct DerivingTests {
     #expect(driver.lines[2].contains("first"), "\(driver.screen)")
     driver.press("Space j Space gt")
     #expect(driver.lines[2].contains(" 1 lorem") && driver.lines[2].contains(" 2 lorem"), "\(driver.screen)")
-    for part in ["ng_first", "g_second"] { #expect(driver.shows(part), "\(driver.screen)") }
+    for part in ["ng_first", "g_second", "ipsum end "] { #expect(driver.shows(part), "\(driver.screen)") }
     let kind = try #require(driver.lines.first { $0.contains(" kind ") })
     #expect(kind.contains("\"1\" ") && kind.contains(" 1 "), "\(kind)")
+    driver.press("q I")
+    for part in ["ng_first", "g_second"] { #expect(driver.shows(part), "\(driver.screen)") }
   }
 
   @Test("a column that does not fit is not skipped for a narrower one behind it, and a sign says that there are more")

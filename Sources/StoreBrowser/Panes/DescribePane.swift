@@ -178,7 +178,8 @@ private struct DescribeColumns {
     let longest = description.fields.map { SafeText.width($0.name) }.max() ?? 0
     let isWide = width >= 110
     let valueWidth = isWide ? 14 : 9
-    add("field", min(longest, isWide ? 30 : 18), role: .key) { field, _ in field.name }
+    let nameWidth = min(longest, isWide ? 30 : 18)
+    add("field", nameWidth, role: .key) { field, _ in SafeText.cutInTheMiddle(field.name, to: max(5, nameWidth)) }
     add("types", isWide ? 14 : 8) { field, _ in field.kinds.map(\.kind.typeName).joined(separator: " ") }
     add("null", 7, isTrailing: true, role: .number) { field, theme in
       let count = field.nulls + field.missing

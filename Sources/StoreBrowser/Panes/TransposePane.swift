@@ -125,8 +125,10 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
       grid.write(SafeText.cutInTheMiddle(line.name, to: names), at: rect.at(3), width: names, style: theme.style(.key))
       for slot in slots {
         let value = line.values[slot.column] ?? .missing
+        let isText = line.differs && value.kind == .string
         grid.write(
-          value.fitting(slot.width), at: rect.at(left + slot.x), width: slot.width,
+          isText ? SafeText.cutInTheMiddle(value.text, to: slot.width) : value.fitting(slot.width),
+          at: rect.at(left + slot.x), width: slot.width,
           style: theme.style(line.differs ? .changed : value.cellRole))
       }
     }
