@@ -178,6 +178,22 @@ struct TypedTests {
     #expect(driver.hasQuit)
   }
 
+  @Test("Q in too small a window asks once how an opened file is left, which a larger window shows")
+  func unseenLeaving() throws {
+    let path = "/tmp/typed-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("name,qty\nbolt,5\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("d d")
+    driver.resize(Size(columns: 20, rows: 5))
+    driver.press("Q Q Q")
+    driver.resize(Size(columns: 80, rows: 24))
+    #expect(!driver.hasQuit && driver.shows("leave without saving"), "\(driver.screen)")
+    driver.press("Esc")
+    #expect(driver.browser.overlays.isEmpty, "\(driver.screen)")
+  }
+
   @Test("overlays take the wheel and clicks")
   func mouse() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

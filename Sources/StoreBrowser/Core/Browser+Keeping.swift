@@ -89,7 +89,11 @@ extension Browser {
 
   /// Leaves when everything is kept. A second press leaves at once, and the shell shows what is not kept.
   mutating func quit() {
-    if let menu = leavingMenu() { return present(menu) }
+    if let menu = leavingMenu() {
+      // In too small a window Q comes here from an editor or the menu itself.
+      while !overlays.isEmpty { dismiss() }
+      return present(menu)
+    }
     if session.keeping.isLeaving {
       session.keeping.isAbandoned = true
     } else {
