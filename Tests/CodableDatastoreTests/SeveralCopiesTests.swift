@@ -309,6 +309,35 @@ struct SeveralCopiesTests {
     #expect(try await new.load("T2", from: \.title).collectInstances(upTo: .infinity).map(\.id) == [2])
   }
 
+  struct RankedNoteFormat: DatastoreFormat {
+    typealias Version = NoteFormat.Version
+    typealias Instance = Note
+    static let defaultKey: DatastoreKey = "Notes"
+    static let currentVersion = Version.second
+    let title = Index(\.title)
+    let stars = Index(\.stars)
+  }
+
+  @Test("an app without an index that a newer one added merges with its copy, and the newer one finds all by the index")
+  func addedIndex() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let old = notes(here)
+    for id in 1...3 { try await old.persist(Note(id: id, title: "T\(id)", body: "", stars: id)) }
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    let new = there.datastore(RankedNoteFormat.self)
+    try await new.warm()
+    try await new.persist(Note(id: 1, title: "T1", body: "", stars: 10))
+    try await old.persist(Note(id: 2, title: "T2", body: "", stars: 20))
+    try await old.persist(Note(id: 4, title: "T4", body: "", stars: 40))
+    try await here.addRemote(RemoteStore(name: "laptop", location: theirs.url.path(percentEncoded: false)))
+    #expect(try await here.exchange(with: "laptop").conflicts.isEmpty)
+    #expect(try await old.load(...).all().map(\.stars) == [10, 20, 3, 40])
+    #expect(try await new.load(4..., from: \.stars).all().map(\.id) == [1, 2, 4])
+    #expect(try await old.load("T4", from: \.title).all().map(\.id) == [4])
+  }
+
   @Test("an app that cannot read the newer app's records leaves the merge to that one, and says why in one sentence")
   func olderApp() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)
