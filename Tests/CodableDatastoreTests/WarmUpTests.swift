@@ -379,6 +379,48 @@ struct WarmUpTests {
     #expect(heard.all.count == 302)
   }
 
+  @Test("a warm-up is complete when its commit is there, not before", arguments: [false, true])
+  func completeWhenCommitted(isDetailed: Bool) async throws {
+    try await fillPlainly(3)
+    let heads = Mutex<[Commit.Number?]>([])
+    let note: @Sendable (Bool) async -> Void = { [persistence] isComplete in
+      guard isComplete else { return }
+      let head = try? await persistence.head?.id
+      heads.withLock { $0.append(head) }
+    }
+    let books = BookFormat.datastore(persistence)
+    if isDetailed {
+      try await books.warm(reporting: { await note($0.isComplete) })
+    } else {
+      try await books.warm { (progress: CodableDatastore.Progress) in
+        if case .complete = progress { await note(true) }
+      }
+    }
+    #expect(heads.withLock { $0 } == [2])
+  }
+
+  @Test("a warm-up that begins again because another's task was cancelled counts from the beginning")
+  func countsFromTheBeginning() async throws {
+    try await fillPlainly(300)
+    let books = BookFormat.datastore(persistence)
+    let (begun, gate) = (Gate(), Gate())
+    let first = Task {
+      try await books.warm { (progress: CodableDatastore.Progress) in
+        guard case .working(100, _) = progress else { return }
+        begun.open()
+        await gate.wait()
+      }
+    }
+    await begun.wait()
+    let heard = Heard()
+    let second = Task { try await books.warm(progressHandler: heard.handler) }
+    first.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    try await second.value
+    #expect(heard.all.suffix(301) == (0..<300).map { "\($0) of 300" } + ["complete 300"])
+  }
+
   @Test("many tasks warm at once: one builds, all hear")
   func manyTasks() async throws {
     try await fillPlainly(50)

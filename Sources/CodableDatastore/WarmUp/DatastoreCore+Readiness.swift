@@ -193,26 +193,28 @@ extension DatastoreCore {
   /// - Parameter waits: whether to wait for other writers; otherwise it throws ``TurnUnavailable`` if another transaction has the turn.
   func warmUp(forced: WarmUpPlan = WarmUpPlan(), waits: Bool = true) async throws {
     if let scope = Transactions.scope(for: store), !scope.isReading {
-      return try await Transactions.runChild(of: scope) { scope, _ in
+      var report = try await Transactions.runChild(of: scope) { scope, _ in
         try await WarmUp(core: self, scope: scope, forced: forced).run()
       }
+      await report?.complete()
+      return
     }
-    try await Transactions.$current.withValue(nil) {
-      let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
+    let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
+    var report = try await Transactions.$current.withValue(nil) {
       try await store.leased("warm up \(key)") { lease in
         while true {
           do {
-            try await Transactions.write(
+            return try await Transactions.write(
               to: store, actionName: "\(action) \(key)", flags: .maintenance, waits: waits
             ) { scope in
               if let lease { try scope.step { try $0.require(lease) } }
-              try await WarmUp(core: self, scope: scope, forced: forced).run()
+              return try await WarmUp(core: self, scope: scope, forced: forced).run()
             }
-            return
           } catch is WarmUpSuspended {}
         }
       }
     }
+    await report?.complete()
   }
 
   /// Warms the store up and reports the progress to a listener.

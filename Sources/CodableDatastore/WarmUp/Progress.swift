@@ -9,9 +9,9 @@ public typealias ProgressHandler = @Sendable (_ progress: Progress) async -> Voi
 public enum Progress: Sendable {
   /// It looks what there is to do, which may mean evaluating instances of older versions again. Always reported.
   case evaluating
-  /// It is about to work on an instance: the first is number 0.
+  /// It is about to work on an instance: the first is number 0, again if the work has to begin again.
   case working(current: Int, total: Int)
-  /// It is done. Always reported, with the number of instances.
+  /// It is done, and durable unless a transaction goes on around it. Always reported, with the number of instances.
   case complete(total: Int)
 }
 

@@ -14,13 +14,16 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   let forced: WarmUpPlan
 
   /// Runs on no actor: decoding everything would hold up the caller's.
-  @concurrent func run() async throws {
+  ///
+  /// - Returns: The report, to be completed when the changes are durable; nil if nothing was to be done.
+  @concurrent func run() async throws -> WarmUpReport<Format>? {
     let savepoint = try scope.step { try $0.savepoint() }
     do {
-      try await makeFit()
+      let report = try await makeFit()
       scope.work?.updateKnown(core.number) { known in
         if !known.behind.isEmpty { (known.behind, known.writer) = ([], nil) }
       }
+      return report
     } catch {
       if let error = error as? UnreadableInstanceError { core.remember(error, in: try? recordsTree()) }
       // A transaction that goes on has nothing of it.
@@ -36,9 +39,9 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     if !scope.isChild, core.store.connection.suspension.endsWork { throw WarmUpSuspended() }
   }
 
-  private func makeFit() async throws {
+  private func makeFit() async throws -> WarmUpReport<Format>? {
     if !forced.mending.isEmpty { try mend(forced.mending) }
-    guard let tree = try recordsTree() else { return }
+    guard let tree = try recordsTree() else { return nil }
     let stored = try core.descriptor(of: tree)
     var plan = try core.plan(for: stored, isEmpty: tree.isWithoutEntries)
     plan.rebuilt.formUnion(forced.rebuilt)
@@ -48,7 +51,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     plan.rewritesOlderThan = forced.rewritesOlderThan
     if plan.rewritesOlderThan != nil || !forced.mending.isEmpty { plan.rebuildMoved() }
     plan.leavingOut = forced.leavingOut
-    if plan.isEmpty { return }
+    if plan.isEmpty { return nil }
     if forced.isEmpty, forced.mending.isEmpty, forced.leavingOut.isEmpty, plan.needsInstances,
       !core.listeners.collectFailures,
       let failure = try core.knownFailure(in: tree)
@@ -65,13 +68,12 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
       if gathered.isDecoded { await report.begin(WorkStep.sort, total: gathered.entries.reduce(0) { $0 + $1.count }) }
       await sort(&gathered)
       try await write(plan, &gathered, stored: stored, &report)
-      await report.complete()
     } catch {
       report.end(error)
       throw error
     }
     report.end(nil)
-    await core.listeners.tell(.complete(total: total))
+    return report
   }
 
   private func recordsTree() throws -> Tree? {

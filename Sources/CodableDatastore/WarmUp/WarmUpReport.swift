@@ -84,13 +84,20 @@ struct WarmUpReport<Format: DatastoreFormat> {
     if let firstFailure { throw firstFailure }
   }
 
+  /// Reports the end of the work, which is durable now.
   mutating func complete() async {
     account.end(at: LocalTime.now)
     progress.isComplete = true
-    await tell()
+    await tellListeners()
+    await core.listeners.tell(.complete(total: total))
   }
 
   private mutating func tell() async {
+    await tellListeners()
+    if let engine { engine.show(activity(measuring: engine), of: StoreConnection.programName) }
+  }
+
+  private mutating func tellListeners() async {
     let now = LocalTime.now
     account.update(at: now)
     let seconds = Double(now - startedAt) / 1e9
@@ -99,7 +106,6 @@ struct WarmUpReport<Format: DatastoreFormat> {
     progress.steps = account.activity.steps.map { .init(title: $0.title, done: $0.done, total: $0.total) }
     progress.activity = account.activity
     await core.listeners.tell(progress)
-    if let engine { engine.show(activity(measuring: engine), of: StoreConnection.programName) }
   }
 
   // MARK: Other processes

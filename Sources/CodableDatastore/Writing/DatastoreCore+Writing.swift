@@ -162,7 +162,7 @@ extension DatastoreCore {
     }
     if isFit { return }
     do {
-      try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run()
+      _ = try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run()
     } catch let error as UnreadableInstanceError {
       try leaveIndexesBehind(in: scope, because: error)
     }
