@@ -105,8 +105,8 @@ extension Program {
     }
     if exists, !isAnew { return true }
     if exists { try requireSample(at: path, keys) }
-    complain("writing the sample store \(path)")
     let sample = try installedSample(arguments.value("--cities"))
+    complain("writing the sample store \(path)")
     if exists { try FileManager.default.removeItem(atPath: path) }
     let draft = try onStorage { try StoreDraft(at: path) }
     do {

@@ -72,7 +72,7 @@ struct Program {
 
   /// Whether a first argument was meant as a verb: letters, and no path.
   private static func isWordAlone(_ word: String) -> Bool {
-    word.allSatisfy { $0.isLetter || $0 == "-" } && !word.hasPrefix("-")
+    word.allSatisfy { $0.isLetter || $0 == "-" } && word.first?.isLetter == true
       && !FileManager.default.fileExists(atPath: word)
   }
 

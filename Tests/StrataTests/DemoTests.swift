@@ -5,6 +5,17 @@ import Testing
 
 @Suite("The demo")
 struct DemoTests {
+  @Test("a program without the sample's files says that, and not that it writes the sample")
+  func missingFiles() throws {
+    let folder = try TemporaryFolder()
+    let program = folder.url.appending(path: "strata")
+    try FileManager.default.copyItem(at: ProgramRun.program, to: program)
+    for words in [[], ["--entities"]] {
+      let run = try ProgramRun(["demo", folder.path("Atlas.strata")] + words, program: program)
+      #expect(run.status == 1 && run.complaint.hasPrefix("strata: the sample's files"), "\(run.complaint)")
+    }
+  }
+
   @Test("the sample has all its commits, patches of nodes, and compressed cities")
   func sample() throws {
     let folder = try TemporaryFolder()

@@ -42,7 +42,7 @@ import Testing
     let long = String(repeating: "long ", count: 10_000)
     try Data(#"{"id":1,"text":"\#(long)"}"#.utf8).write(to: URL(filePath: file))
     let unnamed = try ProgramRun(["import", store, "", file])
-    #expect(unnamed.status == 1 && unnamed.complaint.contains("a datastore needs a name"), "\(unnamed.complaint)")
+    #expect(unnamed.status == 2 && unnamed.complaint.contains("DATASTORE is missing"), "\(unnamed.complaint)")
     #expect(!FileManager.default.fileExists(atPath: store))
     #expect(try ProgramRun(["import", store, "Text", file]).status == 0)
     let lines = try ProgramRun(["describe", store, "Text"]).lines

@@ -26,6 +26,8 @@ struct VerbArgumentsTests {
     "words that make no sense are refused with what is wrong",
     arguments: [
       ([], "PATH is missing"),
+      (["", "B"], "PATH is missing: the argument is empty"),
+      (["A", ""], "DATASTORE is missing: the argument is empty"),
       (["A", "B", "C"], "“C” is one argument too many"),
       (["A", "B", "--nonsense"], "--nonsense is not an option of this verb"),
       (["A", "B", "--index"], "--index needs a value (NAME)"),
@@ -36,6 +38,17 @@ struct VerbArgumentsTests {
     let verb = try #require(records)
     let error = #expect(throws: UsageError.self) { try VerbArguments(words, for: verb) }
     #expect(error?.message == message)
+  }
+
+  @Test("an empty argument is an identifier, or missing: every verb says which")
+  func emptyArguments() throws {
+    #expect(try VerbArguments(["A", "B", ""], for: try #require(Verb.named("get"))).operands == ["A", "B", ""])
+    for verb in Verb.all where !verb.operands.isEmpty {
+      let rest = verb.operands.dropFirst().filter { $0.kind == .required }.map { _ in "x" }
+      let run = try ProgramRun(([verb.name].filter { !$0.isEmpty } + [""] + rest))
+      let name = verb.operands[0].name
+      #expect(run.status == 2 && run.complaint.contains("\(name) is missing"), "\(verb.name): \(run.complaint)")
+    }
   }
 
   @Test("a number that is none is refused")

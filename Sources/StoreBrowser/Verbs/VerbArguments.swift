@@ -57,6 +57,11 @@ package struct VerbArguments: Sendable, Hashable {
     if !isOpenEnded, operands.count > verb.operands.count {
       throw UsageError("“\(operands[verb.operands.count])” is one argument too many", verb: verb)
     }
+    // An identifier may be an empty text; nothing else has an empty name.
+    for (place, text) in operands.enumerated() where text.isEmpty {
+      let name = verb.operands[min(place, verb.operands.count - 1)].name
+      if name != "ID" { throw UsageError("\(name) is missing: the argument is empty", verb: verb) }
+    }
   }
 
   /// Returns the operand at an index, or nil if there are fewer.
