@@ -11,7 +11,7 @@ extension Datastore {
 
   /// The datastore as of a date: that of the newest commit that is not later.
   ///
-  /// - Throws: ``StoreError`` of kind `noSuchCommit` if there is none, or if it was removed from the history.
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` if there is none, or if it was removed from the history; `refused` for a date of NaN.
   public nonisolated func view(at date: Date) async throws -> Datastore<Format, ReadOnly> {
     Datastore<Format, ReadOnly>(core: try core.fixed(at: date))
   }

@@ -24,7 +24,7 @@ public struct PropertyBlame: Hashable, Sendable {
 extension Datastore {
   /// Every value that a property of an instance has had, newest first, each with the commit that gave it.
   ///
-  /// The cost is that of the versions of this one instance, as far back as they are read.
+  /// The cost is that of the versions of this one instance, as far back as they are read. A date of NaN is an error of the iteration.
   ///
   /// - Parameters:
   ///   - identifier: The identifier of the instance, which may be deleted now.
@@ -40,7 +40,7 @@ extension Datastore {
 
   /// The value that a property of an instance had at a date; nil if the instance did not exist.
   ///
-  /// - Throws: ``StoreError`` if there was no commit yet.
+  /// - Throws: ``StoreError`` if there was no commit yet, and of kind `refused` for a date of NaN.
   public nonisolated func value<Value: Sendable>(
     of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>, at date: Date
   ) async throws -> Value? {

@@ -12,6 +12,7 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
   private(set) var values: [CommitNumber: Value?] = [:]
 
   mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> PropertyVersion<Value>? {
+    for bound in [since, until] { _ = try bound?.lastNanosecond }
     while let (version, older) = try await versions.nextStored(isolation: actor) {
       let value = try await value(of: version, isolation: actor)
       var isNew = true
