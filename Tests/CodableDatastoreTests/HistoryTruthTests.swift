@@ -34,6 +34,23 @@ struct HistoryTruthTests {
     await #expect(throws: StoreError.self) { try await persistence.commit(notLaterThan: early) }
   }
 
+  @Test("a date of NaN is refused: it is at no time, so no state is the one of it")
+  func noDate() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "One"))
+    let none = Date(timeIntervalSince1970: .nan)
+    let calls: [() async throws -> Any?] = [
+      { try await persistence.commit(notLaterThan: none) }, { try await books.view(at: none) },
+      { try await books.value(of: 1, \.title, at: none) },
+      { try await books.history(of: 1, \.title, since: none).all() },
+      { try await books.history(of: 1, \.title, until: none).all() },
+    ]
+    for call in calls {
+      let error = await #expect(throws: StoreError.self) { _ = try await call() }
+      #expect(error?.kind == .refused && error?.message.contains("NaN") == true)
+    }
+  }
+
   // MARK: Differences
 
   @Test(
@@ -74,6 +91,22 @@ struct HistoryTruthTests {
     try await persistence.restore(2)
     #expect(try await books.history(of: 2).all().map(\.commit.id) == [4, 3, 2])
     #expect(try await books.history(of: 3).all().map(\.commit.id) == [6, 5])
+  }
+
+  @Test("a restore of what is there makes no commit, so an undo after it takes back the edit before")
+  func restoresOfNothing() async throws {
+    let books = BookFormat.datastore(persistence)
+    for title in ["One", "Two"] { try await books.persist(Book(id: 1, title: title)) }
+    for key in [nil, "Books"] as [DatastoreKey?] {
+      #expect(try await persistence.restore(2, datastore: key) == 2)
+      #expect(try await persistence.head?.id == 2)
+    }
+    try await persistence.name("here")
+    #expect(try await persistence.restore(2) == 3)
+    #expect(try await persistence.undo() == 4)
+    #expect(try await books.load(1)?.title == "One")
+    #expect(try await persistence.restore(2) == 5)
+    #expect(try await books.load(1)?.title == "Two")
   }
 
   @Test("the past of an instance is there after its whole datastore is gone")
@@ -127,7 +160,10 @@ struct HistoryTruthTests {
     let books = BookFormat.datastore(persistence)
     try await books.persist(Book(id: 2, title: "Other"))
     try await books.persist(Book(id: 1, title: "One"))
-    try await books.delete(id: 1)
+    try await persistence.perform {
+      try await books.delete(id: 1)
+      try await books.persist(Book(id: 3, title: "Three"))
+    }
     try await persistence.restore(1)
     try await books.persist(Book(id: 2, title: "New"))
     try await persistence.restore(3)

@@ -92,6 +92,30 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["export", path, "T"]).output == line + "\n")
   }
 
+  @Test("an import that reads nothing fails and says why, also of a file without a byte")
+  func importingNothing() throws {
+    let folder = try TemporaryFolder()
+    for (input, reason) in [("", "standard input is empty"), ("[]", "standard input holds no documents")] {
+      let run = try ProgramRun(["import", folder.path("Nothing.strata"), "T", "-"], input: input)
+      #expect(run.status == 1 && run.complaint.contains(reason) && run.output.contains("nothing was written"))
+      #expect(!FileManager.default.fileExists(atPath: folder.path("Nothing.strata")))
+    }
+  }
+
+  @Test("a restore that changes nothing says so, and makes no commit")
+  func restoringNothing() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    for (subject, words) in [("the store", []), ("River", ["River"]), ("2", ["River", "2"])] {
+      let run = try ProgramRun(["restore", path, "1"] + words)
+      #expect(run.status == 0 && run.output == "nothing to restore: \(subject) is as it was at #1\n", "\(run.output)")
+      #expect(try ProgramRun(["restore", path, "1", "--json"] + words).output == "{\"commit\":null}\n")
+    }
+    #expect(try ProgramRun(["history", path, "--json"]).lines.count == 1)
+    _ = try ProgramRun(["delete", path, "River", "2"])
+    #expect(try ProgramRun(["restore", path, "1", "River"]).output == "#3\n")
+  }
+
   @Test("put tells what it cannot read, what it reads twice and where, and takes the types of a table from the records")
   func puttingOddDocuments() throws {
     let folder = try TemporaryFolder()

@@ -29,7 +29,7 @@ extension Persistence {
 
   /// The newest commit that is not later than a date.
   ///
-  /// - Throws: ``StoreError`` of kind `noSuchCommit` if all are later.
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` if all are later, and `refused` for a date of NaN.
   public func commit(notLaterThan date: Date) async throws -> Commit {
     let model = try requiredModel()
     let number = try throwingStoreErrors {
@@ -64,7 +64,7 @@ extension Persistence where AccessMode == ReadWrite {
   ///   - commit: The commit whose state is restored.
   ///   - datastore: The datastore to restore; nil for all.
   ///   - actionName: The name of the action, for the history.
-  /// - Returns: The new commit.
+  /// - Returns: The new commit; the newest one if nothing differs.
   /// - Throws: ``StoreError``, of kind `noSuchCommit` if the commit does not exist or no longer does, and `refused` within a transaction.
   @discardableResult
   public func restore(

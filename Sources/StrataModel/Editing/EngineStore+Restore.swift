@@ -9,20 +9,14 @@ extension EngineStore {
     return try transact(CommitInfo(action: action, flags: .restore)) { transaction in
       // Taken inside: before the turn came, compaction may have put another file in place.
       let source = try engineView(at: commit)
-      if let datastore {
-        let names = try treeNames(of: datastore, in: source, and: baseView(of: transaction))
-        try transaction.restore(names, from: source.view)
-      } else {
-        try restoreAll(of: transaction, from: source)
-      }
+      let present = try baseView(of: transaction)
+      // Everything, except which letters of the inbox are done: those must not be applied again.
+      let names =
+        try datastore.map { try treeNames(of: $0, in: source, and: present) }
+        ?? Set(present.view.trees()).union(source.view.trees()).subtracting([.letters]).sorted()
+      guard try !names.allSatisfy({ try source.hasSameTree($0, as: present) }) else { return }
+      try transaction.restore(names, from: source.view)
     }
-  }
-
-  /// Brings everything back to what it was in a view, except which letters of the inbox are done: those must not be applied again.
-  func restoreAll(of transaction: any WriteTransaction, from source: EngineView) throws {
-    guard try transaction.tree(.letters) != nil else { return try transaction.restore(nil, from: source.view) }
-    let names = try Set(transaction.trees()).union(source.view.trees()).subtracting([.letters])
-    try transaction.restore(names.sorted(), from: source.view)
   }
 
   /// All trees of a datastore that one of two views has: what the other has not got is dropped by a restore.

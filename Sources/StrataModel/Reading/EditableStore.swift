@@ -23,7 +23,7 @@ package protocol EditableStore: ReadableStore {
   /// The newest commit that is not undone itself (which `u` undoes), and the newest undo (which `^r` undoes).
   func undoCandidate() throws(ModelError) -> CommitNumber?
   func redoCandidate() throws(ModelError) -> CommitNumber?
-  /// Makes a new commit with the state of `commit`: of one datastore, or of the whole store.
+  /// Makes a new commit with the state of `commit`: of one datastore, or of the whole store. Returns the newest commit if nothing differs.
   func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber
   /// Estimates a compaction without doing it: bytes before and after. Walks the commits.
   func compactionEstimate(_ retention: CommitRetention) throws(ModelError) -> RewriteReport

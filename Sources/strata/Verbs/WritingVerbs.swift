@@ -68,11 +68,12 @@ extension VerbRun {
 
   func restore() throws {
     let store = try editableStore()
-    let commit = try store.resolve(required(1))
+    let (head, commit) = (try store.refresh().commit, try store.resolve(required(1)))
     guard let text = arguments.operand(3), let key = arguments.operand(2) else {
       let subject = arguments.operand(2) ?? "the store"
       return try printCommit(
-        store.restore(commit, datastore: arguments.operand(2), named: "restore \(subject) to \(commit)"))
+        store.restore(commit, datastore: arguments.operand(2), named: "restore \(subject) to \(commit)"),
+        unless: head, or: "nothing to restore: \(subject) is as it was at \(commit)")
     }
     let (then, now) = (try datastore(key, in: store.view(at: commit)), try store.head.datastore(key))
     let identifier = try then.identifier(parsing: text)
@@ -82,7 +83,8 @@ extension VerbRun {
     return try printCommit(
       store.commit(
         ChangeSet(base: store.head.commit, changes: [edit]), named: "restore \(key) \(identifier) to \(commit)",
-        options: EditOptions()))
+        options: EditOptions()),
+      unless: head, or: "nothing to restore: \(identifier) is as it was at \(commit)")
   }
 
   func pin() throws {
@@ -104,8 +106,8 @@ extension VerbRun {
     try printCommit(commit)
   }
 
-  /// Prints the number of the commit that a verb made.
-  func printCommit(_ commit: CommitNumber) throws {
-    try tell(["commit": .commit(commit)], or: commit.description)
+  /// Prints the number of the commit that a verb made, or a sentence if that is the commit from before, because nothing was to be written.
+  func printCommit(_ commit: CommitNumber, unless known: CommitNumber? = nil, or sentence: String = "") throws {
+    try tell(["commit": commit == known ? .null : .commit(commit)], or: commit == known ? sentence : commit.description)
   }
 }
