@@ -1,4 +1,5 @@
 import StrataEngine
+import StrataModel
 import Testing
 
 @testable import CodableDatastore
@@ -45,6 +46,29 @@ import Testing
     publication.notice { new }
     let (theirs, ours) = (all.popAll().map(\.key), own.popAll().map(\.key))
     #expect(theirs.count == 2 && ours == theirs.suffix(1))
+  }
+
+  @Test("a commit of another process is reported after that of this process on which it was made, also if that is still to be reported")
+  func othersAfterOwn() async throws {
+    let place = TemporaryPlace()
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await books.persist(Book(id: 1, title: "first"))
+    let engine = try books.core.store.connection.storeForWriting()
+    let publication = ChangeReporter()
+    let buffer = ChangeBuffer(hearsOtherProcesses: true)
+    publication.add(buffer, for: "Books")
+    try publication.beginFollowing(at: engine.refresh()) { Watch() }
+    let transaction = try engine.beginBlocking()
+    _ = try transaction.put([9], [9], in: .records(of: "Books"))
+    let pending = try #require(try transaction.commit(CommitInfo(action: "ours")))
+    let ours = publication.append([StoredChange(datastore: "Books", key: [9])], pending: pending, base: 1)
+    try pending.wait()
+    // The lock is free from here on, before the caller of the commit has reported it.
+    try await books.persist(Book(id: 2, title: "theirs"))
+    publication.notice { try engine.refresh() }
+    #expect(buffer.popAll().map(\.commit) == [2, 3])
+    _ = try await ours.finish(isDurable: true)
+    #expect(buffer.popAll().isEmpty)
   }
 
   @Test("if another process puts the head back, observers hear once which records are gone, and then the next commits")

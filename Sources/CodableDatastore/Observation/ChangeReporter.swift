@@ -259,6 +259,8 @@ final class ChangeReporter: Sendable {
         if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
         guard isPutBack || number >= told.commit.number else { return }
         if number != told.commit.number {
+          // Another process builds on durable commits: those of this process may still wait for their callers to report them.
+          publish(upTo: told.commit.number)
           var found = try listeners.map { datastore, buffers in (buffers, try changes(told, view, datastore)) }
           for place in found.indices where isPutBack {
             for change in found[place].1.indices { found[place].1[change].isPutBack = true }
