@@ -110,14 +110,43 @@ struct LiveTests {
     #expect(try await !blobs.deleteIfPresent("large"))
   }
 
-  @Test("blobs are refused under the key of instances")
+  @Test("blobs are refused under the key of instances, in reading and in writing")
   func blobsAmongInstances() async throws {
     let books = PlainBookFormat.datastore(persistence)
     try await books.persist(Book(id: 1, title: "A"))
     let blobs = BlobDatastore(persistence: persistence, key: PlainBookFormat.defaultKey)
-    let error = await #expect(throws: StoreError.self) { try await blobs.persist(Data([1]), to: "q") }
-    #expect(error?.kind == .refused)
+    let calls: [() async throws -> Any?] = [
+      { try await blobs.persist(Data([1]), to: "q") }, { try await blobs.load("q") }, { try await blobs.count },
+      { try await blobs.names }, { try await blobs.size(of: "q") }, { try await blobs.deleteIfPresent("q") },
+      { try await blobs.pieces(of: "q").firstInstance },
+    ]
+    for call in calls {
+      let error = await #expect(throws: StoreError.self) { _ = try await call() }
+      #expect(error?.kind == .refused)
+    }
     #expect(try await books.load(...).all().map(\.id) == [1])
+  }
+
+  @Test("a transaction that catches the refusal of a blob goes on, and commits the rest")
+  func refusedBlobs() async throws {
+    let books = PlainBookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    let (blobs, wrong) = (BlobDatastore(persistence: persistence), BlobDatastore(persistence: persistence, key: "Books"))
+    let place = TemporaryPlace()
+    let (folder, large) = (place.url.deletingLastPathComponent(), place.url.appending(path: "large"))
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)
+    try Data().write(to: large)
+    // It has no bytes on the disk.
+    try FileHandle(forWritingTo: large).truncate(atOffset: 1 << 30)
+    try await persistence.perform {
+      await #expect(throws: StoreError.self) { try await wrong.persist(Data([1]), to: "q") }
+      await #expect(throws: StoreError.self) { try await blobs.persist(contentsOf: folder, to: "folder") }
+      await #expect(throws: StoreError.self) { try await blobs.persist(contentsOf: large, to: "large") }
+      try await blobs.persist(Data([2]), to: "small")
+      try await books.persist(Book(id: 2, title: "B"))
+    }
+    #expect(try await blobs.names == ["small"])
+    #expect(try await books.load(...).all().map(\.id) == [1, 2])
   }
 
   @Test("instances are refused under the key of blobs, whatever their identifiers are, and the blobs stay")

@@ -35,9 +35,9 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 
   /// The number of blobs.
   ///
-  /// - Throws: ``StoreError`` if the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read; of kind `refused` if the key is one of instances.
   public var count: Int {
-    get async throws { Int(clamping: try Transactions.readState(for: store).tree(tree)?.entryCount ?? 0) }
+    get async throws { Int(clamping: try blobs?.entryCount ?? 0) }
   }
 
   /// The names of all blobs, in order.
@@ -45,9 +45,9 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   /// - Throws: ``StoreError`` if the store cannot be read.
   public var names: [String] {
     get async throws {
-      guard let tree = try Transactions.readState(for: store).tree(tree) else { return [] }
+      guard let blobs = try blobs else { return [] }
       var names: [String] = []
-      var walk = TreeWalk(tree)
+      var walk = TreeWalk(blobs)
       while let entry = try walk.nextEntry() {
         await store.yieldTask()
         if let name = Self.coder.value(of: entry.key.array) { names.append(name) }
@@ -80,10 +80,22 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 
   /// The blob as it lies in the store, without a copy.
   private func content(of name: String) throws -> Bytes? {
-    guard let tree = try Transactions.readState(for: store).tree(tree),
-      let record = try tree.record(at: .bytes(try Self.coder.key(of: name)))
-    else { return nil }
+    guard let record = try blobs?.record(at: .bytes(try Self.coder.key(of: name))) else { return nil }
     return try throwingStoreErrors { try RecordBytes.split(record).content }
+  }
+
+  private var blobs: Tree? {
+    get throws { try requireBlobs(Transactions.readState(for: store).tree(tree)) }
+  }
+
+  /// Returns a tree that holds blobs; throws for one of instances.
+  private func requireBlobs(_ tree: Tree?) throws -> Tree? {
+    guard let tree else { return nil }
+    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    guard stored.keepsBlobs else {
+      throw StoreError(.refused, "\(key) holds instances of \(stored.instanceType): blobs need a key of their own.")
+    }
+    return tree
   }
 
   fileprivate static var coder: KeyCoder<String> { KeyCoder<String>.make() }
@@ -95,6 +107,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
   ///
   /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; of kind `refused` if the key is one of instances.
   public func persist(_ data: Data, to name: String) async throws {
+    try Self.requireFit(UInt64(data.count))
     try await write("persist \(key)", name) { transaction, key in
       _ = try transaction.put(key, Self.head + [UInt8](data), in: tree)
     }
@@ -105,15 +118,17 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; any error from reading the file.
   public func persist(contentsOf file: URL, to name: String) async throws {
     let source: any DiskFile
-    let size: UInt64
+    let status: FileStatus
     do {
       source = try SystemDisk().open(file.path(percentEncoded: false), .read)
-      size = try source.status.size
+      status = try source.status
     } catch {
       throw StoreError(.inputOutput, "\(file.path) cannot be read.")
     }
+    if status.isDirectory { throw StoreError(.inputOutput, "\(file.path) is a folder.") }
+    try Self.requireFit(status.size)
     try await write("persist \(key)", name) { transaction, key in
-      try FilePieces(head: Self.head, file: source).put(size, as: key, in: tree, of: transaction)
+      try FilePieces(head: Self.head, file: source).put(status.size, as: key, in: tree, of: transaction)
     }
   }
 
@@ -128,7 +143,10 @@ extension BlobDatastore where AccessMode == ReadWrite {
   public func persist<Pieces: AsyncSequence>(pieces: Pieces, to name: String) async throws
   where Pieces.Element == Data {
     var spool = BlobSpool()
-    for try await piece in pieces { try spool.append(piece) }
+    for try await piece in pieces {
+      try spool.append(piece)
+      try Self.requireFit(spool.count)
+    }
     // A stream ends like one that is complete if its task is cancelled.
     try Task.checkCancellation()
     try spool.finish()
@@ -154,6 +172,11 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
+  private static func requireFit(_ size: UInt64) throws {
+    let count = size + UInt64(head.count)
+    if count > Limits.value { throw StoreError(.valueTooLong(count: count, limit: Limits.value)) }
+  }
+
   private func write<R: Sendable>(
     _ action: String, _ name: String, _ body: @Sendable (any WriteTransaction, [UInt8]) throws -> R
   ) async throws -> R {
@@ -162,25 +185,17 @@ extension BlobDatastore where AccessMode == ReadWrite {
       throw InvalidKeyError(datastore: self.key, index: nil, reason: "the name is too long")
     }
     return try await Transactions.write(to: store, actionName: action) { scope in
-      try scope.change { transaction in
-        try createTree(in: transaction)
+      // A refusal leaves the transaction as it is; an error of the change itself makes it fail.
+      let exists = try scope.step { try requireBlobs($0.tree(tree)) != nil }
+      return try scope.change { transaction in
+        if !exists {
+          let descriptor = DatastoreDescriptor(
+            key: self.key, instanceType: "Data", identifierType: "String", identifierEncoding: .string, coding: .opaque)
+          try DatastoreWriter.create(descriptor, in: transaction)
+        }
         return try body(transaction, key)
       }
     }
-  }
-
-  private func createTree(in transaction: any WriteTransaction) throws {
-    if let tree = try transaction.tree(tree) {
-      let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-      guard stored.keepsBlobs else {
-        throw StoreError(
-          .refused, "\(key) holds instances of \(stored.instanceType): blobs need a key of their own.")
-      }
-      return
-    }
-    let descriptor = DatastoreDescriptor(
-      key: key, instanceType: "Data", identifierType: "String", identifierEncoding: .string, coding: .opaque)
-    try DatastoreWriter.create(descriptor, in: transaction)
   }
 }
 
