@@ -131,7 +131,8 @@ struct LiveTests {
   func refusedBlobs() async throws {
     let books = PlainBookFormat.datastore(persistence)
     try await books.persist(Book(id: 1, title: "A"))
-    let (blobs, wrong) = (BlobDatastore(persistence: persistence), BlobDatastore(persistence: persistence, key: "Books"))
+    let blobs = BlobDatastore(persistence: persistence)
+    let wrong = BlobDatastore(persistence: persistence, key: "Books")
     let place = TemporaryPlace()
     let (folder, large) = (place.url.deletingLastPathComponent(), place.url.appending(path: "large"))
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)

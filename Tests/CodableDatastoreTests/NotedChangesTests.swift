@@ -48,7 +48,7 @@ import Testing
     #expect(theirs.count == 2 && ours == theirs.suffix(1))
   }
 
-  @Test("a commit of another process is reported after that of this process on which it was made, also if that is still to be reported")
+  @Test("a commit of another process is reported after that of this process on which it was made")
   func othersAfterOwn() async throws {
     let place = TemporaryPlace()
     let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))

@@ -62,9 +62,8 @@ extension Writer {
     var gathers = true
     while true {
       if !shared.jobs.isEmpty {
-        let job = shared.jobs.removeFirst()
         monitor.unlock()
-        job()
+        runNextJob()
         monitor.lock()
         continue
       }
@@ -81,6 +80,12 @@ extension Writer {
       if shared.isClosed || untilIdle { return }
       if waitForIdleness() { doIdleWork() }
     }
+  }
+
+  /// A job may hold the last reference to the store, whose end takes the monitor: it is released before this returns.
+  @inline(never) private func runNextJob() {
+    let job = monitor.withLock { shared.jobs.removeFirst() }
+    job()
   }
 
   /// Waits until no transaction has committed for a while. Returns false if other work is to be done first. The monitor must be held.

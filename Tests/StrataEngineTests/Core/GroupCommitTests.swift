@@ -11,6 +11,20 @@ struct GroupCommitTests {
     return store
   }
 
+  @Test("a store whose last reference goes with a job of its writer is closed, and leaves the lock free")
+  func releasedByItsOwnThread() throws {
+    let folder = TemporaryFolder()
+    var store: FileStore? = try FileStore.create(at: folder.store(), options: StoreOptions())
+    try store?.change { try $0.createTree(people, kind: .records) }
+    let writer = try #require(store?.writing)
+    writer.monitor.withLock { [store] in writer.shared.jobs.append { withExtendedLifetime(store) {} } }
+    store = nil
+    writer.wakeThread(always: true)
+    let next = try FileStore.open(at: folder.store(), options: StoreOptions())
+    try next.change { try $0.put(key(1), bytes("next"), in: people) }
+    #expect(try next.head.text(key(1)) == "next")
+  }
+
   @Test("64 tasks share syncs, and each hears when its own commit is durable")
   func sharing() async throws {
     let disk = HookedDisk()
