@@ -164,8 +164,8 @@ extension Verb {
         ending in id. A document without one is refused alone. Cells are read as the types that the records of the datastore have: a \
         fraction among whole numbers is refused, unless --type says that the column has numbers. A record that is changed keeps its \
         version; a new one takes the newest, which its members must fit. A file that lacks a field of the records that it would \
-        replace is refused without --merge or --replace. A file without documents ends with status 1. On a server --history goes on \
-        from head, or is refused: nothing lies beside head there.
+        replace is refused without --merge or --replace. If nothing is read of a file that has contents, the \
+        status is 1. On a server --history goes on from head, or is refused: nothing lies beside head there.
         """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],

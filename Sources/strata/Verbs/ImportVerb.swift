@@ -39,8 +39,8 @@ extension VerbRun {
       return 1
     }
     let isEmpty = report.new + report.changed + report.unchanged + report.rejected == 0
-    if isEmpty { complain(source.emptiness) }
-    return report.rejected == 0 && !isEmpty ? 0 : 1
+    if isEmpty, !source.isEmpty { complain(source.emptiness) }
+    return report.rejected == 0 && (!isEmpty || source.isEmpty) ? 0 : 1
   }
 
   /// The store to import into: created if there is none; a dry run uses memory if nothing is at the path.
