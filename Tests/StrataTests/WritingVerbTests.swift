@@ -92,12 +92,13 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["export", path, "T"]).output == line + "\n")
   }
 
-  @Test("an import that reads nothing fails and says why, also of a file without a byte")
+  @Test("an import that reads nothing makes no store, and fails with the reason unless the input is empty")
   func importingNothing() throws {
     let folder = try TemporaryFolder()
-    for (input, reason) in [("", "standard input is empty"), ("[]", "standard input holds no documents")] {
+    for (input, reason) in [("", ""), ("[]", "standard input holds no documents")] {
       let run = try ProgramRun(["import", folder.path("Nothing.strata"), "T", "-"], input: input)
-      #expect(run.status == 1 && run.complaint.contains(reason) && run.output.contains("nothing was written"))
+      #expect(run.status == (input.isEmpty ? 0 : 1) && run.output.contains("nothing was written"))
+      #expect(input.isEmpty ? run.complaint.isEmpty : run.complaint.contains(reason), "\(run.complaint)")
       #expect(!FileManager.default.fileExists(atPath: folder.path("Nothing.strata")))
     }
   }
