@@ -212,6 +212,66 @@ struct LeavingTests {
     #expect(driver.browser.session.staged.count == 2 && driver.status.contains("2 staged changes"), "\(driver.status)")
   }
 
+  @Test(
+    "drafts and bookmarks of an opened file belong to its contents: rows of others do not get them, and a written file keeps them"
+  )
+  func rememberedRows() throws {
+    let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    let (path, before) = (folder + "/in.csv", "name,qty\nbolt,5\nnut,7\n")
+    func open(_ content: String? = nil) throws -> Driver {
+      if let content { try TestFile.write(content, to: path) }
+      let (store, file) = try DocumentFile.open(path)
+      let (files, greeting) = try BrowserFiles.files(in: folder + "/state", of: file, in: store)
+      return Driver(store, start: .init(datastore: file.datastore), files: files) {
+        ($0.documentFile, $0.greeting) = (file, greeting)
+      }
+    }
+    func isKept(_ driver: Driver) -> Bool {
+      driver.press("' a")
+      let isMarked = driver.selectedIdentifier == "2"
+      driver.press("g g l l e")
+      // A draft that was changed is kept again.
+      defer { driver.press("z Esc") }
+      return isMarked && driver.shows("wxyz")
+    }
+    func edit() throws {
+      let driver = try open(before)
+      driver.press("j m a k l l e ^u")
+      driver.type("wxyz")
+      driver.press("Esc")
+      driver.press("/")
+      driver.type("bolt")
+      driver.press("Enter")
+    }
+    try edit()
+    func others() throws {
+      let driver = try open("name,qty\nscrew,5\nbolt,5\nnut,7\n")
+      #expect(driver.status.contains("in.csv was changed: "), "\(driver.status)")
+      #expect(driver.browser.session.remembered.searches == ["bolt"])
+      driver.press("' a")
+      #expect(driver.selectedIdentifier == "1" && driver.status.contains("there is no bookmark a"), "\(driver.status)")
+      driver.press("l l e")
+      #expect(!driver.shows("wxyz"), "\(driver.screen)")
+    }
+    try others()
+    func write() throws {
+      let driver = try open(before)
+      #expect(isKept(driver), "\(driver.screen)")
+      driver.press("j e ^u")
+      driver.type("9")
+      driver.press("Enter w Enter Enter")
+      driver.press("q j j Enter")
+      #expect(driver.hasQuit, "\(driver.screen)")
+    }
+    try write()
+    #expect(try TestFile.text(path) == "name,qty\nbolt,5\nnut,9\n")
+    let driver = try open()
+    #expect(driver.browser.session.configuration.greeting == nil)
+    #expect(isKept(driver), "\(driver.screen)")
+  }
+
   @Test("the farewell says that rows whose field does not tell them apart were saved by their numbers")
   func leavingByRow() throws {
     let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"

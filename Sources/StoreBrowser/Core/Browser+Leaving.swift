@@ -146,7 +146,13 @@ struct LeaveRequest: Question {
       return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(commits, "commit"))\(rows)")
     case .intoFile, .intoChangedFile:
       switch try file.rewritten(from: store, progress: context.goingOn) {
-      case .bytes(let bytes): return try write(bytes, to: file.path, in: context)
+      case .bytes(let bytes):
+        let reply = try write(bytes, to: file.path, in: context)
+        // Rows behind a deleted one get other numbers.
+        if try !file.edits(in: store).contains(where: { $0.edit.new == nil }) {
+          context.files.moveRemembered(to: FileBytes.digest(of: bytes))
+        }
+        return reply
       case .changed(let comparison):
         guard how == .intoChangedFile else { return LeaveReply(comparison: comparison) }
         return try write(comparison.merged, to: file.path, in: context)

@@ -9,6 +9,8 @@ package struct BrowserFiles: Sendable {
   package var folder: String?
   /// The folder for relative paths that a user types; nil is the working directory.
   package var base: String?
+  /// The folder of what belongs to the records as they are: for an opened file, to its present contents.
+  private let place: String?
   private let staged: StagedFile?
   /// For a store in memory: the file that keeps its commits.
   var commits: StagedFile?
@@ -18,14 +20,14 @@ package struct BrowserFiles: Sendable {
   /// Keeps nothing.
   package static let none = BrowserFiles(folder: nil)
 
-  /// - Parameter contents: a name for the contents of an opened file, whose staged changes apply to no others.
-  package init(folder: String?, contents: String? = nil) {
+  /// - Parameter contents: the digest of an opened file. Staged changes, drafts and bookmarks apply to no other contents.
+  package init(folder: String?, contents: UInt64? = nil) {
     self.folder = folder
-    guard let folder else {
+    place = folder.map { Self.place(of: contents, in: $0) }
+    guard let place else {
       (staged, stagedProblem) = (nil, nil)
       return
     }
-    let place = folder + (contents.map { "/staged-of-\($0)" } ?? "")
     do throws(ModelError) { (staged, stagedProblem) = (try StagedFile(folder: place), nil) } catch {
       (staged, stagedProblem) = (nil, error.description)
     }
@@ -88,18 +90,47 @@ package struct BrowserFiles: Sendable {
   // MARK: Remembered
 
   func save(_ remembered: Remembered) throws(ModelError) {
-    guard let folder else { return }
+    guard let folder, let place else { return }
+    var (common, own) = (remembered, Remembered())
+    if place != folder {
+      swap(&common.bookmarks, &own.bookmarks)
+      swap(&common.drafts, &own.drafts)
+      if own == Remembered() { unlink(Self.file(in: place)) }
+    }
     do {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      try encoder.encode(remembered).write(to: URL(filePath: "\(folder)/remembered.json"), options: .atomic)
+      for (folder, part) in [(folder, common), (place, own)] where part == common || part != Remembered() {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try encoder.encode(part).write(to: URL(filePath: Self.file(in: folder)), options: .atomic)
+      }
     } catch { throw .storage("columns, bookmarks and drafts cannot be kept in \(folder)", kind: .failed) }
   }
 
-  func loadRemembered() throws(ModelError) -> Remembered? {
-    guard let folder, let data = try? Data(contentsOf: URL(filePath: "\(folder)/remembered.json")) else { return nil }
-    return try? JSONDecoder().decode(Remembered.self, from: data)
+  func loadRemembered() -> Remembered {
+    let (common, own) = (Self.remembered(in: folder), Self.remembered(in: place))
+    var remembered = common
+    (remembered.bookmarks, remembered.drafts) = (own.bookmarks, own.drafts)
+    return remembered
+  }
+
+  /// Keeps drafts and bookmarks for the contents that an opened file was given, whose rows have their numbers still.
+  func moveRemembered(to contents: UInt64) {
+    guard let folder, let place else { return }
+    let next = Self.place(of: contents, in: folder)
+    try? FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
+    _ = rename(Self.file(in: place), Self.file(in: next))
+  }
+
+  private static func place(of contents: UInt64?, in folder: String) -> String {
+    folder + (contents.map { "/staged-of-" + String($0, radix: 16) } ?? "")
+  }
+
+  private static func file(in folder: String) -> String { folder + "/remembered.json" }
+
+  private static func remembered(in folder: String?) -> Remembered {
+    let data = folder.flatMap { try? Data(contentsOf: URL(filePath: file(in: $0))) }
+    return data.flatMap { try? JSONDecoder().decode(Remembered.self, from: $0) } ?? Remembered()
   }
 
   // MARK: Output

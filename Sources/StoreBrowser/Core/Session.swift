@@ -61,7 +61,7 @@ struct Session: Sendable {
     get { remembered.drafts ?? [:] }
     set {
       guard newValue != drafts else { return }
-      remembered.drafts = newValue
+      remembered.drafts = newValue.isEmpty ? nil : newValue
       remember()
     }
   }

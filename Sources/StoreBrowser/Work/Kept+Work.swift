@@ -31,6 +31,6 @@ struct SaveRememberedRequest: Question {
 
 struct LoadRememberedRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> Remembered {
-    try context.files.loadRemembered() ?? Remembered()
+    context.files.loadRemembered()
   }
 }

@@ -31,7 +31,7 @@ extension BrowserFiles {
     guard let folder else { return (.none, nil) }
     // Identified by the bytes of the file, because edits of other bytes do not apply to these rows.
     let contents = String(file.digest, radix: 16)
-    var files = BrowserFiles(folder: folder, contents: contents)
+    var files = BrowserFiles(folder: folder, contents: file.digest)
     func names(_ path: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
     let hasOthers = names(folder).contains { name in
       !name.hasSuffix("-" + contents) && names("\(folder)/\(name)").contains { !$0.hasSuffix(".lock") }

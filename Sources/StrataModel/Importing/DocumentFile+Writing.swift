@@ -1,4 +1,4 @@
-import StrataDocuments
+package import StrataDocuments
 
 extension DocumentFile {
   /// The result of rewriting a file of documents.
@@ -64,7 +64,7 @@ extension DocumentFile {
   }
 
   /// Returns the edits, by the numbers of rows in their order, with documents as they are in the file.
-  func edits(
+  package func edits(
     in store: EngineStore
   ) throws(ModelError) -> [(number: Int, edit: (old: Document?, new: Document?))] {
     guard let opened = report.commit, let rowNumber else {
