@@ -216,6 +216,16 @@ struct EditingTests {
     #expect(driver.browser.session.staged.isEmpty)
   }
 
+  @Test("the preview of a block says for each of its columns between which numbers the new values are")
+  func rangesOfBlock() throws {
+    let store = try Sample.documents([1, 2, 3].map { .object([.init("id", $0), .init("a", 1), .init("b", 2)]) })
+    let driver = Driver(store, start: .init(datastore: "T"))
+    driver.press("l")
+    driver.tell(.event(.paste("40\t7\n41\t7\n40\t9\n")))
+    #expect(
+      driver.shows("new values of a from 40 to 41") && driver.shows("new values of b from 7 to 9"), "\(driver.screen)")
+  }
+
   @Test("a block that is too wide, or meets the identifier, is refused with the reason; rows below the last are named")
   func refusedBlocks() throws {
     let store = try Sample.store()

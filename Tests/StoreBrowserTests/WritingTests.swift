@@ -336,7 +336,7 @@ struct WritingTests {
     driver.press("Enter")
     #expect(driver.shows("4 records"))
     #expect(driver.shows("+ 683460"))
-    #expect(driver.shows("new values from 243 262 to 683 460"))
+    #expect(driver.shows("new values of population from 243 262 to 683 460"))
     driver.press("Enter w Enter Enter")
     #expect(try population(store, "2661552") == 243_262)
     #expect(try population(store, "611717") == 1_049_498)

@@ -90,8 +90,10 @@ struct BulkOverlay: ListPane, ReplyPane {
         ? " · 1 fails and stays as it is" : " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are"
     }
     lines.append([Span(counts, theme.style(.title))])
-    if let least = answer.numbers.least, let greatest = answer.numbers.greatest {
-      let text = "new values from \(NumberFormat.exact(least)) to \(NumberFormat.exact(greatest))"
+    let numbers = answer.numbers.map { (name: $0.key.shortText, values: $0.value) }.sorted { $0.name < $1.name }
+    for (name, values) in numbers.prefix(shown) {
+      guard let least = values.least, let greatest = values.greatest else { continue }
+      let text = "new values of \(name) from \(NumberFormat.exact(least)) to \(NumberFormat.exact(greatest))"
       lines.append([Span(text, theme.style(.dim))])
     }
     if case .delete = answer.request.change {

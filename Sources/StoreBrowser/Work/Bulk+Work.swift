@@ -73,8 +73,8 @@ package struct BulkAnswer: Sendable {
   package var failures: [Failure] = []
   package var nulls = 0
   package var samples: [Sample] = []
-  /// Of the new values, where they are numbers.
-  package var numbers = NumberSummary()
+  /// The new values of each field that are numbers.
+  var numbers: [DocumentPath: NumberSummary] = [:]
 
   package struct Failure: Sendable, Hashable {
     /// The record, or the row of a block.
@@ -178,7 +178,7 @@ extension BulkAnswer {
             identifier: identifier, path: change.path, old: change.old.map(ValueText.init(literal:)),
             new: change.new.map(ValueText.init(literal:))))
       }
-      if let new = change.new { numbers.add(new) }
+      if let new = change.new { numbers[change.path, default: NumberSummary()].add(new) }
     }
   }
 }
