@@ -279,6 +279,11 @@ struct SaidTests {
       #expect(picker.respond(to: .key(KeyChord(.enter))) == [.quit(status: 0)])
       #expect(picker.chosen == items[1])
     }
+    let small = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }
+    let text = small.draw(size: Size(columns: 39, rows: 9)).text()
+    #expect(text.contains("make the window 40×10 or"), "\(text)")
+    #expect(small.respond(to: .key(KeyChord(.enter))).isEmpty && small.chosen == nil)
+    #expect(small.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)])
     let left = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }
     #expect(left.respond(to: .key(KeyChord(.escape))).isEmpty)
     #expect(left.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)] && left.chosen == nil)

@@ -20,13 +20,7 @@ extension Browser {
 
   private func draw(size: Size, _ drawings: inout PaneDrawings) -> CellGrid {
     let layout = layout(of: size)
-    guard !layout.isTooSmall else {
-      var grid = CellGrid(size: size)
-      let wanted = "make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); Q quits"
-      grid.writeWrapped("\(storeName): \(wanted)", in: Rect(size))
-      grid.cursor = .zero
-      return grid
-    }
+    guard !layout.isTooSmall else { return Layout.demand(for: size, name: storeName) }
     let placed = layout.panes.compactMap { placed in
       panes[placed.pane].map {
         (pane: $0, frame: PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty))

@@ -16,14 +16,23 @@ package struct Layout: Sendable, Hashable {
   package var title: Rect { Rect(size).split(top: 1).top }
   package var foot: Rect { Rect(size).split(top: size.rows - 1).bottom }
 
-  package static let smallest = Size(columns: 40, rows: 10)
+  package static func isTooSmall(_ size: Size) -> Bool { size.columns < 40 || size.rows < 10 }
+
+  /// The picture of a window that is too small.
+  static func demand(for size: Size, name: String, quitting: String = "Q") -> CellGrid {
+    var grid = CellGrid(size: size)
+    let wanted = "make the window 40×10 or larger (it is \(size.columns)×\(size.rows)); \(quitting) quits"
+    grid.writeWrapped("\(name): \(wanted)", in: Rect(size))
+    grid.cursor = .zero
+    return grid
+  }
 
   package func rect(of pane: PaneID) -> Rect? { panes.first { $0.pane == pane }?.rect }
 
   /// - Parameter isWithoutDifference: Whether the pane of differences has nothing to show, and leaves its room to the history.
   package init(size: Size, view: ViewKind, focus: PaneID, mode: ScreenMode, isWithoutDifference: Bool = false) {
     self.size = size
-    isTooSmall = size.columns < Self.smallest.columns || size.rows < Self.smallest.rows
+    isTooSmall = Self.isTooSmall(size)
     panes = []
     guard !isTooSmall else { return }
     let body = Rect(column: 0, row: 1, columns: size.columns, rows: size.rows - 2)

@@ -125,8 +125,8 @@ private final class Outcome: Sendable {
 extension Browser {
   /// The title alone: the panes appear with their contents, so that none is drawn twice.
   static func openingPicture(size: Size, name: String, state: String = "opening…", theme: Theme) -> CellGrid {
+    guard !Layout.isTooSmall(size) else { return Layout.demand(for: size, name: name, quitting: "^c") }
     var grid = CellGrid(size: size)
-    guard size.columns >= Layout.smallest.columns, size.rows >= Layout.smallest.rows else { return grid }
     let width = min(SafeText.width(state), size.columns / 2)
     grid.write(name, at: Point(column: 1, row: 0), width: size.columns - width - 3, style: theme.style(.title))
     grid.write(state, at: Point(column: size.columns - width - 1, row: 0), width: width)

@@ -32,6 +32,8 @@ package final class PickerProgram: TerminalProgram {
   private var list = ListWindow()
   private var theme = Theme()
   private var rows = 1
+  /// Whether nothing of the list is shown, so that no key but those that end the program means anything.
+  private var isTooSmall = false
   private var wake: @Sendable () -> Void = {}
 
   /// - Parameters:
@@ -63,7 +65,7 @@ package final class PickerProgram: TerminalProgram {
         return [.quit(status: 0)]
       }
       if meant == .suspend { return [.suspend] }
-    case .mouse(let mouse):
+    case .mouse(let mouse) where !isTooSmall:
       switch mouse.kind {
       case .wheelUp: command = .up
       case .wheelDown: command = .down
@@ -75,6 +77,7 @@ package final class PickerProgram: TerminalProgram {
       }
     default: break
     }
+    if isTooSmall { return [] }
     if command == .open, items.indices.contains(list.selection) {
       chosen = items[list.selection]
       return [.quit(status: 0)]
@@ -102,8 +105,9 @@ package final class PickerProgram: TerminalProgram {
   package func finish() -> String? { nil }
 
   package func draw(size: Size) -> CellGrid {
+    isTooSmall = Layout.isTooSmall(size)
+    guard !isTooSmall else { return Layout.demand(for: size, name: "strata") }
     var grid = CellGrid(size: size)
-    guard size.columns >= Layout.smallest.columns, size.rows >= Layout.smallest.rows else { return grid }
     grid.write("strata", at: Point(column: 1, row: 0), style: theme.style(.title))
     grid.write(
       "\(theme.enterKey) open  j k move  q quit", at: Point(column: 1, row: size.rows - 1), width: size.columns - 2,
