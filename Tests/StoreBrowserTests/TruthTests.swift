@@ -271,6 +271,16 @@ struct TruthTests {
     #expect(SafeText.width(SafeText.cutInTheMiddle("東京都大阪府", to: 7)) <= 7)
   }
 
+  @Test("names of indexes that differ in their ends alone do not look the same in the sidebar")
+  func longIndexNames() throws {
+    let names = ["accountsReceivable", "accountsReceivableOpen", "accountsReceivablePaid"]
+    let record = Document.object([.init("id", 1)] + names.map { .init($0, 1) })
+    let store = try Sample.documents([record], names.map { try Sample.index($0) })
+    let driver = Driver(store, size: Size(columns: 100, rows: 30), start: .init(datastore: "T"))
+    let shown = driver.lines.compactMap { $0.contains("1:n") ? $0.split(separator: "┃").first : nil }
+    #expect(Set(shown).count == 3, "\(driver.screen)")
+  }
+
   @Test("the review of a delete names the records that refer to it by a field whose target the user has said")
   func saidReferences() throws {
     let driver = Driver(

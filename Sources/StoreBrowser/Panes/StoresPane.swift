@@ -216,12 +216,12 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
-    func write(_ sign: String, _ text: String, _ trailing: String, role: Role = .text, trailingRole: Role = .dim) {
-      let used = SafeText.width(trailing)
+    /// A name is cut in its middle, because names differ at their ends; a sentence at its end.
+    func write(_ sign: String, name: String = "", text: String = "", _ trailing: String, role: Role = .text) {
+      let room = max(0, rect.columns - 2 - SafeText.width(trailing))
       grid.write(sign, at: rect.origin, width: 1, style: theme.style(role))
-      grid.write(text, at: rect.at(1), width: max(0, rect.columns - 2 - used), style: theme.style(role))
-      grid.write(
-        trailing, at: rect.at(1), width: rect.columns - 1, style: theme.style(trailingRole), alignment: .trailing)
+      grid.write(SafeText.cutInTheMiddle(name, to: room) + text, at: rect.at(1), width: room, style: theme.style(role))
+      grid.write(trailing, at: rect.at(1), width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
     }
     switch line {
     case .blank: break
@@ -237,20 +237,21 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
         style: theme.style(.dim), alignment: .trailing)
     case .datastore(let key):
       let count = session.outline?.datastore(key).map { NumberFormat.count($0.count) } ?? ""
-      write(key == session.datastore ? theme.folded : " ", key, count, role: key == session.datastore ? .title : .text)
+      let isOpen = key == session.datastore
+      write(isOpen ? theme.folded : " ", name: key, count, role: isOpen ? .title : .text)
     case .index(let name):
       let isChosen = name == index
       write(
-        isChosen ? theme.chosen : " ", name ?? "id", Self.summary(of: name, in: session),
+        isChosen ? theme.chosen : " ", name: name ?? "id", Self.summary(of: name, in: session),
         role: isChosen ? .title : .text)
     case .leftOut(let count):
-      write(theme.warningSign, "\(NumberFormat.counted(count, "record")) left out", "", role: .warning)
+      write(theme.warningSign, text: "\(NumberFormat.counted(count, "record")) left out", "", role: .warning)
     case .view(let name):
       let view = session.remembered.views(of: session.datastore ?? "").first { $0.name == name }
       // A long filter leaves room for the name.
       let room = rect.columns - 3 - min(SafeText.width(name), rect.columns - 8)
       write(
-        view?.filter == filter && filter != nil ? theme.chosen : " ", name,
+        view?.filter == filter && filter != nil ? theme.chosen : " ", name: name,
         SafeText.cut(view?.filter ?? "", to: max(0, room)))
     case .staged(let place):
       guard let edit = session.staged.edits[place] else { break }
@@ -260,22 +261,20 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       let key = ValueText(key: place.identifier.value).text
       let most = min(rect.columns / 2, rect.columns - 3 - SafeText.width(key))
       let datastore = SafeText.cut(place.datastore, to: max(4, most))
-      let room = rect.columns - 2 - SafeText.width(datastore)
-      let isWide = SafeText.width(key) > room
-      write(
-        sign, isWide ? SafeText.cutInTheMiddle(key, to: room) : named(place.identifier, label), datastore, role: role)
+      let isWide = SafeText.width(key) > rect.columns - 2 - SafeText.width(datastore)
+      write(sign, name: isWide ? key : "", text: isWide ? "" : named(place.identifier, label), datastore, role: role)
     case .letter(let letter):
       let name = [letter.action, letter.program].first { !$0.isEmpty } ?? letter.name.description
       write(
-        letter.reason == nil ? " " : theme.warningSign, name, letter.isRefused ? "refused" : "waits",
+        letter.reason == nil ? " " : theme.warningSign, text: name, letter.isRefused ? "refused" : "waits",
         role: letter.reason == nil ? .text : .warning)
-    case .pin(let pin): write(theme.pinned, pin.name, pin.commit.description)
+    case .pin(let pin): write(theme.pinned, name: pin.name, pin.commit.description)
     case .commit(let position):
       guard let newest = newest.reply, newest.indices.contains(position) else { break }
       let commit = newest[position]
       let action = commit.action.isEmpty ? commit.program : commit.action
       write(
-        commit.number == session.shown ? theme.chosen : " ", "\(commit.number) \(action)",
+        commit.number == session.shown ? theme.chosen : " ", text: "\(commit.number) \(action)",
         session.time.short(commit.date, now: session.now, isNarrow: true))
     }
   }
