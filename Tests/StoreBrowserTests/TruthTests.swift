@@ -281,6 +281,23 @@ struct TruthTests {
     #expect(Set(shown).count == 3, "\(driver.screen)")
   }
 
+  @Test("a text in a table has quotes if truth, null or a number beside it is written like it, and no other text has")
+  func textsLikeOthers() throws {
+    let values: [Document] = [.bool(true), "true", .null, "—", "plain", "5", ""]
+    let numbers: [Document] = [5, "5", 6, "n/a", 7, 8, 9]
+    let store = try Sample.documents(
+      values.indices.map {
+        .object([.init("id", .string("r\($0)")), .init("flag", values[$0]), .init("count", numbers[$0])])
+      })
+    let driver = Driver(store, size: Size(columns: 50, rows: 24), start: .init(datastore: "T"))
+    let shown = driver.lines.filter { $0.contains("  r") }.map { $0.split(separator: " ").dropFirst().dropLast() }
+      .map { $0.drop { !$0.hasPrefix("r") }.dropFirst().map(String.init) }
+    #expect(
+      shown == [
+        ["true", "5"], ["\"true\"", "\"5\""], ["—", "6"], ["\"—\"", "n/a"], ["plain", "7"], ["5", "8"], ["9"],
+      ], "\(driver.screen)")
+  }
+
   @Test("the review of a delete names the records that refer to it by a field whose target the user has said")
   func saidReferences() throws {
     let driver = Driver(

@@ -17,8 +17,14 @@ struct ValueText: Sendable, Hashable {
 
   /// The same, with quotes if it is a text that is empty or could be taken for another value.
   var visible: ValueText {
-    let isAlike = ["", "—", "null", "true", "false"].contains(text) || NumberText(text) != nil
-    return kind == .string && isAlike ? Self(literal: .string(text)) : self
+    visible(inTable: false, amongNumbers: true)
+  }
+
+  /// The same for a table, where nothing is written for an empty text and numbers lie at the right edge, `amongNumbers` with their column.
+  func visible(inTable: Bool = true, amongNumbers: Bool) -> ValueText {
+    guard kind == .string else { return self }
+    let isAlike = ["—", "true", "false"].contains(text) || !inTable && ["", "null"].contains(text)
+    return isAlike || amongNumbers && NumberText(text) != nil ? Self(literal: .string(text)) : self
   }
 
   var isTrailing: Bool { kind == .number }

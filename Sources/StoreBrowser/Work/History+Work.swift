@@ -106,7 +106,7 @@ extension WorkContext {
         var isOld = older.isEmpty && value == nil
         for version in older where !isOld { isOld = try version.record?.document()[path] == value }
         if isOld { continue }
-        text = ValueText(cell: value)
+        text = ValueText(cell: value).visible
       }
       answer.rows.append(HistoryRow(commit: version.commit, value: text))
     }

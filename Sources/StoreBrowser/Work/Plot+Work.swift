@@ -47,7 +47,7 @@ package struct PlotRequest: Question, Hashable {
       let slot = dot.row * columns + dot.column
       if ranks[slot] < 0 { ranks[slot] = Int32(clamping: rank) }
     }
-    var names = series.map { ValueText(cell: $0) }
+    var names = series.map { ValueText(cell: $0).visible }
     if by != nil { names.append(ValueText(text: "other", kind: .missing)) }
     return PlotReply(
       request: self, x: x, y: y, count: count, ranks: ranks, series: names, withoutNumbers: missing)

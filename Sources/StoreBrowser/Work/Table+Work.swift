@@ -269,7 +269,7 @@ struct ColumnScan {
 
   mutating func add(_ cells: [(path: String, value: ValueText)], _ targets: [String: ReferenceTarget] = [:]) {
     for cell in cells {
-      var width = cell.value.text.count
+      var width = cell.value.visible(amongNumbers: false).text.count
       let label = targets[cell.path]?.label
       if let label { width += 3 + label.count }
       if let index = indexes[cell.path] {

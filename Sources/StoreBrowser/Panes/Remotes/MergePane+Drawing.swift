@@ -114,7 +114,7 @@ extension MergePane {
       let field = row.fields[index]
       let (sides, decided) = (field.sides, decision(row, field))
       func text(_ value: Document?, _ isSame: Bool) -> String {
-        isSame ? "=" : value.map { ValueText(cell: $0).text } ?? "—"
+        isSame ? "=" : value.map { ValueText(cell: $0).visible.text } ?? "—"
       }
       columns.write(
         [
@@ -155,7 +155,7 @@ extension MergePane {
   }
 
   private func result(_ field: MergeField, _ decision: MergeDecision?) -> String {
-    func text(_ value: Document?) -> String { value.map { ValueText(cell: $0).text } ?? "—" }
+    func text(_ value: Document?) -> String { value.map { ValueText(cell: $0).visible.text } ?? "—" }
     switch field.status {
     case .merges(let value): return text(value)
     case .follows: return decision.map { text($0.value(of: field.sides)) } ?? ""

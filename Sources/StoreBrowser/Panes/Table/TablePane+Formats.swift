@@ -14,6 +14,7 @@ extension TablePane {
   func formatted(
     _ value: ValueText, of column: TableColumn, width: Int, leadingTo target: ReferenceTarget?, _ session: Session
   ) -> ValueText {
+    let value = value.visible(amongNumbers: column.isTrailing)
     if let target { return Self.text(value, leadingTo: target, session) }
     guard let datastore = source?.datastore, let formats = session.remembered.columns[datastore]?.formats,
       let path = path(of: column, session), let format = formats[path].flatMap(ValueFormat.init(rawValue:))
