@@ -298,6 +298,24 @@ struct TruthTests {
       ], "\(driver.screen)")
   }
 
+  @Test("a column gets the room of its format, and a duration that is too long to write stays a number")
+  func roomOfFormats() throws {
+    let store = try Sample.documents(
+      [0, 1_795_190_400].map {
+        .object([.init("id", $0), .init("at", $0), .init("size", 9_007_199_254_740_993), .init("long", 1_000_000_000)])
+      })
+    let driver = Driver(store, size: Size(columns: 100, rows: 24), start: .init(datastore: "T"))
+    driver.press("+ + l")
+    try driver.play(":format dateFromSeconds")
+    #expect(driver.shows("1970-01-01 00:00:00") && driver.shows("2026-11-20 16:00:00"), "\(driver.screen)")
+    driver.press("l")
+    try driver.play(":format thousands")
+    #expect(driver.shows("9 007 199 254 740 993"), "\(driver.screen)")
+    driver.press("l")
+    try driver.play(":format duration")
+    #expect(driver.shows(" 1000000000 ") && !driver.shows("—"), "\(driver.screen)")
+  }
+
   @Test("the review of a delete names the records that refer to it by a field whose target the user has said")
   func saidReferences() throws {
     let driver = Driver(

@@ -20,6 +20,15 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     }
   }
 
+  /// The fewest cells for a value of `width` cells in this format.
+  func room(for width: Int) -> Int {
+    switch self {
+    case .dateFromSeconds, .dateFromMilliseconds: 19
+    case .thousands: width + max(0, width - 1) / 3
+    default: 0
+    }
+  }
+
   /// Returns a value in this format. A value that it cannot write stays unchanged.
   ///
   /// - Parameters:
@@ -67,7 +76,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     case .hex: return Int64(text).flatMap { $0 >= 0 ? "0x" + String($0, radix: 16) : nil }
     case .dateFromSeconds: return Double(text).flatMap { Self.date($0) }
     case .dateFromMilliseconds: return Double(text).flatMap { Self.date($0 / 1_000) }
-    case .duration: return Double(text).flatMap { $0 >= 0 ? TimeText.duration(seconds: $0) : nil }
+    case .duration: return Double(text).flatMap { 0..<1e9 ~= $0 ? TimeText.duration(seconds: $0) : nil }
     }
   }
 

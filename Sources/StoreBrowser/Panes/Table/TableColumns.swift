@@ -173,7 +173,9 @@ struct TableColumns: Sendable, Hashable {
     let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
     // Numbers further down may have a sign and one more digit, and a cut number says little.
     let room = seen.kind == .number ? 2 + separators(isSeparated, seen.width) : 0
-    let natural = max(min(12, SafeText.width(title)), min(widest, seen.width + room), 3)
+    let format = choice.formats?[seen.path].flatMap(ValueFormat.init(rawValue:))
+    let natural = max(
+      min(12, SafeText.width(title)), min(widest, seen.width + room), 3, format?.room(for: seen.width) ?? 0)
     return TableColumn(
       source: .field(seen.path), title: title, width: choice.widths[seen.path] ?? natural,
       isTrailing: seen.kind == .number, isSeparated: isSeparated)
