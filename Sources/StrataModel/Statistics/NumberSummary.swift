@@ -22,7 +22,10 @@ package struct NumberSummary: Sendable {
   }
 
   mutating func add(_ value: Document, _ nearest: Double, _ exact: ExactNumber?, times: Int = 1) {
-    guard nearest.isFinite, times > 0 else { return }
+    // A number that is written with digits is finite, if it is beyond the range of doubles too.
+    let isFinite = if case .number(let number) = value { number.isFinite } else { nearest.isFinite }
+    guard isFinite, times > 0 else { return }
+    if count == 0 { (least, leastDouble, greatest, greatestDouble) = (value, nearest, value, nearest) }
     count += times
     total.add(exact, nearest: nearest, times: times)
     if precedes(value, nearest, least, leastDouble) { (least, leastDouble) = (value, nearest) }
@@ -31,6 +34,7 @@ package struct NumberSummary: Sendable {
 
   mutating func add(_ other: NumberSummary) {
     guard other.count > 0 else { return }
+    guard count > 0 else { return self = other }
     count += other.count
     total.add(other.total)
     if precedes(other.least, other.leastDouble, least, leastDouble) {
@@ -45,7 +49,7 @@ package struct NumberSummary: Sendable {
   private func precedes(_ left: Document?, _ leftDouble: Double, _ right: Document?, _ rightDouble: Double) -> Bool {
     if leftDouble != rightDouble { return leftDouble < rightDouble }
     guard case .number(let one)? = left, case .number(let other)? = right, one.text != other.text,
-      one.text.utf8.count > 15 || other.text.utf8.count > 15,
+      one.text.utf8.count > 15 || other.text.utf8.count > 15 || leftDouble.isInfinite,
       let one = DecimalDigits(one.text), let other = DecimalDigits(other.text)
     else { return false }
     return one < other
@@ -123,7 +127,7 @@ struct ExactNumber: Hashable {
 
   /// Returns the sum with a number taken `times` times, or nil if it has too many digits.
   func adding(_ number: ExactNumber, times: Int) -> ExactNumber? {
-    let scale = min(scale, number.scale)
+    let scale = coefficient == 0 ? number.scale : number.coefficient == 0 ? scale : min(scale, number.scale)
     guard let one = coefficient(at: scale), let other = number.coefficient(at: scale) else { return nil }
     let (product, isTooLarge) = other.multipliedReportingOverflow(by: Int128(times))
     let (sum, overflow) = one.addingReportingOverflow(product)

@@ -120,6 +120,10 @@ import Testing
     #expect(long.distinct == 2)
     let wide = try Self.summary(of: ["1e300", "1"])
     #expect(wide.isRounded && wide.sum?.double == 1e300)
+    let huge = try Self.summary(of: ["2e308", "3e308", "-1e309"])
+    #expect(huge.least == .number(NumberText(unchecked: "-1e309")))
+    #expect(huge.greatest == .number(NumberText(unchecked: "3e308")))
+    #expect(huge.sum?.text == "-5e308" && !huge.isRounded, "\(huge.sum?.text ?? "none")")
   }
 
   @Test("a text is one value in both Unicode forms: to a description, as an identifier and as the name of a member")
