@@ -79,6 +79,14 @@ extension EngineStore {
     return changed.isEmpty ? nil : (parent, changed)
   }
 
+  /// Whether it changed nothing. A restore may be such a commit: earlier programs committed one of what was there.
+  private func isWithoutChanges(_ record: CommitRecord) throws(ModelError) -> Bool {
+    if record.isWithoutChanges || record.undoes != nil || !record.counts.isEmpty { return record.isWithoutChanges }
+    let number = CommitNumber(record.number)
+    guard try rootsOfUndo(of: number, head: number) == nil else { return false }
+    return try changes(of: number).next(1).isEmpty
+  }
+
   /// Returns the new content for each record that the commit changed. Later edits of other fields are kept, and so are later edits of the
   /// same fields.
   private func inverse(
@@ -145,7 +153,8 @@ extension EngineStore {
       next = record.parents.first.map { CommitNumber($0) }
       // A squashed commit is not one user's action, and the commits before it are gone.
       if record.flags.contains(.squashed) { break }
-      if record.isWithoutChanges || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
+      if takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
+      if try isWithoutChanges(record) { continue }
       if let target = record.undoes.map({ CommitNumber($0) }) {
         takenBack.insert(target)
         let isRedo = (try? commitRecord(target))?.undoes != nil

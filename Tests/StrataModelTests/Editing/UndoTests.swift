@@ -31,6 +31,24 @@ struct UndoTests {
     #expect(try store.changes(of: undone).next(10_000).count == 2_000)
   }
 
+  @Test("an undo and a redo pass over a restore that changed nothing, as older programs committed it")
+  func restoreOfNothing() throws {
+    let store = try Cities.store(10)
+    func restoreNothing() throws {
+      let view = try store.engineView(at: store.head.commit).view
+      _ = try store.transact(CommitInfo(action: "restore", flags: .restore)) { try $0.restore(nil, from: view) }
+    }
+    let edit = try Cities.write([Cities.document(1, name: "edited")], to: store)
+    try restoreNothing()
+    #expect(try store.head.commit != edit && store.undoCandidate() == edit)
+    let undone = try undo(store)
+    #expect(try store.city(1) == Cities.document(1))
+    try restoreNothing()
+    #expect(try store.redoCandidate() == undone && undone != nil)
+    _ = try redo(store)
+    #expect(try store.city(1) == Cities.document(1, name: "edited"))
+  }
+
   @Test("an older commit is taken back by roots, with what it dropped, if only other datastores changed since")
   func olderOfAnotherDatastore() throws {
     let store = try Cities.store(2_000)
