@@ -1,4 +1,6 @@
+import Foundation
 import StrataEngine
+import StrataLocks
 import StrataModel
 import Testing
 
@@ -69,6 +71,45 @@ import Testing
     #expect(buffer.popAll().map(\.commit) == [2, 3])
     _ = try await ours.finish(isDurable: true)
     #expect(buffer.popAll().isEmpty)
+  }
+
+  @Test(
+    "after a commit that failed on a full disk, observers hear what others commit, and each other change once",
+    arguments: [true, false])
+  func fullDisk(isNoticed: Bool) async throws {
+    let place = TemporaryPlace()
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await books.persist(Book(id: 1, title: "first"))
+    try books.core.store.connection.storeForWriting().releaseLock()
+    let isFull = Atomic(false)
+    let disk = SystemDisk(interference: { operation in
+      isFull.load(ordering: .relaxed) && operation.contains("sync") ? .failure(ENOSPC) : .usual
+    })
+    let engine = try FileStore.open(at: place.url.path, options: StoreOptions(), disk: disk)
+    let publication = ChangeReporter()
+    let (all, own) = (ChangeBuffer(hearsOtherProcesses: true), ChangeBuffer())
+    for buffer in [all, own] { publication.add(buffer, for: "Books") }
+    try publication.beginFollowing(at: engine.refresh()) { Watch() }
+    func commit(_ key: UInt8) throws -> AppendedCommit {
+      let transaction = try engine.beginBlocking()
+      _ = try transaction.put([key], [key], in: .records(of: "Books"))
+      let pending = try #require(try transaction.commit(CommitInfo(action: "ours")))
+      return publication.append([StoredChange(datastore: "Books", key: [key])], pending: pending, base: 1)
+    }
+    for key: UInt8 in 7...9 { _ = try await commit(key).finish(isDurable: true) }
+    isFull.store(true, ordering: .relaxed)
+    let failed = try commit(10)
+    if isNoticed { publication.notice { try engine.refresh() } }
+    await #expect(throws: StoreError.self) { _ = try await failed.finish(isDurable: true) }
+    #expect(all.popAll().map(\.key) == [[7], [8], [9]] && own.popAll().map(\.key) == [[7], [8], [9]])
+    let told = try engine.refresh()
+    // Whoever writes next finds the bytes of that commit, or not.
+    engine.releaseLock()
+    try await books.persist(Book(id: 2, title: "theirs"))
+    let expected = try ChangeWalk(from: told, to: engine.refresh(), datastore: "Books").all().map(\.key)
+    #expect(!expected.isEmpty)
+    for _ in 0..<2 { publication.notice { try engine.refresh() } }
+    #expect(all.popAll().map(\.key) == expected && own.popAll().isEmpty)
   }
 
   @Test("if another process puts the head back, observers hear once which records are gone, and then the next commits")

@@ -32,9 +32,10 @@ final class ChangeReporter: Sendable {
     var waiting: [WaitingCommit] = []
     var newest: PendingCommit?
     var newestOwn: UInt64 = 0
-    /// The state of that commit, until the changes that others committed after it are reported. It is kept only while other processes are
-    /// followed, because it keeps its file open, which another process's compaction may have replaced.
-    var ownState: View?
+    /// The states of own commits that the next changes of others may follow on: the newest reported one, and those on their way to the
+    /// disk. They are kept only while other processes are followed, because each keeps its file open, which another process's compaction
+    /// may have replaced.
+    var ownStates: [View] = []
     var followsOthers = false
     /// On a server, the newest commit that was reported to the observers that hear other processes.
     var reported: UInt64 = 0
@@ -45,7 +46,7 @@ final class ChangeReporter: Sendable {
     mutating func recordOwn(
       _ number: UInt64, _ view: View?, _ changes: [String: [StoredChange]], isSeen: Bool = false
     ) {
-      if number >= newestOwn, followsOthers { ownState = view }
+      if number >= newestOwn, followsOthers, let view { ownStates.append(view) }
       newestOwn = max(newestOwn, number)
       if !changes.isEmpty {
         waiting.append(WaitingCommit(number: number, changes: changes, isCommit: true, isSeen: isSeen))
@@ -213,7 +214,7 @@ final class ChangeReporter: Sendable {
       following.lastSeen = view
       state.withLock { state in
         state.followsOthers = true
-        state.ownState = state.newest?.view
+        state.ownStates = [state.newest?.view].compactMap(\.self)
         state.keepsOwn = isServed
         state.reported = max(view.commit.number, state.newestOwn)
       }
@@ -227,7 +228,7 @@ final class ChangeReporter: Sendable {
       return following.watch.take()
     }
     state.withLock { state in
-      (state.followsOthers, state.keepsOwn, state.ownState, state.own) = (false, false, nil, [:])
+      (state.followsOthers, state.keepsOwn, state.ownStates, state.own) = (false, false, [], [:])
     }
     withExtendedLifetime(watch) {}
   }
@@ -256,7 +257,12 @@ final class ChangeReporter: Sendable {
         let isPutBack = !isParent && number < told.commit.number
         // Read after the view: a transaction's commit that the view contains is noted by now, and was reported. Of other commits of this
         // process `publish` finds out whether they were reported here.
-        if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
+        let states = state.withLock(\.ownStates)
+        if let own = states.last(where: { $0.commit.number <= number }) ?? states.first,
+          own.commit.number > told.commit.number
+        {
+          told = own
+        }
         guard isPutBack || number >= told.commit.number else { return }
         if number != told.commit.number {
           // Another process builds on durable commits: those of this process may still wait for their callers to report them.
@@ -268,7 +274,7 @@ final class ChangeReporter: Sendable {
           for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
         }
         following.lastSeen = view
-        state.withLock { if let own = $0.ownState, isPutBack || own.commit.number <= number { $0.ownState = nil } }
+        state.withLock { $0.ownStates.removeAll { isPutBack || $0.commit.number <= number } }
       }
     } catch {
       for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
@@ -336,11 +342,17 @@ final class ChangeReporter: Sendable {
         state.report(first)
       }
       if state.newest?.number == number { state.newest = nil }
+      if let last = state.ownStates.lastIndex(where: { $0.commit.number <= number }) {
+        state.ownStates.removeFirst(last)
+      }
     }
   }
 
   fileprivate func drop(_ number: UInt64) {
-    state.withLock { state in state.waiting.removeAll { $0.number == number } }
+    state.withLock { state in
+      state.waiting.removeAll { $0.number == number }
+      state.ownStates.removeAll { $0.commit.number == number }
+    }
   }
 }
 
