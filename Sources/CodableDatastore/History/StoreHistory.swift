@@ -54,7 +54,7 @@ extension _StoreHandle {
       for number in connection.publication.isFollowed ? new[...] : new.suffix(1) {
         try throwingStoreErrors {
           let new = try model.engine.view(at: number.rawValue)
-          // Not the newest state from before, which may lack a commit that is on its way to the disk.
+          // Not the newest state from before: another process may have committed meanwhile.
           guard let parent = new.commit.parents.first else { return }
           connection.publication.publish(new, madeOn: try model.engine.view(at: parent))
         }

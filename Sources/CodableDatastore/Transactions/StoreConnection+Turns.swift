@@ -30,7 +30,11 @@ extension StoreConnection {
     }
     try await store.writing.acquireTurn()
     defer { store.writing.passTurn() }
-    return try await onThread { try store.writing.lendingTurn(body) }
+    return try await onThread {
+      // Commits of others here that wait for the disk are what the change builds on: it must see them.
+      try throwingStoreErrors { try store.writing.settle() }
+      return try store.writing.lendingTurn(body)
+    }
   }
 
   /// Notes that a program's closure has the turn. It may wait for something that never comes: for example for a write that it has begun

@@ -165,6 +165,11 @@ extension Writer {
     }
   }
 
+  /// Makes all appended commits durable. The caller must hold the turn.
+  package func settle() throws(StorageError) {
+    try waitUntilDurable(monitor.withLock { shared.queue.appended }, gathers: false)
+  }
+
   /// Releases the monitor. If the caller led and its own commit is durable, another waiter leads from here.
   private func leaveHoldingMonitor() {
     let woken = shared.queue.leave()
