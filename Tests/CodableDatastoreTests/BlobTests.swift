@@ -50,6 +50,67 @@ struct BlobTests {
     #expect(try await !blobs.deleteIfPresent("large"))
   }
 
+  @Test("a blob of the same bytes makes no commit, however it comes, and one that differs anywhere does")
+  func sameBlobs() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let blobs = BlobDatastore(persistence: disk)
+    func persist(_ data: Data) async throws {
+      try await blobs.persist(data, to: "blob")
+      let file = place.url.deletingLastPathComponent().appending(path: "file")
+      try data.write(to: file)
+      try await blobs.persist(contentsOf: file, to: "blob")
+      let pieces = AsyncStream { continuation in
+        for start in stride(from: 0, to: data.count, by: 700_000) {
+          continuation.yield(data[start..<min(start + 700_000, data.count)])
+        }
+        continuation.finish()
+      }
+      try await blobs.persist(pieces: pieces, to: "blob")
+    }
+    var data = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    var number: UInt64 = 0
+    for change in [nil, 0, 1_500_000, 2_999_999] as [Int?] {
+      if let change { data[change] ^= 1 }
+      try await persist(data)
+      number += 1
+      #expect(try await disk.head?.id == Commit.Number(number))
+      #expect(try await blobs.load("blob") == data)
+    }
+    for data in [data.dropLast(), data, Data([1]), Data(), data] {
+      try await persist(Data(data))
+      number += 1
+      #expect(try await disk.head?.id == Commit.Number(number))
+      #expect(try await blobs.load("blob") == data)
+    }
+    try await disk.perform {
+      try await persist(Data([1]))
+      try await persist(data)
+      try await blobs.deleteIfPresent("blob")
+      try await persist(data)
+    }
+    #expect(try await blobs.load("blob") == data)
+  }
+
+  @Test("a file is stored to its end, whatever size it is said to have, and a pipe is refused")
+  func filesWithoutSize() async throws {
+    let blobs = BlobDatastore(persistence: persistence)
+    let pipe = Pipe()
+    try pipe.fileHandleForWriting.write(contentsOf: Data([1]))
+    let reading = URL(filePath: "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)")
+    let error = await #expect(throws: StoreError.self) { try await blobs.persist(contentsOf: reading, to: "pipe") }
+    #expect(error?.kind == .inputOutput && error?.message.contains(reading.path) == true)
+    #expect(try await blobs.names.isEmpty)
+    #if os(Linux)
+      // The first is said to have no byte, the second a page.
+      for path in ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"] {
+        guard let contents = FileManager.default.contents(atPath: path) else { continue }
+        try await blobs.persist(contentsOf: URL(filePath: path), to: path)
+        #expect(try await blobs.load(path) == contents && !contents.isEmpty)
+      }
+    #endif
+  }
+
   @Test("blobs are refused under the key of instances, in reading and in writing")
   func blobsAmongInstances() async throws {
     let books = PlainBookFormat.datastore(persistence)

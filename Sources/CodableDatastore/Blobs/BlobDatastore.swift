@@ -103,33 +103,29 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 }
 
 extension BlobDatastore where AccessMode == ReadWrite {
-  /// Stores data under a name and replaces the previous blob of that name.
+  /// Stores data under a name and replaces the previous blob of that name. The same data once more adds nothing.
   ///
   /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; of kind `refused` if the key is one of instances.
   public func persist(_ data: Data, to name: String) async throws {
-    try Self.requireFit(UInt64(data.count))
-    try await write("persist \(key)", name) { transaction, key in
-      _ = try transaction.put(key, Self.head + [UInt8](data), in: tree)
-    }
+    try await persist(BlobSpool(memory: [UInt8](data)), to: name)
   }
 
-  /// Stores the contents of a file under a name. The file is read piece by piece.
+  /// Stores the contents of a file under a name. The file is read piece by piece. The same contents once more add nothing.
   ///
   /// - Throws: ``StoreError`` if it cannot be written, or is longer than 1 GiB; any error from reading the file.
   public func persist(contentsOf file: URL, to name: String) async throws {
-    let source: any DiskFile
-    let status: FileStatus
+    var contents: BlobSpool
     do {
-      source = try SystemDisk().open(file.path(percentEncoded: false), .read)
-      status = try source.status
-    } catch {
-      throw StoreError(.inputOutput, "\(file.path) cannot be read.")
+      let source = try SystemDisk().open(file.path(percentEncoded: false), .read)
+      let status = try source.status
+      if status.isDirectory { throw StoreError(.inputOutput, "\(file.path) is a folder.") }
+      contents = BlobSpool(file: source, count: status.size)
+      // The size of a file that the system makes up when it is read is none, or only a guess.
+      if status.size <= BlobSpool.limit { contents = try BlobSpool(of: source, check: Self.requireFit) }
+    } catch let error as DiskError {
+      throw StoreError(.inputOutput, "\(file.path) cannot be read as a file: \(error)")
     }
-    if status.isDirectory { throw StoreError(.inputOutput, "\(file.path) is a folder.") }
-    try Self.requireFit(status.size)
-    try await write("persist \(key)", name) { transaction, key in
-      try FilePieces(head: Self.head, file: source).put(status.size, as: key, in: tree, of: transaction)
-    }
+    try await persist(contents, to: name)
   }
 
   /// Stores data that comes piece by piece under a name: a download, another store's ``pieces(of:size:)``. Nothing is written before the
@@ -150,13 +146,13 @@ extension BlobDatastore where AccessMode == ReadWrite {
     // A stream ends like one that is complete if its task is cancelled.
     try Task.checkCancellation()
     try spool.finish()
-    try await write("persist \(key)", name) { [spool] transaction, key in
-      guard let file = spool.file else {
-        _ = try transaction.put(key, Self.head + spool.memory, in: tree)
-        return
-      }
-      try FilePieces(head: Self.head, file: file).put(spool.count, as: key, in: tree, of: transaction)
-    }
+    try await persist(spool, to: name)
+  }
+
+  private func persist(_ contents: BlobSpool, to name: String) async throws {
+    try Self.requireFit(contents.count)
+    let record = BlobRecord(head: Self.head, contents: contents)
+    try await write("persist \(key)", name) { transaction, key in try record.put(as: key, in: tree, of: transaction) }
   }
 
   /// Deletes the blob of a name.
@@ -199,33 +195,43 @@ extension BlobDatastore where AccessMode == ReadWrite {
   }
 }
 
-/// A file's bytes after a head.
-private struct FilePieces {
+/// A record that holds a blob: its bytes after a head.
+private struct BlobRecord {
   let head: [UInt8]
-  let file: any DiskFile
+  let contents: BlobSpool
 
-  func put(_ size: UInt64, as key: [UInt8], in tree: TreeName, of transaction: any WriteTransaction) throws {
-    _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) {
-      position, count throws(StorageError) in
-      try bytes(at: position, count: count)
+  /// Writes the record, unless the same bytes are there.
+  func put(as key: [UInt8], in tree: TreeName, of transaction: any WriteTransaction) throws {
+    let count = UInt64(head.count) + contents.count
+    // A record that is much longer need not be read.
+    if let found = try transaction.currentReference(of: key, in: tree), found.length <= 2 * count + UInt64(Limits.key),
+      let tree = try transaction.tree(tree), try isSame(tree.value(of: found), count)
+    {
+      return
+    }
+    if contents.file == nil {
+      _ = try transaction.put(key, head + contents.memory, in: tree)
+    } else {
+      _ = try transaction.put(key, count: count, in: tree, piece: bytes)
     }
   }
 
-  /// Bytes of the head and the file together.
+  private func isSame(_ stored: Bytes, _ count: UInt64) throws -> Bool {
+    guard UInt64(stored.count) == count else { return false }
+    return try stride(from: 0, to: stored.count, by: BlobSpool.limit).allSatisfy { start in
+      let piece = stored[start..<min(start + BlobSpool.limit, stored.count)]
+      return try piece == Bytes(bytes(at: UInt64(start), count: piece.count))
+    }
+  }
+
+  /// Bytes of the head and the contents together.
   private func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count)
-    if position < UInt64(head.count) { bytes += head[Int(position)...].prefix(count) }
-    let offset = position + UInt64(bytes.count) - UInt64(head.count)
-    var rest = [UInt8](repeating: 0, count: count - bytes.count)
-    let result = rest.withUnsafeMutableBytes { memory in
-      Result { () throws(DiskError) in try file.read(into: memory, at: offset) }
+    let start = Int(position)
+    guard start >= head.count else {
+      let part = head[start...].prefix(count)
+      return try Array(part) + contents.bytes(at: 0, count: count - part.count)
     }
-    switch result {
-    case .success(rest.count): return bytes + rest
-    case .success: throw .damaged(what: "file that became shorter while it was read", offset: FileOffset(offset))
-    case .failure(let error): throw .io(error)
-    }
+    return try contents.bytes(at: position - UInt64(head.count), count: count)
   }
 }
 

@@ -5,13 +5,46 @@ import StrataFoundation
 /// its last reference.
 struct BlobSpool: Sendable {
   /// The number of bytes from which memory is written to the file.
-  private static let limit = 1 << 20
+  static let limit = 1 << 20
 
   private(set) var memory: [UInt8] = []
   private(set) var file: (any DiskFile)?
   private var written: UInt64 = 0
 
   var count: UInt64 { written + UInt64(memory.count) }
+
+  init(memory: [UInt8] = []) { self.memory = memory }
+  init(file: any DiskFile, count: UInt64) { (self.file, written) = (file, count) }
+
+  /// The bytes of a file up to its end, wherever that is. `check` throws if there are too many.
+  init(of source: any DiskFile, check: (_ count: UInt64) throws -> Void) throws {
+    while case let piece = try Self.read(source, at: count, count: Self.limit / 16), !piece.isEmpty {
+      try append(Data(piece))
+      try check(count)
+    }
+    try finish()
+  }
+
+  private static func read(
+    _ file: any DiskFile, at offset: UInt64, count: Int
+  ) throws(DiskError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { memory in
+      Result { () throws(DiskError) in try file.read(into: memory, at: offset) }
+    }
+    return Array(bytes.prefix(try result.get()))
+  }
+
+  /// Bytes from a position on, which must be there.
+  func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
+    guard let file else { return Array(memory[Int(position)...].prefix(count)) }
+    let found: [UInt8]
+    do { found = try Self.read(file, at: position, count: count) } catch { throw .io(error) }
+    guard found.count == count else {
+      throw .damaged(what: "file that became shorter while it was read", offset: FileOffset(position))
+    }
+    return found
+  }
 
   mutating func append(_ piece: Data) throws {
     piece.withUnsafeBytes { memory.append(contentsOf: $0) }
