@@ -110,6 +110,29 @@ struct SeveralCopiesTests {
     #expect(try await BlobDatastore(persistence: there).load("film") == long)
   }
 
+  @Test(
+    "a datastore that one copy dropped stays dropped if the other did not edit it, but shortened its history",
+    arguments: [true, false])
+  func droppedBesideCompaction(isDroppedHere: Bool) async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    try await BlobDatastore(persistence: here).persist(Data([1]), to: "first")
+    let books = BookFormat.datastore(here)
+    try await books.persist(Book(id: 1, title: "a"))
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    let (dropping, other) = isDroppedHere ? (here, there) : (there, here)
+    try await dropping.restore(1)
+    try await BlobDatastore(persistence: other).persist(Data([2]), to: "second")
+    _ = try await other.shortenHistory(keeping: .last(1))
+    let report = try await there.exchange(with: "desk")
+    #expect(report.conflicts.isEmpty && report.notes.isEmpty)
+    for copy in [here, there] {
+      #expect(try await BookFormat.datastore(copy).count == 0)
+      #expect(try await BlobDatastore(persistence: copy).names == ["first", "second"])
+    }
+  }
+
   @Test("what conflicts is told and not written, until a settlement is named")
   func conflict() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)

@@ -98,8 +98,9 @@ package struct MergePlanner {
     let ours = try store.descriptor(of: key, at: first)
     let theirs = try store.descriptor(of: key, at: second)
     if !plan.isTwoWay {
-      if try isUntouched(key, since: bases, in: second) { return }
-      if try bases.isEmpty ? ours == nil : isUntouched(key, since: bases, in: first) {
+      // Whether the other side was dropped decides here alone; else the records are compared one by one below.
+      if try isUntouched(key, since: bases, in: second, byRecords: ours == nil) { return }
+      if try bases.isEmpty ? ours == nil : isUntouched(key, since: bases, in: first, byRecords: theirs == nil) {
         plan.clean.whole.append(key)
         try store.forEachChange(from: first, to: second) { if $0.datastore == key { plan.cleanCount += 1 } }
         return
@@ -138,11 +139,22 @@ package struct MergePlanner {
     try openCollisions(in: key, ours, &plan)
   }
 
-  /// Whether a datastore is as in each of the common ancestors that have it, or is missing as in all of them.
-  private func isUntouched(_ key: String, since bases: [CommitNumber], in side: CommitNumber) throws -> Bool {
+  /// Whether a datastore is as in each of the common ancestors that have it, or is missing as in all of them. `byRecords`: also if only its
+  /// trees are others, as in a commit that holds those that its store removed from the history.
+  private func isUntouched(
+    _ key: String, since bases: [CommitNumber], in side: CommitNumber, byRecords: Bool
+  ) throws -> Bool {
     let having = try bases.filter { try store.descriptor(of: key, at: $0) != nil }
     return try !bases.isEmpty
-      && (having.isEmpty ? bases : having).allSatisfy { try store.isSame(key, in: $0, and: side) }
+      && (having.isEmpty ? bases : having).allSatisfy { base in
+        if try store.isSame(key, in: base, and: side) { return true }
+        guard byRecords, try store.descriptor(of: key, at: base) == store.descriptor(of: key, at: side) else {
+          return false
+        }
+        return try store.firstChange(from: base, to: side) {
+          $0.datastore == key && $0.old?.stored != $0.new?.stored
+        } == nil
+      }
   }
 
   // MARK: Records
