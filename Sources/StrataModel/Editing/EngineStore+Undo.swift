@@ -79,11 +79,13 @@ extension EngineStore {
     return changed.isEmpty ? nil : (parent, changed)
   }
 
-  /// Whether it changed nothing. A restore may be such a commit: earlier programs committed one of what was there.
+  /// Whether it changed nothing. A restore may be such a commit: of records that were written again with the same values, or, by earlier
+  /// programs, of what was there.
   private func isWithoutChanges(_ record: CommitRecord) throws(ModelError) -> Bool {
-    if record.isWithoutChanges || record.undoes != nil || !record.counts.isEmpty { return record.isWithoutChanges }
     let number = CommitNumber(record.number)
-    guard try rootsOfUndo(of: number, head: number) == nil else { return false }
+    guard record.undoes == nil, record.restores != nil || record.flags.contains(.restore),
+      try rootsOfUndo(of: number, head: number) == nil
+    else { return record.isWithoutChanges }
     return try changes(of: number).next(1).isEmpty
   }
 

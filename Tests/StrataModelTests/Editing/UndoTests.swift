@@ -47,6 +47,11 @@ struct UndoTests {
     #expect(try store.redoCandidate() == undone && undone != nil)
     _ = try redo(store)
     #expect(try store.city(1) == Cities.document(1, name: "edited"))
+    for name in ["other", "edited"] { try Cities.write([Cities.document(1, name: name)], to: store) }
+    // The record is another one of the same value.
+    #expect(try store.restore(edit, datastore: nil, named: "restore") == store.head.commit)
+    #expect(try undo(store) != nil)
+    #expect(try store.city(1) == Cities.document(1, name: "other"))
   }
 
   @Test("an older commit is taken back by roots, with what it dropped, if only other datastores changed since")
