@@ -174,7 +174,8 @@ struct BadInputTests {
     }
     let older = OneVersionFormat.Datastore.JSONStore(
       persistence: persistence, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
-    await #expect(throws: DecodingError.self) { try await older.load(1) }
+    let error = await #expect(throws: DecodingError.self) { try await older.load(1) }
+    #expect("\(error as Any)".contains("Books: Version "))
     await #expect(throws: DecodingError.self) { try await older.persist(Book(id: 2, title: "B")) }
   }
 

@@ -19,15 +19,16 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
     return try JSONDecoder().decode(RawValue.self, from: Data(tag.utf8))
   }
 
-  /// The version of a tag.
+  /// The version of a tag; `place` is named in the error.
   ///
   /// - Throws: A decoding error if the format has no such version: a newer program wrote it.
-  static func version(of tag: String) throws -> Format.Version {
+  static func version(of tag: String, in place: String = "") throws -> Format.Version {
     guard let version = try Format.Version(rawValue: rawValue(of: tag)) else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
           codingPath: [],
-          debugDescription: "Version \(tag) is not a case of \(Format.Version.self): a newer program has written it."))
+          debugDescription:
+            "\(place)Version \(tag) is not a case of \(Format.Version.self): a newer program has written it."))
     }
     return version
   }

@@ -97,7 +97,7 @@ extension DatastoreCore {
 
   private func requireKnownVersion(_ tag: String) throws {
     if tag == coder.tag { return }
-    let version = try VersionTag<Format>.version(of: tag)
+    let version = try VersionTag<Format>.version(of: tag, in: "\(key): ")
     if coder.version.rawValue < version.rawValue { throw DatastoreError.incompatibleVersion(version: tag) }
   }
 }
