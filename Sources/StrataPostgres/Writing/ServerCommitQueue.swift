@@ -31,6 +31,8 @@ final class ServerCommitQueue: Sendable {
 
   /// The number of transactions that wait for the next flush.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
+  /// Whether no flush is under way, nor what follows one.
+  var isIdle: Bool { state.withLock { !$0.isWorking } }
 
   init(_ pool: ConnectionPool, _ tables: Tables, options: ServerOptions) {
     flushing = FlushWorker(pool, tables, options)
