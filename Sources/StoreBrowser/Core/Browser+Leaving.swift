@@ -146,12 +146,9 @@ struct LeaveRequest: Question {
       return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(commits, "commit"))\(rows)")
     case .intoFile, .intoChangedFile:
       switch try file.rewritten(from: store, progress: context.goingOn) {
-      case .bytes(let bytes):
+      case .bytes(let bytes, let keepsRows):
         let reply = try write(bytes, to: file.path, in: context)
-        // Rows behind a deleted one get other numbers.
-        if try !file.edits(in: store).contains(where: { $0.edit.new == nil }) {
-          context.files.moveRemembered(to: FileBytes.digest(of: bytes))
-        }
+        if keepsRows { context.files.moveRemembered(to: FileBytes.digest(of: bytes)) }
         return reply
       case .changed(let comparison):
         guard how == .intoChangedFile else { return LeaveReply(comparison: comparison) }

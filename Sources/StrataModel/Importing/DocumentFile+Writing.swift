@@ -1,9 +1,10 @@
-package import StrataDocuments
+import StrataDocuments
 
 extension DocumentFile {
   /// The result of rewriting a file of documents.
   package enum Rewriting: Sendable {
-    case bytes([UInt8])
+    /// `keepsRows`: whether no row was deleted, so that each has its number still.
+    case bytes([UInt8], keepsRows: Bool)
     /// Another program has changed the file since it was read.
     case changed(FileComparison)
     /// Another program has removed the file, or has put there what cannot be read, for this reason.
@@ -36,7 +37,8 @@ extension DocumentFile {
         added.append(new)
       }
     }
-    return .bytes(try write(over: bytes, numbered, added, progress))
+    return .bytes(
+      try write(over: bytes, numbered, added, progress), keepsRows: numbered.values.allSatisfy { $0.new != nil })
   }
 
   func write(
@@ -64,7 +66,7 @@ extension DocumentFile {
   }
 
   /// Returns the edits, by the numbers of rows in their order, with documents as they are in the file.
-  package func edits(
+  func edits(
     in store: EngineStore
   ) throws(ModelError) -> [(number: Int, edit: (old: Document?, new: Document?))] {
     guard let opened = report.commit, let rowNumber else {

@@ -16,7 +16,7 @@ import Testing
   }
 
   private static func rewritten(_ file: DocumentFile, _ store: EngineStore) throws -> String {
-    guard case .bytes(let bytes) = try file.rewritten(from: store) else { throw CancellationError() }
+    guard case .bytes(let bytes, _) = try file.rewritten(from: store) else { throw CancellationError() }
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -187,7 +187,7 @@ import Testing
         try Data(bytes("id,é\r\n1,ü\r\n2,ö\r\n")).write(to: URL(filePath: path))
         let (store, file) = try DocumentFile.open(path, encoding: encoding == .latin1 ? encoding : nil)
         try Self.edit(store, file, 2, ["é": "ä"])
-        guard case .bytes(let written) = try file.rewritten(from: store) else { throw CancellationError() }
+        guard case .bytes(let written, _) = try file.rewritten(from: store) else { throw CancellationError() }
         #expect(written == bytes("id,é\r\n1,ü\r\n2,ä\r\n"))
         try Self.edit(store, file, 2, ["é": "Ō"])
         if encoding == .latin1 { #expect(throws: ModelError.self) { try file.rewritten(from: store) } }
