@@ -22,9 +22,11 @@ package struct NumberSummary: Sendable {
   }
 
   mutating func add(_ value: Document, _ nearest: Double, _ exact: ExactNumber?, times: Int = 1) {
-    // A number that is written with digits is finite, if it is beyond the range of doubles too.
-    let isFinite = if case .number(let number) = value { number.isFinite } else { nearest.isFinite }
-    guard isFinite, times > 0 else { return }
+    guard times > 0 else { return }
+    if !nearest.isFinite {
+      // A number that is written with digits is finite, also beyond the range of doubles.
+      guard case .number(let number) = value, number.isFinite else { return }
+    }
     if count == 0 { (least, leastDouble, greatest, greatestDouble) = (value, nearest, value, nearest) }
     count += times
     total.add(exact, nearest: nearest, times: times)

@@ -159,7 +159,9 @@ package struct RecordGroup: Sendable, Equatable {
 extension Document {
   /// Zero without its sign, because `-0.0` equals `0.0`; any other value unchanged.
   package var withoutSignOfZero: Document {
-    guard case .number(let number) = self, number.text.hasPrefix("-"), number.double == 0 else { return self }
+    guard case .number(let number) = self, number.text.hasPrefix("-"), number.double == 0,
+      number.text.utf8.prefix(while: { $0 | 0x20 != UInt8(ascii: "e") }).allSatisfy({ !(0x31...0x39 ~= $0) })
+    else { return self }
     return .number(NumberText(unchecked: String(number.text.dropFirst())))
   }
 }
