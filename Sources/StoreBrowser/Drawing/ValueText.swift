@@ -16,15 +16,18 @@ struct ValueText: Sendable, Hashable {
   static let missing = ValueText(text: "", kind: .missing)
 
   /// The same, with quotes if it is a text that is empty or could be taken for another value.
-  var visible: ValueText {
-    visible(inTable: false, amongNumbers: true)
-  }
+  var visible: ValueText { visible(inTable: false, amongNumbers: true) }
 
   /// The same for a table, where nothing is written for an empty text and numbers lie at the right edge, `amongNumbers` with their column.
   func visible(inTable: Bool = true, amongNumbers: Bool) -> ValueText {
     guard kind == .string else { return self }
-    let isAlike = ["—", "true", "false"].contains(text) || !inTable && ["", "null"].contains(text)
-    return isAlike || amongNumbers && NumberText(text) != nil ? Self(literal: .string(text)) : self
+    let isAlike =
+      switch text {
+      case "—", "true", "false": true
+      case "", "null": !inTable
+      default: amongNumbers && NumberText(text) != nil
+      }
+    return isAlike ? Self(literal: .string(text)) : self
   }
 
   var isTrailing: Bool { kind == .number }

@@ -11,24 +11,27 @@ extension ReviewOverlay {
     return body.centered(Size(columns: columns, rows: min(body.rows, max(10, rows))))
   }
 
+  /// The columns of the widest review.
+  private static let widest = 120
+
   private func width(of answer: ReviewAnswer, _ session: Session) -> Int {
     let theme = session.theme
     let widths = lines.map { line in
       switch line {
       case .record(let position):
-        13 + SafeText.width(named(answer.records[position].place, answer.records[position].label, in: 120))
+        13 + SafeText.width(named(answer.records[position].place, answer.records[position].label, in: Self.widest))
       case .field(let position, let field, let part):
         6 + Self.width(FieldText.spans(answer.records[position].fields[field], part, theme: theme))
       case .entries(let position): 6 + SafeText.width(Self.entries(of: answer.records[position], theme))
       case .conflict(let position, let field):
-        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, in: 116, theme)) } ?? 0)
+        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, in: Self.widest - 4, theme)) } ?? 0)
       case .note(let text, _): 2 + SafeText.width(text)
       case .blank: 0
       }
     }
     let foot = [refusal, problem?.description].compactMap { $0.map { SafeText.width($0) + 4 } }.max() ?? 0
     let widest = max(widths.max() ?? 0, SafeText.width(Self.headline(answer)), SafeText.width(proposedName) + 20, foot)
-    return max(60, min(120, widest + 4))
+    return max(60, min(Self.widest, widest + 4))
   }
 
   private static func width(_ spans: [Span]) -> Int { spans.reduce(0) { $0 + SafeText.width($1.text) } }
