@@ -24,7 +24,9 @@ extension ReviewOverlay {
         6 + Self.width(FieldText.spans(answer.records[position].fields[field], part, theme: theme))
       case .entries(let position): 6 + SafeText.width(Self.entries(of: answer.records[position], theme))
       case .conflict(let position, let field):
-        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, in: Self.widest - 4, theme)) } ?? 0)
+        4
+          + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, in: Self.widest - 4, theme)) }
+            ?? 0)
       case .note(let text, _): 2 + SafeText.width(text)
       case .blank: 0
       }
