@@ -139,6 +139,14 @@ struct DocumentEditingTests {
     #expect(DocumentMerge(base: ["l": [1]], mine: ["l": [1, 3]], theirs: ["l": [4]]).overlaps.count == 1)
   }
 
+  @Test("an object that both add is one value: members of two cases of an enum together would not decode")
+  func mergeOfAddition() throws {
+    let merge = DocumentMerge(base: [:], mine: ["shape": ["circle": 1]], theirs: ["shape": ["square": 2]])
+    #expect(
+      merge.overlaps == [.init(path: try path("shape"), base: nil, mine: ["circle": 1], theirs: ["square": 2])])
+    #expect(merge.merged == ["shape": ["circle": 1]])
+  }
+
   @Test("merging with an unchanged side gives the other side", arguments: 1...4 as ClosedRange<UInt64>)
   func mergeLaws(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
