@@ -108,7 +108,7 @@ extension StoreExchange {
     guard let newest = graph.numbers.last, newest > before else { return }
     let (heads, known) = (Self.name(of: remote), try store.engine.names)
     let own = known.keys.filter { UnfinishedFetch.isName($0) && $0.hasPrefix(heads + "/") }
-    let reached = [store.engine.head.commit.number] + known.filter { !own.contains($0.key) }.values
+    let reached = [store.engine.head.number] + known.filter { !own.contains($0.key) }.values
     let came = graph.numbers.filter { $0 > before } + own.compactMap { known[$0] }
     let unreached = graph.numbers(
       in: came.compactMap { graph.identity(of: $0) }, butNotIn: reached.compactMap { graph.identity(of: $0) })
@@ -180,7 +180,7 @@ extension StoreExchange {
     for (place, head) in heads.enumerated() {
       names[place == 0 ? name : "\(name)/\(place + 1)"] = .some(graph.number(of: head))
     }
-    if let theirs = heads.first, let ours = graph.identity(of: store.engine.head.commit.number) {
+    if let theirs = heads.first, let ours = graph.identity(of: store.engine.head.number) {
       let bases = graph.basesOfMerge(ours, theirs).compactMap { graph.number(of: $0) }
       for (place, base) in bases.prefix(Self.mostBases).enumerated() {
         names[place == 0 ? name + "/common" : "\(name)/\(place + 1)/common"] = .some(base)
@@ -224,7 +224,7 @@ extension StoreExchange {
   /// - Returns: The number of commits that were sent.
   package func push(_ peer: any Peer, as remote: String, progress: WorkProgress? = nil) throws -> Int {
     let graph = try graph()
-    guard let head = graph.identity(of: store.engine.head.commit.number) else { return 0 }
+    guard let head = graph.identity(of: store.engine.head.number) else { return 0 }
     let theirs = try peer.heads()
     var sent = 0
     if !theirs.contains(head) {

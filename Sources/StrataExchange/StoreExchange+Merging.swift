@@ -149,7 +149,7 @@ extension StoreExchange {
     guard record.parents.count == 2, let first = record.parents.first else { return nil }
     var records = 0
     try store.forEachChange(from: CommitNumber(first), to: commit) { _ in records += 1 }
-    let isHead = store.engine.head.commit.number == commit.rawValue
+    let isHead = store.engine.head.number == commit.rawValue
     return MergeUndo(records: records, canStepBack: try isHead && !isSent(commit))
   }
 
@@ -170,7 +170,7 @@ extension StoreExchange {
   package func stepBack(over merge: CommitNumber) throws -> CommitNumber {
     try requireWritable()
     let record = try store.engine.commit(merge.rawValue)
-    guard store.engine.head.commit.number == merge.rawValue, record.parents.count == 2 else {
+    guard store.engine.head.number == merge.rawValue, record.parents.count == 2 else {
       throw ModelError.refused(reason: "\(merge) is not a merge, or not the newest commit any more")
     }
     guard try !isSent(merge) else { throw ModelError.refused(reason: "\(merge) was sent: others have it already") }

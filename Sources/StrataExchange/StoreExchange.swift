@@ -104,7 +104,7 @@ package struct StoreExchange {
   /// The commits to name to a peer: heads, names, and those that an earlier transfer left.
   func haves(_ graph: CommitGraph) throws -> [Have] {
     let names = try store.engine.names
-    let tips = [store.engine.head.commit.number] + names.values.sorted()
+    let tips = [store.engine.head.number] + names.values.sorted()
     var identities = tips.compactMap { graph.identity(of: $0) }
     identities += graph.leaves.suffix(64)
     let haves = graph.haves(tips: identities)

@@ -16,7 +16,7 @@ extension DiskPersistence {
     guard let source = _store.connection.path, let view = try _store.currentView() else {
       throw StoreError(StorageError.notFound(path: _store.connection.path ?? ""))
     }
-    let copy = StoreCopy(source: source, target: StoreCopy.path(of: url), commit: view.commit.number)
+    let copy = StoreCopy(source: source, target: StoreCopy.path(of: url), commit: view.number)
     try await onThread { try copy.run() }
   }
 }
@@ -94,7 +94,7 @@ struct StoreCopy {
   /// Checks that the copy opens at the commit that was the newest when copying began, or at a later one.
   private func check(_ path: String) throws {
     let copy = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk)
-    guard copy.head.commit.number >= commit else {
+    guard copy.head.number >= commit else {
       throw StoreError(.refused, "The store's history was shortened while it was copied; try again.")
     }
     try copy.close()

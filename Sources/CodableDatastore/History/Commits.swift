@@ -24,7 +24,7 @@ struct Commits: AsyncInstances, AsyncIteratorProtocol {
     isOpened = true
     guard let view = try store.currentView() else { return }
     model = try store.model()
-    open = [CommitNumber(newest?.rawValue ?? view.commit.number)]
+    open = [CommitNumber(newest?.rawValue ?? view.number)]
   }
 
   private mutating func turnPage() throws {

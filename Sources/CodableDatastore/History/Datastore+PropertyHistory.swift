@@ -91,7 +91,7 @@ extension DatastoreCore {
     }
     let stored = try key(of: identifier)
     let place = RecordPlace(datastore: key, identifier: StoredKey(bytes: stored, value: .data(stored)))
-    let life = try throwingStoreErrors { try model.life(of: place, from: CommitNumber(view.commit.number)) }
+    let life = try throwingStoreErrors { try model.life(of: place, from: CommitNumber(view.number)) }
     return life.parts.filter { $0.path.components.count == 1 }
       .map { PropertyBlame(property: $0.path.description, commit: Commit($0.commit)) }
       .sorted { $0.property < $1.property }

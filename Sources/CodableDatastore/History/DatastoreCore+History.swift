@@ -16,7 +16,7 @@ extension DatastoreCore {
       throw StoreError(.noSuchCommit, "There is no commit yet.")
     }
     let number = try throwingStoreErrors {
-      try store.ancestor(of: head.commit.number, notLaterThan: date.lastNanosecond).number
+      try store.ancestor(of: head.number, notLaterThan: date.lastNanosecond).number
     }
     return try fixed(at: Commit.Number(number))
   }
@@ -33,13 +33,13 @@ extension DatastoreCore {
     guard let view, let head = try? store.currentView(), let store = try? store.model()?.engine else {
       return DatastoreInterfaceError.indexNotFound
     }
-    let broughtBy = firstCommit(after: view.commit.number, head: head, in: store) { later throws(StorageError) in
+    let broughtBy = firstCommit(after: view.number, head: head, in: store) { later throws(StorageError) in
       guard let records = try later.tree(self.recordsTree) else { return false }
       let descriptor = try? DatastoreDescriptor(bytes: records.attributes.array)
       return descriptor?.index(index.name).map { Self.fits($0, index.descriptor) } ?? false
     }
     return IndexNotYetBuiltError(
-      datastore: DatastoreKey(key), index: IndexName(index.name), commit: Commit.Number(view.commit.number),
+      datastore: DatastoreKey(key), index: IndexName(index.name), commit: Commit.Number(view.number),
       broughtBy: broughtBy)
   }
 
@@ -49,7 +49,7 @@ extension DatastoreCore {
   ) -> Commit.Number? {
     guard (try? has(head)) == true else { return nil }
     var low = commit
-    var high = head.commit.number
+    var high = head.number
     while high - low > 1 {
       let middle = low + (high - low) / 2
       guard let view = try? store.view(at: middle), let isThere = try? has(view) else { return nil }

@@ -33,7 +33,7 @@ extension Persistence {
   public func commit(notLaterThan date: Date) async throws -> Commit {
     let model = try requiredModel()
     let number = try throwingStoreErrors {
-      try model.engine.ancestor(of: model.engine.head.commit.number, notLaterThan: date.lastNanosecond).number
+      try model.engine.ancestor(of: model.engine.head.number, notLaterThan: date.lastNanosecond).number
     }
     return try await commit(Commit.Number(number))
   }
@@ -125,7 +125,7 @@ extension Persistence where AccessMode == ReadWrite {
   ///   or for a name that already means a commit or a time.
   public func name(_ name: String, commit: Commit.Number? = nil) async throws {
     _ = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
-      let number = commit.map { CommitNumber($0.rawValue) } ?? CommitNumber(model.engine.head.commit.number)
+      let number = commit.map { CommitNumber($0.rawValue) } ?? CommitNumber(model.engine.head.number)
       try model.pin(name, to: number)
       return nil
     }

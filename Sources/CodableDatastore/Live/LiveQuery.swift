@@ -76,7 +76,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     let isWhole = query.most == nil && query.offset == 0 && query.cursor == nil && isSorted
     var run = try query.run(in: ReadState(view), sortsItself: isWhole)
     guard let view else { return (answer, []) }
-    answer.commit = view.commit.number
+    answer.commit = view.number
     var members: [LiveAnswer<Format>.Member] = []
     while let found = try await run?.next() {
       try Task.checkCancellation()

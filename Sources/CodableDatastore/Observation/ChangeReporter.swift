@@ -216,7 +216,7 @@ final class ChangeReporter: Sendable {
         state.followsOthers = true
         state.ownStates = [state.newest?.view].compactMap(\.self)
         state.keepsOwn = isServed
-        state.reported = max(view.commit.number, state.newestOwn)
+        state.reported = max(view.number, state.newestOwn)
       }
     }
   }
@@ -253,7 +253,7 @@ final class ChangeReporter: Sendable {
       try following.withLock { following in
         guard var told = following.lastSeen else { return }
         let view = try view()
-        let number = view.commit.number
+        let number = view.number
         let isPutBack = !isParent && number < told.commit.number
         // Read after the view: a transaction's commit that the view contains is noted by now, and was reported. Of other commits of this
         // process `publish` finds out whether they were reported here.
@@ -295,7 +295,7 @@ final class ChangeReporter: Sendable {
     do {
       try following.withLock { following in
         guard let begin = following.lastSeen else { return }
-        let newest = try view().commit.number
+        let newest = try view().number
         let end = isOvertaken() ? min(newest, newestOwn) : newest
         func report(after told: UInt64, upTo number: UInt64) throws {
           // The state before the first commit cannot be asked for.

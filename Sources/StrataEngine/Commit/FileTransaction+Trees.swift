@@ -122,10 +122,10 @@ extension FileTransaction {
         let nextTree = state.pointee.nextTree
         state.pointee = TransactionState(
           catalog: view.commit.links.catalog, nextTree: nextTree, liveBytes: view.commit.liveBytes)
-        state.pointee.restores = view.commit.number
+        state.pointee.restores = view.number
         return
       }
-      for name in names where try restore(name, from: view) { state.pointee.restores = view.commit.number }
+      for name in names where try restore(name, from: view) { state.pointee.restores = view.number }
     }
   }
 
@@ -133,7 +133,7 @@ extension FileTransaction {
   private func current(_ view: View) throws(StorageError) -> View {
     if view.file === file { return view }
     let search = CommitSearch(file: file, newest: beginning.newest)
-    return View(commit: try search.commit(view.commit.number), file: file)
+    return View(commit: try search.commit(view.number), file: file)
   }
 
   /// Restores a tree. Returns false if neither the view nor the transaction has such a tree.

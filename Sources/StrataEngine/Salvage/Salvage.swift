@@ -178,7 +178,7 @@ final class Salvage {
     }
     guard !changes.proven.isEmpty else { return }
     // The commit that it was made on is lost with it: most likely the `head` of that time.
-    let head = isBeside ? newest : target.head.commit.number
+    let head = isBeside ? newest : target.head.number
     let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
     for change in changes.proven {
       guard let name = treeNames[change.tree], try acceptsChanges(name, transaction) else { continue }
@@ -240,7 +240,7 @@ final class Salvage {
       if place == nil { lose(.name(name), commit: named.number) }
       info.names[name] = place == present[name] ? nil : .some(place)
     }
-    guard !info.names.isEmpty || info.head ?? target.head.commit.number != target.head.commit.number else { return }
+    guard !info.names.isEmpty || info.head ?? target.head.number != target.head.number else { return }
     _ = try target.beginBlocking().commit(info)
   }
 

@@ -100,7 +100,7 @@ struct FileVersions: Walk {
       view = View(commit: try view.file.record(parent), file: view.file)
       passed = view.commit
       restore = view.commit.links.lastRestore
-      guard view.commit.number < link.number, restore?.number ?? 0 < link.number else {
+      guard view.number < link.number, restore?.number ?? 0 < link.number else {
         throw .damaged(what: "link to a commit", offset: link.offset)
       }
       let before = try state(in: view)

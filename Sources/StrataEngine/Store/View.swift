@@ -17,6 +17,8 @@ package struct View: Sendable {
   }
 
   package var commit: CommitRecord { _read { yield state.value.commit } }
+  /// The commit's number. Costs less than `commit`, which lends the whole record.
+  package var number: UInt64 { state.value.commit.number }
   var file: DataFile { state.value.file }
   /// The view on a server that reads the state; nil for a view of a file.
   package var servedView: (any ServedView)? { state.value.servedView }

@@ -5,17 +5,14 @@ import StrataLocks
 /// A node is known by its place and its check. A place alone would not do: after a transaction that failed, another one writes other nodes
 /// at the same places. Bounded in bytes, by CLOCK: the hand takes out a node that was not read since it last came by. Each of the parts has
 /// a lock, a table and a hand of its own, so that readers seldom wait for each other. Safe from any thread.
-struct NodeCache: Sendable {
+struct NodeCache: ~Copyable, Sendable {
   static let usualSize = 8 << 20
   private static let partCount = 16
   /// How many places a node may have in the table.
   private static let ways = 4
 
-  private let parts: [Part]
-
-  private final class Part: Sendable {
-    let table = Mutex(Table())
-  }
+  // The pointer and what it points to are set once. An array would be retained for each node that is read.
+  nonisolated(unsafe) private let parts: UnsafeMutablePointer<Mutex<Table>>?
 
   private struct Table {
     /// None before the first node comes.
@@ -77,7 +74,18 @@ struct NodeCache: Sendable {
   /// - Parameter size: the most bytes that nodes may take in memory; with 0 none is kept.
   init(size: Int) {
     partSize = size / NodeCache.partCount
-    parts = size > 0 ? (0..<NodeCache.partCount).map { _ in Part() } : []
+    guard size > 0 else {
+      parts = nil
+      return
+    }
+    let parts = UnsafeMutablePointer<Mutex<Table>>.allocate(capacity: NodeCache.partCount)
+    for part in 0..<NodeCache.partCount { (parts + part).initialize(to: Mutex(Table())) }
+    self.parts = parts
+  }
+
+  deinit {
+    parts?.deinitialize(count: NodeCache.partCount)
+    parts?.deallocate()
   }
 
   /// A power of two, and more than the nodes that a part has room for, so that a node mostly finds one of its places free.
@@ -92,9 +100,9 @@ struct NodeCache: Sendable {
   /// The bytes of the node that a pointer leads to, valid as long as `owner`. Returns nil if the node is not known.
   @inline(__always)
   func find(_ pointer: NodePointer, keeping owner: inout MemoryBlock?) -> UnsafeRawBufferPointer? {
-    guard !parts.isEmpty else { return nil }
+    guard let parts else { return nil }
     let hash = hash(pointer)
-    let found = parts[hash % NodeCache.partCount].table.withLock { table in
+    let found = parts[hash % NodeCache.partCount].withLock { table in
       table.slots.withUnsafeMutableBufferPointer { slots -> Slot? in
         let mask = slots.count - 1
         guard mask > 0 else { return nil }
@@ -114,9 +122,9 @@ struct NodeCache: Sendable {
 
   func insert(_ node: MemoryBlock, at pointer: NodePointer) {
     let new = Slot(pointer, node)
-    guard new.cost <= partSize else { return }
+    guard let parts, new.cost <= partSize else { return }
     let hash = hash(pointer)
-    parts[hash % NodeCache.partCount].table.withLock { table in
+    parts[hash % NodeCache.partCount].withLock { table in
       if table.slots.isEmpty { table.slots = Array(repeating: Slot(), count: slotCount) }
       let places = (0..<NodeCache.ways).map { (hash / NodeCache.partCount + $0) & (table.slots.count - 1) }
       let place = places.first { table.slots[$0].node == nil } ?? places.first { !table.slots[$0].isUsed } ?? places[0]

@@ -30,7 +30,7 @@ extension StoreExchange {
     let remotes = try RemotesFile(storeAt: store.path).read().sorted { $0.name < $1.name }
     if remotes.isEmpty { return [] }
     let (graph, pins) = (try graph(), try store.pins)
-    let ours = graph.identity(of: store.engine.head.commit.number).map { [$0] } ?? []
+    let ours = graph.identity(of: store.engine.head.number).map { [$0] } ?? []
     func distance(_ theirs: [CommitIdentity]) -> (ahead: Int, behind: Int) {
       (graph.numbers(in: ours, butNotIn: theirs).count, graph.numbers(in: theirs, butNotIn: ours).count)
     }

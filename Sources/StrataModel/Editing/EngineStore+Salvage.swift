@@ -90,7 +90,7 @@ extension EngineStore {
   }
 
   private func disagreeingIndexes(of datastore: String) throws(ModelError) -> [String] {
-    let report = try verifyModel(at: CommitNumber(engine.head.commit.number), datastore: datastore)
+    let report = try verifyModel(at: CommitNumber(engine.head.number), datastore: datastore)
     let wrong = Set(report.allFindings.filter { $0.severity == .wrong }.compactMap(\.index))
     let present = try view(engine.head).requiredDatastore(datastore).descriptor.indexes.map(\.name)
     return present.filter(wrong.contains)

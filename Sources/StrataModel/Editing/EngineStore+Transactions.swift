@@ -43,7 +43,7 @@ extension EngineStore {
   /// The state that a transaction began on.
   func baseView(of transaction: any WriteTransaction) throws(ModelError) -> EngineView {
     let head = engine.head
-    return head.commit.number == transaction.base.number
+    return head.number == transaction.base.number
       ? view(head) : try engineView(at: CommitNumber(transaction.base.number))
   }
 

@@ -7,7 +7,7 @@ extension EngineStore {
   package func redoCandidate() throws(ModelError) -> CommitNumber? { try undoState().redo }
 
   package func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet {
-    let head = CommitNumber(engine.head.commit.number)
+    let head = CommitNumber(engine.head.number)
     guard let parent = try stateBroughtBack(byUndoing: commit) else {
       return try inverse(of: commit, on: head, progress)
     }
@@ -16,7 +16,7 @@ extension EngineStore {
   }
 
   package func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber? {
-    try rootsOfUndo(of: commit, head: CommitNumber(engine.head.commit.number))?.parent
+    try rootsOfUndo(of: commit, head: CommitNumber(engine.head.number))?.parent
   }
 
   package func undo(
@@ -40,7 +40,7 @@ extension EngineStore {
   /// If all that the commit changed is as it left it, restores the roots of its parent. This works for every type of record, and for
   /// datastores that the commit dropped.
   private func undoByRoots(_ commit: CommitNumber, _ info: CommitInfo) throws(ModelError) -> CommitNumber? {
-    guard try rootsOfUndo(of: commit, head: CommitNumber(engine.head.commit.number)) != nil else { return nil }
+    guard try rootsOfUndo(of: commit, head: CommitNumber(engine.head.number)) != nil else { return nil }
     var isDone = false
     let number = try transact(info) { transaction in
       let present = try baseView(of: transaction)
@@ -138,7 +138,7 @@ extension EngineStore {
 
   /// Walks back from the head and tracks which commits undo which.
   private func undoState() throws(ModelError) -> (undo: CommitNumber?, redo: CommitNumber?) {
-    let head = CommitNumber(engine.head.commit.number)
+    let head = CommitNumber(engine.head.number)
     beginReading(.commits(from: [head], limit: Self.redoReach, folded: false))
     defer { endReading() }
     var takenBack: Set<CommitNumber> = []

@@ -241,7 +241,7 @@ extension EngineStore {
   ///
   /// - Throws: `ModelError.noSuchDatastore`, `.noSuchRecord`, `.refused` if it cannot be applied.
   package func edits(of letter: Letter) throws(ModelError) -> ChangeSet {
-    let head = try engineView(at: CommitNumber(engine.head.commit.number))
+    let head = try engineView(at: CommitNumber(engine.head.number))
     let base = try letter.base.map { identity throws(ModelError) in try view(of: identity) }
     var edits = try edits(of: letter, base) { key throws(ModelError) in try head.requiredDatastore(key) }
     edits.base = (base ?? head).commit

@@ -46,7 +46,7 @@ extension EngineStore {
 
   package var pins: [Pin] {
     get throws(ModelError) {
-      beginReading(.outline(CommitNumber(engine.head.commit.number)))
+      beginReading(.outline(CommitNumber(engine.head.number)))
       defer { endReading() }
       return try onStorage { try engine.names }
         // Names that an exchange keeps for the next merge, or the next fetch, are not pins of a user.
@@ -61,7 +61,7 @@ extension EngineStore {
     beginReading(.name(name))
     defer { endReading() }
     let pins = try pins
-    let head = CommitNumber(engine.head.commit.number)
+    let head = CommitNumber(engine.head.number)
     switch try CommitName(parsing: name, pins: pins.map(\.name)) {
     case .number(let number): return try commit(number).number
     case .stepsBeforeHead(let steps): return try stepsBefore(head, steps, name: name)

@@ -5,7 +5,7 @@ struct EngineView: ReadableView {
   let store: EngineStore
   let view: View
 
-  var commit: CommitNumber { CommitNumber(view.commit.number) }
+  var commit: CommitNumber { CommitNumber(view.number) }
 
   var datastores: [any ReadableDatastore] {
     get throws(ModelError) { try ownDatastores }

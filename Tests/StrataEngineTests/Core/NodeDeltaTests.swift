@@ -118,7 +118,7 @@ struct NodeDeltaTests {
     }
   }
 
-  private func found(_ pointer: NodePointer, in cache: NodeCache) -> MemoryBlock? {
+  private func found(_ pointer: NodePointer, in cache: borrowing NodeCache) -> MemoryBlock? {
     var node: MemoryBlock?
     let bytes = cache.find(pointer, keeping: &node)
     #expect(bytes?.baseAddress == node?.bytes.baseAddress.map { UnsafeRawPointer($0) })
