@@ -72,7 +72,7 @@ final class StrataContender: Contender, Sendable {
   }
 
   private func records(of view: View) throws -> Tree {
-    let number = view.commit.number
+    let number = view.number
     if let known = newestRecords.withLock({ $0 }), known.commit == number { return known.tree }
     guard let tree = try view.tree(Self.records) else { throw ContenderError(description: "no records") }
     newestRecords.withLock { $0 = (number, tree) }
@@ -99,8 +99,12 @@ final class StrataContender: Contender, Sendable {
     var cursor = index.cursor()
     try cursor.seek(to: .bytes(author))
     var (sum, count) = (0, 0)
-    while count < limit, let entry = cursor.current {
-      sum &+= try length(of: entry.key.withUnsafeBytes { Array($0.suffix(8)) }, in: records)
+    var (key, identifier) = ([UInt8](), [UInt8]())
+    while count < limit, cursor.hasEntry {
+      try cursor.copyKey(into: &key)
+      identifier.removeAll(keepingCapacity: true)
+      identifier.append(contentsOf: key.suffix(8))
+      sum &+= try length(of: identifier, in: records)
       count += 1
       try cursor.next()
     }
