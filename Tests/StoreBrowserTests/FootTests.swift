@@ -223,4 +223,36 @@ struct FootTests {
     driver.press("Enter")
     #expect(driver.browser.session.staged.totals.updated == 3)
   }
+
+  @Test(
+    "in the past the foot says what the next Esc takes back, and Esc is said to return to the head only when it does")
+  func escapeInThePast() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 36), start: .init(datastore: "City"))
+    try driver.play(": filter population > 1000000\n: sort timezone")
+    driver.press("4 g H ,")
+    #expect(driver.browser.session.asOf != nil && driver.status.contains("as of #3"), "\(driver.status)")
+    #expect(!driver.status.contains("returns to the head"), "\(driver.status)")
+    driver.press("Esc")
+    for hint in ["no filter", "no sort", "to the head"] {
+      let keys = driver.browser.footerKeys().first { $0.keys == "Esc" }
+      #expect(keys?.short == hint && driver.browser.session.asOf != nil, "\(driver.status)")
+      driver.press("Esc")
+    }
+    #expect(driver.browser.session.asOf == nil)
+    driver.press(",")
+    #expect(driver.status.contains("Esc returns to the head"), "\(driver.status)")
+    driver.press("i")
+    #expect(driver.status.contains(":travel head returns"), "\(driver.status)")
+    try driver.play(": travel head")
+    #expect(driver.browser.session.asOf == nil)
+  }
+
+  @Test("the foot of a plot names the filter and the range that its points come from")
+  func plotOfAPart() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 40), start: .init(datastore: "City"))
+    try driver.play(": filter population > 1000000")
+    driver.press("g p")
+    #expect(
+      driver.lines.contains { $0.contains("point") && $0.contains("filter population > 1000000") }, "\(driver.screen)")
+  }
 }

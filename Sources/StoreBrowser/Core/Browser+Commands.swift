@@ -157,19 +157,25 @@ extension Browser {
       close()
     } else if mode != .normal {
       mode = .normal
-    } else if !table.marks.isEmpty || table.rangeStart != nil {
-      table.clearMarks()
-    } else if table.source?.filter != nil {
-      unfilter()
-    } else if var source = table.source, !source.sort.isEmpty {
-      source.sort = []
-      table.show(source, anchor: table.keepingAnchor())
-    } else if var source = table.source, source.range != nil {
-      source.range = nil
-      table.show(source, anchor: table.keepingAnchor())
+    } else if let layer = table.layer {
+      takeBack(layer)
     } else if session.asOf != nil {
       travel(to: nil)
     }
+  }
+
+  /// Whether the next Esc returns from the past to the head.
+  var escapesToHead: Bool { overlays.isEmpty && views.count == 1 && mode == .normal && table.layer == nil }
+
+  private mutating func takeBack(_ layer: TablePane.Layer) {
+    guard var source = table.source else { return }
+    switch layer {
+    case .marks: return table.clearMarks()
+    case .filter: return unfilter()
+    case .sort: source.sort = []
+    case .range: source.range = nil
+    }
+    table.show(source, anchor: table.keepingAnchor())
   }
 
   mutating func cancelWork(_ work: RunningWork) {

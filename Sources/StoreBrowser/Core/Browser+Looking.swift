@@ -59,7 +59,8 @@ extension Browser {
       session.start(
         StepChangesRequest.slot, StepChangesRequest(datastore: datastore, from: before, to: session.shown))
     }
-    session.say(target.map { "as of \($0); Esc returns to the head" } ?? "at the head \(session.head)")
+    let way = escapesToHead ? "; Esc returns to the head" : ""
+    session.say(target.map { "as of \($0)\(way)" } ?? "at the head \(session.head)")
   }
 
   mutating func travel(toNamed commit: String) {

@@ -216,7 +216,7 @@ struct Session: Sendable {
   /// Why nothing in the shown commit can be edited; nil when it can.
   var editingRefusal: String? {
     if let writingRefusal { return writingRefusal }
-    if let asOf { return "read-only: this is as of \(asOf); Esc returns to the head" }
+    if let asOf { return "read-only: this is as of \(asOf); :travel head returns" }
     return nil
   }
 }

@@ -50,7 +50,7 @@ extension Browser {
   }
 
   mutating func undoViewChange() {
-    guard session.asOf == nil else { return session.warn("this is as of \(session.shown); Esc returns to the head") }
+    guard session.asOf == nil else { return session.warn("this is as of \(session.shown); :travel head returns") }
     guard let (now, before) = viewChanges.stepBack() else { return session.warn("nothing of this view was changed") }
     if now.columns != before.columns { session.arrange(before.columns, of: before.source.datastore) }
     if now.source != before.source {

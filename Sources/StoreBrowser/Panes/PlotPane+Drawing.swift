@@ -42,10 +42,12 @@ extension PlotPane {
 
   private var footer: String {
     guard let reply else { return "" }
-    var text = "\(NumberFormat.counted(reply.count.inside, "point"))"
-    if reply.count.outside > 0 { text += " · \(NumberFormat.count(reply.count.outside)) beside" }
-    if reply.withoutNumbers > 0 { text += " · \(NumberFormat.count(reply.withoutNumbers)) without numbers" }
-    return text
+    let counts = [
+      NumberFormat.counted(reply.count.inside, "point"),
+      reply.count.outside > 0 ? "\(NumberFormat.count(reply.count.outside)) beside" : nil,
+      reply.withoutNumbers > 0 ? "\(NumberFormat.count(reply.withoutNumbers)) without numbers" : nil,
+    ]
+    return (counts.compactMap(\.self) + reply.request.source.narrowing).joined(separator: " · ")
   }
 
   /// The points, counted in equal parts of both axes.

@@ -281,6 +281,23 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     rangeStart = nil
   }
 
+  /// A layer that Esc takes back in the table, each with a press of its own, before it returns to the head.
+  enum Layer: String {
+    case marks = "unmark"
+    case filter = "no filter"
+    case sort = "no sort"
+    case range = "no range"
+  }
+
+  /// The layer that the next Esc takes back.
+  var layer: Layer? {
+    if !marks.isEmpty || rangeStart != nil { return .marks }
+    guard let source else { return nil }
+    if source.filter != nil { return .filter }
+    if !source.sort.isEmpty { return .sort }
+    return source.range == nil ? nil : .range
+  }
+
   var range: ClosedRange<Int>? { rangeStart.map { min($0, list.selection)...max($0, list.selection) } }
 
   private var marked: GatherRequest.Which? {
@@ -304,7 +321,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     ]
   }
 
-  func short(_ command: Command) -> String? { command == .escape ? "to the head" : nil }
+  func short(_ command: Command) -> String? { command == .escape ? layer?.rawValue ?? "to the head" : nil }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { count(session) }
