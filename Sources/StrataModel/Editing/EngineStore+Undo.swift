@@ -66,8 +66,8 @@ extension EngineStore {
         reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone "
           + "alone; restore an older commit instead, if one is kept")
     }
-    guard let parent = target.parents.first.map({ CommitNumber($0) }), target.parents.count == 1, target.names.isEmpty
-    else { return nil }
+    guard target.parents.count <= 1, target.names.isEmpty else { return nil }
+    let parent = CommitNumber(target.parents.first ?? 0)
     let counted = Set(try self.commit(commit).changes.map(\.datastore))
     let keys = try Set(engineView(at: parent).datastoreKeys + engineView(at: commit).datastoreKeys).sorted()
     var changed: [String] = []

@@ -241,13 +241,18 @@ struct UndoTests {
     #expect(store.head.commit == head)
   }
 
-  @Test("the very first commit can be taken back too")
+  @Test("the very first commit is taken back by roots too, with the datastore that it brought")
   func firstCommit() throws {
-    let store = try Cities.store(40)
-    #expect(try undo(store) != nil)
-    #expect(try store.head.datastore("City")?.count == 0)
+    let store = try Cities.store(2_000)
+    let first = store.head.commit
+    let indexes = try store.headView.requiredDatastore("City").descriptor.indexes.count
+    let undone = try undo(store)
+    #expect(try undone.map { try store.commit($0).byteCount < 2_000 } == true)
+    #expect(try store.head.datastore("City") == nil && store.headView.datastoreKeys.isEmpty)
     #expect(try redo(store) != nil)
     #expect(try store.city(7) == Cities.document(7))
+    #expect(try store.headView.requiredDatastore("City").descriptor.indexes.count == indexes)
+    #expect(try store.verifyModel(at: store.head.commit).isClean && store.undoCandidate() == first)
   }
 
   @Test("warm-ups and pins are passed over by undo")
