@@ -2,7 +2,7 @@ package import StrataDocuments
 
 /// The count, the ends and the sum of numbers and dates. Whole and decimal numbers of up to 38 digits are never converted to doubles.
 package struct NumberSummary: Sendable {
-  package private(set) var count = 0
+  package var count: Int { total.count }
   package private(set) var least: Document?
   package private(set) var greatest: Document?
   private var (leastDouble, greatestDouble) = (Double.infinity, -Double.infinity)
@@ -28,7 +28,6 @@ package struct NumberSummary: Sendable {
       guard case .number(let number) = value, number.isFinite else { return }
     }
     if count == 0 { (least, leastDouble, greatest, greatestDouble) = (value, nearest, value, nearest) }
-    count += times
     total.add(exact, nearest: nearest, times: times)
     if precedes(value, nearest, least, leastDouble) { (least, leastDouble) = (value, nearest) }
     if precedes(greatest, greatestDouble, value, nearest) { (greatest, greatestDouble) = (value, nearest) }
@@ -37,7 +36,6 @@ package struct NumberSummary: Sendable {
   mutating func add(_ other: NumberSummary) {
     guard other.count > 0 else { return }
     guard count > 0 else { return self = other }
-    count += other.count
     total.add(other.total)
     if precedes(other.least, other.leastDouble, least, leastDouble) {
       (least, leastDouble) = (other.least, other.leastDouble)
@@ -58,9 +56,9 @@ package struct NumberSummary: Sendable {
   }
 
   /// The sum; nil without numbers.
-  package var sum: NumberText? { count > 0 ? total.text : nil }
+  package var sum: NumberText? { total.sum }
   /// The mean with all of its digits, or rounded to 17 and at least six after the decimal point; nil without numbers.
-  package var mean: NumberText? { count > 0 ? total.quotient(by: count) : nil }
+  package var mean: NumberText? { total.mean }
   /// Whether sum and mean are those of rounded numbers.
   package var isRounded: Bool { total.isRounded }
 }
@@ -157,27 +155,38 @@ struct ExactNumber: Hashable {
   }
 }
 
-/// A sum of decimal numbers that is exact while it has at most 38 digits; beyond that it continues in doubles and reports it.
-private struct DecimalSum: Sendable {
+/// The count and the sum of decimal numbers. The sum is exact while it has at most 38 digits; beyond that it continues in doubles and
+/// reports it.
+struct DecimalSum: Sendable {
+  private(set) var count = 0
   private var exact = ExactNumber(coefficient: 0, scale: 0)
   private var rough = 0.0
   private(set) var isRounded = false
 
+  /// Takes a number into account, unless it is not finite.
+  mutating func add(_ number: NumberText) {
+    if number.isFinite { add(ExactNumber(number), nearest: number.double, times: 1) }
+  }
+
   mutating func add(_ number: ExactNumber?, nearest: Double, times: Int) {
+    count += times
     rough += nearest * Double(times)
     guard !isRounded else { return }
     if let number, let sum = exact.adding(number, times: times) { exact = sum } else { isRounded = true }
   }
 
   mutating func add(_ other: DecimalSum) {
+    count += other.count
     rough += other.rough
     guard !isRounded else { return }
     if !other.isRounded, let sum = exact.adding(other.exact, times: 1) { exact = sum } else { isRounded = true }
   }
 
-  var text: NumberText { isRounded ? NumberText(rough) : exact.text }
+  /// Nil without numbers.
+  var sum: NumberText? { count == 0 ? nil : isRounded ? NumberText(rough) : exact.text }
 
-  func quotient(by count: Int) -> NumberText {
-    isRounded ? NumberText(rough / Double(count)) : exact.quotient(by: count).text
+  /// Nil without numbers.
+  var mean: NumberText? {
+    count == 0 ? nil : isRounded ? NumberText(rough / Double(count)) : exact.quotient(by: count).text
   }
 }

@@ -71,14 +71,14 @@ package struct RecordGrouping: Sendable {
       var run = try query.run(plan, in: datastore, goOn: goOn)
       while let found = try run.next() { tally.add(found.document ?? .null) }
     }
-    return tally.groups
+    return tally.takeGroups()
   }
 
   /// The groups of the documents that `read` adds one by one.
   package func groups(of read: ((Document) -> Void) throws -> Void) rethrows -> [RecordGroup] {
     var tally = GroupTally(self)
     try read { tally.add($0) }
-    return tally.groups
+    return tally.takeGroups()
   }
 
   /// How the groups are found, for a person.
@@ -178,19 +178,76 @@ extension [RecordGroup] {
   }
 }
 
+/// The groups that were met so far. Its size for a group decides how much memory many groups take.
 private struct GroupTally: Sendable {
   private struct Group: Sendable {
-    var keys: [Document]
+    let keys: [Document]
     var count = 0
-    /// For each figure, in its place.
-    var numbers: [NumberSummary]
-    var ends: [(key: [UInt8], value: Document)?]
+    /// One for each path of the figures.
+    var values: [Values]
+  }
+
+  /// The values of one path in a group, as far as the figures need them.
+  private struct Values: Sendable {
+    var total = DecimalSum()
+    var least: End?
+    var greatest: End?
+
+    mutating func add(_ other: Values) {
+      total.add(other.total)
+      if let end = other.least { addLeast(end) }
+      if let end = other.greatest { addGreatest(end) }
+    }
+
+    mutating func addLeast(_ new: End) { if least.map({ new.isBefore($0) }) ?? true { least = new } }
+    mutating func addGreatest(_ new: End) { if !(greatest.map { new.isBefore($0) } ?? false) { greatest = new } }
+  }
+
+  private struct End: Sendable {
+    let key: [UInt8]
+    let value: Document
+
+    func isBefore(_ other: End) -> Bool { key.lexicographicallyPrecedes(other.key) }
+  }
+
+  /// A path of the figures, and which of its values they need.
+  private struct Wanted: Sendable {
+    let path: DocumentPath
+    let total: Bool
+    let least: Bool
+    let greatest: Bool
+
+    init(_ path: DocumentPath, _ figures: [RecordGrouping.Figure]) {
+      self.path = path
+      total = figures.contains(.sum(path)) || figures.contains(.mean(path))
+      least = figures.contains(.least(path))
+      greatest = figures.contains(.greatest(path))
+    }
+
+    func values(in document: Document) -> Values {
+      var values = Values()
+      for value in document[path].map({ [$0] }) ?? document.values(at: path) where value != .null {
+        if total, case .number(let number) = value { values.total.add(number) }
+        guard least || greatest else { continue }
+        let end = End(key: value.sortKey, value: value)
+        if least { values.addLeast(end) }
+        if greatest { values.addGreatest(end) }
+      }
+      return values
+    }
   }
 
   private let grouping: RecordGrouping
+  private let wanted: [Wanted]
   private var found: [[UInt8]: Group] = [:]
 
-  init(_ grouping: RecordGrouping) { self.grouping = grouping }
+  init(_ grouping: RecordGrouping) {
+    self.grouping = grouping
+    wanted = grouping.figures.reduce(into: []) { wanted, figure in
+      guard let path = figure.path, !wanted.contains(where: { $0.path == path }) else { return }
+      wanted.append(Wanted(path, grouping.figures))
+    }
+  }
 
   mutating func add(_ document: Document) {
     var groups = [grouping.keys.map { document[$0] ?? .null }]
@@ -199,71 +256,47 @@ private struct GroupTally: Sendable {
       if values.isEmpty { continue }
       groups = groups.flatMap { keys in values.map { keys[..<place] + [$0] + keys[(place + 1)...] } }
     }
-    for keys in groups { add(document, to: keys) }
-  }
-
-  private mutating func add(_ document: Document, to keys: [Document]) {
-    let figures = grouping.figures
-    modify(keys.sortKey, keys) { group in
-      group.count += 1
-      for (place, figure) in figures.enumerated() {
-        guard let path = figure.path else { continue }
-        for value in document[path].map({ [$0] }) ?? document.values(at: path) where value != .null {
-          switch figure {
-          case .count: break
-          case .sum, .mean: if case .number = value { group.numbers[place].add(value) }
-          case .least, .greatest: Self.keepExtreme((value.sortKey, value), as: figure, into: &group.ends[place])
-          }
-        }
-      }
-    }
+    let values = wanted.map { $0.values(in: document) }
+    for keys in groups { add(values, 1, to: keys.sortKey, keys) }
   }
 
   mutating func add(_ other: GroupTally) {
-    let figures = grouping.figures
-    for (key, part) in other.found {
-      modify(key, part.keys) { group in
-        group.count += part.count
-        for (place, figure) in figures.enumerated() {
-          group.numbers[place].add(part.numbers[place])
-          if let end = part.ends[place] { Self.keepExtreme(end, as: figure, into: &group.ends[place]) }
-        }
-      }
+    for (key, group) in other.found { add(group.values, group.count, to: key, group.keys) }
+  }
+
+  private mutating func add(_ values: [Values], _ count: Int, to key: [UInt8], _ keys: [Document]) {
+    guard let place = found.index(forKey: key) else {
+      found[key] = Group(keys: keys.map(\.withoutSignOfZero), count: count, values: values)
+      return
     }
+    found.values[place].count += count
+    for path in values.indices { found.values[place].values[path].add(values[path]) }
   }
 
-  private static func keepExtreme(
-    _ new: (key: [UInt8], value: Document), as figure: RecordGrouping.Figure,
-    into end: inout (key: [UInt8], value: Document)?
-  ) {
-    guard let old = end else { return end = new }
-    let isBefore = new.key.lexicographicallyPrecedes(old.key)
-    if case .least = figure { if isBefore { end = new } } else if !isBefore { end = new }
+  /// The groups in the order of their keys. Takes them out, so that none is held twice.
+  mutating func takeGroups() -> [RecordGroup] {
+    var sorted = found.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    found = [:]
+    var groups: [RecordGroup] = []
+    groups.reserveCapacity(sorted.count)
+    while let (_, group) = sorted.popLast() {
+      groups.append(
+        RecordGroup(keys: group.keys, figures: grouping.figures.map { figure($0, of: group) }, count: group.count))
+    }
+    return groups.reversed()
   }
 
-  private mutating func modify(_ key: [UInt8], _ keys: [Document], _ body: (inout Group) -> Void) {
-    let figures = grouping.figures.count
-    body(
-      &found[
-        key,
-        default: Group(
-          keys: keys, numbers: Array(repeating: NumberSummary(), count: figures),
-          ends: Array(repeating: nil, count: figures))
-      ])
-  }
-
-  var groups: [RecordGroup] {
-    found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { _, group in
-      RecordGroup(
-        keys: group.keys.map(\.withoutSignOfZero),
-        figures: grouping.figures.enumerated().map { place, figure in
-          switch figure {
-          case .count: .number(NumberText(Int64(group.count)))
-          case .sum: .number(group.numbers[place].sum ?? NumberText(Int64(0)))
-          case .mean: group.numbers[place].mean.map { .number($0) } ?? .null
-          case .least, .greatest: group.ends[place]?.value ?? .null
-          }
-        }, count: group.count)
+  private func figure(_ figure: RecordGrouping.Figure, of group: Group) -> Document {
+    guard let place = wanted.firstIndex(where: { $0.path == figure.path }) else {
+      return .number(NumberText(Int64(group.count)))
+    }
+    let values = group.values[place]
+    return switch figure {
+    case .count: .null
+    case .sum: .number(values.total.sum ?? NumberText(Int64(0)))
+    case .mean: values.total.mean.map { .number($0) } ?? .null
+    case .least: values.least?.value ?? .null
+    case .greatest: values.greatest?.value ?? .null
     }
   }
 }
