@@ -28,28 +28,16 @@ extension VerbRun {
     }
     try sort(&groups, of: grouping)
     let rest = groups.dropFirst(try arguments.count("--offset") ?? 0).prefix(try arguments.count("--limit") ?? .max)
-    for group in rest { try printCells(group.cells, named: grouping.columns) }
-  }
-
-  func printSelection(_ paths: [DocumentPath], of record: Record) throws {
-    let document = try record.document(at: DocumentSelection(paths))
-    try printCells(paths.map { document[$0] ?? .null }, named: paths.map(\.shortText))
+    let names = grouping.columns
+    for group in rest { try output.line(cellLine(group.cells, named: names, isJSON: isJSON)) }
   }
 
   /// The fields that `--select` names.
-  func selection(in datastore: any ReadableDatastore) throws -> [DocumentPath]? {
+  func selection(in datastore: any ReadableDatastore) throws -> SelectedFields? {
     guard arguments.has("--select") else { return nil }
     let paths = try fields("--select")
     try complainOfUnknown(paths, in: datastore)
-    return paths
-  }
-
-  private func printCells(_ cells: [Document], named names: [String]) throws {
-    if isJSON {
-      try line(.object(zip(names, cells).map { Document.Member($0, $1) }))
-    } else {
-      try output.line(cells.map(\.cellText).joined(separator: "\t"))
-    }
+    return SelectedFields(paths)
   }
 
   /// The fields of an option, which may name several with commas between them, and be given several times.
@@ -92,6 +80,30 @@ extension VerbRun {
       groups.sort(by: column, isDescending: isDescending)
     }
   }
+}
+
+/// The fields that `--select` names, with everything that is the same for all records.
+struct SelectedFields: Sendable {
+  private let paths: [DocumentPath]
+  private let names: [String]
+  private let selection: DocumentSelection
+
+  init(_ paths: [DocumentPath]) {
+    self.paths = paths
+    names = paths.map(\.shortText)
+    selection = DocumentSelection(paths)
+  }
+
+  func line(of record: Record, isJSON: Bool) throws(ModelError) -> String {
+    let document = try record.document(at: selection)
+    return cellLine(paths.map { document[$0] ?? .null }, named: names, isJSON: isJSON)
+  }
+}
+
+/// Cells as an object, or as texts with tabs between them.
+private func cellLine(_ cells: [Document], named names: [String], isJSON: Bool) -> String {
+  if isJSON { return Document.object(zip(names, cells).map { Document.Member($0, $1) }).compactJSON }
+  return cells.map(\.cellText).joined(separator: "\t")
 }
 
 extension Document {

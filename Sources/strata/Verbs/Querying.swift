@@ -67,19 +67,14 @@ extension VerbRun {
       let count = try run.count()
       return isJSON ? try line(["count": .count(count)]) : try output.line("\(count)")
     }
-    let selection = try selection(in: datastore)
-    let lines = recordLines(of: datastore.descriptor)
-    if selection == nil, limit == nil { return try printAll(&run, as: lines) }
+    let lines = recordLines(of: datastore.descriptor, try selection(in: datastore))
+    guard let limit else { return try printAll(&run, as: lines) }
     var last: FoundRecord?
     while let found = try run.next() {
       last = found
-      if let selection {
-        try printSelection(selection, of: found.record)
-      } else {
-        try output.append { try lines.append(found.record, to: &$0) }
-      }
+      try output.append { try lines.append(found.record, to: &$0) }
     }
-    if let limit, let last, run.keptCount == limit {
+    if let last, run.keptCount == limit {
       complain("to go on: --after \(query.position(after: last, in: datastore).text)")
     }
   }

@@ -149,8 +149,8 @@ extension VerbRun {
     try output.append { try lines.append(record, to: &$0) }
   }
 
-  func recordLines(of datastore: DatastoreDescriptor) -> RecordLines {
-    RecordLines(datastore: datastore, isJSON: isJSON, isForTerminal: output.isTerminal)
+  func recordLines(of datastore: DatastoreDescriptor, _ fields: SelectedFields? = nil) -> RecordLines {
+    RecordLines(datastore: datastore, fields: fields, isJSON: isJSON, isForTerminal: output.isTerminal)
   }
 
   private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {
@@ -201,15 +201,18 @@ func pad(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }
 
-/// Records as lines: of JSON, or of the identifier and the document.
+/// Records as lines: of JSON, or of the identifier and the document; or of some of their fields.
 struct RecordLines: Sendable {
   let datastore: DatastoreDescriptor
+  let fields: SelectedFields?
   let isJSON: Bool
   let isForTerminal: Bool
 
   /// Appends the line of a record. Bytes that are compact already go to a program as they lie.
   func append(_ record: Record, to bytes: inout [UInt8]) throws(ModelError) {
-    if !isForTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
+    if let fields {
+      bytes.append(contentsOf: "\(try fields.line(of: record, isJSON: isJSON))\n".utf8)
+    } else if !isForTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
       bytes += isJSON ? Document.beginning(of: record, in: datastore) : Array("\(record.identifier)\t".utf8)
       bytes += record.content
       bytes.append(contentsOf: isJSON ? "}\n".utf8 : "\n".utf8)
