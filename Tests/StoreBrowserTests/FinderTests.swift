@@ -77,6 +77,35 @@ struct FinderTests {
     #expect(driver.selectedIdentifier == "19990")
   }
 
+  @Test("Enter that is typed ahead waits for the records that are found, and the keys behind it wait too")
+  func enterAhead() throws {
+    let driver = Driver(try Sample.large(20), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    driver.press("^p")
+    driver.type("6")
+    driver.press("Enter j")
+    #expect(driver.browser.overlays.last is FinderOverlay, "a command that has a 6 is listed, the record is not yet")
+    driver.release()
+    #expect(driver.browser.overlays.isEmpty && driver.selectedIdentifier == "7", "\(driver.screen)")
+  }
+
+  @Test("a new record that is only staged is found by its identifier and its label")
+  func stagedRecords() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "Country"))
+    driver.press("D")
+    let text = try #require(driver.editorRequest?.text)
+    driver.tell(
+      .editorClosed(
+        EditorOutcome(text: text.replacing("\"CH\"", with: "\"CX\"").replacing("Switzerland", with: "Helvetia"))))
+    for typed in ["cx", "helv"] {
+      driver.press("g g ^p")
+      driver.type(typed)
+      #expect(try found(driver, "Country") == ["CX Helvetia"], "\(driver.screen)")
+      driver.press("Enter")
+      #expect(driver.lines.contains { $0.contains("▶+") && $0.contains("CX") }, "\(driver.screen)")
+    }
+  }
+
   @Test("records are found by an indexed text, commits by number and name")
   func textsAndCommits() throws {
     let store = try Sample.store()

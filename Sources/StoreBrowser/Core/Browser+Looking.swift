@@ -225,11 +225,8 @@ extension Browser {
     source.filter = nil
     source.sort = []
     source.range = nil
-    if let inserted = session.staged.edits[place], inserted.kind == .insert, !session.taken.contains(place) {
-      table.show(source, anchor: .position(.max / 4))
-      return
-    }
-    table.show(source, anchor: .identifier(place.identifier))
+    let inserted = session.insertions[place.datastore]?.firstIndex { $0.identifier == place.identifier }
+    table.show(source, anchor: inserted.map { .staged($0) } ?? .identifier(place.identifier))
   }
 
   /// Follows a value that is the identifier of a datastore: of the one that it is known to lead to, or of any that has it.

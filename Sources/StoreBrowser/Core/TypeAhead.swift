@@ -71,8 +71,11 @@ extension Browser {
   }
 
   /// Whether the command of a key is refused while the rows or lines of its pane are being read. Otherwise the text that is typed behind an
-  /// `e` would be taken for commands.
+  /// `e` would be taken for commands. In the finder Enter waits for the records, of which one may be the best line.
   private func isTooEarly(_ event: TerminalEvent) -> Bool {
+    if case .key(let chord) = event, overlays.last is FinderOverlay, session.isRunning(FindRequest.slot) {
+      return keymap.meaning(of: [chord], in: target) == .command(.open)
+    }
     guard case .key(let chord) = event, overlays.isEmpty, awaitsLetter == nil,
       PaneTable.entry(focus).work.contains(where: {
         !$0.isLong && !Self.unawaited.contains($0) && session.isRunning($0)

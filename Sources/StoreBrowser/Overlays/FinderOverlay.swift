@@ -169,7 +169,17 @@ extension FinderOverlay.Item {
 
 extension Browser {
   mutating func openFinder() {
-    present(FinderOverlay(places + fields + indexes + commands))
+    present(FinderOverlay(places + insertions + fields + indexes + commands))
+  }
+
+  /// The newest staged records, which no index of the store has.
+  private var insertions: [FinderOverlay.Item] {
+    guard session.asOf == nil else { return [] }
+    return session.staged.order.reversed().lazy.compactMap { session.staged.edits[$0] }.filter { $0.kind == .insert }
+      .prefix(100).map { edit in
+        let label = session.naming.label(of: edit, session.outline?.datastore(edit.datastore)?.descriptor)
+        return FinderOverlay.Item(.init(place: edit.place, label: label, isExact: false, key: nil, lines: ["staged"]))
+      }
   }
 
   private var places: [FinderOverlay.Item] {
