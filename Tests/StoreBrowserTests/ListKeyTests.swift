@@ -148,6 +148,19 @@ struct ListKeyTests {
     #expect(driver.status.contains("nothing was searched for yet"), "\(driver.status)")
   }
 
+  @Test("a commit of another program is no step of the tour")
+  func tourBesideWriter() throws {
+    let store = try Sample.store()
+    let driver = try driver(":tour", ":tour next", ":tour next", store: store)
+    for (step, title) in [(3, "Edit and review"), (4, "History and undo"), (5, "Reindex")] {
+      #expect(driver.shows("Tour \(step) of 6: \(title)"))
+      try Sample.change(store, "City", "611717", ".population", to: .number(NumberText(step)))
+      driver.tell(.storeStirred)
+      #expect(driver.browser.session.head == store.head.commit && driver.shows("Tour \(step) of 6"), "\(driver.screen)")
+      try driver.play(":tour next")
+    }
+  }
+
   @Test("the tour goes on by what is done, in six steps, and a step can be left out")
   func tour() throws {
     let driver = try driver(":tour")

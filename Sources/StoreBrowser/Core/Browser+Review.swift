@@ -11,7 +11,13 @@ extension Browser {
     }
     table.clearMarks()
     session.say("committed \(commit) “\(request.name)” — \(request.subject.undoKey) takes it back")
-    // This browser's own changes are not marked as another program's; changes that another program committed just before are.
+    wrote(commit)
+  }
+
+  /// Takes over a commit of this browser. Its changes are not marked as another program's; changes that another program committed just
+  /// before are.
+  mutating func wrote(_ commit: CommitNumber) {
+    tour?.hasWritten = true
     if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
     look()
   }

@@ -96,7 +96,7 @@ package struct Browser: Sendable {
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     performIntents()
-    if tour?.isDone(self) == true { tour?.goOn(head: session.head) }
+    if tour?.isDone(self) == true { tour?.goOn() }
     handOnTypeAhead()
     setClock()
     return session.drainEffects()

@@ -5,16 +5,14 @@ import StrataTerminal
 /// A tour of the browser in steps, shown in a box over the panes: each says what to press, and the next comes when that is done.
 struct Tour: Sendable {
   private(set) var step = 0
-  /// The newest commit when the step began.
-  private var head: CommitNumber
-
-  init(head: CommitNumber) { self.head = head }
+  /// Whether this browser has committed something since the step began.
+  var hasWritten = false
 
   struct Step: Sendable {
     let title: String
     let text: @Sendable (Browser) -> String
-    /// Whether the user has done it, with the newest commit when it began.
-    let isDone: @Sendable (Browser, CommitNumber) -> Bool
+    /// Whether the user has done it.
+    let isDone: @Sendable (Browser, Tour) -> Bool
   }
 
   static let steps: [Step] = [
@@ -37,14 +35,14 @@ struct Tour: Sendable {
         "e edits the value under the cursor and Enter stages it: nothing is written yet. w reviews all that is staged, and "
           + "Enter commits it."
       }
-    ) { browser, head in browser.session.head > head },
+    ) { $1.hasWritten },
     Step(
       title: "History and undo",
       text: { _ in
         "gH shows every commit; Enter its changes, T the whole store as it was, Esc comes back. Press u and commit: a new "
           + "commit takes the last one back."
       }
-    ) { browser, head in browser.session.head > head },
+    ) { $1.hasWritten },
     Step(
       title: "Reindex",
       text: { browser in
@@ -52,7 +50,7 @@ struct Tour: Sendable {
           index(of: browser).map { ":rebuild-index \($0.name)" } ?? ":add-index NAME=FIELD with a field's name"
         return "Type \(command). Pane 6 shows the build, which can run while you look at other panes."
       }
-    ) { browser, head in browser.session.head > head },
+    ) { $1.hasWritten },
     Step(
       title: "Leave",
       text: { _ in
@@ -71,9 +69,9 @@ struct Tour: Sendable {
   /// The present step; nil at the end.
   var present: Step? { Self.steps.indices.contains(step) ? Self.steps[step] : nil }
 
-  mutating func goOn(head: CommitNumber) { (step, self.head) = (step + 1, head) }
+  mutating func goOn() { (step, hasWritten) = (step + 1, false) }
 
-  func isDone(_ browser: Browser) -> Bool { present?.isDone(browser, head) ?? true }
+  func isDone(_ browser: Browser) -> Bool { present?.isDone(browser, self) ?? true }
 
   // MARK: Drawing
 
@@ -99,11 +97,11 @@ extension Browser {
   /// `:tour` begins or ends the tour, `:tour next` leaves a step out.
   mutating func toggleTour(_ argument: String?) {
     if argument?.trimmed == "next", tour != nil {
-      tour?.goOn(head: session.head)
+      tour?.goOn()
     } else if tour == nil {
       // The keys go to the table, where the tour begins.
       returnToMain(focus: .table)
-      tour = Tour(head: session.head)
+      tour = Tour()
     } else {
       tour = nil
     }

@@ -351,7 +351,6 @@ extension Browser {
     session.datastore = reply.request.plan.datastore
     table.show(RowSource(datastore: reply.request.plan.datastore), anchor: .position(0))
     table.list = ListWindow()
-    if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
-    look()
+    wrote(commit)
   }
 }

@@ -96,7 +96,7 @@ extension Browser {
     guard case .changed(let report) = reply else { return }
     let change = report.change
     session.say("\(change.title): commit \(report.commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
-    look()
+    wrote(report.commit)
   }
 
   /// Builds, rebuilds or drops an index while the user watches.
