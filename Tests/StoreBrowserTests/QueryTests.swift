@@ -111,6 +111,12 @@ struct QueryTests {
       ("limit 1\njoin timezone name\n", 2, "timezone leads to no datastore"),
       ("column a = nmae\n", 1, "no field nmae; did you mean name?"), ("limit 1\nrange 1\n", 2, "A ..< B of INDEX"),
       ("limit 1\nrange 1 ..< 2 of pop\n", 2, "pop"), ("range x ..< 2 of population\n", 1, "x"),
+      ("where population > 100\nlimit 0\n", 2, "“0” is not a number"),
+      ("where name = \"nope\"\norder nope\n", 2, "no field nope"), ("limit 1\nselect name, *\n", 2, "no field"),
+      ("limit 1\norder name, -population\n", 2, "no field"), ("where name = 1\nwhere name = 2\n", 2, "two lines"),
+      ("select population\ncolumn population = 1\n", 2, "the records have a field population"),
+      ("where name = \"timezone name\"\njoin timezone name\n", 2, "timezone leads to no datastore"),
+      ("where name = \"x\"\nrange x ..< 2 of population\n", 2, "x"), ("limit 1\n  wher x\n", 2, "did you mean where?"),
     ])
   func mistakes(text: String, line: Int, words: String) throws {
     let driver = try driver("keys g q")
@@ -212,8 +218,30 @@ struct QueryTests {
     #expect(driver.status.contains("view large adds it again"), "\(driver.status)")
   }
 
+  @Test("a line may be indented, also behind a byte order mark, and comments stand anywhere")
+  func indented() throws {
+    let driver = try driver("keys g q")
+    save(driver) { _ in "\u{FEFF}  where population > 1M\n\t// the largest\n\tlimit 1\r\n" }
+    #expect(driver.browser.table.source?.filter == "population > 1M", "\(driver.status)")
+    #expect(driver.browser.table.source?.limit == 1)
+  }
+
+  @Test("a view that is named in the text keeps each column that the text makes, and the name is said")
+  func namedColumns() throws {
+    let driver = try driver(": reference countrycode Country")
+    driver.press("g q")
+    save(driver) { _ in
+      "where population > 8M\ncolumn half = population / 2\njoin home = countrycode population\nname halves\n"
+    }
+    let query = try #require(driver.browser.session.remembered.views.first?.query)
+    #expect(query.contains("column  half = population / 2\n"), "\(query)")
+    #expect(query.contains("join    home = countrycode population\n"), "\(query)")
+    // The row under the cursor is not among these any more, which is said behind it.
+    #expect(driver.status.contains("view halves: population > 8M; "), "\(driver.status)")
+  }
+
   @Test(
-    "a text that is saved again with its mistake does not open the editor again",
+    "a text that is saved again with its mistake does not open the editor again, and is there when it is opened",
     arguments: ["wher x\n", "where nmae = 5\n"])
   func unchangedMistake(text: String) throws {
     let driver = try driver("keys g q")

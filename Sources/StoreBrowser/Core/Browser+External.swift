@@ -135,9 +135,9 @@ extension Browser {
     session.warn(reason)
   }
 
-  /// The text without the comment lines at its head.
+  /// The text without a byte order mark and the comment lines at its head.
   static func withoutComments(_ text: String) -> String {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = text.drop { $0 == "\u{FEFF}" }.split(separator: "\n", omittingEmptySubsequences: false)
     return lines.drop { $0.hasPrefix("//") }.joined(separator: "\n")
   }
 

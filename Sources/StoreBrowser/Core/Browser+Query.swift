@@ -70,30 +70,45 @@ extension Browser {
     return ViewQuery(texts, of: source)
   }
 
-  /// - Throws: `ModelError.invalid` for a column that cannot be added to the table.
-  private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) throws(ModelError) {
+  /// - Throws: A mistake in the range, or in a column that cannot be added to the table.
+  private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) throws(ViewQuery.Mistake) {
     with(TablePane.self) { $0.updateDerivedColumns($1) }
     guard var source = table.source, let descriptor = session.current?.descriptor else { return }
+    var clause = ViewQuery.Clause.range
     if purpose == .apply {
-      (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
-      source.range = nil
-      if let range = query.range {
-        let known = session.current?.indexes.map(\.descriptor.name) ?? []
-        guard known.contains(range.index) || range.index == Self.identifiers else {
-          let error = ModelError.noSuchIndex(
-            range.index, datastore: source.datastore, known: known + [Self.identifiers])
-          throw .invalid(text: range.index, column: 1, reason: error.description)
-        }
-        source.index = known.contains(range.index) ? range.index : nil
-        source.range = try session.range(typed: range.text, of: source)
+      do throws(ModelError) { try read(query, of: descriptor, into: &source, &clause) } catch {
+        throw query.mistake(error, in: clause)
       }
-      for text in query.texts(.join) {
-        try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
-      }
-      try source.add(query.computed, beside: table.columns)
     }
     let request = QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose)
     session.start(QueryRequest.slot, request, label: "plan") { $0.take($1, to: request) }
+  }
+
+  /// Puts the clauses of a query into the rows.
+  ///
+  /// - Parameter clause: becomes each clause that is read, so that it is the one of an error.
+  private func read(
+    _ query: ViewQuery, of descriptor: DatastoreDescriptor, into source: inout RowSource,
+    _ clause: inout ViewQuery.Clause
+  ) throws(ModelError) {
+    (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
+    source.range = nil
+    if let range = query.range {
+      let known = session.current?.indexes.map(\.descriptor.name) ?? []
+      guard known.contains(range.index) || range.index == Self.identifiers else {
+        let error = ModelError.noSuchIndex(
+          range.index, datastore: source.datastore, known: known + [Self.identifiers])
+        throw .invalid(text: range.index, column: 1, reason: error.description)
+      }
+      source.index = known.contains(range.index) ? range.index : nil
+      source.range = try session.range(typed: range.text, of: source)
+    }
+    clause = .join
+    for text in query.texts(.join) {
+      try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
+    }
+    clause = .column
+    try source.add(query.computed, beside: table.columns)
   }
 
   private mutating func take(_ reply: QueryRequest.Reply, to request: QueryRequest) {
@@ -114,7 +129,7 @@ extension Browser {
       if let editing { return reopen(editing, request.query.mistake(unknown)) }
       session.warn(unknown.sentence)
       // Without a column that is gone the view shows the others.
-      guard request.query.clause(of: unknown) == .select else { return }
+      guard request.query.clause(of: unknown.path) == .select else { return }
     }
     apply(request.query, reply.order, request.source)
   }
@@ -123,13 +138,9 @@ extension Browser {
   mutating func queryEdited(_ text: String, _ editing: ExternalEdit) {
     let body = Self.withoutComments(text)
     guard !body.trimmed.isEmpty else { return session.say("an empty file: the view is as it was") }
-    do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: body)) } catch {
+    do throws(ViewQuery.Mistake) { try ask(ViewQuery(parsing: body), .apply) } catch {
       reopen(ExternalEdit(subject: editing.subject, header: editing.header, text: body), error)
     }
-  }
-
-  private mutating func show(_ query: ViewQuery) throws(ViewQuery.Mistake) {
-    do throws(ModelError) { try ask(query, .apply) } catch { throw query.mistake(error) }
   }
 
   private mutating func reopen(_ editing: ExternalEdit, _ mistake: ViewQuery.Mistake) {
@@ -183,7 +194,7 @@ extension Browser {
   }
 
   mutating func show(_ view: NamedView) {
-    do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: view.query ?? "where \(view.filter)")) } catch {
+    do throws(ViewQuery.Mistake) { try ask(ViewQuery(parsing: view.query ?? "where \(view.filter)"), .apply) } catch {
       session.warn("\(view.name): \(error.reason)")
     }
   }

@@ -195,6 +195,10 @@ struct Session: Sendable {
   // MARK: Messages to the user
 
   mutating func say(_ text: String) { notice = Notice(text: text, kind: .said) }
+  /// Says something beside what was said since the last key.
+  mutating func add(_ text: String) {
+    notice = Notice(text: notice.map { "\($0.text); \(text)" } ?? text, kind: notice?.kind ?? .said)
+  }
   mutating func warn(_ text: String) { notice = Notice(text: text, kind: .warning) }
   mutating func complain(_ text: String) {
     notice = Notice(text: text, kind: .problem)

@@ -55,10 +55,12 @@ struct ViewQuery: Sendable, Hashable {
     self[.range]?.splitOutsideQuotes(at: " of ").map { ($0.0.trimmed, $0.1.trimmed) }
   }
 
-  /// The fields that its clauses name.
-  var paths: [DocumentPath] {
-    let filter = self[.filter].flatMap { try? RowTest($0) }?.filter.paths ?? []
-    return filter + sort.compactMap { try? DocumentPath(parsing: $0.path) } + select + group
+  /// The fields that its clauses name, by clause.
+  private var named: [(clause: Clause, paths: [DocumentPath])] {
+    [
+      (.filter, self[.filter].flatMap { try? RowTest($0) }?.filter.paths ?? []),
+      (.order, sort.compactMap { try? DocumentPath(parsing: $0.path) }), (.select, select), (.group, group),
+    ]
   }
 
   init(_ texts: [Clause: String], of source: RowSource) {
@@ -69,15 +71,18 @@ struct ViewQuery: Sendable, Hashable {
     setColumns(of: source)
   }
 
-  /// Takes over the derived columns of the rows that its clauses name, and no other ones.
+  /// Takes over the derived columns of the rows that its clauses name or make, and no other ones.
   mutating func setColumns(of source: RowSource) {
-    let (joined, computed) = source.derivedColumns(for: paths)
+    let made = computed.map(\.path) + source.joined.filter { texts(.join).contains($0.text) }.map(\.path)
+    let (joined, computed) = source.derivedColumns(for: named.flatMap(\.paths) + made)
     parts.removeAll { $0.clause.isRepeated }
     parts += computed.map { Part(clause: .column, text: $0.text) } + joined.map { Part(clause: .join, text: $0.text) }
   }
 
   init(parsing text: String) throws(Mistake) {
-    for (number, line) in TextLines.split(text).enumerated() where !line.trimmed.isEmpty && !line.hasPrefix("//") {
+    for (number, whole) in TextLines.split(text).enumerated() {
+      let line = whole.drop { $0.isWhitespace }
+      guard !line.isEmpty, !line.hasPrefix("//") else { continue }
       let word = line.prefix { !$0.isWhitespace }
       guard let clause = Clause(rawValue: word.lowercased()) else {
         let names = Clause.allCases.map(\.rawValue)
@@ -89,19 +94,27 @@ struct ViewQuery: Sendable, Hashable {
       guard clause.isRepeated || self[clause] == nil else {
         throw Mistake(line: number + 1, reason: "there are two lines with \(clause.rawValue)")
       }
-      let rest = line.dropFirst(word.count)
-      let column = word.count + rest.prefix { $0.isWhitespace }.count + 1
-      guard column <= line.count else { continue }
-      parts.append(Part(clause: clause, text: String(rest).trimmed, line: number + 1, column: column))
+      let text = line.dropFirst(word.count).drop { $0.isWhitespace }
+      guard !text.isEmpty else { continue }
+      let column = whole.count - text.count + 1
+      parts.append(Part(clause: clause, text: String(text).trimmed, line: number + 1, column: column))
     }
-    do throws(ModelError) { try read() } catch { throw mistake(error) }
+    try read()
   }
 
-  private mutating func read() throws(ModelError) {
+  private mutating func read() throws(Mistake) {
+    var clause = Clause.filter
+    do throws(ModelError) { try read(&clause) } catch { throw mistake(error, in: clause) }
+  }
+
+  /// - Parameter clause: becomes each clause that is read, so that it is the one of an error.
+  private mutating func read(_ clause: inout Clause) throws(ModelError) {
     if let filter = self[.filter] { _ = try RowTest(filter) }
+    clause = .range
     if let text = self[.range], range == nil {
       throw .invalid(text: text, column: 1, reason: "a range is written A ..< B of INDEX")
     }
+    clause = .order
     if let order = self[.order] { sort = try [SortOrder](parsing: order, isDescending: false) }
     func paths(_ names: [String]) throws(ModelError) -> [DocumentPath] {
       try names.filter { !$0.isEmpty }.map { name throws(ModelError) in
@@ -111,39 +124,52 @@ struct ViewQuery: Sendable, Hashable {
         return path
       }
     }
+    clause = .select
     select = try paths(RecordQuery.names(in: self[.select] ?? ""))
+    clause = .group
     group = try paths((self[.group] ?? "").words)
-    computed = try texts(.column).map { text throws(ModelError) in try WorkContext.computed(text) }
     if group.count > 2 {
       throw .invalid(
         text: self[.group] ?? "", column: 1, reason: "groups are by one field, with figures of one other")
     }
+    clause = .column
+    computed = try texts(.column).map { text throws(ModelError) in try WorkContext.computed(text) }
+    clause = .limit
     guard let text = self[.limit] else { return }
     limit = Int(text)
     if (limit ?? 0) < 1 { throw .invalid(text: text, column: 1, reason: "“\(text)” is not a number of rows") }
   }
 
-  /// The error as a mistake at the first occurrence of its text.
-  func mistake(_ error: ModelError) -> Mistake {
-    guard case .invalid(let text, let column, let reason) = error else { return mistake(error.description, of: "") }
-    var mistake = mistake(reason, of: text)
+  /// The error as a mistake at the first occurrence of its text in the clause.
+  func mistake(_ error: ModelError, in clause: Clause) -> Mistake {
+    guard case .invalid(let text, let column, let reason) = error else {
+      return mistake(error.description, of: "", in: clause)
+    }
+    var mistake = mistake(reason, of: text, in: clause)
     mistake.column += max(0, (column ?? 1) - 1)
     return mistake
   }
 
-  private func mistake(_ reason: String, of text: String) -> Mistake {
-    let part = part(with: text) ?? Part(clause: .filter, text: "")
+  /// A mistake at the first occurrence of a text in a clause, or else at the beginning of the clause.
+  private func mistake(_ reason: String, of text: String, in clause: Clause) -> Mistake {
+    let parts = parts.filter { $0.clause == clause }
+    let part = parts.first { $0.text.contains(text) } ?? parts.first ?? Part(clause: clause, text: "")
     let place = part.text.firstRange(of: text).map { part.text.distance(from: part.text.startIndex, to: $0.lowerBound) }
     return Mistake(line: part.line, column: part.column + (place ?? 0), reason: reason)
   }
 
   /// The mistake of a name that no record has, at the clause that has it.
-  func mistake(_ unknown: UnknownName) -> Mistake { mistake(unknown.sentence, of: unknown.path.shortText) }
+  func mistake(_ unknown: UnknownName) -> Mistake {
+    let (name, clause) = (unknown.path.shortText, clause(of: unknown.path))
+    let isWritten = texts(clause).contains { $0.contains(name) }
+    return mistake(
+      unknown.sentence, of: isWritten ? name : unknown.path.components.lastMember ?? "", in: clause)
+  }
 
-  func clause(of unknown: UnknownName) -> Clause { part(with: unknown.path.shortText)?.clause ?? .filter }
-
-  private func part(with text: String) -> Part? {
-    Clause.allCases.lazy.compactMap { clause in parts.first { $0.clause == clause && $0.text.contains(text) } }.first
+  /// The clause that names a field. A field that none of the others names is of a column.
+  func clause(of path: DocumentPath) -> Clause {
+    if let clause = named.first(where: { $0.paths.contains(path) })?.clause { return clause }
+    return computed.contains { $0.paths.contains(path) } ? .column : .join
   }
 
   /// The lines of all clauses but some; an empty one for a clause that is left out.

@@ -222,7 +222,7 @@ extension TablePane {
       wanted = Wanted(rank: rank, position: before)
       // The user knows what was deleted here, and reads which commit did it.
       guard !ownDeletions.contains(entry.identifier) else { break }
-      session.say(
+      session.add(
         "\(entry.identifier) is not here any more\(bounds.isEmpty ? "" : "; the selection is on its successor")")
     case .entry(_, let before): wanted = Wanted(at: rank, rows[rank]?.entry, position: before)
     case .identifier: wanted = Wanted(at: rank, answer.anchorIsGone ? nil : rows[rank]?.entry, position: position)

@@ -200,7 +200,7 @@ extension TablePane {
       list.selection = max(0, source?.sort.isEmpty == false ? min(wanted.position, ranks.count - 1) : next)
       guard let entry = wanted.entry else { return }
       let place = ranks.isEmpty ? "" : "; the selection is on its successor"
-      session.say("\(entry.identifier) is not among these rows any more\(place)")
+      session.add("\(entry.identifier) is not among these rows any more\(place)")
     }
   }
 
