@@ -252,6 +252,12 @@ struct QueryTests {
     #expect(driver.status.contains("left as it was: line 1"), "\(driver.status)")
     #expect(!driver.outward.dropFirst(count).contains { if case .edit = $0 { true } else { false } })
     #expect(driver.browser.table.source == before)
+    driver.press("j g q")
+    let again = try #require(driver.editorRequest)
+    #expect(again.text.hasPrefix("// line 1") && again.text.hasSuffix(text), "\(again.text)")
+    save(driver) { _ in "" }
+    driver.press("g q")
+    #expect(driver.editorRequest?.text.contains(text) == false, "an empty file drops it")
   }
 
   @Test("a view of a field that is gone says so, and with such a column shows the others; no view is forgotten unsaid")

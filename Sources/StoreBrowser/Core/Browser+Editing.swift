@@ -3,7 +3,7 @@ import StrataModel
 import StrataTerminal
 
 struct ExternalEdit: Sendable {
-  enum Subject: Sendable {
+  enum Subject: Sendable, Hashable {
     /// With the stored content of its record.
     case field(RecordPlace, RecordContent?, DocumentPath, isText: Bool)
     /// The edit that goes on, whose new content is opened. That of a new record has no identifier yet.

@@ -52,6 +52,10 @@ extension Browser {
     _ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1,
     ifUnchanged: String? = nil
   ) {
+    if let refused, refused.subject == subject {
+      self.refused = nil
+      return openEditor(subject, text: refused.text, header: refused.header, ifUnchanged: refused.ifUnchanged)
+    }
     editing = ExternalEdit(subject: subject, header: header, text: text, ifUnchanged: ifUnchanged)
     let comments = header.map { "// \($0)\n" }.joined()
     var fileExtension = "json"
@@ -75,6 +79,7 @@ extension Browser {
       return session.complain(outcome.problem ?? "the editor failed; nothing was changed")
     }
     if let sentence = editing.ifUnchanged, Self.withoutComments(text).trimmed == editing.text.trimmed {
+      if editing.header.first == sentence { refused = editing }
       return session.warn("left as it was: \(sentence)")
     }
     switch editing.subject {

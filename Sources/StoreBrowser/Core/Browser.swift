@@ -38,6 +38,8 @@ package struct Browser: Sendable {
   var editing: ExternalEdit?
   /// The text from the editor that is being reviewed.
   var external: ExternalEdit?
+  /// The text that was left in the editor with its mistake; the editor opens on it when its subject is edited again.
+  var refused: ExternalEdit?
   var isStarted = false
   var clockIsOn = false
   /// The work for which a first ^c asked whether to cancel it.
