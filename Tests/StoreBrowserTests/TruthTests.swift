@@ -51,6 +51,33 @@ struct TruthTests {
     #expect(edited == ["615532", "1850147"])
   }
 
+  @Test(
+    "a macro has what was pasted, and no key of the command that ended it, however that was called",
+    arguments: [": r e c o r d Enter", "^p r e c o r d Enter", "? r e c o r d Enter"])
+  func wholeMacro(end: String) throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.go(to: ".name")
+    try driver.play(":record")
+    try driver.play(":+1")
+    driver.press("e ^u")
+    driver.tell(.event(.paste("New")))
+    driver.press("Enter")
+    driver.press(end)
+    let first = try #require(driver.selectedIdentifier)
+    #expect(driver.status.contains("recorded"), "\(driver.screen)")
+    driver.press("g g @")
+    #expect(driver.browser.overlays.isEmpty && !driver.browser.macro.isRecording, "\(driver.screen)")
+    let edits = driver.browser.session.staged.edits.values
+    #expect(edits.count == 1 && first == edits.first?.identifier.description, "\(driver.screen)")
+    driver.press("j")
+    driver.press("@")
+    #expect(driver.browser.session.staged.edits.count == 2, "\(driver.screen)")
+    for edit in driver.browser.session.staged.edits.values {
+      let document = try edit.new.map { try RecordCoding.json.document(of: $0.bytes) }
+      #expect(document?[member: "name"] == "New", "\(driver.screen)")
+    }
+  }
+
   @Test("Enter that was typed ahead does not confirm a review, whether typed or replayed")
   func enterAheadOfReview() throws {
     let store = try Sample.store()

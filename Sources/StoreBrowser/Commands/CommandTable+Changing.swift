@@ -210,7 +210,7 @@ extension CommandTable {
       unless: .replaying
     ) { browser, _ in
       guard !browser.macro.isRecording else { return }
-      browser.typeAhead = browser.macro.keys.map { .init(event: .key($0), isReplayed: true) } + browser.typeAhead
+      browser.typeAhead = browser.macro.events.map { .init(event: $0, isReplayed: true) } + browser.typeAhead
     },
     row(.repaint, ["^l"], "repaint", "repaint", .program, "Paints the whole screen again.") { browser, _ in
       browser.session.emit(.repaint)

@@ -42,5 +42,5 @@ package struct Refusal: Sendable {
 
   static let withoutDatastore = Refusal { $0.session.datastore == nil ? "no datastore is open" : nil }
 
-  static let replaying = Refusal { $0.macro.keys.isEmpty ? "nothing was recorded yet (:record)" : nil }
+  static let replaying = Refusal { $0.macro.events.isEmpty ? "nothing was recorded yet (:record)" : nil }
 }

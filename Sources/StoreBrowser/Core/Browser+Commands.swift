@@ -317,7 +317,7 @@ extension Browser {
     if macro.isRecording {
       macro.stop()
       session.emit(.stopRecording)
-      session.say("recorded \(macro.keys.count) keys; @ replays them")
+      session.say("recorded \(macro.events.count) keys; @ replays them")
     } else {
       macro = Macro(isRecording: true)
       if let file { session.emit(.record(path: file)) }

@@ -7,6 +7,13 @@ extension Browser {
 
   mutating func act(on event: TerminalEvent) {
     switch event {
+    case .key, .paste, .mouse:
+      // A command that is being chosen by its name has begun.
+      let isChosen = overlays.last is Prompt || overlays.last is any SearchPane
+      macro.record(event, begins: !isChosen && pendingKeys.isEmpty && awaitsLetter == nil)
+    default: break
+    }
+    switch event {
     case .key(let chord): press(chord)
     case .paste(let text):
       guard with(target, { pane, session in pane.paste(text, in: &session) }) != true else { return }
@@ -22,7 +29,6 @@ extension Browser {
   }
 
   mutating func press(_ chord: KeyChord) {
-    macro.record(chord)
     session.notice = nil
     if !overlays.isEmpty, pendingKeys.isEmpty, with(target, { pane, session in pane.type(chord, in: &session) }) == true
     {

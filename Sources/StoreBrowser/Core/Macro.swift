@@ -1,18 +1,23 @@
 import StrataTerminal
 
 struct Macro: Sendable {
-  private(set) var isRecording = false
-  private(set) var keys: [KeyChord] = []
+  private(set) var isRecording: Bool
+  private(set) var events: [TerminalEvent] = []
+  /// The number of events before the command whose keys are being pressed.
+  private var start = 0
 
-  /// Ends the recording. The keys that end it are removed, because replaying them would begin another recording.
+  init(isRecording: Bool = false) { self.isRecording = isRecording }
+
+  /// Ends the recording. The keys of the command that ends it are removed, because replaying them would begin another recording.
   mutating func stop() {
     isRecording = false
-    if keys.last == KeyChord(.enter), let colon = keys.lastIndex(of: KeyChord(writing: ":")) {
-      keys.removeSubrange(colon...)
-    } else {
-      _ = keys.popLast()
-    }
+    events.removeSubrange(start...)
   }
 
-  mutating func record(_ chord: KeyChord) { if isRecording { keys.append(chord) } }
+  /// - Parameter begins: whether it is the first event of a command.
+  mutating func record(_ event: TerminalEvent, begins: Bool) {
+    guard isRecording else { return }
+    if begins { start = events.count }
+    events.append(event)
+  }
 }
