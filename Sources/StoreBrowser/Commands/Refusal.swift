@@ -20,7 +20,7 @@ package struct Refusal: Sendable {
   /// The shown state cannot be edited, or there is nothing to paste.
   static let pasting = editing.or(
     Refusal { browser in
-      let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil
+      let hasNone = browser.session.copied.records.isEmpty && browser.session.copied.value == nil
       return hasNone ? "nothing was copied yet (yy, yr)" : nil
     })
 

@@ -76,34 +76,35 @@ extension Browser {
   }
 
   mutating func paste() {
-    if focus == .record, let value = copied.value, let place = record.place, let line = record.selectedLine {
+    if focus == .record, let value = session.copied.value, let place = record.place, let line = record.selectedLine {
       stageField(place, over: record.stored, line.path, value)
       return
     }
-    guard !copied.records.isEmpty, let datastore = session.current else {
+    guard !session.copied.records.isEmpty, let datastore = session.current else {
       return session.warn("no record was copied (yr)")
     }
-    stageCopies(copied.records, in: datastore)
+    stageCopies(session.copied.records, of: session.copied.datastore, in: datastore)
   }
 
   mutating func copyFromRecord(_ command: Command) {
-    guard let stored = record.document else { return }
+    guard let stored = record.document, let place = record.place else { return }
     guard record.isCurrent(session) else { return record.wait(for: command, argument: nil) }
-    guard command == .copyValue else { return session.copy(stored.compactJSON, what: "record") }
+    guard command == .copyValue else { return session.gather(.copy, of: place) }
     let path = table.selectedField(session)
     if let path, table.source?.joined.contains(where: { $0.path.contains(path) }) == true {
       return session.warn("this value is not whole here: copy it from its own record")
     }
     let document = table.source?.adding(to: stored) ?? stored
-    let value = path.flatMap { document[$0] } ?? document
-    copied.value = value
-    session.copy(value)
+    session.copy(path.flatMap { document[$0] } ?? document)
   }
 
-  /// Opens the editor on copies, in which the user gives them other identifiers.
-  private mutating func stageCopies(_ records: [Record], in datastore: Outline.Datastore) {
+  /// Opens the editor on copies, in which the user gives them other identifiers. Versions of another datastore mean nothing in this one.
+  private mutating func stageCopies(_ records: [Record], of origin: String, in datastore: Outline.Datastore) {
     let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
-    let fresh = records.map { RecordEdit.new($0.stored, in: datastore.key) }
+    let fresh = records.map { record in
+      let version = origin == datastore.key ? record.version : datastore.descriptor.version
+      return RecordEdit.new(RecordContent(version: version, bytes: record.content), in: datastore.key)
+    }
     let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
     numbering(records.compactMap { try? $0.document() }, in: datastore.key) { browser, documents in
       guard let first = documents.first else { return }
@@ -137,16 +138,17 @@ extension Browser {
     case .mark:
       for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
     case .copy:
-      copied.records = answer.records
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
       session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")
+      session.copied = Copied(records: answer.records, datastore: key)
     case .delete:
       if let staged = answer.staged, answer.request.stagedRevision == session.stagedRevision {
         replaceStagedChanges(with: staged)
       } else {
         stageDelete(answer.records, in: key)
       }
-    case .duplicate: if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, in: datastore) }
+    case .duplicate:
+      if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, of: key, in: datastore) }
     case .editExternally: open(answer.records, in: key)
     case .mend(let reason):
       guard let record = answer.records.first else { return session.warn("the record is not there any more") }
@@ -282,5 +284,7 @@ extension StagedStep {
 /// The records or the value that the user copied, for p.
 struct Copied: Sendable {
   var records: [Record] = []
+  /// The datastore of the records.
+  var datastore = ""
   var value: Document?
 }

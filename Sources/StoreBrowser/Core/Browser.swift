@@ -31,7 +31,6 @@ package struct Browser: Sendable {
   var macro = Macro()
   /// Events that wait for their screen. The keys of a macro come before those that were typed.
   var typeAhead: ArraySlice<TypedAhead> = []
-  var copied = Copied()
   /// The rows shown before the filter that is being typed.
   var preview: FilterPreview?
   /// The subject of the external editor.

@@ -95,6 +95,7 @@ struct Session: Sendable {
   var left: String?
 
   var theme: Theme
+  var copied = Copied()
   /// How copied text reaches the clipboard.
   var clipboard = ClipboardRoute.terminal
   /// Whether charts are written as tables, because the screen is read as lines.

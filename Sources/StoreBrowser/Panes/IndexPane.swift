@@ -202,7 +202,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
       session.intend(.setRange(KeyInterval(lower: .including(selected.key), upper: .including(selected.key))))
       session.intend(.focus(.table))
     case .copyKey: session.copy(swiftExpression(session), what: "Swift expression")
-    case .copyValue: if let selected { session.copy(selected.key.description, what: "key") }
+    case .copyValue: if let selected { session.copy(selected.key.description, what: "key", as: selected.key.document) }
     default: return false
     }
     reveal(frame, session)

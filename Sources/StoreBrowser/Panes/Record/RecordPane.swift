@@ -266,7 +266,6 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     case .copyValue: copyValue(in: &session)
     case .copyPath: session.copy(selectedLine?.path.description ?? ".", what: "path")
     case .copyKey: if let place { session.copy(place.identifier.description, what: "key") }
-    case .copyRecord: if let document { session.copy(document.compactJSON, what: "record") }
     case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)
     case .history:
       guard let place else { return false }

@@ -64,12 +64,12 @@ extension TablePane {
     switch command {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:
-      guard let row = selectedRow else { return false }
+      guard let row = selectedRow, let column = selectedColumn(session) else { return false }
       let cell = selectedPath(session).flatMap { row.cells[$0] }
-      let column = selectedColumn(session)
+      let value = row.value(of: column)
       // A value that is cut or described in the table is complete in the record pane; a key is one value of a list.
-      if cell?.isWhole == false, column?.source != .key { return false }
-      session.copy(cell?.kind == .null ? "null" : column.map { row.text(of: $0) } ?? "", what: "value")
+      if value == nil, cell?.kind ?? .missing != .missing { return false }
+      session.copy(value == .null ? "null" : row.text(of: column), what: "value", as: value)
     case .copyPath: session.copy(selectedPath(session) ?? ".", what: "path")
     case .copyRecord: gather(.copy, in: &session)
     case .deleteRecord: gather(.delete, in: &session)
@@ -209,7 +209,7 @@ extension TablePane {
 
   private mutating func filterLike(in session: inout Session) {
     guard let row = selectedRow, let path = selectedField(session), let source else { return }
-    var value = (row.cells[path.description]?.filterLiteral).flatMap { try? JSONParser.parse($0) }
+    var value = selectedColumn(session).flatMap { row.value(of: $0) }
     if !source.joined.contains(where: { $0.path.contains(path) }), let record = try? row.record?.document() {
       value = source.adding(to: record)[path] ?? .null
     }
@@ -296,20 +296,31 @@ extension GatherRequest.Purpose {
 extension Session {
   /// Stages the content of a record, or of one of its fields, as of a commit. A part of a list is restored with the list.
   mutating func restore(_ place: RecordPlace, _ path: DocumentPath?, from commit: CommitNumber) {
+    gather(path.map { .restoreField(path: $0.upToList, from: commit) } ?? .restore(from: commit), of: place)
+  }
+
+  mutating func gather(_ purpose: GatherRequest.Purpose, of place: RecordPlace) {
     let request = GatherRequest(
-      commit: head, source: RowSource(datastore: place.datastore), which: .identifiers([place.identifier]),
-      purpose: path.map { .restoreField(path: $0.upToList, from: commit) } ?? .restore(from: commit))
+      commit: purpose.commit(self), source: RowSource(datastore: place.datastore),
+      which: .identifiers([place.identifier]), purpose: purpose)
     start(.gather, request, label: "reading") { $0.gathered($1) }
   }
 
-  /// Puts text on the clipboard and shows a message.
   /// Copies a text as it is, and any other value as JSON.
   mutating func copy(_ value: Document?, what: String = "value") {
     guard let value else { return warn("there is no value here") }
-    if case .string(let text) = value { copy(text, what: what) } else { copy(value.compactJSON, what: what) }
+    if case .string(let text) = value {
+      copy(text, what: what, as: value)
+    } else {
+      copy(value.compactJSON, what: what, as: value)
+    }
   }
 
-  mutating func copy(_ text: String, what: String) {
+  /// Puts text on the clipboard and shows a message.
+  ///
+  /// - Parameter value: the value that p puts into a field; without one the text.
+  mutating func copy(_ text: String, what: String, as value: Document? = nil) {
+    copied.value = value ?? .string(text)
     emit(.copy(text))
     let way =
       switch clipboard {
@@ -323,6 +334,15 @@ extension Session {
 }
 
 extension Row {
+  /// The value of a cell; nil if the cell only describes it.
+  func value(of column: TableColumn) -> Document? {
+    switch column.source {
+    case .identifier: entry.identifier.value.document
+    case .key: entry.value.document
+    case .field(let path): (cells[path]?.filterLiteral).flatMap { try? JSONParser.parse($0) }
+    }
+  }
+
   /// The text of a cell, as far as it was read.
   func text(of column: TableColumn) -> String {
     switch column.source {
