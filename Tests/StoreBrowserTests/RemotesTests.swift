@@ -145,6 +145,24 @@ struct RemotesTests {
     #expect(fields[1].status == .merges(["T'bilisi", "Tbilisi", "Tiflis"]))
   }
 
+  @Test("a merge tells null from a member that is not there")
+  func nulls() throws {
+    let copies = try CopiedStore()
+    try Sample.change(copies.here, "City", "611717", ".timezone", to: .null)
+    let cities = try #require(try copies.laptop.refresh().datastore("City"))
+    let record = try #require(try cities.record(cities.identifier(parsing: "611717")))
+    var edit = RecordEdit(datastore: "City", identifier: record.identifier, old: record.stored, new: record.stored)
+    edit.new?.bytes = try record.coding.encode(record.document().removing(DocumentPath(parsing: ".timezone")))
+    let changes = ChangeSet(base: copies.laptop.head.commit, changes: [edit])
+    _ = try copies.laptop.commit(changes, named: "removed", options: EditOptions())
+    let driver = Self.driver(copies)
+    driver.press("7 g f w")
+    let line = try #require(driver.lines.first { $0.contains("Asia/Tbilisi") })
+    #expect(line.split(separator: " ").filter { ["null", "—"].contains($0) } == ["null", "—"], "\(line)")
+    driver.press("m")
+    #expect(driver.lines.contains { $0.contains("Asia/Tbilisi") && $0.contains("null  ours") }, "\(driver.screen)")
+  }
+
   @Test("the cursor of a merge ends on the last conflict, not on a line below it")
   func lastLine() throws {
     let copies = try CopiedStore()

@@ -113,13 +113,10 @@ extension MergePane {
       let row = reply.conflicts[position]
       let field = row.fields[index]
       let (sides, decided) = (field.sides, decision(row, field))
-      func text(_ value: Document?, _ isSame: Bool) -> String {
-        isSame ? "=" : value.map { ValueText(cell: $0).visible.text } ?? "—"
-      }
       columns.write(
         [
-          "  " + field.path.shortText, text(sides.base, false), text(sides.mine, sides.mine == sides.base),
-          text(sides.theirs, sides.theirs == sides.base), result(field, decided),
+          "  " + field.path.shortText, text(sides.base), sides.mine == sides.base ? "=" : text(sides.mine),
+          sides.theirs == sides.base ? "=" : text(sides.theirs), result(field, decided),
         ], at: at, on: &grid,
         styles: field.isConflict ? styles(decided, theme) : Array(repeating: theme.style(.dim), count: 5))
       if field.isConflict, decided == nil {
@@ -154,20 +151,24 @@ extension MergePane {
     }
   }
 
+  /// A value on one side; a member that is not there is not null.
+  private func text(_ value: Document?) -> String {
+    value.map { $0 == .null ? "null" : ValueText(cell: $0).visible.text } ?? "—"
+  }
+
   private func result(_ field: MergeField, _ decision: MergeDecision?) -> String {
-    func text(_ value: Document?) -> String { value.map { ValueText(cell: $0).visible.text } ?? "—" }
     switch field.status {
     case .merges(let value): return text(value)
     case .follows: return decision.map { text($0.value(of: field.sides)) } ?? ""
     case .conflict: break
     }
     guard let decision else { return field.later == nil ? "?" : "?  \(later(field.later))" }
-    let text = text(decision.value(of: field.sides))
+    let value = text(decision.value(of: field.sides))
     switch decision {
-    case .value: return "\(text)  by hand"
+    case .value: return "\(value)  by hand"
     case .side(let side):
       let name = [MergeSide.base: "base", .mine: "ours", .theirs: "theirs"][side] ?? ""
-      return "\(text)  \(side == field.later ? "later: \(name)" : name)"
+      return "\(value)  \(side == field.later ? "later: \(name)" : name)"
     }
   }
 
