@@ -280,8 +280,12 @@ struct SaidTests {
       #expect(picker.chosen == items[1])
     }
     let small = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }
-    let text = small.draw(size: Size(columns: 39, rows: 9)).text()
+    _ = small.start(TerminalSurroundings(size: Size(columns: 80, rows: 24)), wake: {})
+    let tiny = Size(columns: 39, rows: 9)
+    let text = small.draw(size: tiny).text()
     #expect(text.contains("make the window 40×10 or"), "\(text)")
+    // The size is told before the picture is drawn, so that no key reaches a line that was drawn for another size.
+    #expect(small.respond(to: .resize(tiny)).isEmpty)
     #expect(small.respond(to: .key(KeyChord(.enter))).isEmpty && small.chosen == nil)
     #expect(small.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)])
     let left = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }

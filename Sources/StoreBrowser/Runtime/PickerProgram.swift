@@ -31,9 +31,9 @@ package final class PickerProgram: TerminalProgram {
   private var asked: Set<Item> = []
   private var list = ListWindow()
   private var theme = Theme()
-  private var rows = 1
+  private var size = Size(columns: 0, rows: 0)
   /// Whether nothing of the list is shown, so that no key but those that end the program means anything.
-  private var isTooSmall = false
+  private var isTooSmall: Bool { Layout.isTooSmall(size) }
   private var wake: @Sendable () -> Void = {}
 
   /// - Parameters:
@@ -49,6 +49,7 @@ package final class PickerProgram: TerminalProgram {
 
   package func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction] {
     theme = configuration.theme(in: surroundings)
+    size = surroundings.size
     self.wake = wake
     ask()
     return configuration.settings.mouse ? [] : [.mouse(false)]
@@ -58,6 +59,7 @@ package final class PickerProgram: TerminalProgram {
     var command: Command?
     switch event {
     case .interrupt: return [.quit(status: 0)]
+    case .resize(let new): size = new
     case .key(let chord):
       guard case .command(let meant) = configuration.keymap.meaning(of: [chord], in: .menu) else { break }
       command = meant
@@ -82,7 +84,9 @@ package final class PickerProgram: TerminalProgram {
       chosen = items[list.selection]
       return [.quit(status: 0)]
     }
+    let rows = max(1, frame(in: size).rows)
     if let command { _ = list.move(command, argument: nil, rows: rows, count: items.count) }
+    list.reveal(rows: rows, count: items.count)
     ask()
     return []
   }
@@ -104,30 +108,32 @@ package final class PickerProgram: TerminalProgram {
 
   package func finish() -> String? { nil }
 
+  /// The list, beside the preview or above it.
+  private func frame(in size: Size) -> PaneFrame {
+    let (columns, rows) = (size.columns, size.rows - 2)
+    let widest = items.map { SafeText.width($0.title) + SafeText.width($0.origin) }.max() ?? 0
+    let rect =
+      columns >= 70
+      ? Rect(column: 0, row: 1, columns: min(columns / 2, max(28, widest + 8)), rows: rows)
+      : Rect(column: 0, row: 1, columns: columns, rows: min(items.count + 2, rows / 2))
+    return PaneFrame(rect: rect, isFocused: true)
+  }
+
   package func draw(size: Size) -> CellGrid {
-    isTooSmall = Layout.isTooSmall(size)
-    guard !isTooSmall else { return Layout.demand(for: size, name: "strata") }
+    guard !Layout.isTooSmall(size) else { return Layout.demand(for: size, name: "strata") }
     var grid = CellGrid(size: size)
     grid.write("strata", at: Point(column: 1, row: 0), style: theme.style(.title))
     grid.write(
       "\(theme.enterKey) open  j k move  q quit", at: Point(column: 1, row: size.rows - 1), width: size.columns - 2,
       style: theme.style(.dim))
-    let body = Rect(column: 0, row: 1, columns: size.columns, rows: size.rows - 2)
-    let widest = items.map { SafeText.width($0.title) + SafeText.width($0.origin) }.max() ?? 0
-    let isWide = size.columns >= 70
-    let left =
-      isWide
-      ? Rect(column: 0, row: 1, columns: min(size.columns / 2, max(28, widest + 8)), rows: body.rows)
-      : Rect(column: 0, row: 1, columns: size.columns, rows: min(items.count + 2, body.rows / 2))
+    let frame = frame(in: size)
+    let left = frame.rect
     let right =
-      isWide
-      ? Rect(column: left.right, row: 1, columns: size.columns - left.columns, rows: body.rows)
-      : Rect(column: 0, row: left.bottom, columns: size.columns, rows: body.bottom - left.bottom)
-    let frame = PaneFrame(rect: left, isFocused: true)
+      left.columns < size.columns
+      ? Rect(column: left.right, row: 1, columns: size.columns - left.columns, rows: left.rows)
+      : Rect(column: 0, row: left.bottom, columns: size.columns, rows: size.rows - 1 - left.bottom)
     grid.border(frame, digit: nil, title: "Stores", footer: "\(list.selection + 1) of \(items.count)", theme: theme)
-    rows = max(1, frame.rows)
-    list.reveal(rows: rows, count: items.count)
-    for row in 0..<rows where items.indices.contains(list.top + row) {
+    for row in 0..<max(1, frame.rows) where items.indices.contains(list.top + row) {
       let (item, inside) = (items[list.top + row], frame.inside)
       let line = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
       grid.write(item.origin, at: line.origin, width: line.columns, style: theme.style(.dim), alignment: .trailing)
