@@ -28,7 +28,7 @@ package struct NumberSummary: Sendable {
       guard case .number(let number) = value, number.isFinite else { return }
     }
     if count == 0 { (least, leastDouble, greatest, greatestDouble) = (value, nearest, value, nearest) }
-    total.add(exact, nearest: nearest, times: times)
+    total.add(exact, value, times: times)
     if precedes(value, nearest, least, leastDouble) { (least, leastDouble) = (value, nearest) }
     if precedes(greatest, greatestDouble, value, nearest) { (greatest, greatestDouble) = (value, nearest) }
   }
@@ -107,12 +107,10 @@ struct ExactNumber: Hashable {
     return ExactNumber(coefficient: isNegative ? -coefficient : coefficient, scale: scale + zeros)
   }
 
-  /// At most 10^38, which 128 bits hold.
-  static func powerOfTen(_ exponent: Int) -> Int128 {
-    var power = Int128(1)
-    for _ in 0..<exponent { power *= 10 }
-    return power
-  }
+  /// From 1 to 10^38, which 128 bits hold.
+  private static let powers = (0..<38).reduce(into: [Int128(1)]) { powers, place in powers.append(powers[place] * 10) }
+
+  static func powerOfTen(_ exponent: Int) -> Int128 { powers[exponent] }
 
   /// Returns the coefficient for a scale that is not greater, or nil if it does not fit.
   private func coefficient(at other: Int) -> Int128? {
@@ -132,6 +130,42 @@ struct ExactNumber: Hashable {
     let (product, isTooLarge) = other.multipliedReportingOverflow(by: Int128(times))
     let (sum, overflow) = one.addingReportingOverflow(product)
     return isTooLarge || overflow ? nil : ExactNumber(coefficient: sum, scale: scale)
+  }
+
+  /// Reads a number of any length, rounded down to 36 digits.
+  fileprivate init?(shortening value: Document) {
+    guard case .number(let number) = value, let all = DecimalDigits(number.text) else { return nil }
+    let digits = all.digits.prefix(36)
+    let coefficient = digits.reduce(Int128(0)) { $0 * 10 + Int128($1) }
+    self.init(coefficient: all.isNegative ? -coefficient : coefficient, scale: all.exponent - digits.count)
+  }
+
+  /// The exponent of the first digit.
+  private var exponent: Int {
+    coefficient == 0 ? .min / 2 : scale + (Self.powers.firstIndex { $0.magnitude > coefficient.magnitude } ?? 39)
+  }
+
+  /// Returns the coefficient for a scale, rounded if that is greater.
+  private func rounded(at other: Int) -> Int128 {
+    guard other > scale else { return coefficient(at: other) ?? 0 }
+    guard other - scale <= 38 else { return 0 }
+    let unit = Self.powerOfTen(other - scale)
+    let (quotient, rest) = coefficient.quotientAndRemainder(dividingBy: unit)
+    return rest.magnitude >= unit.magnitude - rest.magnitude ? quotient + coefficient.signum() : quotient
+  }
+
+  /// Returns the number with at most `count` digits.
+  func shortened(to count: Int) -> ExactNumber {
+    let scale = max(scale, exponent - count)
+    return ExactNumber(coefficient: rounded(at: scale), scale: scale)
+  }
+
+  /// Returns the sum with a number taken `times` times, rounded to 36 digits.
+  func addingRounded(_ number: ExactNumber, times: Int) -> ExactNumber {
+    let one = number.shortened(to: 37 - String(times).utf8.count)
+    let many = ExactNumber(coefficient: one.coefficient * Int128(times), scale: one.scale).shortened(to: 36)
+    let scale = max(min(self.scale, many.scale), max(exponent, many.exponent) - 36)
+    return ExactNumber(coefficient: rounded(at: scale) + many.rounded(at: scale), scale: scale)
   }
 
   /// Returns the number divided by `count`: with all whole digits, and six decimal places or as many as make 17 digits.
@@ -155,38 +189,41 @@ struct ExactNumber: Hashable {
   }
 }
 
-/// The count and the sum of decimal numbers. The sum is exact while it has at most 38 digits; beyond that it continues in doubles and
-/// reports it.
+/// The count and the sum of decimal numbers. The sum is exact while it has at most 38 digits; beyond that it is rounded, and reports it.
 struct DecimalSum: Sendable {
   private(set) var count = 0
-  private var exact = ExactNumber(coefficient: 0, scale: 0)
-  private var rough = 0.0
+  private var total = ExactNumber(coefficient: 0, scale: 0)
   private(set) var isRounded = false
 
   /// Takes a number into account, unless it is not finite.
   mutating func add(_ number: NumberText) {
-    if number.isFinite { add(ExactNumber(number), nearest: number.double, times: 1) }
+    if number.isFinite { add(ExactNumber(number), .number(number), times: 1) }
   }
 
-  mutating func add(_ number: ExactNumber?, nearest: Double, times: Int) {
+  /// - Parameter value: the number that `number` is, which is nil if it has too many digits.
+  mutating func add(_ number: ExactNumber?, _ value: Document, times: Int) {
     count += times
-    rough += nearest * Double(times)
-    guard !isRounded else { return }
-    if let number, let sum = exact.adding(number, times: times) { exact = sum } else { isRounded = true }
+    if number == nil { isRounded = true }
+    if let number = number ?? ExactNumber(shortening: value) { add(number, times: times) }
+  }
+
+  private mutating func add(_ number: ExactNumber, times: Int) {
+    if let exact = total.adding(number, times: times) { return total = exact }
+    (total, isRounded) = (total.addingRounded(number, times: times), true)
   }
 
   mutating func add(_ other: DecimalSum) {
     count += other.count
-    rough += other.rough
-    guard !isRounded else { return }
-    if !other.isRounded, let sum = exact.adding(other.exact, times: 1) { exact = sum } else { isRounded = true }
+    if other.isRounded { isRounded = true }
+    add(other.total, times: 1)
   }
 
   /// Nil without numbers.
-  var sum: NumberText? { count == 0 ? nil : isRounded ? NumberText(rough) : exact.text }
+  var sum: NumberText? { count == 0 ? nil : written(total) }
 
   /// Nil without numbers.
-  var mean: NumberText? {
-    count == 0 ? nil : isRounded ? NumberText(rough / Double(count)) : exact.quotient(by: count).text
-  }
+  var mean: NumberText? { count == 0 ? nil : written(total.quotient(by: count)) }
+
+  /// A rounded result has the digits of a double.
+  private func written(_ number: ExactNumber) -> NumberText { (isRounded ? number.shortened(to: 17) : number).text }
 }

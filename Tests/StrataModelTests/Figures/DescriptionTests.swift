@@ -120,6 +120,13 @@ import Testing
     #expect(long.distinct == 2)
     let wide = try Self.summary(of: ["1e300", "1"])
     #expect(wide.isRounded && wide.sum?.double == 1e300)
+    // A double holds none of the sums on the way, or loses what is left at the end.
+    let beyond = try Self.summary(of: ["1.5e308", "1e308", "-2e308", "5e-324"])
+    #expect(beyond.isRounded && beyond.sum?.text == "5e307", "\(beyond.sum?.text ?? "none")")
+    let rest = try Self.summary(of: ["1e300", "1", "2.5", "-1e300"])
+    #expect(rest.isRounded && rest.sum?.double == 0, "\(rest.sum?.text ?? "none")")
+    let near = try Self.summary(of: Array(repeating: "1e21", count: 88) + Array(repeating: "1e-18", count: 86))
+    #expect(near.isRounded && near.sum?.double == 88e21, "\(near.sum?.text ?? "none")")
     let huge = try Self.summary(of: ["2e308", "3e308", "-1e309"])
     #expect(huge.least == .number(NumberText(unchecked: "-1e309")))
     #expect(huge.greatest == .number(NumberText(unchecked: "3e308")))
