@@ -55,7 +55,8 @@ package struct Importer {
           var work = try ImportWork(store: store, plan: plan, survey: survey, shape: shape, transaction: transaction)
           try work.read(&source, meter)
           report = work.report
-          if report.map(isLeftOut) == true { throw ModelError.cancelled }
+          meter.isTrial = report.map(isLeftOut) == true
+          if meter.isTrial { throw ModelError.cancelled }
         }
       }
       report?.commit = commit

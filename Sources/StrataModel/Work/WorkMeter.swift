@@ -13,6 +13,8 @@ final class WorkMeter {
   private var told = 0
   /// Whether the work is reported to other processes however small it is. A build is, because its failures are looked for.
   var isAlwaysReported = false
+  /// Whether nothing was to be done, so that nothing is left for other processes.
+  var isTrial = false
   /// The time of the last report to other processes; nil before the first.
   private var toldOthersAt: Int64?
 
@@ -74,6 +76,7 @@ final class WorkMeter {
   /// Leaves the result for other processes, if the work was reported to them.
   func close(_ outcome: Result<CommitNumber?, ModelError>) {
     guard toldOthersAt != nil else { return }
+    if isTrial { return store.engine.setActivity(nil) }
     var ending = Activity.Ending()
     switch outcome {
     case .success(let commit):

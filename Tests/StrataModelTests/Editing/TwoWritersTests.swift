@@ -1,4 +1,5 @@
 import StrataLocks
+import StrataDocuments
 import StrataEngine
 import Testing
 
@@ -118,6 +119,20 @@ struct TwoWritersTests {
     #expect(done.steps.allSatisfy { $0.seconds != nil } && done.share == 1)
     #expect(shares.titles == [Self.steps], "all steps are known from the beginning")
     #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "size" }?.count == 600)
+  }
+
+  @Test("an import that only counts leaves no word that it was cancelled")
+  func trial() throws {
+    let folder = try TemporaryFolder()
+    let store = try open(folder, "first")
+    var plan = ImportPlan(datastore: "City", identifier: try DocumentPath(parsing: ".id"), indexes: [])
+    for isDryRun in [true, false] {
+      plan.isDryRun = isDryRun
+      var source = DocumentList((1...600).map { ["id": .number(NumberText($0))] })
+      #expect(try Importer(store, plan).run(&source).new == 600)
+      let left = store.engine.activity.flatMap { Activity(bytes: $0) }
+      #expect((left == nil) == isDryRun && left?.ending?.reason == nil, "\(left?.title ?? "")")
+    }
   }
 
   @Test("what came of a build of few records is read by others too, and of its repetition")
