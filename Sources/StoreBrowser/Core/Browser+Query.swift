@@ -41,7 +41,8 @@ extension Browser {
   mutating func openQuery() {
     guard let source = table.source else { return }
     external = nil
-    try? ask(viewQuery(of: source), .edit)
+    var query = viewQuery(of: source)
+    try? ask(&query, .edit)
   }
 
   /// The name of the order by identifier where an index is named.
@@ -70,45 +71,33 @@ extension Browser {
     return ViewQuery(texts, of: source)
   }
 
-  /// - Throws: A mistake in the range, or in a column that cannot be added to the table.
-  private mutating func ask(_ query: ViewQuery, _ purpose: QueryRequest.Purpose) throws(ViewQuery.Mistake) {
+  /// - Throws: `ModelError.invalid` in the clause that is read, for a range or a column that cannot be added to the table.
+  private mutating func ask(_ query: inout ViewQuery, _ purpose: QueryRequest.Purpose) throws(ModelError) {
     with(TablePane.self) { $0.updateDerivedColumns($1) }
     guard var source = table.source, let descriptor = session.current?.descriptor else { return }
-    var clause = ViewQuery.Clause.range
     if purpose == .apply {
-      do throws(ModelError) { try read(query, of: descriptor, into: &source, &clause) } catch {
-        throw query.mistake(error, in: clause)
+      (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
+      source.range = nil
+      query.clause = .range
+      if let range = query.range {
+        let known = session.current?.indexes.map(\.descriptor.name) ?? []
+        guard known.contains(range.index) || range.index == Self.identifiers else {
+          let error = ModelError.noSuchIndex(
+            range.index, datastore: source.datastore, known: known + [Self.identifiers])
+          throw .invalid(text: range.index, column: 1, reason: error.description)
+        }
+        source.index = known.contains(range.index) ? range.index : nil
+        source.range = try session.range(typed: range.text, of: source)
       }
+      query.clause = .join
+      for text in query.texts(.join) {
+        try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
+      }
+      query.clause = .column
+      try source.add(query.computed, beside: table.columns)
     }
     let request = QueryRequest(query: query, source: source, commit: session.shown, purpose: purpose)
     session.start(QueryRequest.slot, request, label: "plan") { $0.take($1, to: request) }
-  }
-
-  /// Puts the clauses of a query into the rows.
-  ///
-  /// - Parameter clause: becomes each clause that is read, so that it is the one of an error.
-  private func read(
-    _ query: ViewQuery, of descriptor: DatastoreDescriptor, into source: inout RowSource,
-    _ clause: inout ViewQuery.Clause
-  ) throws(ModelError) {
-    (source.filter, source.sort, source.limit) = (query[.filter], query.sort, query.limit)
-    source.range = nil
-    if let range = query.range {
-      let known = session.current?.indexes.map(\.descriptor.name) ?? []
-      guard known.contains(range.index) || range.index == Self.identifiers else {
-        let error = ModelError.noSuchIndex(
-          range.index, datastore: source.datastore, known: known + [Self.identifiers])
-        throw .invalid(text: range.index, column: 1, reason: error.description)
-      }
-      source.index = known.contains(range.index) ? range.index : nil
-      source.range = try session.range(typed: range.text, of: source)
-    }
-    clause = .join
-    for text in query.texts(.join) {
-      try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
-    }
-    clause = .column
-    try source.add(query.computed, beside: table.columns)
   }
 
   private mutating func take(_ reply: QueryRequest.Reply, to request: QueryRequest) {
@@ -138,9 +127,14 @@ extension Browser {
   mutating func queryEdited(_ text: String, _ editing: ExternalEdit) {
     let body = Self.withoutComments(text)
     guard !body.trimmed.isEmpty else { return session.say("an empty file: the view is as it was") }
-    do throws(ViewQuery.Mistake) { try ask(ViewQuery(parsing: body), .apply) } catch {
+    do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: body)) } catch {
       reopen(ExternalEdit(subject: editing.subject, header: editing.header, text: body), error)
     }
+  }
+
+  private mutating func show(_ query: ViewQuery) throws(ViewQuery.Mistake) {
+    var query = query
+    do throws(ModelError) { try ask(&query, .apply) } catch { throw query.mistake(error) }
   }
 
   private mutating func reopen(_ editing: ExternalEdit, _ mistake: ViewQuery.Mistake) {
@@ -194,7 +188,7 @@ extension Browser {
   }
 
   mutating func show(_ view: NamedView) {
-    do throws(ViewQuery.Mistake) { try ask(ViewQuery(parsing: view.query ?? "where \(view.filter)"), .apply) } catch {
+    do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: view.query ?? "where \(view.filter)")) } catch {
       session.warn("\(view.name): \(error.reason)")
     }
   }

@@ -36,6 +36,8 @@ struct ViewQuery: Sendable, Hashable {
   }
 
   private var parts: [Part] = []
+  /// The clause that is read: an error is a mistake in it.
+  var clause = Clause.filter
   private(set) var sort: [SortOrder] = []
   /// The selected fields, and those of the groups and of their figures.
   private(set) var select: [DocumentPath] = []
@@ -99,16 +101,10 @@ struct ViewQuery: Sendable, Hashable {
       let column = whole.count - text.count + 1
       parts.append(Part(clause: clause, text: String(text).trimmed, line: number + 1, column: column))
     }
-    try read()
+    do throws(ModelError) { try read() } catch { throw mistake(error) }
   }
 
-  private mutating func read() throws(Mistake) {
-    var clause = Clause.filter
-    do throws(ModelError) { try read(&clause) } catch { throw mistake(error, in: clause) }
-  }
-
-  /// - Parameter clause: becomes each clause that is read, so that it is the one of an error.
-  private mutating func read(_ clause: inout Clause) throws(ModelError) {
+  private mutating func read() throws(ModelError) {
     if let filter = self[.filter] { _ = try RowTest(filter) }
     clause = .range
     if let text = self[.range], range == nil {
@@ -140,8 +136,8 @@ struct ViewQuery: Sendable, Hashable {
     if (limit ?? 0) < 1 { throw .invalid(text: text, column: 1, reason: "“\(text)” is not a number of rows") }
   }
 
-  /// The error as a mistake at the first occurrence of its text in the clause.
-  func mistake(_ error: ModelError, in clause: Clause) -> Mistake {
+  /// The error as a mistake at the first occurrence of its text in the clause that is read.
+  func mistake(_ error: ModelError) -> Mistake {
     guard case .invalid(let text, let column, let reason) = error else {
       return mistake(error.description, of: "", in: clause)
     }
@@ -162,8 +158,8 @@ struct ViewQuery: Sendable, Hashable {
   func mistake(_ unknown: UnknownName) -> Mistake {
     let (name, clause) = (unknown.path.shortText, clause(of: unknown.path))
     let isWritten = texts(clause).contains { $0.contains(name) }
-    return mistake(
-      unknown.sentence, of: isWritten ? name : unknown.path.components.lastMember ?? "", in: clause)
+    let text = isWritten ? name : unknown.path.components.lastMember ?? ""
+    return mistake(unknown.sentence, of: text, in: clause)
   }
 
   /// The clause that names a field. A field that none of the others names is of a column.
