@@ -203,10 +203,10 @@ extension CommandTable {
     row(
       "record", [], "record keys to a file, or stop", "record", .program,
       argument: .init("FILE", isRequired: false),
-      "Records the keys typed from here on, for @ and, with FILE, as a script for --script."
+      "Records what is typed, pasted and clicked from here on, for @ and, with FILE, as a script for --script."
     ) { browser, argument in browser.toggleRecording(argument) },
     row(
-      "replay", ["@"], "replay the recorded keys", "replay", .program, "Types the recorded keys again.",
+      "replay", ["@"], "replay the recorded keys", "replay", .program, "Does again what was recorded.",
       unless: .replaying
     ) { browser, _ in
       guard !browser.macro.isRecording else { return }
