@@ -260,6 +260,15 @@ struct SaidTests {
     #expect(warmUp.rewritten.with { $0 } == 1)
   }
 
+  @Test("a watcher of an import reads how many rows were left out of it")
+  func leftOut() {
+    var activity = Activity(title: "import City", done: 600, total: 600, startedAt: 0)
+    var ending = Activity.Ending()
+    (ending.commit, ending.leftOut) = (2, 300)
+    activity.ending = ending
+    #expect(WorkRun(activity, at: 1).words == "complete: commit #2, 300 rows left out")
+  }
+
   // MARK: The picker
 
   @Test("the picker lists the stores with what is in the one under the cursor, and gives back the chosen one")

@@ -49,12 +49,14 @@ package struct Importer {
       let steps =
         [read] + planned.map { Activity.Step(title: $0.0, done: 0, total: count, isComplete: false, cost: $0.1) }
       let commit = try store.whileBusy(
-        info.action, steps, of: plan.datastore, startedAt: startedAt, progress: progress, activity: activity
+        (plan.isDryRun ? "preview of " : "") + info.action, steps, of: plan.datastore, startedAt: startedAt,
+        progress: progress, activity: activity
       ) { meter in
         try store.transact(info) { transaction in
           var work = try ImportWork(store: store, plan: plan, survey: survey, shape: shape, transaction: transaction)
           try work.read(&source, meter)
           report = work.report
+          meter.leftOut = work.report.rejected
           meter.isTrial = report.map(isLeftOut) == true
           if meter.isTrial { throw ModelError.cancelled }
         }

@@ -99,6 +99,8 @@ package struct Activity: Hashable, Codable, Sendable {
     /// The first of the records that could not be taken, and how many there are.
     package var failures: [Failure] = []
     package var failureCount = 0
+    /// The rows that were left out of a commit.
+    package var leftOut: Int?
 
     /// By default work of this process that ends now.
     package init(processIdentifier: Int32 = getpid(), at: Int64 = LocalTime.now) {

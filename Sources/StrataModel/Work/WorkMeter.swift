@@ -15,6 +15,8 @@ final class WorkMeter {
   var isAlwaysReported = false
   /// Whether nothing was to be done, so that nothing is left for other processes.
   var isTrial = false
+  /// The rows that are left out of the commit.
+  var leftOut = 0
   /// The time of the last report to other processes; nil before the first.
   private var toldOthersAt: Int64?
 
@@ -80,7 +82,7 @@ final class WorkMeter {
     var ending = Activity.Ending()
     switch outcome {
     case .success(let commit):
-      ending.commit = commit?.rawValue
+      (ending.commit, ending.leftOut) = (commit?.rawValue, leftOut)
       let bytes = (store.engine as? FileStore)?.fileBytes ?? 0
       ending.bytes = Int(clamping: bytes) - Int(clamping: present.storeBefore ?? bytes)
     case .failure(.failures(let records, let total)):

@@ -121,17 +121,18 @@ struct TwoWritersTests {
     #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "size" }?.count == 600)
   }
 
-  @Test("an import that only counts leaves no word that it was cancelled")
+  @Test("an import leaves how many rows it left out, and one that only counts leaves no word that it was cancelled")
   func trial() throws {
     let folder = try TemporaryFolder()
     let store = try open(folder, "first")
     var plan = ImportPlan(datastore: "City", identifier: try DocumentPath(parsing: ".id"), indexes: [])
     for isDryRun in [true, false] {
       plan.isDryRun = isDryRun
-      var source = DocumentList((1...600).map { ["id": .number(NumberText($0))] })
+      var source = DocumentList((1...600).map { ["id": .number(NumberText($0))] } + [["name": "without"]])
       #expect(try Importer(store, plan).run(&source).new == 600)
       let left = store.engine.activity.flatMap { Activity(bytes: $0) }
       #expect((left == nil) == isDryRun && left?.ending?.reason == nil, "\(left?.title ?? "")")
+      #expect(left?.ending?.leftOut == (isDryRun ? nil : 1))
     }
   }
 

@@ -160,6 +160,7 @@ extension WorkRun.Ending {
         words += IndexChangeReport.figures(
           records: counts.records, entries: counts.entries, bytes: ending.bytes, seconds: seconds)
       }
+      if let leftOut = ending.leftOut, leftOut > 0 { words += ", \(NumberFormat.counted(leftOut, "row")) left out" }
       self = .done(words)
     } else {
       self = ending.reason.map { .failed($0) } ?? .cancelled
