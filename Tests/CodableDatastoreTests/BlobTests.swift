@@ -111,6 +111,21 @@ struct BlobTests {
     #endif
   }
 
+  @Test("a file that becomes shorter while it is stored is an input or output error that names the file")
+  func shrunkFile() throws {
+    let place = TemporaryPlace()
+    let file = place.url.deletingLastPathComponent().appending(path: "file")
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)
+    try Data(count: 3_000_000).write(to: file)
+    let spool = try BlobSpool(file: SystemDisk().open(file.path, .read), path: file.path, count: 3_000_000)
+    #expect(try spool.bytes(at: 2_000_000, count: 1_000_000).count == 1_000_000)
+    try FileHandle(forWritingTo: file).truncate(atOffset: 2_500_000)
+    let error = #expect(throws: StoreError.self) {
+      try throwingStoreErrors { try spool.bytes(at: 2_000_000, count: 1_000_000) }
+    }
+    #expect(error?.kind == .inputOutput && error?.message.contains(file.path) == true)
+  }
+
   @Test("blobs are refused under the key of instances, in reading and in writing")
   func blobsAmongInstances() async throws {
     let books = PlainBookFormat.datastore(persistence)

@@ -116,10 +116,11 @@ extension BlobDatastore where AccessMode == ReadWrite {
   public func persist(contentsOf file: URL, to name: String) async throws {
     var contents: BlobSpool
     do {
-      let source = try SystemDisk().open(file.path(percentEncoded: false), .read)
+      let path = file.path(percentEncoded: false)
+      let source = try SystemDisk().open(path, .read)
       let status = try source.status
       if status.isDirectory { throw StoreError(.inputOutput, "\(file.path) is a folder.") }
-      contents = BlobSpool(file: source, count: status.size)
+      contents = BlobSpool(file: source, path: path, count: status.size)
       // The size of a file that the system makes up when it is read is none, or only a guess.
       if status.size <= BlobSpool.limit { contents = try BlobSpool(of: source, check: Self.requireFit) }
     } catch let error as DiskError {

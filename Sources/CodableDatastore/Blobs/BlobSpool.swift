@@ -9,12 +9,15 @@ struct BlobSpool: Sendable {
 
   private(set) var memory: [UInt8] = []
   private(set) var file: (any DiskFile)?
+  /// The path of a file of the app; empty of one without a name.
+  private var path = ""
   private var written: UInt64 = 0
 
   var count: UInt64 { written + UInt64(memory.count) }
 
   init(memory: [UInt8] = []) { self.memory = memory }
-  init(file: any DiskFile, count: UInt64) { (self.file, written) = (file, count) }
+  /// A file at a path, of a length that it was found to have.
+  init(file: any DiskFile, path: String, count: UInt64) { (self.file, self.path, written) = (file, path, count) }
 
   /// The bytes of a file up to its end, wherever that is. `check` throws if there are too many.
   init(of source: any DiskFile, check: (_ count: UInt64) throws -> Void) throws {
@@ -40,9 +43,7 @@ struct BlobSpool: Sendable {
     guard let file else { return Array(memory[Int(position)...].prefix(count)) }
     let found: [UInt8]
     do { found = try Self.read(file, at: position, count: count) } catch { throw .io(error) }
-    guard found.count == count else {
-      throw .damaged(what: "file that became shorter while it was read", offset: FileOffset(position))
-    }
+    guard found.count == count else { throw .io(.shortened(path)) }
     return found
   }
 

@@ -23,6 +23,8 @@ extension DiskError {
   package static func away(_ path: String) -> DiskError { DiskError(operation: "read", path: path, code: ENOTCONN) }
   /// The failure of a call on a disk that may only be read.
   package static func readOnly(_ path: String) -> DiskError { DiskError(operation: "write", path: path, code: EROFS) }
+  /// The failure of a call for bytes of a file that has become shorter since its size was read.
+  package static func shortened(_ path: String) -> DiskError { DiskError(operation: "read", path: path, code: EIO) }
   /// There is nothing at a path.
   package static func notFound(_ path: String) -> DiskError { DiskError(operation: "open", path: path, code: ENOENT) }
   /// Whether something exists at the path already.
