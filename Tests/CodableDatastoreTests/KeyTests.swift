@@ -70,6 +70,32 @@ struct KeyTests {
     #expect(throws: NotOrdered.self) { try coder.key(of: .two) }
   }
 
+  @Test("texts in different normal forms, which Swift's < leaves without an order, are keys in any sequence")
+  func normalForms() throws {
+    enum Title: RawRepresentable, Codable, Comparable, Hashable, OrderedKey {
+      case text(String)
+      init(rawValue: String) { self = .text(rawValue) }
+      var rawValue: String {
+        switch self {
+        case .text(let text): text
+        }
+      }
+      static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+    let texts = ["\u{E4}", "a\u{308}", "\u{E4}x", "a\u{308}x", "\u{E9}B", "e\u{301}", "e\u{301}B", "\u{E9}"]
+    let titles = KeyCoder<Title>.make()
+    let tiers = KeyCoder<CompoundKey<Priority, Descending<String>>>.make()
+    for one in texts {
+      for other in texts {
+        for text in [one, other, one] {
+          #expect(try titles.value(of: titles.key(of: .text(text))) == .text(text))
+          let key = try tiers.key(of: CompoundKey(.low, Descending(text)))
+          #expect(tiers.value(of: key)?.rest.value == text)
+        }
+      }
+    }
+  }
+
   @Test("NaN has no place")
   func notANumber() {
     #expect(throws: NotOrdered.self) { try KeyCoder<Double>.make().key(of: .nan) }
