@@ -131,6 +131,12 @@ struct LiveTests {
     #expect(try await BookFormat.datastore(restored).count == 21)
   }
 
+  @Test("a migration is rehearsed before there is a store, as in one without instances")
+  func emptyRehearsal() async throws {
+    let rehearsal = try await BookFormat.datastore(MemoryPersistence()).rehearseMigration()
+    #expect(rehearsal.succeeds && rehearsal.total == 0)
+  }
+
   @Test("a migration is rehearsed without writing")
   func rehearsal() async throws {
     do {

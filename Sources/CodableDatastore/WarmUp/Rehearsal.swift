@@ -44,7 +44,8 @@ extension DatastoreCore {
     var rehearsal = MigrationRehearsal(
       total: 0, converted: [:], failures: [], entries: [:], rebuiltIndexes: [], droppedIndexes: [])
     await progressHandler?(.evaluating)
-    guard let tree = try throwingStoreErrors({ try view(at: commit).tree(recordsTree) }) else {
+    let state = try commit.map { try view(at: $0) } ?? store.currentView()
+    guard let tree = try throwingStoreErrors({ try state?.tree(recordsTree) }) else {
       await progressHandler?(.complete(total: 0))
       return rehearsal
     }
