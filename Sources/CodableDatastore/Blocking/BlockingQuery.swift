@@ -82,6 +82,18 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
     try call { try await query.min(of: property) }
   }
 
+  /// The least value of a property that may be nil, nil left out.
+  @available(*, noasync)
+  public func min<Value: Indexable>(of property: KeyPath<Format.Instance, Value?>) throws -> Value? {
+    try call { try await query.min(of: property) }
+  }
+
+  /// The greatest value of a property that may be nil, nil left out.
+  @available(*, noasync)
+  public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value?>) throws -> Value? {
+    try call { try await query.max(of: property) }
+  }
+
   /// The greatest value of a property among the instances that meet the condition.
   @available(*, noasync)
   public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) throws -> Value? {

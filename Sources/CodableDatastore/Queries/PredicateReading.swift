@@ -214,6 +214,23 @@ extension PredicateExpressions.KeyPath: PropertyNode {
   }
 }
 
+/// A property at a path of any number of steps. Foundation's node for one stops the program if the path has several.
+struct PropertyAtPath<Root: Sendable, Output: Sendable>: StandardPredicateExpression, PropertyNode {
+  let root: PredicateExpressions.Variable<Root>
+  let keyPath: any KeyPath<Root, Output> & Sendable
+
+  init(root: PredicateExpressions.Variable<Root>, keyPath: any KeyPath<Root, Output> & Sendable) {
+    (self.root, self.keyPath) = (root, keyPath)
+  }
+
+  func evaluate(_ bindings: PredicateBindings) throws -> Output { try root.evaluate(bindings)[keyPath: keyPath] }
+  func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? { .path(keyPath) }
+
+  /// It is never stored.
+  init(from decoder: any Decoder) throws { throw CocoaError(.featureUnsupported) }
+  func encode(to encoder: any Encoder) throws { throw CocoaError(.featureUnsupported) }
+}
+
 extension PredicateExpressions.KeyPath: ConditionNode {}
 extension PredicateExpressions.Variable: ConditionNode {}
 

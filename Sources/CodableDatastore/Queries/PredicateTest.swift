@@ -60,6 +60,12 @@ extension PredicateExpressions.KeyPath: ClosureNode {
   }
 }
 
+extension PropertyAtPath: ClosureNode {
+  fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
+    (keyPath as? KeyPath<Instance, Output>).map { path in NodeClosure { $0[keyPath: path] } }
+  }
+}
+
 extension PredicateExpressions.Value: ClosureNode {
   fileprivate func closure<Instance>(over variable: InstanceVariable<Instance>) -> NodeClosure<Instance, Output>? {
     let value = value

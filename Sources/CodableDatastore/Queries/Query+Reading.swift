@@ -44,6 +44,13 @@ extension Query {
     try await end(of: property, .ascending)
   }
 
+  /// The least value of a property that may be nil, nil left out; as ``min(of:)`` of one that may not.
+  ///
+  /// - Throws: As ``min(of:)`` of a property that may not be nil.
+  public func min<Value: Indexable>(of property: KeyPath<Format.Instance, Value?>) async throws -> Value? {
+    try await having(property).end(of: property, .ascending).flatMap(\.self)
+  }
+
   /// The greatest value of a property among the instances that meet the condition, nil left out; one look-up if an index has it.
   ///
   /// - Throws: ``UnindexedQueryError`` if no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
@@ -52,18 +59,27 @@ extension Query {
     try await end(of: property, .descending)
   }
 
+  /// The greatest value of a property that may be nil, nil left out; as ``max(of:)`` of one that may not.
+  ///
+  /// - Throws: As ``max(of:)`` of a property that may not be nil.
+  public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value?>) async throws -> Value? {
+    try await having(property).end(of: property, .descending).flatMap(\.self)
+  }
+
+  /// The instances whose property is not nil.
+  private func having<Value: Indexable>(_ property: KeyPath<Format.Instance, Value?>) -> Self {
+    let path = property as any KeyPath<Format.Instance, Value?> & Sendable
+    return `where`(
+      Predicate {
+        PredicateExpressions.NotEqual(
+          lhs: PropertyAtPath(root: $0, keyPath: path), rhs: PredicateExpressions.Value(Value?.none))
+      })
+  }
+
   private func end<Value: Indexable>(
     of property: KeyPath<Format.Instance, Value>, _ order: RangeOrder
   ) async throws -> Value? {
     var query = self
-    if let none = (Value.self as? any AnyOptional.Type)?.none as? Value {
-      let path = property as any KeyPath<Format.Instance, Value> & Sendable
-      query = query.where(
-        Predicate {
-          PredicateExpressions.NotEqual(
-            lhs: PredicateExpressions.KeyPath(root: $0, keyPath: path), rhs: PredicateExpressions.Value(none))
-        })
-    }
     (query.sorts, query.offset, query.cursor, query.takesAnyTie) = ([], 0, nil, true)
     return try await query.sorted(by: property, order).first?[keyPath: property]
   }

@@ -101,12 +101,50 @@ struct AbsentValueTests {
   func ends() async throws {
     try await tasks.persist(contentsOf: all)
     let everything = tasks.load(...)
-    #expect(try await everything.min(of: \.effort) == .some(all.compactMap(\.effort).min()))
-    #expect(try await everything.max(of: \.level) == .some(.high))
+    #expect(try await everything.min(of: \.effort) == all.compactMap(\.effort).min())
+    #expect(try await everything.max(of: \.level) == .high)
     let few = tasks.load(where: #Predicate { $0.count > 6 })
-    #expect(try await few.min(of: \.level) == .some(all.filter { $0.count > 6 }.compactMap(\.level).min()))
+    #expect(try await few.min(of: \.level) == all.filter { $0.count > 6 }.compactMap(\.level).min())
     let absent = tasks.load(where: #Predicate { $0.effort == nil })
-    #expect(try await absent.min(of: \.effort) == .none)
-    #expect(try await absent.max(of: \.effort) == .none)
+    let (least, greatest): (Double?, Double?) = (
+      try await absent.min(of: \.effort), try await absent.max(of: \.effort)
+    )
+    #expect(least == nil && greatest == nil)
+  }
+
+  struct Shop: Codable, Identifiable, Sendable {
+    struct Place: Codable, Sendable {
+      var city: String
+      var floor: Int?
+    }
+    var id: Int
+    var place: Place
+    var branch: Place?
+  }
+
+  struct ShopFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case one = 1 }
+    typealias Instance = Shop
+    static let defaultKey: DatastoreKey = "Shops"
+    static let currentVersion = Version.one
+    let city = Index(\.branch?.city)
+    let floor = Index(\.place.floor)
+  }
+
+  @Test("the least and the greatest value of a property within another one, or behind an optional, leave nil out too")
+  func nestedEnds() async throws {
+    let shops = MemoryPersistence().datastore(ShopFormat.self)
+    let all = (0..<30).map { number in
+      let place = Shop.Place(city: "c\(number * 7 % 30)", floor: number % 3 == 0 ? nil : number % 5)
+      return Shop(id: number, place: place, branch: number % 4 == 0 ? nil : place)
+    }
+    try await shops.persist(contentsOf: all)
+    for selection in [shops.load(...), shops.load(where: #Predicate { $0.id > 7 })] {
+      let kept = try await selection.collectInstances(upTo: .infinity)
+      #expect(try await selection.min(of: \.branch?.city) == kept.compactMap(\.branch?.city).min())
+      #expect(try await selection.max(of: \.branch?.city) == kept.compactMap(\.branch?.city).max())
+      #expect(try await selection.min(of: \.place.floor) == 0)
+      #expect(try await selection.scanning().max(of: \.branch?.floor) == 4)
+    }
   }
 }
