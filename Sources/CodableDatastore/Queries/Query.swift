@@ -22,6 +22,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   var range: StoredRange<Format>?
   var predicates: [Predicate<Format.Instance>] = []
   var sorts: [QuerySortKey<Format.Instance>] = []
+  /// Whether the sorts are the order of the range that was loaded, which a sort replaces.
+  var isSortedAsRange = false
   var most: Int?
   var offset = 0
   var cursor: QueryCursor?
@@ -62,10 +64,11 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   }
 
   private func sorted(by sort: QuerySortKey<Format.Instance>) -> Self {
-    // A second sort by the same property changes nothing: instances that are equal in it stay equal.
-    guard !sorts.contains(where: { ($0.path as AnyKeyPath) == (sort.path as AnyKeyPath) }) else { return self }
-    return changed {
+    changed {
       $0.leaveWholeRange()
+      if $0.isSortedAsRange { ($0.sorts, $0.isSortedAsRange) = ([], false) }
+      // A second sort by the same property changes nothing: instances that are equal in it stay equal.
+      guard !$0.sorts.contains(where: { ($0.path as AnyKeyPath) == (sort.path as AnyKeyPath) }) else { return }
       $0.sorts.append(sort)
     }
   }
@@ -74,7 +77,7 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   mutating func leaveWholeRange(sortedAlike: Bool = false) {
     guard let whole = range?.whole else { return }
     range = nil
-    if sortedAlike { sorts = whole }
+    if sortedAlike { (sorts, isSortedAsRange) = (whole, true) }
   }
 
   /// Limits the answer to `count` instances, after skipping `offset`. If an index covers the query, skipped instances are not read.
@@ -90,7 +93,12 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   }
 
   /// Only what comes after a place of this same query: see ``cursor(after:)``.
-  public func after(_ cursor: QueryCursor) -> Self { changed { $0.cursor = cursor } }
+  public func after(_ cursor: QueryCursor) -> Self {
+    changed {
+      $0.leaveWholeRange(sortedAlike: true)
+      $0.cursor = cursor
+    }
+  }
 
   /// Reads every instance if no index serves the query.
   public func scanning() -> Self { changed { $0.mayScan = true } }
@@ -220,7 +228,10 @@ extension Query where Format.Instance: Identifiable, Format.Instance.ID == Forma
   ///
   /// - Throws: ``InvalidKeyError`` if the identifier, or a property that is sorted by, cannot be ordered.
   public func cursor(after instance: Format.Instance) throws -> QueryCursor {
-    QueryCursor(query: fingerprint, place: try place(of: instance, key: try core.key(of: instance.id)))
+    var query = self
+    query.leaveWholeRange(sortedAlike: true)
+    return QueryCursor(
+      query: query.fingerprint, place: try query.place(of: instance, key: try core.key(of: instance.id)))
   }
 }
 

@@ -91,8 +91,10 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     let page: @Sendable (EntryBounds) -> PageRequest? = { bounds in
       bounds.page(of: core.recordsTree, isDescending: isDescending, records: nil)
     }
-    let sort = isDescending ? core.ownIdentifier.map { [QuerySortKey($0, isDescending: true, in: core.key)] } : []
-    self.init(core, whole: isWhole ? sort : nil, firstPage: { (try? bounds(core)).flatMap(page) }) { state in
+    self.init(
+      core, whole: isWhole ? core.ties(areDescending: isDescending) : nil,
+      firstPage: { (try? bounds(core)).flatMap(page) }
+    ) { state in
       guard let tree = try core.tree(core.recordsTree, of: state) else { return nil }
       try core.requireOwnKeys(in: tree, orAny: isWhole)
       let entries = TypedEntries(tree: tree, order: nil, identifiers: core.identifiers.order)
@@ -114,8 +116,9 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     let sort =
       isWhole
       ? (core.format[keyPath: path] as? any IndexValues)?.sortKey(isDescending: isDescending, in: core.key) : nil
+    let ties = core.ties(areDescending: isDescending)
     self.init(
-      core, whole: (sort as? QuerySortKey<Format.Instance>).map { [$0] },
+      core, whole: (sort as? QuerySortKey<Format.Instance>).flatMap { sort in ties.map { [sort] + $0 } },
       firstPage: {
         guard let index = try? index.get(), let bounds = try? bounds(core, index) else { return nil }
         return page(bounds, index.tree)
@@ -148,6 +151,13 @@ private final class ShownState: Sendable {
       state = found
       return nil
     }
+  }
+}
+
+extension DatastoreCore {
+  /// The sort by identifier of instances that are equal in all others; nil if instances do not tell their identifiers.
+  fileprivate func ties(areDescending: Bool) -> [QuerySortKey<Instance>]? {
+    areDescending ? ownIdentifier.map { [QuerySortKey($0, isDescending: true, in: key)] } : []
   }
 }
 

@@ -122,6 +122,8 @@ package struct QueryCandidates {
 
   private mutating func open() throws {
     switch plan.order {
+    case .along where !plan.way.isDistinct: list = try gathered(plan.way)
+    case .reversed where !plan.way.isDistinct: list = try gathered(plan.way, isBackward: true)
     case .along(let name, let isDescending):
       // In the primary tree each record has a distinct value.
       let direction = isDescending ? name.isEmpty ? EntryWalk.Direction.backward : .valuesDescend : .forward
@@ -162,11 +164,11 @@ package struct QueryCandidates {
 
   // MARK: Gathering
 
-  private func gathered(_ way: QueryPlan.Way) throws -> [StoredKey] {
+  private func gathered(_ way: QueryPlan.Way, isBackward: Bool = false) throws -> [StoredKey] {
     switch way {
     case .scan: return try identifiers(of: [0..<plan.rows], in: "")
     case .index(let ranges):
-      let keys = try identifiers(of: ranges.ranges, in: ranges.index)
+      let keys = try identifiers(of: ranges.ranges, in: ranges.index, isBackward: isBackward)
       guard !way.isDistinct else { return keys }
       var seen: Set<StoredKey> = []
       return keys.filter { seen.insert($0).inserted }
@@ -184,12 +186,14 @@ package struct QueryCandidates {
     }
   }
 
-  private func identifiers(of ranges: [Range<Int>], in index: String) throws -> [StoredKey] {
+  private func identifiers(
+    of ranges: [Range<Int>], in index: String, isBackward: Bool = false
+  ) throws -> [StoredKey] {
     let entries = try source(index)
     var keys: [StoredKey] = []
     keys.reserveCapacity(ranges.reduce(0) { $0 + $1.count })
     for range in ranges {
-      var cursor = entries.cursor(at: range, isBackward: false)
+      var cursor = entries.cursor(at: range, isBackward: isBackward)
       while let next = try cursor.next() {
         keys.append(next.key)
         if keys.count.isMultiple(of: 4096) { try goOn() }

@@ -44,14 +44,14 @@ package struct QueryPlan: Hashable, Sendable {
   package var sort = ""
 
   /// The entries of one range of an index, or with an empty name of the records: all of them, in their order or in the exact reverse
-  /// of it. A record with several values comes once for each, or once by its identifier.
+  /// of it. A record with several values comes once for each, or once at the first of them.
   package static func entries(
     of index: String, at ranks: Range<Int>, isReversed: Bool, rows: Int, oncePerRecord: Bool = false
   ) -> QueryPlan {
-    let order: Order = isReversed ? .reversed(index: index) : .along(index: index, isDescending: false)
-    return QueryPlan(
+    QueryPlan(
       way: .index(IndexRanges(index: index, ranges: [ranks], shown: "in range", hasManyValues: oncePerRecord)),
-      order: oncePerRecord ? .identifiers : order, isTested: false, condition: "", rows: rows)
+      order: isReversed ? .reversed(index: index) : .along(index: index, isDescending: false), isTested: false,
+      condition: "", rows: rows)
   }
 
   /// Entries that are looked at, at most.

@@ -36,7 +36,12 @@ package struct QueryPlanner {
     _ condition: QueryCondition?, sort: [QuerySort], along lead: QueryPlan? = nil,
     need: Need, mustFollowIndex: Bool = false, sortText: String = ""
   ) throws(ModelError) -> QueryPlan {
-    let wanted = Wanted(sort: sort, need: need, mustFollowIndex: mustFollowIndex)
+    var wanted = Wanted(sort: sort, wholeSort: sort, need: need, mustFollowIndex: mustFollowIndex)
+    // No records are equal in their identifiers, by which those come that are equal in all the rest.
+    let own = indexes.first { $0.name.isEmpty }?.subjects.first
+    if need != .end, let place = sort.firstIndex(where: { $0.subject == own }) {
+      (wanted.sort, wanted.tiesDescend) = (Array(sort[..<place]), sort[place].isDescending)
+    }
     if let lead {
       return QueryPlan(
         way: lead.way, order: sort.isEmpty ? lead.order : order(of: lead.way, wanted), isTested: condition != nil,
@@ -48,7 +53,7 @@ package struct QueryPlanner {
     var choice = Self.best(candidates, of: terms.count, rows: rows)
     // Looking up each of very many records costs more than reading them all in order.
     if mayScan, let found = choice, !found.isExact, found.way.count(rows) > rows / 3 { choice = nil }
-    if let found = choice, !sort.isEmpty { choice = cheapest(found, candidates, of: terms.count, wanted) }
+    if let found = choice, !wanted.isFree { choice = cheapest(found, candidates, of: terms.count, wanted) }
     var plan = QueryPlan(
       way: choice?.way ?? .scan, order: .sort, isTested: choice.map { !$0.isExact } ?? (condition != nil),
       condition: condition?.text ?? "", rows: rows, sort: sortText)
@@ -56,16 +61,23 @@ package struct QueryPlanner {
     if plan.order == .sort, plan.way == .scan, need != .all || condition == nil || mustFollowIndex,
       let along = wholeOrder(wanted)
     {
-      plan.order = along
+      plan.order = along.order
     }
     return plan
   }
 
   /// The part of the matches that the caller wants.
   private struct Wanted {
+    /// The sort without the identifier and what comes after it.
     var sort: [QuerySort]
+    var wholeSort: [QuerySort]
+    /// Whether records that are equal in the sort come by descending identifier.
+    var tiesDescend = false
     var need: Need
     var mustFollowIndex: Bool
+
+    /// Whether records come by identifier, which takes no sorting of keys.
+    var isFree: Bool { sort.isEmpty && !tiesDescend }
   }
 
   // MARK: Costs
@@ -74,7 +86,7 @@ package struct QueryPlanner {
   private func cheapest(_ best: Choice, _ candidates: [Candidate], of terms: Int, _ wanted: Wanted) -> Choice {
     var choices = [best]
     choices += candidates.sorted { $0.name < $1.name }.map { Choice(way: $0.way, isExact: $0.settles.count == terms) }
-    if wanted.need != .all || wanted.mustFollowIndex, case .along(let index, _)? = wholeOrder(wanted) {
+    if wanted.need != .all || wanted.mustFollowIndex, let index = wholeOrder(wanted)?.index {
       choices.append(Choice(way: .index(IndexRanges(index: index, ranges: [0..<rows], shown: "...")), isExact: false))
     }
     let matches = expectedMatches(candidates, of: terms)
@@ -300,35 +312,44 @@ package struct QueryPlanner {
 
   // MARK: Orders
 
-  /// Whether a way meets records in the order that is asked for.
+  /// The order in which a way meets records, if it is the one that is asked for, or else the work that makes it.
   private func order(of way: QueryPlan.Way, _ wanted: Wanted) -> QueryPlan.Order {
-    let sort = wanted.sort
+    let unordered: QueryPlan.Order = wanted.isFree ? .identifiers : .sort
     switch way {
-    case .scan: return sort.isEmpty ? .along(index: "", isDescending: false) : .sort
+    case .scan: return wanted.sort.isEmpty ? .along(index: "", isDescending: wanted.tiesDescend) : .sort
     case .index(let ranges):
       guard let index = indexes.first(where: { $0.name == ranges.index }), way.isDistinct, ranges.ranges.count <= 1
-      else { return sort.isEmpty ? .identifiers : .sort }
-      // Records lie by identifier.
-      if index.name.isEmpty, sort.isEmpty { return .along(index: "", isDescending: false) }
-      let isDescending = isDescending(index, after: ranges.fixedTiers, for: wanted)
-      return isDescending.map { .along(index: index.name, isDescending: $0) } ?? (sort.isEmpty ? .identifiers : .sort)
-    case .union, .intersection: return sort.isEmpty ? .identifiers : .sort
+      else { return unordered }
+      return order(along: index, after: ranges.fixedTiers, for: wanted) ?? unordered
+    case .union, .intersection: return unordered
     }
   }
 
   /// An index that has all records in the order.
-  private func wholeOrder(_ wanted: Wanted) -> QueryPlan.Order? {
+  private func wholeOrder(_ wanted: Wanted) -> (index: String, order: QueryPlan.Order)? {
     for index in indexes where !index.hasManyValues && index.count == rows {
-      if let isDescending = isDescending(index, after: 0, for: wanted) {
-        return .along(index: index.name, isDescending: isDescending)
-      }
+      if let order = order(along: index, after: 0, for: wanted) { return (index.name, order) }
+    }
+    return nil
+  }
+
+  /// The order in which an index, of which the first tiers have one value each, has the records; nil if none is the one asked for.
+  private func order(along index: QueryIndex, after fixed: Int, for wanted: Wanted) -> QueryPlan.Order? {
+    // Records lie by identifier.
+    if index.name.isEmpty, wanted.sort.isEmpty { return .along(index: "", isDescending: wanted.tiesDescend) }
+    for sort in [wanted.wholeSort, wanted.sort] {
+      guard let isDescending = isDescending(index, after: fixed, for: sort, wanted) else { continue }
+      let takesTies = !wanted.tiesDescend || sort.count == wanted.wholeSort.count
+      if takesTies { return .along(index: index.name, isDescending: isDescending) }
+      return isDescending ? .reversed(index: index.name) : nil
     }
     return nil
   }
 
   /// Whether an index, of which the first tiers have one value each, has the order of a sort; and whether backwards.
-  private func isDescending(_ index: QueryIndex, after fixed: Int, for wanted: Wanted) -> Bool? {
-    let sort = wanted.sort
+  private func isDescending(
+    _ index: QueryIndex, after fixed: Int, for sort: [QuerySort], _ wanted: Wanted
+  ) -> Bool? {
     let settled = Set(index.subjects.prefix(fixed))
     var seen = settled
     let unsettled = sort.filter { seen.insert($0.subject).inserted }
@@ -342,7 +363,7 @@ package struct QueryPlanner {
       if let isDescending, isDescending != isBackward { return nil }
       isDescending = isBackward
     }
-    return isDescending ?? false
+    return isDescending ?? wanted.tiesDescend
   }
 }
 

@@ -96,6 +96,89 @@ struct SelectionTests {
     #expect(try await ids(tags.where(#Predicate { $0.pages > least })) == all.filter { $0.pages > 40 }.map(\.id))
   }
 
+  @Test(
+    "a range of an index of lists keeps its order when it is filtered and cut: each instance comes at its first value")
+  func listRanges() async throws {
+    let books = try await filled()
+    for (range, order) in [
+      (IndexRange(only: "b1"), RangeOrder.ascending), (IndexRange(only: "b1"), .descending),
+      (IndexRange(lower: .including("b1"), upper: .including("c3")), .ascending),
+      (IndexRange(lower: .including("b1"), upper: .including("c3")), .descending),
+    ] {
+      let selection = books.load(range, order: order, from: \.tags)
+      var seen: Set<Int> = []
+      let expected = try await ids(selection).filter { seen.insert($0).inserted }
+      #expect(try await ids(selection.limit(9, offset: 3)) == Array(expected.dropFirst(3).prefix(9)))
+      #expect(try await selection.first?.id == expected.first)
+      #expect(try await selection.count == expected.count)
+      let least = 40
+      let kept = expected.filter { all[$0].pages > least }
+      #expect(try await ids(selection.where(#Predicate { $0.pages > least })) == kept)
+      #expect(try await selection.select(\.id).collectInstances(upTo: .infinity) == ids(selection.limit(1_000)))
+    }
+  }
+
+  @Test("all instances of an index keep its order when they are filtered, until they are sorted")
+  func wholeIndexes() async throws {
+    let books = try await filled()
+    let shelf: Int? = 3
+    for order in [RangeOrder.ascending, .descending] {
+      let titles = books.load(..., order: order, from: \.title)
+      let third = titles.where(#Predicate { $0.shelf == shelf })
+      #expect(try await ids(third) == ids(titles).filter { all[$0].shelf == 3 })
+      #expect(try await ids(third.limit(4, offset: 2)) == ids(titles).filter { all[$0].shelf == 3 }[2..<6].map(\.self))
+      let kept = all.filter { $0.shelf == 3 }.sorted { ($0.pages, $0.id) < ($1.pages, $1.id) }.map(\.id)
+      #expect(try await ids(third.sorted(by: \.pages)) == kept)
+      #expect(try await ids(third.sorted(by: \.id)) == kept.sorted())
+      let identified = books.load(..., order: order).where(#Predicate { $0.shelf == shelf })
+      #expect(try await ids(identified.sorted(by: \.pages)) == kept)
+      #expect(try await ids(identified.sorted(by: \.id)) == kept.sorted())
+    }
+  }
+
+  @Test("an index has the order by identifier of what is equal in it, forwards and backwards")
+  func identifierLast() async throws {
+    let books = try await filled()
+    let shelf: Int? = 3
+    let third = books.load(where: #Predicate { $0.shelf == shelf })
+    let expected = all.filter { $0.shelf == 3 }.map(\.id)
+    for (order, ids) in [(RangeOrder.ascending, expected), (.descending, expected.reversed())] {
+      let few = third.sorted(by: \.id, order).limit(3, offset: 2)
+      #expect(try await self.ids(few) == Array(ids[2..<5]))
+      #expect(try await few.explain().contains("SORT \(order == .ascending ? "identifiers" : "no")"))
+      let next = third.sorted(by: \.id, order).limit(5).after(
+        try third.sorted(by: \.id, order).cursor(after: all[ids[6]]))
+      #expect(try await self.ids(next) == Array(ids[7..<12]))
+      for titles in [RangeOrder.ascending, .descending] {
+        let sorted = books.load(...).sorted(by: \.title, titles).sorted(by: \.id, order).sorted(by: \.pages)
+          .limit(20).scanning()
+        let isFree = try await sorted.explain().contains("along title")
+        #expect(isFree == (order == .ascending || titles == .descending))
+        let expected = all.sorted {
+          guard $0.title == $1.title else { return ($0.title < $1.title) == (titles == .ascending) }
+          return ($0.id < $1.id) == (order == .ascending)
+        }
+        #expect(try await self.ids(sorted) == expected.prefix(20).map(\.id))
+      }
+    }
+  }
+
+  @Test("pages of all instances go on after a cursor, in the order in which they were loaded")
+  func pages() async throws {
+    let books = try await filled()
+    for selection in [books.load(...), books.load(..., order: .descending), books.load(..., from: \.title)] {
+      var found: [Int] = []
+      var next = selection
+      while let last = try await next.limit(70).collectInstances(upTo: .infinity).map({ book in
+        found.append(book.id)
+        return book
+      }).last {
+        next = selection.after(try selection.cursor(after: last))
+      }
+      #expect(try await found == ids(selection))
+    }
+  }
+
   @Test("a range can be changed and deleted, and is kept current")
   func changes() async throws {
     let books = try await filled()

@@ -137,6 +137,32 @@ struct QueryPlannerTests {
         == .along(index: "a", isDescending: false))
   }
 
+  @Test(
+    "records that are equal in an index lie by identifier, which it has in the order of a sort, forwards or backwards")
+  func identifiers() throws {
+    var own = index("n", 10_000)
+    own.name = ""
+    let indexes = [own, index("a", 10_000, spread: 10)]
+    func order(_ text: String?, _ sort: [(String, Bool)]) throws -> QueryPlan.Order {
+      try plan(text, indexes, sort: sort, need: .first(20), mayScan: false).order
+    }
+    #expect(try order(nil, [("n", true)]) == .along(index: "", isDescending: true))
+    #expect(try order(nil, [("n", true), ("a", false)]) == .along(index: "", isDescending: true))
+    #expect(try order(nil, [("a", false), ("n", false), ("z", true)]) == .along(index: "a", isDescending: false))
+    #expect(try order(nil, [("a", true), ("n", false)]) == .along(index: "a", isDescending: true))
+    #expect(try order(nil, [("a", true), ("n", true)]) == .reversed(index: "a"))
+    #expect(try order(nil, [("a", false), ("n", true)]) == .sort)
+    #expect(try order("a = 3", [("n", false)]) == .along(index: "a", isDescending: false))
+    #expect(try order("a = 3", [("n", true)]) == .reversed(index: "a"))
+    #expect(try order("a > 9990", [("n", true)]) == .sort)
+    let pair = QueryIndex(
+      name: "pair", subjects: own.subjects + indexes[1].subjects, encodings: [.integer, .integer], isCompound: true,
+      count: 10_000, rank: { _ throws(ModelError) in 0 })
+    #expect(
+      try plan(nil, [own, pair], sort: [("n", true), ("a", true)], need: .first(20)).order
+        == .along(index: "", isDescending: true))
+  }
+
   @Test("an index that leads to most records is left alone where all may be read, and used where they may not")
   func most() throws {
     let (indexes, condition) = ([index("a", 10_000)], "a > 1000 and c = 1")
