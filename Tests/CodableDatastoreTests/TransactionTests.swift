@@ -202,6 +202,38 @@ struct TransactionTests {
     #expect(try await books.count == 2)
   }
 
+  @Test("an iteration of what a transaction wrote throws once that is rolled back, and tells of no damage")
+  func rolledBackIterations() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1..<9))
+    var begun: [Selection<BookFormat, ReadWrite>.Iterator] = []
+    for failing in 0..<3 {
+      begun = []
+      try? await persistence.perform {
+        try? await persistence.perform {
+          try await persistence.perform {
+            try await books.persist(contentsOf: Book.numbered(10..<60))
+            for query in [
+              books.load(...), books.load("B"..., from: \.title), books.load(..., from: \.authors).limit(90),
+            ] {
+              var iterator = query.makeAsyncIterator()
+              #expect(try await iterator.next() != nil)
+              begun.append(iterator)
+            }
+            if failing == 0 { throw Refusal() }
+          }
+          if failing == 1 { throw Refusal() }
+        }
+        try await books.persist(contentsOf: Book.numbered(60..<99))
+        if failing == 2 { throw Refusal() }
+      }
+      try await books.persist(contentsOf: Book.numbered(100..<150))
+      for var iterator in begun {
+        await #expect(throws: DatastoreInterfaceError.transactionInactive) { while try await iterator.next() != nil {} }
+      }
+    }
+  }
+
   @Test("a child transaction that outlives its parent is taken back")
   func escapingChild() async throws {
     let books = BookFormat.datastore(persistence)

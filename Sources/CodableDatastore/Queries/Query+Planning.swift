@@ -25,7 +25,7 @@ extension Query {
     return TypedQueryRun(
       core, PlannedQuery(plan: plan, records: records, trees: prepared.trees, ranks: prepared.ranks),
       predicates: predicates, sorts: sorts, page: .init(most: most ?? .max, offset: offset, after: cursor?.place),
-      unreadable: unreadable)
+      unreadable: unreadable, scope: Transactions.scope(for: core.store))
   }
 
   /// All instances that meet the condition, whatever the sort and the limit.

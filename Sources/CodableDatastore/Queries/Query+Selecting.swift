@@ -54,6 +54,7 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
         run = try await query.reading(rows.properties).run()
         covered = try run.flatMap { try CoveredRows(rows, of: $0) }
       }
+      try run?.scope?.requireReadable()
       if covered != nil { return try covered?.next() }
       do {
         return try await run?.next(&reading)

@@ -35,6 +35,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   /// Called with the error of each instance that is left out because it does not decode; nil if such an instance is an error.
   let unreadable: (@Sendable (UnreadableInstanceError) -> Void)?
   let slices: TimeSlices
+  /// The transaction whose state is read; nil outside of one.
+  let scope: TransactionScope?
   private var records: RecordSeeker
   private let tests: [PredicateTest<Instance>]
   private var candidates: QueryCandidates
@@ -61,8 +63,9 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   init(
     _ core: DatastoreCore<Format>, _ planned: PlannedQuery, predicates: [Predicate<Instance>] = [],
     sorts: [QuerySortKey<Instance>] = [], page: Page = Page(), expectsMany: Bool = false,
-    unreadable: (@Sendable (UnreadableInstanceError) -> Void)? = nil
+    unreadable: (@Sendable (UnreadableInstanceError) -> Void)? = nil, scope: TransactionScope? = nil
   ) {
+    self.scope = scope
     (self.core, self.planned, self.predicates, self.page) = (core, planned, predicates, page)
     self.unreadable = unreadable
     slices = core.store.connection.slices
@@ -229,7 +232,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   /// Starts over after the text of a record had other values than its instance, and continues behind the last instance that was returned.
   private mutating func beginAgain() async throws {
     var again = TypedQueryRun(
-      core, planned, predicates: predicates, sorts: order.sorts, page: page, unreadable: unreadable)
+      core, planned, predicates: predicates, sorts: order.sorts, page: page, unreadable: unreadable, scope: scope)
     var last: Found?
     for _ in 0..<keptCount { last = try await again.next() }
     // An instance that comes before it now should have been answered before it.
@@ -250,6 +253,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 
   mutating func nextCandidate() throws -> QueryCandidate? {
+    try scope?.requireReadable()
     guard let tie = sorted?.tie else { return try throwingStoreErrors { try candidates.next() } }
     return try throwingStoreErrors { try sorted?.walk.next() }
       .map { QueryCandidate(key: StoredKey(bytes: tie.identifier(of: $0), value: .null)) }

@@ -65,7 +65,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
   ///
   /// - Parameter foresight: what a server was asked for already.
   func run(prefetching foresight: Prefetch? = nil) async throws -> TypedQueryRun<Format>? {
-    if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
+    try scope?.requireReadable()
     let planned =
       if let prepared {
         try prepared.get()
@@ -79,7 +79,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
           return if let other = shown?.fix(state) { try entries(other)?.planned() } else { planned }
         }
       }
-    return planned.map { TypedQueryRun(core, $0) }
+    return planned.map { TypedQueryRun(core, $0, scope: scope) }
   }
 
   private var pageOfNewest: Prefetch? { core.view == nil ? firstPage().map { .page($0) } : nil }

@@ -87,8 +87,16 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     sequence(first: self, next: \.outer).lazy.filter { $0.connection === self.connection }
   }
 
-  /// Whether the scope's writes were rolled back, so that no task may go on reading them.
-  var wasRolledBack: Bool { state.withLock { $0.isRolledBack } }
+  /// Throws if the writes of the scope, or of one around it, were rolled back, so that no task may go on reading them.
+  func requireReadable() throws {
+    var scope: TransactionScope? = self
+    while let current = scope {
+      if current.connection === connection, current.state.withLock({ $0.isRolledBack }) {
+        throw DatastoreInterfaceError.transactionInactive
+      }
+      scope = current.outer
+    }
+  }
 
   /// Whether a reading scope has not read anything yet.
   var isUnfixed: Bool { state.withLock { $0.fixed == nil } }
