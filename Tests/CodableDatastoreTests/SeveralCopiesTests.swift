@@ -80,6 +80,24 @@ struct SeveralCopiesTests {
     #expect(try await there.push(to: "desk") == 0)
   }
 
+  @Test("copies are merged by an app that has a datastore not open, though nothing tells the rule of its empty index")
+  func closedDatastore() async throws {
+    let (here, there) = (try DiskPersistence(readWriteURL: ours.url), try DiskPersistence(readWriteURL: theirs.url))
+    try await BookFormat.datastore(here).persist(Book(id: 1, title: "Invisible Cities", pages: 165))
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    try await BookFormat.datastore(here).persist(Book(id: 1, title: "Le città invisibili", pages: 165))
+    try await BookFormat.datastore(there).persist(Book(id: 1, title: "Invisible Cities", pages: 170))
+    try await there.exchange(with: "desk")
+    for persistence in [here, there] {
+      let books = BookFormat.datastore(persistence)
+      #expect(try await books.load(1) == Book(id: 1, title: "Le città invisibili", pages: 170))
+      try await books.persist(Book(id: 2, title: "Solaris", authors: ["Lem"]))
+      #expect(try await books.load("Lem", from: \.authors).all().map(\.id) == [2])
+      #expect(try await books.load(170, from: \.pages).all().map(\.id) == [1])
+    }
+  }
+
   @Test("an exchange with a store that this process has open waits for no idleness of its writer")
   func openHere() async throws {
     var configuration = StoreConfiguration()

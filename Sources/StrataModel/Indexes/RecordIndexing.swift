@@ -96,10 +96,14 @@ package struct RecordIndexing {
     return values
   }
 
-  /// The names of the indexes that cannot hold one of the records: it lacks a value that the rule needs, or the value is too long.
+  /// The names of the indexes that cannot hold one of the records: it lacks a value that the rule needs, or the value is too long; and of
+  /// those whose rule is unknown, unless their values must be unique.
   func indexes(refusing edits: [RecordEdit]) throws(ModelError) -> [String] {
-    guard valueRules.contains(where: { $0 != nil }) else { return [] }
-    var refused: Set<Int> = []
+    guard format == nil else { return [] }
+    var refused = Set(
+      valueRules.indices.filter { place in
+        valueRules[place] == nil && !descriptor.indexes[place].isStale && !descriptor.indexes[place].isUnique
+      })
     for edit in edits {
       guard let content = edit.new else { continue }
       let document = try document(of: content)
