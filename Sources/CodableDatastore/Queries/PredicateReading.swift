@@ -226,9 +226,9 @@ struct PropertyAtPath<Root: Sendable, Output: Sendable>: StandardPredicateExpres
   func evaluate(_ bindings: PredicateBindings) throws -> Output { try root.evaluate(bindings)[keyPath: keyPath] }
   func place(_ unwrapped: UnwrappedVariables) -> PropertyPlace? { .path(keyPath) }
 
-  /// It is never stored.
-  init(from decoder: any Decoder) throws { throw CocoaError(.featureUnsupported) }
-  func encode(to encoder: any Encoder) throws { throw CocoaError(.featureUnsupported) }
+  init(from decoder: any Decoder) throws { throw Self.isNotStored }
+  func encode(to encoder: any Encoder) throws { throw Self.isNotStored }
+  private static var isNotStored: InvalidQueryError { InvalidQueryError(reason: "The condition cannot be stored.") }
 }
 
 extension PredicateExpressions.KeyPath: ConditionNode {}
