@@ -25,7 +25,10 @@ struct LeavingTests {
     let (store, file) = try DocumentFile.open(folder + "/in.csv")
     _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
     let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
-    driver.press("q")
+    driver.press("u Enter Enter u")
+    #expect(
+      driver.status.contains("there is no commit to take back"), "the rows of a file are no edit: \(driver.screen)")
+    driver.press("^r Enter Enter q")
     #expect(driver.shows("with the 1 row that could not be read"), "\(driver.screen)")
     driver.press("j j Enter")
     #expect(driver.hasQuit)

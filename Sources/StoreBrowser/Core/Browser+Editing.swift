@@ -68,7 +68,8 @@ extension Browser {
   }
 
   private mutating func reviewUndo(_ commit: CommitNumber?, isRedo: Bool) {
-    guard let commit else {
+    // The first commit of an opened file reads its rows and edits nothing.
+    guard let commit, commit.rawValue > (session.configuration.documentFile == nil ? 0 : 1) else {
       return session.warn(isRedo ? "there is no undo to take back" : "there is no commit to take back")
     }
     present(ReviewOverlay(subject: .undo(commit, isRedo: isRedo)))
