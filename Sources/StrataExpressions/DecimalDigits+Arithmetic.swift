@@ -48,24 +48,20 @@ extension DecimalDigits {
   func divided(by other: DecimalDigits) -> DecimalDigits? {
     let places = 35
     guard digits.count + other.digits.count <= Self.digitLimit, !other.digits.isEmpty else { return nil }
+    // Ten times a rest, which is less than the divisor, fits into 128 bits.
+    let divisor = other.rounded(to: 37)
+    let unit = divisor.digits.reduce(UInt128(0)) { $0 * 10 + UInt128($1) }
     // Enough digits that the quotient has at least `places` of them.
-    let added = max(0, places + other.digits.count - digits.count)
-    var rest: [UInt8] = []
-    var quotient: [UInt8] = []
+    let added = max(0, places + divisor.digits.count - digits.count)
+    var (rest, quotient) = (UInt128(0), [UInt8]())
     for digit in digits + Array(repeating: 0, count: added) {
-      rest.append(digit)
-      rest = Array(rest.drop { $0 == 0 })
-      var count: UInt8 = 0
-      while !Self.isLess(rest, other.digits) {
-        rest = Array(Self.difference(rest, other.digits).drop { $0 == 0 })
-        count += 1
-      }
-      quotient.append(count)
+      let (count, left) = (rest * 10 + UInt128(digit)).quotientAndRemainder(dividingBy: unit)
+      quotient.append(UInt8(count))
+      rest = left
     }
-    var result = DecimalDigits(
-      isNegative: isNegative != other.isNegative, coefficient: quotient, scale: scale - other.scale - added)
-    if !rest.isEmpty || result.digits.count > 34 { result = result.rounded(to: 34) }
-    return result
+    let result = DecimalDigits(
+      isNegative: isNegative != other.isNegative, coefficient: quotient, scale: scale - divisor.scale - added)
+    return rest == 0 && result.digits.count <= 34 ? result : result.rounded(to: 34)
   }
 
   private func rounded(to count: Int) -> DecimalDigits {

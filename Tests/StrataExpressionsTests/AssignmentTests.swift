@@ -104,6 +104,28 @@ struct AssignmentTests {
     }
   }
 
+  @Test("a quotient is the nearest number of 34 digits, also if the divisor has more digits than 128 bits hold")
+  func quotients() throws {
+    var random = SeededGenerator(seed: 7)
+    func number(_ digits: Int) throws -> DecimalDigits {
+      let text = (0..<digits).map { _ in "\(Int.random(in: 0...9, using: &random))" }.joined()
+      return try #require(DecimalDigits("\(text)1e\(Int.random(in: -20...20, using: &random))"))
+    }
+    for _ in 0..<500 {
+      let (a, b) = (try number(.random(in: 0...60, using: &random)), try number(.random(in: 0...60, using: &random)))
+      let quotient = try #require(a.divided(by: b))
+      let product = try #require(quotient.multiplied(by: b))
+      let error = try #require(a.adding(product.negated))
+      // Half of the last of 34 digits, or a little more if the divisor was rounded.
+      let bound = b.scaled(by: quotient.exponent - 34)
+      let twice = try #require(error.adding(error))
+      let magnitude = twice.isNegative ? twice.negated : twice
+      let isNear = b.digits.count > 37 ? magnitude < (try #require(bound.adding(bound))) : !(bound < magnitude)
+      #expect(quotient.digits.count <= 34 && isNear, "\(a) / \(b) = \(quotient)")
+      if a.digits.count <= 34 { #expect(try #require(a.multiplied(by: b)).divided(by: b) == a) }
+    }
+  }
+
   @Test("what would be nested too deep is refused", arguments: [" + 1", " * 1", ".a"])
   func depth(part: String) {
     for text in ["price = price", "price = if(price = 1, price"] {
