@@ -53,7 +53,7 @@ package enum DateText {
   }
 
   /// Whole seconds, rounded down, and the digits of the rest.
-  private static func split(_ digits: DecimalDigits) -> (Int64, String) {
+  package static func split(_ digits: DecimalDigits) -> (Int64, String) {
     let places = max(0, digits.digits.count - digits.exponent)
     let padded = Array(repeating: 0, count: max(0, -digits.exponent)) + digits.digits
     var whole: Int64 = 0

@@ -275,8 +275,11 @@ import Testing
       text(.thousands, "-0.5") == "-0.5" && text(.thousands, "12345678901234567890") == "12 345 678 901 234 567 890")
     #expect(text(.bytes, "1525152") == "1.5 MB")
     #expect(text(.dateFromSeconds, "1795190400") == "2026-11-20 16:00:00")
-    #expect(text(.dateFromMilliseconds, "1795190400999") == "2026-11-20 16:00:00")
-    #expect(text(.duration, "3723") == "1:02:03")
+    #expect(text(.dateFromMilliseconds, "1795190400999") == "2026-11-20 16:00:00.999")
+    #expect(text(.dateFromSeconds, "1795190400.25") == "2026-11-20 16:00:00.25")
+    #expect(text(.dateFromSeconds, "-0.25") == "1969-12-31 23:59:59.75")
+    #expect(text(.dateFromMilliseconds, "1795190400000.5") == "2026-11-20 16:00:00.0005")
+    #expect(text(.duration, "3723") == "1:02:03" && text(.duration, "59.75") == "0:59.75")
     #expect(text(.hex, "255") == "0xff")
     #expect(text(.check, "true", .bool) == "✓")
     let there = TimeText { _ in 3_600 }
@@ -284,6 +287,9 @@ import Testing
       format.text(ValueText(text: text, kind: .date), isASCII: false, time: there, now: Sample.now).text
     }
     #expect(moment(.local, "2026-11-20T16:00:00Z") == "2026-11-20 17:00")
+    #expect(moment(.local, "2026-11-20") == "2026-11-20", "a day has no hour")
+    #expect(moment(.relative, "2026-11-20") == "today" && moment(.relative, "2026-11-19") == "1 d ago")
+    #expect(moment(.relative, "2026-11-21") == "in 1 d")
     #expect(moment(.relative, "2026-11-17T15:59:00Z") == "3 d ago")
     #expect(moment(.relative, "2026-11-20T18:00:00Z") == "in 2 h")
     #expect(moment(.relative, "2026-11-20T15:59:30Z") == "just now" && moment(.relative, "2024-11-19") == "2 y ago")
@@ -292,6 +298,12 @@ import Testing
     for odd in ["1e400", "-1", "nan", "99999999999999999999"] {
       for format in ValueFormat.allCases { #expect(!text(format, odd).isEmpty) }
     }
+    func escaped(_ text: String) -> String? {
+      ValueFormat(rawValue: "escaped")?.text(ValueText(cell: .string(text)), isASCII: false).text
+    }
+    #expect(escaped("Zürich 東京 \"x\"") == "Zürich 東京 \"x\"")
+    #expect(escaped("a\nb\r\nc\td\\n↵") == #"a\nb\r\nc\td\\n↵"#)
+    #expect(escaped("a\u{200B}b\u{A0}c e\u{301}") == #"a\u{200B}b\u{00A0}c e\u{0301}"#)
     let driver = try Self.driver()
     driver.press("l l l g f j Enter")
     #expect(driver.shows("1 049 498"))

@@ -62,6 +62,12 @@ package struct TimeText: Sendable {
     return seconds > 0 ? "\(span) ago" : "in \(span)"
   }
 
+  /// `today`, `3 d ago`, `in 2 d`, for the midnight in UTC of a day.
+  func relative(day: Int64, now: Int64) -> String {
+    let (length, clock) = (Int64(86_400_000_000_000), now + Int64(offset(now)) * 1_000_000_000)
+    return clock / length == day / length ? "today" : Self.relative(day, now: clock / length * length)
+  }
+
   private func civil(_ time: Int64) -> CivilTime { CivilTime(nanosecondsSince1970: time, offset: offset(time)) }
 
   private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }

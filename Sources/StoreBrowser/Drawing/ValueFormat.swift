@@ -2,7 +2,8 @@ import StrataDocuments
 
 /// How the values of a column are written, if the user chose a format; remembered per datastore and field.
 enum ValueFormat: String, CaseIterable, Sendable, Hashable {
-  case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check, local, relative, label
+  case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check, local, relative, escaped
+  case label
 
   var title: String {
     switch self {
@@ -16,6 +17,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     case .check: "✓ and ✗, of true, false, 1, 0"
     case .local: "a date here: 2026-11-20 17:00"
     case .relative: "how long ago a date is: 3 d ago"
+    case .escaped: "line ends, tabs and what cannot be seen as \\n, \\t, \\u{200B}"
     case .label: "with the name of the record that it leads to"
     }
   }
@@ -23,7 +25,8 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
   /// The fewest cells for a value of `width` cells in this format.
   func room(for width: Int) -> Int {
     switch self {
-    case .dateFromSeconds, .dateFromMilliseconds: 19
+    case .dateFromSeconds: max(19, width + 9)
+    case .dateFromMilliseconds: max(19, width + 10)
     case .thousands: width + max(0, width - 1) / 3
     default: 0
     }
@@ -36,21 +39,34 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
   ///   - now: The present, for `relative`, in nanoseconds since 1970.
   func text(_ value: ValueText, isASCII: Bool, time: TimeText = .utc, now: Int64 = 0) -> ValueText {
     var result = value
-    if self == .local || self == .relative {
-      guard let moment = Self.moment(value) else { return value }
-      result.text = self == .local ? time.dayAndClock(moment) : TimeText.relative(moment, now: now)
-      return result
-    }
-    if self == .check {
-      guard let flag = Self.flag(value) else { return value }
-      result.text = flag ? (isASCII ? "v" : "✓") : (isASCII ? "x" : "✗")
-      return result
-    }
-    guard value.kind == .number, let text = number(value.text) else { return value }
+    guard let text = written(value, isASCII: isASCII, time: time, now: now) else { return value }
     result.text = text
     // A value that is no longer a number may be cut like a text.
     if self == .dateFromSeconds || self == .dateFromMilliseconds { result.kind = .date }
     return result
+  }
+
+  private func written(_ value: ValueText, isASCII: Bool, time: TimeText, now: Int64) -> String? {
+    let number = value.kind == .number ? value.text : ""
+    // A day is the same day in every zone.
+    let isDay = !value.text.contains(":")
+    switch self {
+    case .plain, .label: return nil
+    case .local: return Self.moment(value).map { isDay ? String(value.text.prefix(10)) : time.dayAndClock($0) }
+    case .relative:
+      return Self.moment(value).map { isDay ? time.relative(day: $0, now: now) : TimeText.relative($0, now: now) }
+    case .escaped where value.kind != .string: return nil
+    case .escaped: return (value.unreplaced ?? value.text).unicodeScalars.map(Self.escaped).joined()
+    case .check: return Self.flag(value).map { $0 ? (isASCII ? "v" : "✓") : (isASCII ? "x" : "✗") }
+    case .thousands: return NumberText(number).map(NumberFormat.exact)
+    case .bytes: return Int64(number).map { NumberFormat.bytes($0) }
+    case .hex: return Int64(number).flatMap { $0 >= 0 ? "0x" + String($0, radix: 16) : nil }
+    case .dateFromSeconds: return Self.seconds(number).flatMap(Self.date)
+    case .dateFromMilliseconds: return Self.seconds(number, scaledBy: -3).flatMap(Self.date)
+    case .duration:
+      guard let (whole, rest) = Self.seconds(number), 0..<1_000_000_000 ~= whole else { return nil }
+      return TimeText.duration(seconds: Double(whole)) + rest
+    }
   }
 
   /// The nanoseconds since 1970 of a date, or of a text that is one.
@@ -58,6 +74,16 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     guard value.kind == .date || value.kind == .string, let seconds = DateText.parse(value.text) else { return nil }
     let since1970 = seconds + Double(DateText.referenceSeconds)
     return abs(since1970) < 9e9 ? Int64(since1970 * 1e9) : nil
+  }
+
+  /// A scalar that is seen by itself, otherwise its escape.
+  private static func escaped(_ scalar: Unicode.Scalar) -> String {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .nonspacingMark, .enclosingMark, .unassigned:
+      scalar.escaped(asASCII: true)
+    case .spaceSeparator where scalar != " ", .otherPunctuation where scalar == "\\": scalar.escaped(asASCII: true)
+    default: String(scalar)
+    }
   }
 
   private static func flag(_ value: ValueText) -> Bool? {
@@ -68,22 +94,17 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     }
   }
 
-  private func number(_ text: String) -> String? {
-    switch self {
-    case .plain, .check, .local, .relative, .label: return nil
-    case .thousands: return NumberText(text).map(NumberFormat.exact)
-    case .bytes: return Int64(text).map { NumberFormat.bytes($0) }
-    case .hex: return Int64(text).flatMap { $0 >= 0 ? "0x" + String($0, radix: 16) : nil }
-    case .dateFromSeconds: return Double(text).flatMap { Self.date($0) }
-    case .dateFromMilliseconds: return Double(text).flatMap { Self.date($0 / 1_000) }
-    case .duration: return Double(text).flatMap { 0..<1e9 ~= $0 ? TimeText.duration(seconds: $0) : nil }
-    }
+  /// Whole seconds, rounded down, and the rest with its point; nil for what no calendar has.
+  private static func seconds(_ text: String, scaledBy power: Int = 0) -> (whole: Int64, rest: String)? {
+    guard let digits = DecimalDigits(text)?.scaled(by: power), digits.exponent <= 12,
+      digits.digits.count - digits.exponent <= 25
+    else { return nil }
+    let (whole, rest) = DateText.split(digits)
+    return (whole, rest.isEmpty ? "" : ".\(rest)")
   }
 
-  private static func date(_ seconds: Double) -> String? {
-    guard seconds.isFinite, abs(seconds) < 250_000_000_000 else { return nil }
-    let civil = CivilTime(secondsSince1970: Int64(seconds.rounded(.down)))
-    guard 0...9999 ~= civil.year else { return nil }
-    return "\(civil.dateText) \(civil.clockText)"
+  private static func date(_ whole: Int64, _ rest: String) -> String? {
+    let civil = CivilTime(secondsSince1970: whole)
+    return 0...9999 ~= civil.year ? "\(civil.dateText) \(civil.clockText)\(rest)" : nil
   }
 }

@@ -9,9 +9,11 @@ struct ValueText: Sendable, Hashable {
   var kind: Kind
   /// Whether the value is longer than its text.
   var isCut = false
+  /// The text with its own line ends, if it has any.
+  private(set) var unreplaced: String?
 
   /// Whether the text is the value: lists, objects and bytes are described, and line ends replaced.
-  var isWhole: Bool { !isCut && ![.list, .object, .data].contains(kind) && !text.contains("↵") }
+  var isWhole: Bool { !isCut && ![.list, .object, .data].contains(kind) && unreplaced == nil }
 
   static let missing = ValueText(text: "", kind: .missing)
 
@@ -106,7 +108,8 @@ extension ValueText {
     let first = text.prefix(Self.limit)
     let isCut = first.endIndex < text.endIndex
     let line = String(first.map { $0.isNewline ? "↵" : $0 })
-    self.init(text: quote + line + (isCut ? "…" : "") + quote, kind: .string, isCut: isCut)
+    func shown(_ line: some StringProtocol) -> String { quote + line + (isCut ? "…" : "") + quote }
+    self.init(text: shown(line), kind: .string, isCut: isCut, unreplaced: first == line ? nil : shown(first))
   }
 
   private static func data(_ bytes: [UInt8]) -> String {
