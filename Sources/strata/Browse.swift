@@ -19,7 +19,7 @@ extension Program {
       if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.add(path) }
-      let files = stateFiles(shownLocation(path))
+      let files = stateFiles(shownLocation(path), of: store)
       return { .init(store: store, configuration: configuration, files: files) }
     }
   }
@@ -63,8 +63,8 @@ extension Program {
   }
 
   /// The files in which the browser keeps its state for a store.
-  static func stateFiles(_ path: String) -> BrowserFiles {
-    BrowserFiles(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment)
+  static func stateFiles(_ path: String, of store: any ReadableStore) -> BrowserFiles {
+    BrowserFiles(forStoreAt: path, of: store, environment: ["HOME", "XDG_STATE_HOME"].environment)
   }
 
   /// Prints the settings and their origins. Reports invalid lines, and then returns status 2.

@@ -40,7 +40,7 @@ extension Program {
       configuration.greeting =
         "Cities of the world: "
         + (isNew ? ":tour shows six steps · ? keys" : "j k move · 5 histogram · gp map · gH history · ? keys")
-      let files = stateFiles(shown)
+      let files = stateFiles(shown, of: browsable.store)
       return { [configuration] in
         .init(store: browsable.store, configuration: configuration, files: files, warmUp: browsable.warmUp)
       }
@@ -59,7 +59,7 @@ extension Program {
     configuration.greeting = "Countries without a type: j k move · Enter follows → · gr referrers · ? all keys"
     return try await show(path, configuration, arguments) { [configuration] _ in
       let store = try openStore(path, readOnly: configuration.isReadOnly, waits: false)
-      let files = stateFiles(path)
+      let files = stateFiles(path, of: store)
       return { .init(store: store, configuration: configuration, files: files) }
     }
   }

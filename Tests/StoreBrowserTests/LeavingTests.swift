@@ -311,7 +311,7 @@ struct LeavingTests {
 
   @Test("without a home folder nothing that is staged is called kept")
   func noHome() throws {
-    let driver = try staged(files: BrowserFiles(forStoreAt: "/tmp/Atlas.strata", environment: [:]))
+    let driver = try staged(files: BrowserFiles(forStoreAt: "/tmp/Atlas.strata", of: nil, environment: [:]))
     #expect(driver.title.contains("staged NOT on disk"), "\(driver.title)")
     driver.press("Q Q")
     #expect(driver.hasQuit)

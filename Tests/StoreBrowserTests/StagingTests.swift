@@ -117,6 +117,61 @@ struct StagingTests {
     #expect(driver.shows("+ 7"), "\(driver.screen)")
   }
 
+  /// A store of two records at the path that all of these have.
+  private func remade(_ value: Int) throws -> EngineStore {
+    try Sample.documents([["id": 1, "n": .number(NumberText(value))], ["id": 2, "n": 0]])
+  }
+
+  private func opened(_ store: EngineStore, _ files: BrowserFiles) -> Driver {
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "T"), files: files)
+    driver.press("l")
+    return driver
+  }
+
+  @Test("staged changes, drafts, bookmarks and a merge belong to a store, not to another one that is made at its path")
+  func remadeStore() throws {
+    let (first, second, folder) = (try remade(1), try remade(1), newFolder())
+    defer { TestFile.remove(folder) }
+    func work() throws {
+      let driver = opened(first, BrowserFiles(folder: folder, identity: first.identity))
+      stage("7", in: driver)
+      try driver.play(":bookmark x")
+      driver.browser.session.remembered.merge = MergeDraft(of: "a:1", [:])
+      driver.press("j e")
+      driver.type("5")
+      driver.press("Esc Q")
+    }
+    try work()
+    let other = opened(second, BrowserFiles(folder: folder, identity: second.identity)).browser.session
+    #expect(other.staged.isEmpty && other.drafts.isEmpty)
+    #expect(other.remembered.bookmarks.isEmpty && other.remembered.merge == nil)
+    let again = opened(first, BrowserFiles(folder: folder, identity: first.identity)).browser.session
+    #expect(again.staged.count == 1 && again.drafts.count == 1)
+    #expect(again.remembered.bookmarks.count == 1 && again.remembered.merge != nil)
+  }
+
+  @Test("what was kept by the path alone is taken over once, by a store that has the records as they were changed")
+  func keptByPath() throws {
+    let (own, other, folder) = (try remade(1), try remade(2), newFolder())
+    defer { TestFile.remove(folder) }
+    func work() throws {
+      let driver = opened(own, BrowserFiles(folder: folder))
+      stage("7", in: driver)
+      try driver.play(":bookmark x")
+      driver.press("Q")
+    }
+    try work()
+    func count(_ store: EngineStore) -> Int {
+      opened(store, BrowserFiles(folder: folder, identity: store.identity)).browser.session.staged.count
+    }
+    #expect(count(other) == 0)
+    #expect(
+      opened(own, BrowserFiles(folder: folder, identity: own.identity)).browser.session.remembered.bookmarks.count == 1)
+    #expect(count(own) == 1 && count(own) == 1)
+    #expect(!TestFile.exists(folder + "/staged-1"))
+    #expect(count(try remade(1)) == 0)
+  }
+
   @Test("what cannot be read is not saved over: nothing can be staged, and the reason is said")
   func unreadable() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"), isHolding: true)

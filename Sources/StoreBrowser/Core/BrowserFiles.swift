@@ -1,5 +1,5 @@
 import StrataDocuments
-import StrataModel
+package import StrataModel
 import StrataFoundation
 import StrataSystem
 
@@ -9,8 +9,10 @@ package struct BrowserFiles: Sendable {
   package var folder: String?
   /// The folder for relative paths that a user types; nil is the working directory.
   package var base: String?
-  /// The folder of what belongs to the records as they are: for an opened file, to its present contents.
+  /// The folder of what belongs to the records as they are: to the store by its identity, to an opened file by its present contents.
   private let place: String?
+  /// Whether earlier versions kept all of it in `folder`, by the path alone: there it is taken from once.
+  private let hasFormer: Bool
   private let staged: StagedFile?
   /// For a store in memory: the file that keeps its commits.
   var commits: StagedFile?
@@ -20,10 +22,15 @@ package struct BrowserFiles: Sendable {
   /// Keeps nothing.
   package static let none = BrowserFiles(folder: nil)
 
-  /// - Parameter contents: the digest of an opened file. Staged changes, drafts and bookmarks apply to no other contents.
-  package init(folder: String?, contents: UInt64? = nil) {
+  /// Staged changes, drafts, bookmarks and a merge under way apply to no other contents, and to no other store at the path.
+  ///
+  /// - Parameters:
+  ///   - contents: the digest of an opened file.
+  ///   - identity: the identity of a store.
+  package init(folder: String?, contents: UInt64? = nil, identity: String? = nil) {
     self.folder = folder
-    place = folder.map { Self.place(of: contents, in: $0) }
+    hasFormer = identity != nil
+    place = folder.map { Self.place(of: identity ?? contents.map { String($0, radix: 16) }, in: $0) }
     guard let place else {
       (staged, stagedProblem) = (nil, nil)
       return
@@ -33,9 +40,10 @@ package struct BrowserFiles: Sendable {
     }
   }
 
-  /// The files for a store.
-  package init(forStoreAt path: String, environment: [String: String]) {
-    self.init(folder: Self.folder(forStoreAt: path, environment: environment))
+  /// The files for a store; nil for one whose identity is not known.
+  package init(forStoreAt path: String, of store: (any ReadableStore)?, environment: [String: String]) {
+    let folder = Self.folder(forStoreAt: path, environment: environment)
+    self.init(folder: folder, identity: (store as? EngineStore)?.identity)
     if folder == nil { stagedProblem = "the staged changes cannot be kept: neither HOME nor XDG_STATE_HOME is set" }
   }
 
@@ -75,12 +83,19 @@ package struct BrowserFiles: Sendable {
     try staged?.save(changes)
   }
 
+  /// - Parameter fits: whether changes that were kept by the path alone are of the store.
   func loadStaged(
-    _ descriptors: [DatastoreDescriptor], counted: (Int) -> Void
+    _ descriptors: [DatastoreDescriptor], counted: (Int) -> Void, fits: (StagedChanges) -> Bool
   ) throws(ModelError) -> KeptStaged {
     guard let staged else { return KeptStaged(problem: stagedProblem) }
     do throws(ModelError) {
-      return KeptStaged(staged: try staged.load(descriptors, counted: counted) ?? StagedChanges())
+      if let changes = try staged.load(descriptors, counted: counted) { return KeptStaged(staged: changes) }
+      guard hasFormer, let folder, let former = try? StagedFile(folder: folder),
+        let changes = try? former.load(descriptors), fits(changes)
+      else { return KeptStaged() }
+      try staged.save(changes)
+      try former.save(StagedChanges())
+      return KeptStaged(staged: changes)
     } catch {
       let aside = try staged.setAside()
       return KeptStaged(problem: "\(error.description); the file lies at \(aside)")
@@ -95,6 +110,7 @@ package struct BrowserFiles: Sendable {
     if place != folder {
       swap(&common.bookmarks, &own.bookmarks)
       swap(&common.drafts, &own.drafts)
+      swap(&common.merge, &own.merge)
       if own == Remembered() { unlink(Self.file(in: place)) }
     }
     do {
@@ -108,29 +124,29 @@ package struct BrowserFiles: Sendable {
   }
 
   func loadRemembered() -> Remembered {
-    let (common, own) = (Self.remembered(in: folder), Self.remembered(in: place))
-    var remembered = common
-    (remembered.bookmarks, remembered.drafts) = (own.bookmarks, own.drafts)
+    var remembered = Self.remembered(in: folder) ?? Remembered()
+    let own = Self.remembered(in: place) ?? (hasFormer ? remembered : Remembered())
+    (remembered.bookmarks, remembered.drafts, remembered.merge) = (own.bookmarks, own.drafts, own.merge)
     return remembered
   }
 
   /// Keeps drafts and bookmarks for the contents that an opened file was given, whose rows have their numbers still.
   func moveRemembered(to contents: UInt64) {
     guard let folder, let place else { return }
-    let next = Self.place(of: contents, in: folder)
+    let next = Self.place(of: String(contents, radix: 16), in: folder)
     try? FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
     _ = rename(Self.file(in: place), Self.file(in: next))
   }
 
-  private static func place(of contents: UInt64?, in folder: String) -> String {
-    folder + (contents.map { "/staged-of-" + String($0, radix: 16) } ?? "")
+  private static func place(of owner: String?, in folder: String) -> String {
+    folder + (owner.map { "/staged-of-" + $0 } ?? "")
   }
 
   private static func file(in folder: String) -> String { folder + "/remembered.json" }
 
-  private static func remembered(in folder: String?) -> Remembered {
+  private static func remembered(in folder: String?) -> Remembered? {
     let data = folder.flatMap { try? Data(contentsOf: URL(filePath: file(in: $0))) }
-    return data.flatMap { try? JSONDecoder().decode(Remembered.self, from: $0) } ?? Remembered()
+    return data.flatMap { try? JSONDecoder().decode(Remembered.self, from: $0) }
   }
 
   // MARK: Output

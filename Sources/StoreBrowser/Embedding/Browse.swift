@@ -26,7 +26,7 @@ public func browse(_ store: BrowsableStore, datastore: String? = nil, isReadOnly
   configuration.isReadOnly = configuration.isReadOnly || isReadOnly
   let plan = try? store.warmUp?.plan()
   configuration.warmsUpAtStart = plan?.isEmpty == false && !configuration.isReadOnly
-  let files = BrowserFiles(forStoreAt: store.store.path, environment: environment)
+  let files = BrowserFiles(forStoreAt: store.store.path, of: store.store, environment: environment)
   do throws(TerminalProblem) {
     _ = try TerminalSession().run {
       BrowserProgram(store: store.store, configuration: configuration, files: files, warmUp: store.warmUp)
