@@ -259,6 +259,21 @@ struct RemotesTests {
     }
   }
 
+  @Test("the editor of a merged value decides and stages nothing, and its foot says so")
+  func decidedByHand() throws {
+    let copies = try CopiedStore.edited()
+    let driver = Self.driver(copies)
+    driver.press("7 g f w e")
+    #expect(driver.keys.contains("decide") && !driver.keys.contains("stage"), "\(driver.screen)")
+    #expect(!driver.shows("Tab list"))
+    driver.press("Tab")
+    #expect(driver.browser.overlays.last is ValueEditor)
+    driver.press("^u")
+    driver.type("12345")
+    driver.press("Enter")
+    #expect(driver.shows("1 of 2 conflicts settled") && driver.browser.session.staged.isEmpty, "\(driver.screen)")
+  }
+
   @Test("the rest is settled by who was later, as the policy of the verbs settles it")
   func later() throws {
     let (copies, others) = (try CopiedStore.edited(), try CopiedStore.edited())

@@ -172,7 +172,7 @@ extension Browser {
   }
 
   mutating func stageField(_ editor: ValueEditor, _ value: Document) {
-    if focus == .merge { return with(MergePane.self) { $0.settle(value, from: editor, in: &$1) } }
+    if editor.decides { return with(MergePane.self) { $0.settle(value, from: editor, in: &$1) } }
     let isDone = stageField(editor.place, over: editor.stored, editor.path, value, isNew: editor.isNew)
     if !isDone { session.drafts[editor.fieldPlace] = editor.field.text }
   }

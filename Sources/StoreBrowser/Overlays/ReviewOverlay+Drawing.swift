@@ -248,7 +248,7 @@ extension ReviewOverlay {
         let reason = rebased.hasMoved ? move : "the head moved while you edited"
         note("✗ \(reason): choose m mine, t theirs or b base for each field", .problem)
       } else if rebased.hasMoved {
-        note("⚠ \(move) since you began: no field overlaps", .warning)
+        note("⚠ \(move) since you began: no conflict is open", .warning)
       }
     }
     if let merge = answer.subjectCommit, merge.parents.count > 1 {

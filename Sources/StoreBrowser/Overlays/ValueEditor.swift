@@ -16,6 +16,8 @@ struct ValueEditor: Pane {
   let old: Document?
   /// Whether this is an element or member that does not exist yet.
   let isNew: Bool
+  /// Whether the value decides a conflict of a merge, so that nothing is staged.
+  var decides = false
   var field: TextField
   private(set) var problem: String?
   private(set) var suggestion: Document?
@@ -57,7 +59,7 @@ struct ValueEditor: Pane {
   private static let day = 8
 
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
-    if chord.description == "Tab", !isNew {
+    if chord.description == "Tab", !isNew, !decides {
       leave(in: &session)
       session.intend(.run(.valueMenu, argument: nil))
       return true
@@ -134,7 +136,7 @@ struct ValueEditor: Pane {
   }
 
   func short(_ command: Command) -> String? {
-    if command == .open { return "stage" }
+    if command == .open { return decides ? "decide" : "stage" }
     return field.text != first ? "keep as a draft" : isDraft ? "drop the draft" : "keep the old value"
   }
 
@@ -194,7 +196,7 @@ struct ValueEditor: Pane {
       var keys: [String] = []
       if isDate { keys.append("\(across) a part  \(along) change it") }
       if !isDate, !seen.isEmpty, field.lines.count == 1 { keys.append("\(along) values seen") }
-      if !isNew { keys.append("Tab list") }
+      if !isNew, !decides { keys.append("Tab list") }
       if takesLines { keys.append("^o new line") }
       return keys.joined(separator: "  ")
     }

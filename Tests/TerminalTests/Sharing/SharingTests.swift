@@ -28,7 +28,7 @@ struct SharingTests {
     try second.waitUntilIdle()
     second.expect("Xamar", "staged")
     try second.press("w")
-    second.expect("the head moved #5 → #6 since you began: no field overlaps")
+    second.expect("the head moved #5 → #6 since you began: no conflict is open")
     try second.press("Enter Enter")
     try first.waitFor("HEAD #7")
     try first.waitFor("Xamar")

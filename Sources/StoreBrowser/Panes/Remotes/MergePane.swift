@@ -305,6 +305,7 @@ struct MergePane: ListPane, PermanentPane {
     if case .value(let decided)? = shown { value = decided }
     if case .side(.theirs)? = shown { value = sides.theirs }
     var editor = ValueEditor(place: row.place, path: field.path, old: value)
+    editor.decides = true
     editor.seen = [sides.mine, sides.theirs, sides.base].compactMap { $0.map { FieldKind.text(of: $0) } }
     let line = frame.inside.top + headerRows(frame) + list.selection - list.top
     editor.line = Rect(column: frame.inside.left, row: line, columns: frame.columns, rows: 1)
