@@ -170,6 +170,35 @@ struct EditingTests {
     #expect(try driver.stagedDocuments()[identifier]?[member: "countrycode"] == "CH")
   }
 
+  @Test("a reference's list offers the staged new records of its datastore, too")
+  func listOfStaged() throws {
+    let store = try Sample.store()
+    let driver = try driver(store, ":reference countrycode Country")
+    for (datastore, identifier, name) in [("Country", "XX", "Newland"), ("City", "77", "Newtown")] {
+      let target = try #require(try store.head.datastore(datastore))
+      let model = try #require(try target.record(target.primary.entries(at: 0..<1)[0].identifier))
+      let document = try model.document().setting(DocumentPath(parsing: ".name"), to: .string(name))
+      let content = RecordContent(version: model.version, bytes: try model.coding.encode(document))
+      let edit = RecordEdit(
+        datastore: datastore, identifier: try target.identifier(parsing: identifier), old: nil, new: content)
+      driver.browser.stage(StagedStep(title: "new \(name)", edits: [edit]))
+    }
+    driver.press("g g")
+    driver.go(to: ".countrycode")
+    let identifier = try #require(driver.selectedIdentifier)
+    driver.press("e Tab")
+    driver.type("newl")
+    #expect(driver.shows("XX Newland"), "\(driver.screen)")
+    driver.press("^u")
+    driver.type("newt")
+    let items = try #require(driver.browser.overlays.last as? FinderOverlay).items
+    #expect(items.isEmpty, "of another datastore")
+    driver.press("^u")
+    driver.type("newl")
+    driver.press("Enter")
+    #expect(try driver.stagedDocuments()[identifier]?[member: "countrycode"] == "XX")
+  }
+
   @Test("a change of many records keeps what was staged of them before")
   func further() throws {
     let store = try Sample.store()

@@ -93,7 +93,8 @@ struct FinderOverlay: SearchPane {
 
   private mutating func rank(_ session: Session) {
     let known = Set((found?.records ?? []).map(\.place))
-    let records = ((found?.records ?? []) + first.filter { !known.contains($0.place) }).map { record in
+    let others = (first + insertions(session)).filter { !known.contains($0.place) }
+    let records = ((found?.records ?? []) + others).map { record in
       var item = Item(record)
       if !known.contains(record.place) { item.score = nil }
       if let choose, record.place.datastore == datastore { item.choice = choose(record.place) }
@@ -101,6 +102,16 @@ struct FinderOverlay: SearchPane {
     }
     let more = records + (found?.commits ?? []).map { Item($0, session) }
     items = FuzzySearch.sorted(all + more, by: field.text, words: \.words, known: \.score)
+  }
+
+  /// The newest staged records, which no index of the store has.
+  private func insertions(_ session: Session) -> [FindRequest.Record] {
+    guard session.asOf == nil, datastore != nil || title == nil else { return [] }
+    let edits = session.staged.order.reversed().lazy.compactMap { session.staged.edits[$0] }
+    return edits.filter { $0.kind == .insert && $0.datastore == datastore ?? $0.datastore }.prefix(100).map { edit in
+      let label = session.naming.label(of: edit, session.outline?.datastore(edit.datastore)?.descriptor)
+      return .init(place: edit.place, label: label, isExact: false, key: nil, lines: ["staged"])
+    }
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
@@ -169,17 +180,7 @@ extension FinderOverlay.Item {
 
 extension Browser {
   mutating func openFinder() {
-    present(FinderOverlay(places + insertions + fields + indexes + commands))
-  }
-
-  /// The newest staged records, which no index of the store has.
-  private var insertions: [FinderOverlay.Item] {
-    guard session.asOf == nil else { return [] }
-    return session.staged.order.reversed().lazy.compactMap { session.staged.edits[$0] }.filter { $0.kind == .insert }
-      .prefix(100).map { edit in
-        let label = session.naming.label(of: edit, session.outline?.datastore(edit.datastore)?.descriptor)
-        return FinderOverlay.Item(.init(place: edit.place, label: label, isExact: false, key: nil, lines: ["staged"]))
-      }
+    present(FinderOverlay(places + fields + indexes + commands))
   }
 
   private var places: [FinderOverlay.Item] {
