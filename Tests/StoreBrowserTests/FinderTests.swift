@@ -77,6 +77,28 @@ struct FinderTests {
     #expect(driver.selectedIdentifier == "19990")
   }
 
+  @Test("texts of an index are found in either case unless a capital letter is typed, as a loop over them finds them")
+  func smartCase() throws {
+    let names = [
+      "Fritz 001", "fritz 002", "FRITZ 003", "fRiTz 00", "Fritzi", "Ärmel", "ärmel", "Straße", "STRASSE", "fry",
+    ]
+    let documents = names.enumerated().map { place, name -> Document in
+      ["id": .number(NumberText(place)), "name": .string(name), "more": .string(String(repeating: "x", count: place))]
+    }
+    let store = try Sample.documents(documents, [try Sample.index("name")])
+    let index = try #require(try store.head.datastore("T")?.indexes.first)
+    for text in ["fritz 00", "Fritz 00", "f", "F", "FRITZ", "är", "Är", "stra", "fritz 009", "x"] {
+      let expected = names.filter { name in
+        text.contains(where: \.isUppercase) ? name.hasPrefix(text) : name.lowercased().hasPrefix(text)
+      }
+      let found = try index.entries(beginningWith: text, limit: 100).map(\.value.description)
+      #expect(found.sorted() == expected.map { KeyValue.string($0).description }.sorted(), "\(text)")
+      #expect(try index.entries(beginningWith: text, limit: 2).count == min(2, expected.count))
+    }
+    let driver = driver(store, "fritz 001", in: "T")
+    #expect(driver.shows("name Fritz 001"), "\(driver.screen)")
+  }
+
   @Test("Enter that is typed ahead waits for the records that are found, and the keys behind it wait too")
   func enterAhead() throws {
     let driver = Driver(try Sample.large(20), start: .init(datastore: "Item"))

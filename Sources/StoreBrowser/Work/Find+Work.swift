@@ -67,12 +67,13 @@ struct FindRequest: Question, Hashable {
 }
 
 extension ReadableIndex {
-  /// Returns the first entries whose keys are written with a text at the beginning. It searches the tree once for texts and UUIDs, and for
-  /// numbers once for each possible number of digits.
+  /// Returns the first entries whose keys are written with a text at the beginning; in either case if the text has no capital letter. It
+  /// searches the tree once for a UUID, for numbers once for each possible number of digits, and for texts twice for each letter of each
+  /// spelling that the index has.
   func entries(beginningWith text: String, limit: Int) throws(ModelError) -> [IndexEntry] {
     if text.isEmpty { return try entries(at: 0..<min(limit, count)) }
     var entries: [IndexEntry] = []
-    for (lower, upper) in Self.keys(beginningWith: text, of: descriptor.encoding) where entries.count < limit {
+    for (lower, upper) in try keys(beginningWith: text, of: descriptor.encoding) where entries.count < limit {
       let first = try rank(of: .before(lower))
       let end = min(try rank(of: .after(upper)), first + limit - entries.count)
       if first < end { entries += try self.entries(at: first..<end) }
@@ -80,12 +81,29 @@ extension ReadableIndex {
     return entries
   }
 
-  private static func keys(
+  /// The limits of the keys that begin with each spelling of a text that the index has.
+  private func spellings(of text: String) throws(ModelError) -> [(lower: KeyValue, upper: KeyValue)] {
+    func limits(_ text: String) -> (lower: KeyValue, upper: KeyValue) { (.string(text), .string(text + "\u{10FFFF}")) }
+    guard !text.contains(where: \.isUppercase) else { return [limits(text)] }
+    var spellings = [""]
+    for letter in text {
+      let letters = Set([String(letter), letter.uppercased()]).sorted(by: >)
+      var longer: [String] = []
+      for spelling in spellings.flatMap({ beginning in letters.map { beginning + $0 } }).prefix(64) {
+        let (lower, upper) = limits(spelling)
+        if try rank(of: .before(lower)) < rank(of: .after(upper)) { longer.append(spelling) }
+      }
+      spellings = longer
+    }
+    return spellings.map(limits)
+  }
+
+  private func keys(
     beginningWith text: String, of encoding: KeyEncoding
-  ) -> [(lower: KeyValue, upper: KeyValue)] {
+  ) throws(ModelError) -> [(lower: KeyValue, upper: KeyValue)] {
     switch encoding {
-    case .optional(let inner): return keys(beginningWith: text, of: inner)
-    case .string: return [(.string(text), .string(text + "\u{10FFFF}"))]
+    case .optional(let inner): return try keys(beginningWith: text, of: inner)
+    case .string: return try spellings(of: text)
     case .uuid:
       let digits = text.filter { $0 != "-" }
       guard digits.count <= 32, digits.allSatisfy(\.isHexDigit) else { return [] }
