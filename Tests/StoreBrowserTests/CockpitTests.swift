@@ -139,6 +139,29 @@ struct CockpitTests {
     #expect(driver.shows("cancelled; the store is as it was"))
   }
 
+  @Test("a cancelled build ends with the last count that it reported, which other programs read, too")
+  func cancelledCount() throws {
+    let clock = SetClock()
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    driver.isHolding = true
+    try driver.play(":add-index zone=timezone")
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    var build = Build(clock, [("decode", 1_000)])
+    build.work(100)
+    driver.tell(.work(id, .progress(build.progress)))
+    driver.press("^c ^c")
+    build.work(28)
+    driver.tell(.work(id, .progress(build.progress)))
+    driver.tell(.work(id, .failed(.cancelled)))
+    let run = try #require(driver.browser.session.run)
+    #expect(run.activity.done == 128 && run.ending == .cancelled && !run.isRunning)
+    #expect(driver.browser.session.remembered.builds?.map(\.outcome) ?? ["cancelled"] == ["cancelled"])
+    driver.press("6")
+    #expect(driver.shows("128"), "\(driver.screen)")
+  }
+
   @Test("work that runs is not called off by more of its kind, which is refused with what runs")
   func again() throws {
     // Nothing is written: all work is held back.

@@ -3,11 +3,12 @@ import StrataModel
 /// The handlers of the reports of work.
 extension Browser {
   mutating func hear(_ report: WorkReport, of id: WorkID) {
+    // The last report of cancelled work is what other programs read as well.
+    if case .progress(let progress) = report { session.updateRun(id, progress) }
     guard let work = session.running[id.slot], work.id == id else { return }
     switch report {
     case .progress(let progress):
       session.running[id.slot]?.update(progress, at: session.now)
-      session.updateRun(id, progress)
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
     case .finished(let reply):
       session.running[id.slot] = nil

@@ -22,6 +22,7 @@ extension Session {
   mutating func updateRun(_ id: WorkID, _ progress: Progress) {
     guard let position = runs.lastIndex(where: { $0.id == id }) else { return }
     runs[position].update(progress, at: now)
+    if !runs[position].isRunning { remember(runs[position]) }
   }
 
   mutating func endRun(_ id: WorkID, _ ending: WorkRun.Ending) {

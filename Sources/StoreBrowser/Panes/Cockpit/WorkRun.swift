@@ -82,8 +82,8 @@ struct WorkRun: Sendable, Hashable {
 
   /// Takes in a report. A run whose end was not seen goes on with it, or learns how it ended.
   mutating func update(_ activity: Activity, at now: Int64) {
-    guard ending == nil else { return }
-    endedAt = nil
+    guard ending == nil || ending == .cancelled else { return }
+    if ending == nil { endedAt = nil }
     let before = self.activity
     self.activity = activity
     if let share = before.share { self.activity.share = activity.share.map { max($0, share) } }
