@@ -44,7 +44,8 @@ package struct UniquenessConflict: Sendable, Hashable {
   package var isEnforced: Bool
 
   package var sentence: String {
-    "\(datastore): \(index) \(value) would belong to \(identifiers.prefix(4).map(\.description).joined(separator: " and "))"
+    let names = identifiers.prefix(4).map(\.description) + (identifiers.count > 4 ? ["others"] : [])
+    return "\(datastore): \(index) \(value) would belong to \(names.joined(separator: " and "))"
   }
 }
 

@@ -46,7 +46,10 @@ package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     case .locked(let hold): "held by \(hold.program) (pid \(hold.processIdentifier)) since \(hold.sinceTime)"
     case .readOnly(let reason): "the store is read-only: \(reason)"
     case .conflict(let conflicts): Self.join(conflicts.map(\.sentence), none: "the change conflicts with the store")
-    case .notUnique(let conflicts): Self.join(conflicts.map(\.sentence), none: "a unique value would be there twice")
+    case .notUnique(let conflicts):
+      // Only the first are looked for, so they are not counted.
+      Self.join(conflicts.prefix(4).map(\.sentence), none: "a unique value would be there twice")
+        + (conflicts.count > 4 ? "; and more" : "")
     case .failures(let records, let total):
       Self.join(records.prefix(4).map { "\($0.identifier): \($0.reason)" }, none: "records cannot be indexed")
         + (total > 4 ? "; \(total) records in all" : "")

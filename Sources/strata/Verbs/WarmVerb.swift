@@ -54,6 +54,10 @@ extension VerbRun {
         .object(
           place + [.init("state", "failed"), .init("count", .count(total)), .init("failures", .array(failures))]),
         or: "\(title) failed: \(counted(total, "record")) \(total == 1 ? "does" : "do") not fit\(first)")
+    } catch ModelError.notUnique(let conflicts) {
+      let reason = ModelError.notUnique(conflicts).description
+      try lines.print(
+        .object(place + [.init("state", "failed"), .init("reason", .string(reason))]), or: "\(title) failed: \(reason)")
     } catch ModelError.cancelled {
       try lines.rethrow()
     }
