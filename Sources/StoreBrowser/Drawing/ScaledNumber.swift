@@ -11,6 +11,7 @@ enum ScaledNumber {
   /// Returns a limit of an axis: `100 000`, `2.5 M`; a text that is not a number stays unchanged.
   static func axis(_ text: String) -> String {
     guard let value = Double(text), value.isFinite else { return text }
+    if abs(value) >= 1e21 { return text }
     guard abs(value) >= 1e6 else { return Int64(exactly: value).map { NumberFormat.count($0) } ?? text }
     for (name, size) in units where abs(value) >= size {
       let exact = (0..<3).lazy.map { NumberFormat.fixed(value / size, digits: $0) }.first { Double($0) == value / size }

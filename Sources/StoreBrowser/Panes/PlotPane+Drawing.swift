@@ -62,7 +62,7 @@ extension PlotPane {
     }
     let frame = reply.count.frame
     func limit(_ range: ClosedRange<Double>, _ part: Int, of parts: Int) -> String {
-      let value = range.lowerBound + (range.upperBound - range.lowerBound) * Double(part) / Double(parts)
+      let value = range.value(at: Double(part) / Double(parts))
       return NumberFormat.fitting(NumberFormat.fixed(value, digits: 2), in: 9)
     }
     let table = counts.enumerated().map { part, count in
@@ -83,19 +83,16 @@ extension PlotPane {
       RoundNumbers.linear(from: range.lowerBound, to: range.upperBound, parts: max(1, parts), isWhole: false)
         .filter { range.contains($0.double) }
     }
-    func part(_ value: Double, _ range: ClosedRange<Double>) -> Double {
-      (value - range.lowerBound) / max(.leastNormalMagnitude, range.upperBound - range.lowerBound)
-    }
     let labels = marks(frame.x, parts: rect.columns / 9).map { mark in
       AxisLabel(
-        column: min(rect.columns - 1, Int(part(mark.double, frame.x) * Double(rect.columns))),
+        column: frame.x.part(of: mark.double, among: rect.columns),
         text: ScaledNumber.axis(mark.text), weight: mark.coefficient == 0 ? 1 : 0)
     }
     grid.drawAxis(labels, at: Point(column: rect.left, row: rect.bottom), columns: rect.columns, style: style)
     for mark in marks(frame.y, parts: rect.rows / 3) {
-      let row = rect.bottom - 1 - min(rect.rows - 1, Int(part(mark.double, frame.y) * Double(rect.rows)))
+      let row = rect.bottom - 1 - frame.y.part(of: mark.double, among: rect.rows)
       grid.write(
-        NumberFormat.fitting(ScaledNumber.axis(mark.text), in: Self.margin - 2),
+        NumberFormat.fitting(ScaledNumber.axis(mark.text), in: Self.margin - 1),
         at: Point(column: rect.left - Self.margin, row: row), width: Self.margin - 1, style: style, alignment: .trailing
       )
     }
@@ -156,7 +153,7 @@ extension PlotPane {
     guard let reply, let cross else { return }
     let frame = reply.count.frame
     func text(_ value: Double, _ range: ClosedRange<Double>) -> String {
-      ScaledNumber.measured(value, step: (range.upperBound - range.lowerBound) / 1_000)
+      ScaledNumber.measured(value, step: range.width(ofParts: 1_000))
     }
     var spans: [Span] = []
     if let corner {

@@ -144,9 +144,9 @@ struct PlotPane: PermanentPane, ReplyPane {
   private mutating func zoom(_ factor: Double) {
     guard let frame = reply?.count.frame, let cross else { return }
     func part(_ range: ClosedRange<Double>, _ middle: Double) -> ClosedRange<Double> {
-      let half = (range.upperBound - range.lowerBound) * factor / 2
-      guard half > 0, abs(middle) + half <= ScatterCount.limit, middle - half < middle + half else { return range }
-      return middle - half...middle + half
+      let (half, most) = (range.width(ofParts: 2) * factor, Double.greatestFiniteMagnitude)
+      let (lower, upper) = (max(-most, middle - half), min(most, middle + half))
+      return lower < upper ? lower...upper : range
     }
     subject?.frame = ScatterCount.Frame(x: part(frame.x, cross.x), y: part(frame.y, cross.y))
   }
@@ -157,7 +157,7 @@ struct PlotPane: PermanentPane, ReplyPane {
   ) -> String {
     func bounds(_ path: String, _ one: Double, _ two: Double, _ span: ClosedRange<Double>) -> String {
       let name = (try? DocumentPath(parsing: path))?.shortText ?? path
-      let step = (span.upperBound - span.lowerBound) / 1_000
+      let step = span.width(ofParts: 1_000)
       let (low, high) = (
         ScaledNumber.measured(min(one, two), step: step), ScaledNumber.measured(max(one, two), step: step)
       )
@@ -201,14 +201,14 @@ struct PlotPane: PermanentPane, ReplyPane {
   }
 
   static func middle(_ frame: ScatterCount.Frame) -> (Double, Double) {
-    ((frame.x.lowerBound + frame.x.upperBound) / 2, (frame.y.lowerBound + frame.y.upperBound) / 2)
+    (frame.x.value(at: 0.5), frame.y.value(at: 0.5))
   }
 
   private static func cellSize(_ reply: PlotReply, form: ChartForm) -> (x: Double, y: Double) {
     let frame = reply.count.frame
     return (
-      (frame.x.upperBound - frame.x.lowerBound) / Double(reply.count.columns) * Double(form.dotsAcross),
-      (frame.y.upperBound - frame.y.lowerBound) / Double(reply.count.rows) * Double(form.dotsDown)
+      frame.x.width(ofParts: reply.count.columns) * Double(form.dotsAcross),
+      frame.y.width(ofParts: reply.count.rows) * Double(form.dotsDown)
     )
   }
 

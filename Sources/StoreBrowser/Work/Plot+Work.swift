@@ -101,7 +101,7 @@ extension PlotRequest {
   /// A map keeps its proportions and takes as much of the room as they allow.
   fileprivate func shaped(_ frame: ScatterCount.Frame) -> (ScatterCount.Frame, columns: Int, rows: Int) {
     let (width, height) = (frame.x.upperBound - frame.x.lowerBound, frame.y.upperBound - frame.y.lowerBound)
-    guard width > 0, height > 0 else { return (frame, columns, rows) }
+    guard width > 0, height > 0, width.isFinite, height.isFinite else { return (frame, columns, rows) }
     let wanted = width / height
     let room = Double(columns) * dotAspect / Double(rows)
     if wanted < room {
@@ -196,12 +196,12 @@ extension KeyValue {
   fileprivate var plotted: Double? {
     switch self {
     case .integer(let number): Double(number)
-    case .double(let number): abs(number) <= ScatterCount.limit ? number : nil
+    case .double(let number): number.isFinite ? number : nil
     default: nil
     }
   }
 }
 
 extension Document {
-  fileprivate var plotted: Double? { number.flatMap { abs($0) <= ScatterCount.limit ? $0 : nil } }
+  fileprivate var plotted: Double? { number.flatMap { $0.isFinite ? $0 : nil } }
 }

@@ -1,4 +1,10 @@
 extension ClosedRange<Double> {
+  /// Returns the number at a share of the range from 0 to 1; finite, even if the range is wider than any number.
+  package func value(at share: Double) -> Double { lowerBound * (1 - share) + upperBound * share }
+
+  /// Returns the width of one of `count` equal parts; finite from 2 parts on.
+  package func width(ofParts count: Int) -> Double { upperBound / Double(count) - lowerBound / Double(count) }
+
   /// Returns which of `count` equal parts of the range contains a value, from 0; the first or the last part if the value is outside. Never
   /// traps, even if the range is wider than any number, or too narrow to be divided.
   package func part(of value: Double, among count: Int) -> Int {

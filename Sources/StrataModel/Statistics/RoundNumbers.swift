@@ -40,7 +40,7 @@ package enum RoundNumbers {
     let parts = min(max(1, parts), partLimit)
     // The difference of numbers at opposite ends of their range is not finite.
     let span = greatest / 2 - least / 2
-    let smallest = span * 2 / Double(parts)
+    let smallest = span / Double(parts) * 2
     let start =
       span > 0
       ? Int(floor(log10(max(span / Double(parts), .leastNonzeroMagnitude))))

@@ -11,9 +11,6 @@ package struct ScatterCount: Sendable, Hashable {
     }
   }
 
-  /// The greatest number that is counted. The difference of two such numbers is finite.
-  package static let limit = Double.greatestFiniteMagnitude / 4
-
   package let frame: Frame
   package let columns: Int
   package let rows: Int
@@ -59,9 +56,9 @@ package struct ScatterCount: Sendable, Hashable {
   /// Returns the values that a dot stands for.
   package func values(column: Int, row: Int) -> Frame {
     func part(_ range: ClosedRange<Double>, _ place: Int, _ count: Int) -> ClosedRange<Double> {
-      let width = (range.upperBound - range.lowerBound) / Double(count)
-      let lower = range.lowerBound + width * Double(place)
-      return lower...max(lower, lower + width)
+      let half = range.width(ofParts: count) / 2
+      let lower = range.lowerBound + half * Double(place) + half * Double(place)
+      return lower...max(lower, min(range.upperBound, lower + half + half))
     }
     return Frame(x: part(frame.x, column, columns), y: part(frame.y, rows - 1 - row, rows))
   }
