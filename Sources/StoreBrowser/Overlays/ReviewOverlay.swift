@@ -347,11 +347,8 @@ extension ReviewOverlay {
       let edit = try conflict.resolved(by: decided, descriptor: descriptor)
       var step = StagedStep.leavingOut(place, of: session.staged)
       step.title = session.staged.count > 1 ? step.title : "what lies there is kept; nothing is staged any more"
-      if let edit {
-        step = StagedStep(
-          title: "\(conflict.fields.map(\.path.shortText).joined(separator: ", ")) of \(place.identifier) as decided",
-          edits: [edit])
-      }
+      let fields = conflict.fields.map(\.path.shortText).joined(separator: ", ")
+      if let edit { step = StagedStep(title: "\(fields) of \(place.identifier) as decided", edits: [edit]) }
       session.intend(.dismiss, .stage(step), .reviewStaged)
     } catch { session.complain(error) }
   }

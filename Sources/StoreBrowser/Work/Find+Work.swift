@@ -88,12 +88,14 @@ extension ReadableIndex {
     var spellings = [""]
     for letter in text {
       let letters = Set([String(letter), letter.uppercased()]).sorted(by: >)
-      var longer: [String] = []
-      for spelling in spellings.flatMap({ beginning in letters.map { beginning + $0 } }).prefix(64) {
+      let longer = spellings.flatMap { beginning in letters.map { beginning + $0 } }.prefix(64)
+      spellings = []
+      for spelling in longer {
         let (lower, upper) = limits(spelling)
-        if try rank(of: .before(lower)) < rank(of: .after(upper)) { longer.append(spelling) }
+        // A sign without case needs no search of its own.
+        let isThere = letters.count == 1 ? true : try rank(of: .before(lower)) < rank(of: .after(upper))
+        if isThere { spellings.append(spelling) }
       }
-      spellings = longer
     }
     return spellings.map(limits)
   }
