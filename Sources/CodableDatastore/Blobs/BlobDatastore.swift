@@ -60,28 +60,34 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   ///
   /// - Throws: ``StoreError`` if it cannot be read.
   public func load(_ name: String) async throws -> Data? {
-    try content(of: name)?.withUnsafeBytes { Data($0) }
+    guard var blob = try reader(of: name) else { return nil }
+    return try blob.next(upTo: .max) ?? Data()
   }
 
   /// The length of a blob in bytes, or nil if there is none.
   ///
   /// - Throws: ``StoreError`` if it cannot be read.
-  public func size(of name: String) async throws -> Int? { try content(of: name)?.count }
+  public func size(of name: String) async throws -> Int? { try reader(of: name)?.remaining }
 
   /// A blob piece by piece; nothing if there is none. Each piece is read when it is asked for, and shows the blob as it was when the first
-  /// piece was read.
+  /// piece was read. At most a MiB of the blob is in memory beside the piece, unless the store is on a server, which sends it whole.
   ///
   /// - Parameters:
   ///   - name: Its name.
   ///   - size: The length of a piece in bytes: 1 or more, otherwise the first piece throws ``StoreError``.
   public func pieces(of name: String, size: Int = 64 * 1024) -> some AsyncInstances<Data> {
-    BlobPieces(size: size, store: store) { try content(of: name) }
+    BlobPieces(size: size, store: store) { try reader(of: name) }
   }
 
-  /// The blob as it lies in the store, without a copy.
-  private func content(of name: String) throws -> Bytes? {
-    guard let record = try blobs?.record(at: .bytes(try Self.coder.key(of: name))) else { return nil }
-    return try throwingStoreErrors { try RecordBytes.split(record).content }
+  /// A reader behind the head of the record.
+  private func reader(of name: String) throws -> ValueReader? {
+    let key = try Self.coder.key(of: name)
+    guard let blobs = try blobs else { return nil }
+    return try throwingStoreErrors {
+      guard var reader = try blobs.payload(.bytes(key))?.record.map(blobs.reader) else { return nil }
+      _ = try reader.next(atMost: reader.atHand.count - RecordBytes.split(reader.atHand).content.count)
+      return reader
+    }
   }
 
   private var blobs: Tree? {
@@ -163,7 +169,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
   ///   cancelled, `CancellationError`.
   @discardableResult
   public func deleteIfPresent(_ name: String) async throws -> Bool {
-    guard try content(of: name) != nil else { return false }
+    guard try reader(of: name) != nil else { return false }
     return try await write("delete \(key)", name) { transaction, key in
       try transaction.delete(key, in: tree) != nil
     }
@@ -204,25 +210,22 @@ private struct BlobRecord {
   /// Writes the record, unless the same bytes are there.
   func put(as key: [UInt8], in tree: TreeName, of transaction: any WriteTransaction) throws {
     let count = UInt64(head.count) + contents.count
-    // A record that is much longer need not be read.
-    if let found = try transaction.currentReference(of: key, in: tree), found.length <= 2 * count + UInt64(Limits.key),
-      let tree = try transaction.tree(tree), try isSame(tree.value(of: found), count)
+    if let found = try transaction.currentReference(of: key, in: tree), let tree = try transaction.tree(tree),
+      try isSame(tree.reader(of: found), count)
     {
       return
     }
-    if contents.file == nil {
-      _ = try transaction.put(key, head + contents.memory, in: tree)
-    } else {
-      _ = try transaction.put(key, count: count, in: tree, piece: bytes)
-    }
+    _ = try transaction.put(key, count: count, in: tree, piece: bytes)
   }
 
-  private func isSame(_ stored: Bytes, _ count: UInt64) throws -> Bool {
-    guard UInt64(stored.count) == count else { return false }
-    return try stride(from: 0, to: stored.count, by: BlobSpool.limit).allSatisfy { start in
-      let piece = stored[start..<min(start + BlobSpool.limit, stored.count)]
-      return try piece == Bytes(bytes(at: UInt64(start), count: piece.count))
+  private func isSame(_ stored: ValueReader, _ count: UInt64) throws -> Bool {
+    var stored = stored
+    guard UInt64(stored.remaining) == count else { return false }
+    while case let position = count - UInt64(stored.remaining), position < count {
+      let piece = try stored.next(atMost: BlobSpool.limit)
+      guard try piece == Bytes(bytes(at: position, count: piece.count)) else { return false }
     }
+    return true
   }
 
   /// Bytes of the head and the contents together.
@@ -236,12 +239,23 @@ private struct BlobRecord {
   }
 }
 
+extension ValueReader {
+  /// Returns the next bytes, at most `size`; nil at the end.
+  fileprivate mutating func next(upTo size: Int) throws(StorageError) -> Data? {
+    guard remaining > 0 else { return nil }
+    var data = Data(capacity: min(size, remaining))
+    while data.count < size, remaining > 0 {
+      try next(atMost: size - data.count).withUnsafeBytes { data.append(contentsOf: $0) }
+    }
+    return data
+  }
+}
+
 private struct BlobPieces: AsyncInstances, AsyncIteratorProtocol {
   let size: Int
   let store: _StoreHandle
-  let open: @Sendable () throws -> Bytes?
-  private(set) var content: Bytes?
-  private(set) var offset = 0
+  let open: @Sendable () throws -> ValueReader?
+  private(set) var blob: ValueReader?
   private(set) var isOpened = false
 
   mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Data? {
@@ -250,11 +264,8 @@ private struct BlobPieces: AsyncInstances, AsyncIteratorProtocol {
     if !isOpened {
       isOpened = true
       guard size > 0 else { throw StoreError(.refused, "A piece of a blob has at least one byte, not \(size).") }
-      content = try open()
+      blob = try open()
     }
-    guard let content, offset < content.count else { return nil }
-    let end = Swift.min(offset + size, content.count)
-    defer { offset = end }
-    return content[offset..<end].withUnsafeBytes { Data($0) }
+    return try throwingStoreErrors { try blob?.next(upTo: size) }
   }
 }

@@ -123,6 +123,11 @@ package struct Tree: Sendable {
     try source.value(of: record, isCopied: isCopied)
   }
 
+  /// A reader of the value of a record, which has read the first piece.
+  package func reader(of record: RecordReference) throws(StorageError) -> ValueReader {
+    try ValueReader(record, in: source)
+  }
+
   /// The change that a reference names: its commit, its key, and the version that it replaced.
   package func change(of record: RecordReference) throws(StorageError) -> Change {
     switch record {
@@ -138,16 +143,16 @@ struct RecordSource: Sendable {
   var draft: FrameDraft?
   var draftNumber: UInt64 = 0
 
-  private func drafted(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
-    guard let draft, draft.contains(reference.offset),
-      let bytes = try draft.bytes(at: reference.offset, count: Int(reference.length))
-    else { return nil }
-    return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try file.checkedEntry(bytes, reference) }, bytes)
+  /// Bytes of an entry.
+  func bytes(at offset: FileOffset, count: Int) throws(StorageError) -> Bytes {
+    if let draft, draft.contains(offset), let bytes = try draft.bytes(at: offset, count: count) { return bytes }
+    return try file.bytes(at: offset, count: count, what: "change entry")
   }
 
   func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
-    if let drafted = try drafted(reference) { return drafted }
-    return try file.entry(reference)
+    let bytes = try bytes(at: reference.offset, count: Int(reference.length))
+    file.counters.valueReads.add(1)
+    return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try file.checkedEntry(bytes, reference) }, bytes)
   }
 
   func value(of record: RecordReference, isCopied: Bool = false) throws(StorageError) -> Bytes {

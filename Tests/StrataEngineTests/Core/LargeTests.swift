@@ -22,6 +22,7 @@ struct LargeTests {
         #expect(try tree.value(of: record).array == LargeTests.value(size))
         #expect(try tree.value(of: record, isCopied: true).array == LargeTests.value(size))
         #expect(try tree.change(of: record).key.array == key(size))
+        #expect(try Self.parts(of: record, in: tree) == LargeTests.value(size))
       }
     }
     let tree = try #require(try store.head.tree(people))
@@ -29,7 +30,44 @@ struct LargeTests {
       let record = try #require(try tree.find(.bytes(key(size)))?.payload.record)
       #expect(try tree.value(of: record).array == LargeTests.value(size))
       #expect(try tree.value(of: record, isCopied: true).array == LargeTests.value(size))
+      #expect(try Self.parts(of: record, in: tree) == LargeTests.value(size))
     }
+  }
+
+  /// A value that is read a part at a time.
+  private static func parts(of record: RecordReference, in tree: Tree) throws -> [UInt8] {
+    var reader = try tree.reader(of: record)
+    var whole: [UInt8] = []
+    while reader.remaining > 0 { whole += try reader.next(atMost: 700_000).array }
+    #expect(try reader.next(atMost: 1).isEmpty)
+    return whole
+  }
+
+  @Test("of a large value that is damaged, the pieces before the damage are read", arguments: [true, false])
+  func damagedPiece(isMapped: Bool) throws {
+    let folder = TemporaryFolder()
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(1), LargeTests.value(5 << 20), in: people)
+    }
+    let tree = try #require(try store.head.tree(people))
+    let record = try #require(try tree.find(.bytes(key(1)))?.payload.record)
+    let file = try SystemDisk().open(folder.store() + "/data", .readWrite)
+    func write(_ byte: UInt8, at offset: UInt64) throws {
+      try [byte].withUnsafeBytes { try file.write($0, at: offset) }
+    }
+    try write(LargeTests.pattern[2 << 20] ^ 1, at: record.place + 100 + (2 << 20))
+    var reader = try tree.reader(of: record)
+    for piece in 0..<2 {
+      let bytes = try reader.next(atMost: .max)
+      let written = Array(LargeTests.pattern[(piece << 20)..<((piece + 1) << 20)])
+      #expect(bytes.array == written)
+    }
+    for _ in 0..<2 { #expect(throws: StorageError.self) { try reader.next(atMost: 1) } }
+    #expect(throws: StorageError.self) { try tree.value(of: record) }
+    try write(0xFF, at: record.place + UInt64(record.length) - 1)
+    #expect(throws: StorageError.self) { try tree.reader(of: record) }
   }
 
   @Test("a value given in pieces never lies in memory whole, and a rollback over spilled pieces leaves a whole frame")

@@ -1,0 +1,1 @@
+../../StrataEngineTests/Core/ForwardingDisk.swift
