@@ -98,6 +98,24 @@ struct SeveralCopiesTests {
     }
   }
 
+  @Test("an edit is undone by an app that has the datastore not open, though nothing tells the rule of its empty index")
+  func undoInClosedDatastore() async throws {
+    do {
+      let books = BookFormat.datastore(try DiskPersistence(readWriteURL: ours.url))
+      try await books.persist(Book(id: 1, title: "Invisible Cities", pages: 165))
+      try await books.persist(Book(id: 1, title: "Le città invisibili", pages: 165))
+      try await books.persist(Book(id: 1, title: "Le città invisibili", pages: 170))
+    }
+    let persistence = try DiskPersistence(readWriteURL: ours.url)
+    let edit = try #require(try await persistence.head).parents[0]
+    try await persistence.undo(edit)
+    let books = BookFormat.datastore(persistence)
+    #expect(try await books.load(1) == Book(id: 1, title: "Invisible Cities", pages: 170))
+    try await books.persist(Book(id: 2, title: "Solaris", authors: ["Lem"]))
+    #expect(try await books.load("Lem", from: \.authors).all().map(\.id) == [2])
+    #expect(try await books.load(170, from: \.pages).all().map(\.id) == [1])
+  }
+
   @Test("an exchange with a store that this process has open waits for no idleness of its writer")
   func openHere() async throws {
     var configuration = StoreConfiguration()

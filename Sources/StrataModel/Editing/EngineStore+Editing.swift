@@ -78,8 +78,9 @@ struct EditApplication {
   let store: EngineStore
   let transaction: any WriteTransaction
   let options: EditOptions
-  /// Indexes by datastore that get no entries, because the same transaction drops them or creates them empty.
-  var left: [String: [String]] = [:]
+  /// Indexes by datastore that get no entries, because the same transaction drops them or creates them empty. If nil, contents that are
+  /// brought back mark those indexes stale that cannot hold them.
+  var left: [String: [String]]?
 
   func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws {
     var conflicts: [EditConflict] = []
@@ -116,7 +117,9 @@ struct EditApplication {
     _ edits: [RecordEdit], to datastore: EngineDatastore, _ meter: WorkMeter
   ) throws -> [EditConflict] {
     let known = try RecordIndexing(datastore, progress: options.proofProgress)
-    let indexing = try permitted(known.marking(stale: left[datastore.descriptor.key] ?? []))
+    let refused = left == nil && options.bringsBackContents ? try known.indexes(refusing: edits) : []
+    let indexing = try permitted(known.marking(stale: left?[datastore.descriptor.key] ?? refused))
+    if !refused.isEmpty { try DatastoreWriter.store(indexing.descriptor, in: transaction) }
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var conflicts: [EditConflict] = []
     for (place, edit) in edits.enumerated() {

@@ -96,11 +96,11 @@ private struct MergeApplication {
     }
     var options = options
     options.bringsBackContents = true
-    var application = EditApplication(store: store, transaction: transaction, options: options)
+    var application = EditApplication(store: store, transaction: transaction, options: options, left: [:])
     let descriptors = try descriptors(merge.descriptors, after: edits, on: first)
     for merged in descriptors {
       let indexes = try first.requiredDatastore(merged.key).descriptor.indexes
-      application.left[merged.key] = indexes.filter { merged.index($0.name) != $0 }.map(\.name)
+      application.left?[merged.key] = indexes.filter { merged.index($0.name) != $0 }.map(\.name)
     }
     try meter.expect(edits.count)
     try application.apply(edits, meter)
