@@ -114,6 +114,12 @@ struct JSONValue {
     return mismatch(type)
   }
 
+  /// The path for a type that asks. Only Foundation's decoder keeps the keys themselves, which may have a number.
+  var askedPath: [any CodingKey] {
+    context.pointee.isUncertain = true
+    return path
+  }
+
   /// The names and positions that lead from the whole text to this value.
   var path: [any CodingKey] {
     var path: [any CodingKey] = []

@@ -13,7 +13,7 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
     self.value = value
   }
 
-  var codingPath: [any CodingKey] { value.path }
+  var codingPath: [any CodingKey] { value.askedPath }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -70,7 +70,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     self.object = object
   }
 
-  var codingPath: [any CodingKey] { object.path }
+  var codingPath: [any CodingKey] { object.askedPath }
 
   var allKeys: [Key] {
     traceOther()
@@ -154,7 +154,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     if object.context.pointee.isTraced { reading.trace.addMember(key, type, value, of: object.index) }
     guard let value else {
       throw DecodingError.keyNotFound(
-        key, .init(codingPath: codingPath, debugDescription: "No value is associated with key \(key)."))
+        key, .init(codingPath: object.path, debugDescription: "No value is associated with key \(key)."))
     }
     return value
   }
@@ -245,7 +245,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   private let reading: JSONReading
   private let list: JSONValue
   private var at: Int
-  private(set) var currentIndex = 0
+  private var position = 0
 
   init(_ reading: JSONReading, _ list: JSONValue) {
     self.reading = reading
@@ -253,15 +253,20 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     at = list.index &+ 1
   }
 
-  var codingPath: [any CodingKey] { list.path }
+  var codingPath: [any CodingKey] { list.askedPath }
   var count: Int? { Int(list.token.count) }
-  var isAtEnd: Bool { currentIndex >= Int(list.token.count) }
+  var isAtEnd: Bool { position >= Int(list.token.count) }
+  var currentIndex: Int {
+    // Foundation's decoder counts on if a value is asked for behind the last one.
+    if isAtEnd { list.context.pointee.isUncertain = true }
+    return position
+  }
 
   /// The next element, without advancing: a value that could not be decoded is the next one again.
   private func next(_ type: Any.Type) throws -> JSONValue {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
-        type, .init(codingPath: codingPath, debugDescription: "Unkeyed container is at end."))
+        type, .init(codingPath: list.path, debugDescription: "Unkeyed container is at end."))
     }
     return list.sibling(at)
   }
@@ -271,14 +276,14 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     let value = try next(T.self)
     let result = try body(value)
     at = Int(value.token.next)
-    currentIndex &+= 1
+    position &+= 1
     return result
   }
 
   mutating func decodeNil() throws -> Bool {
     guard try next(Never.self).isNull else { return false }
     at &+= 1
-    currentIndex &+= 1
+    position &+= 1
     return true
   }
 

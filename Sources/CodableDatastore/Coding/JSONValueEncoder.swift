@@ -67,8 +67,9 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
       let number = unsafeBitCast(value, to: Decimal.self)
       // Foundation's encoder writes NaN, which no decoder reads.
       guard !number.isNaN else {
-        throw EncodingError.invalidValue(
-          number, EncodingError.Context(codingPath: codingPath, debugDescription: "JSON has no form for NaN."))
+        let error = EncodingError.Context(codingPath: codingPath, debugDescription: "JSON has no form for NaN.")
+        context.pointee.isUncertain = false
+        throw EncodingError.invalidValue(number, error)
       }
       return context.pointee.write(entry, plain: number.description)
     }

@@ -107,6 +107,8 @@ final class JSONWriting: @unchecked Sendable {
     var isUncertain = false
     /// Whether the value will be decoded again.
     var keepsTexts = false
+    /// The names with other characters than those of ASCII, by object.
+    var wideNames: [Int: Set<String>] = [:]
     var kept = JSONKeptTexts()
   }
 
@@ -132,6 +134,7 @@ final class JSONWriting: @unchecked Sendable {
     context.pointee.containers.removeAll(keepingCapacity: true)
     context.pointee.isUncertain = false
     context.pointee.keepsTexts = keepsTexts
+    context.pointee.wideNames.removeAll()
     context.pointee.kept.removeAll()
     output.clear()
     context.pointee.entries.append(Entry(name: 0..<0))
@@ -168,6 +171,12 @@ extension JSONWriting.Context {
   }
 
   mutating func member(_ name: UnsafeBufferPointer<UInt8>, of object: Int) -> Int {
+    if name.contains(where: { $0 >= 0x80 }) {
+      let text = String(decoding: name, as: UTF8.self)
+      // In Foundation's encoder, names that are equal as texts are one member.
+      let known = wideNames[object, default: []].update(with: text)
+      if let known, !known.utf8.elementsEqual(text.utf8) { isUncertain = true }
+    }
     let start = leaves.count
     leaves.append(name)
     let entry = JSONWriting.Entry(name: start..<leaves.count)
@@ -218,8 +227,9 @@ extension JSONWriting.Context {
     }
   }
 
-  /// The names and positions that lead from the whole to an entry.
-  borrowing func path(to entry: Int) -> [any CodingKey] {
+  /// The names and positions that lead from the whole to an entry. A type asked for the keys, which only Foundation's encoder keeps.
+  mutating func path(to entry: Int) -> [any CodingKey] {
+    isUncertain = true
     var (path, entry) = ([any CodingKey](), entry)
     while entries[entry].container >= 0 {
       let container = containers[entries[entry].container]

@@ -116,7 +116,11 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
     // An encoder that is kept beyond its call does not write to the next text: the pool gives up a writing that is still in use.
     return try writings.withObject { writing in
       writing.begin(keepsTexts: keepsTexts)
-      try JSONValueEncoder(writing, 0).encode(value)
+      do {
+        try JSONValueEncoder(writing, 0).encode(value)
+      } catch _ where writing.context.pointee.isUncertain {
+        return nil
+      }
       guard writing.hasContent, !writing.context.pointee.isUncertain else { return nil }
       defer { writing.end() }
       return body(writing)

@@ -200,6 +200,101 @@ struct StandardCoderTests {
     #expect(try encoder.encode(["a": Decimal(1)]) == Data(#"{"a":1}"#.utf8))
   }
 
+  @Test("a value that looks at where it lies finds the keys and positions that Foundation's coders give it")
+  func places() throws {
+    let places = Places(paths: [])
+    let bytes = try foundationEncoder.encode(places)
+    #expect(try encoder.encode(places) == bytes)
+    #expect(String(decoding: bytes, as: UTF8.self).contains("seven 7"))
+    #expect(try decoder.decode(Places.self, from: bytes) == foundationDecoder.decode(Places.self, from: bytes))
+    #expect(try decoder.decode(Places.self, from: bytes).paths.contains("seven 7"))
+    let data = Data("[1,null]".utf8)
+    #expect(try decoder.decode(Positions.self, from: data) == foundationDecoder.decode(Positions.self, from: data))
+  }
+
+  /// The paths that its coders report.
+  private struct Places: Codable, Equatable {
+    enum Key: Int, CodingKey { case seven = 7, list }
+
+    var paths: [String]
+
+    init(paths: [String]) { self.paths = paths }
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: Key.self)
+      paths = [try Self.text(members.superDecoder(forKey: .seven).codingPath)]
+      var list = try members.nestedUnkeyedContainer(forKey: .list)
+      paths += [Self.text(members.codingPath), Self.text(list.codingPath)]
+      paths.append(Self.text(try list.superDecoder().codingPath))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.container(keyedBy: Key.self)
+      let other = members.superEncoder(forKey: .seven)
+      var text = other.singleValueContainer()
+      try text.encode(Self.text(other.codingPath))
+      var list = members.nestedUnkeyedContainer(forKey: .list)
+      try list.encode(Self.text(list.codingPath))
+      try list.encode(Self.text(list.superEncoder().codingPath))
+    }
+
+    private static func text(_ path: [any CodingKey]) -> String {
+      path.map { "\($0.stringValue) \($0.intValue.map { "\($0)" } ?? "-")" }.joined(separator: ", ")
+    }
+  }
+
+  private struct Positions: Decodable, Equatable {
+    var positions: [Int] = []
+
+    init(from decoder: any Decoder) throws {
+      var list = try decoder.unkeyedContainer()
+      for _ in 0..<4 {
+        _ = try list.decodeIfPresent(Int.self)
+        positions.append(list.currentIndex)
+      }
+    }
+  }
+
+  @Test(
+    "members whose names are one text in different normal forms are one member, as Foundation writes and finds them")
+  func normalForms() throws {
+    let (short, long) = (JSONKey(stringValue: "\u{e9}"), JSONKey(stringValue: "e\u{301}"))
+    for keys in [[short, long], [long, short], [short, JSONKey(stringValue: "z"), long, short], [short, short]] {
+      let value = Members(keys: keys)
+      let bytes = try foundationEncoder.encode(value)
+      #expect(try encoder.encode(value) == bytes)
+      #expect(try foundationDecoder.decode([String: Int].self, from: bytes)["\u{e9}"] == keys.count - 1)
+      for key in [short, long] {
+        #expect(try decoder.decode([String: Int].self, from: bytes)[key.stringValue] == keys.count - 1)
+      }
+    }
+    let nested = NestedMembers(keys: [short, long])
+    #expect(try encoder.encode(nested) == foundationEncoder.encode(nested))
+    let record = try encoder.record(of: ["\u{e9}": 1, "\u{e8}": 2], behind: [], decodingBy: decoder)
+    #expect(record != nil)
+  }
+
+  private struct Members: Encodable {
+    var keys: [JSONKey]
+
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.container(keyedBy: JSONKey.self)
+      for (place, key) in keys.enumerated() { try members.encode(place, forKey: key) }
+    }
+  }
+
+  private struct NestedMembers: Encodable {
+    var keys: [JSONKey]
+
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.container(keyedBy: JSONKey.self)
+      for key in keys {
+        var list = members.nestedUnkeyedContainer(forKey: key)
+        try list.encode(1)
+      }
+    }
+  }
+
   @Test("a value that is nested as deeply as Foundation allows is encoded and decoded, and no deeper one")
   func depth() throws {
     for depth in [199, 200, 201, 510, 511, 512, 513, 600] {
