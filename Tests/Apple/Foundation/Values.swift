@@ -13,6 +13,7 @@ public struct Data: Hashable, Codable, Sendable, RandomAccessCollection, Mutable
   }
 
   public init() { fatalError() }
+  public init(capacity: Int) { fatalError() }
   public init(bytes: UnsafeRawPointer, count: Int) { fatalError() }
   public init<S: Sequence>(_ elements: S) where S.Element == UInt8 { fatalError() }
   public init?(base64Encoded text: String, options: Base64DecodingOptions = []) { fatalError() }
