@@ -49,7 +49,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
   private func written(_ value: ValueText, isASCII: Bool, time: TimeText, now: Int64) -> String? {
     let number = value.kind == .number ? value.text : ""
     // A day is the same day in every zone.
-    let isDay = !value.text.contains(":")
+    var isDay: Bool { !value.text.utf8.contains(UInt8(ascii: ":")) }
     switch self {
     case .plain, .label: return nil
     case .local: return Self.moment(value).map { isDay ? String(value.text.prefix(10)) : time.dayAndClock($0) }
