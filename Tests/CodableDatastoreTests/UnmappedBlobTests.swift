@@ -42,6 +42,20 @@ struct UnmappedBlobTests {
     #expect(disk.reads().reduce(0, +) < 1_250_000)
   }
 
+  @Test("damage behind the first MiB is the store's error, of a load and of the pieces behind it")
+  func damage() async throws {
+    try await blobs.persist(contents, to: "film")
+    let file = try disk.base.open("/store/data", .readWrite)
+    var stored = [UInt8](repeating: 0, count: Int(try file.status.size))
+    _ = try stored.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+    let start = try #require(Data(stored).firstRange(of: contents.prefix(3_000))?.lowerBound)
+    try [stored[start + 3_000_000] ^ 1].withUnsafeBytes { try file.write($0, at: UInt64(start + 3_000_000)) }
+    await #expect(throws: StoreError.self) { try await blobs.load("film") }
+    var count = 0
+    await #expect(throws: StoreError.self) { for try await piece in blobs.pieces(of: "film") { count += piece.count } }
+    #expect(count > 1 << 20 && count < 3_000_000)
+  }
+
   @Test("a file is compared with the stored blob a MiB at a time")
   func comparison() async throws {
     let folder = place.url.deletingLastPathComponent()

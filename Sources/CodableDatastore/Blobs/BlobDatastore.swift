@@ -240,12 +240,12 @@ private struct BlobRecord {
 }
 
 extension ValueReader {
-  /// Returns the next bytes, at most `size`; nil at the end.
-  fileprivate mutating func next(upTo size: Int) throws(StorageError) -> Data? {
+  /// Returns the next bytes, at most `size`; nil at the end. Throws `StoreError`.
+  fileprivate mutating func next(upTo size: Int) throws -> Data? {
     guard remaining > 0 else { return nil }
     var data = Data(capacity: min(size, remaining))
     while data.count < size, remaining > 0 {
-      try next(atMost: size - data.count).withUnsafeBytes { data.append(contentsOf: $0) }
+      try throwingStoreErrors { try next(atMost: size - data.count) }.withUnsafeBytes { data.append(contentsOf: $0) }
     }
     return data
   }
@@ -266,6 +266,6 @@ private struct BlobPieces: AsyncInstances, AsyncIteratorProtocol {
       guard size > 0 else { throw StoreError(.refused, "A piece of a blob has at least one byte, not \(size).") }
       blob = try open()
     }
-    return try throwingStoreErrors { try blob?.next(upTo: size) }
+    return try blob?.next(upTo: size)
   }
 }
