@@ -54,7 +54,13 @@ extension DataFile {
 
   /// The bytes of a change entry, with its check verified; a large value's bytes are verified too.
   func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
-    let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
+    try entry(reference, in: bytes(at: reference.offset, count: Int(reference.length), what: "change entry"))
+  }
+
+  /// As `entry`, with the entry's bytes, which may be those of a frame that is not written yet.
+  func entry(
+    _ reference: EntryReference, in bytes: Bytes
+  ) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
     counters.valueReads.add(1)
     return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }, bytes)
   }

@@ -150,9 +150,7 @@ struct RecordSource: Sendable {
   }
 
   func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
-    let bytes = try bytes(at: reference.offset, count: Int(reference.length))
-    file.counters.valueReads.add(1)
-    return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try file.checkedEntry(bytes, reference) }, bytes)
+    try file.entry(reference, in: bytes(at: reference.offset, count: Int(reference.length)))
   }
 
   func value(of record: RecordReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
