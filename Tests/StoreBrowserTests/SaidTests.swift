@@ -293,7 +293,7 @@ struct SaidTests {
     let tiny = Size(columns: 39, rows: 9)
     let text = small.draw(size: tiny).text()
     #expect(text.contains("make the window 40×10 or"), "\(text)")
-    // The size is told before the picture is drawn, so that no key reaches a line that was drawn for another size.
+    // The new size comes before its picture, so that no key reaches a line that was drawn for another size.
     #expect(small.respond(to: .resize(tiny)).isEmpty)
     #expect(small.respond(to: .key(KeyChord(.enter))).isEmpty && small.chosen == nil)
     #expect(small.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)])
