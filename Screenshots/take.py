@@ -5,8 +5,8 @@
 
 Needs: PyPI pyte (which brings wcwidth) and, for the moving picture, pillow; Debian librsvg2-bin (rsvg-convert),
 fonts-dejavu-core, fonts-noto-cjk.
-The list of pictures is pictures.txt beside this script. Each becomes NAME.svg and NAME.png; one whose size is followed
-by `moving` becomes NAME.gif. Nothing is drawn by hand: the program runs, gets the keys that a person would press, and what
+The list of pictures is pictures.txt beside this script. Each becomes NAME.png; one whose size is followed by `moving`
+becomes NAME.gif. Nothing is drawn by hand: the program runs, gets the keys that a person would press, and what
 a terminal then shows is turned into SVG.
 """
 import argparse
@@ -371,11 +371,10 @@ def main():
                 print(HERE / f"{name}.gif")
                 continue
             play(program, steps)
-            picture = HERE / f"{name}.svg"
-            picture.write_text(svg(program.screen))
-            subprocess.run(["rsvg-convert", "--zoom", "1.5", "-o", picture.with_suffix(".png"), picture], check=True)
+            picture = HERE / f"{name}.png"
+            subprocess.run(["rsvg-convert", "--zoom", "1.5", "-o", picture], input=svg(program.screen).encode(), check=True)
             program.close()
-            print(picture.with_suffix(".png"))
+            print(picture)
 
 
 if __name__ == "__main__":

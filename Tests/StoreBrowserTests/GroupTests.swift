@@ -72,6 +72,23 @@ struct GroupTests {
     #expect(try shown(other) == groups(store))
   }
 
+  @Test("bars beside the groups measure the figure that they are sorted by, or the count")
+  func bars() throws {
+    let store = try Sample.large(997)
+    let driver = try driver(store, ":group group value")
+    func bars() -> [Int] { driver.lines.compactMap { line in line.contains("█") ? line.count { $0 == "█" } : nil } }
+    let byCount = bars()
+    #expect(
+      byCount.count == 10 && driver.shows("greatest   count "),
+      "\(driver.screen)")
+    try driver.play(":sort sum(value)")
+    let bySum = bars()
+    let sums = try groups(store).map(\.sum).sorted()
+    let (widest, greatest) = (try #require(bySum.last), Double(try #require(sums.last)))
+    #expect(driver.shows("greatest   sum(value) "), "\(driver.screen)")
+    #expect(bySum == sums.map { Int(Double($0) / greatest * Double(widest * 8)) / 8 }, "\(driver.screen)")
+  }
+
   @Test("the view of the table counts: its filter and its range of an index")
   func view() throws {
     let store = try Sample.large(997)

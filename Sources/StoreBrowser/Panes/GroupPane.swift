@@ -117,6 +117,13 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     let columns = layout(reply, shownLines(frame, session), width: frame.columns - 2, theme)
     let titles = reply.columns.indices.map { title($0, reply, theme) }
     grid.titles(titles, columns, selected: cursorColumn, in: frame.inside, from: 2, trailing: 1, theme: theme)
+    let (measured, largest) = measure(reply)
+    let barStart = columns.last.map { $0.x + $0.width + 5 } ?? 0
+    let barWidth = frame.columns - barStart - 4
+    let hasBars = barWidth >= 8 && largest > 0
+    if hasBars {
+      grid.write(reply.columns[measured], at: frame.inside.at(barStart), width: barWidth, style: theme.style(.dim))
+    }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let cells = reply.groups[line].cells
       for slot in columns {
@@ -127,7 +134,21 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
           text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
           alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)
       }
+      guard hasBars, case .number(let value) = cells[measured] else { return }
+      let share = value.double / largest
+      guard share > 0, share <= 1 else { return }
+      let bar = Bars.bar(Int(share * 1e6), largest: 1_000_000, width: barWidth, isASCII: theme.isASCII)
+      grid.write(bar, at: rect.at(barStart), width: barWidth, style: theme.style(.bar))
     }
+  }
+
+  /// The column that the bars show, the one that the groups are sorted by or their count, and its greatest value.
+  private func measure(_ reply: GroupRequest.Reply) -> (column: Int, largest: Double) {
+    guard sorted.column > 0 else { return (1, Double(reply.largestCount)) }
+    let ends = [reply.groups.first, reply.groups.last].compactMap { group -> Double? in
+      if case .number(let value)? = group?.cells[sorted.column] { value.double } else { nil }
+    }
+    return (sorted.column, ends.max() ?? 0)
   }
 
   /// The field of the figures, which the foot of the pane names once.

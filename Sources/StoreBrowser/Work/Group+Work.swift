@@ -18,6 +18,12 @@ struct GroupRequest: RowsQuestion, Hashable {
     var columns: [String]
     /// How they were found, as `records --explain` says it.
     var plan: String
+    var largestCount: Int
+
+    init(_ groups: [RecordGroup], by grouping: RecordGrouping, plan: String) {
+      (self.groups, columns, self.plan) = (groups, grouping.columns, plan)
+      largestCount = groups.reduce(0) { max($0, $1.count) }
+    }
   }
 
   private var grouping: RecordGrouping {
@@ -40,14 +46,14 @@ struct GroupRequest: RowsQuestion, Hashable {
           try rows.forEach(selecting: keys + (field.map { [$0] } ?? [])) { _, document in add(document ?? .null) }
         })
         let plan = source.range == nil ? "SCAN" : "SCAN of the range"
-        return Reply(groups: groups, columns: grouping.columns, plan: plan)
+        return Reply(groups, by: grouping, plan: plan)
       }
       let groups = try grouping.groups(of: query, in: datastore) { read in
         try context.goOn()
         context.report(Progress(done: read, total: total))
       }
       let plan = try grouping.explanation(of: query, in: datastore)
-      return Reply(groups: groups, columns: grouping.columns, plan: plan)
+      return Reply(groups, by: grouping, plan: plan)
     }
   }
 }
