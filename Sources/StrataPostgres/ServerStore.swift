@@ -69,11 +69,7 @@ package final class ServerStore: Engine {
   }
   package var isServed: Bool { true }
 
-  package var counts: WorkCounts {
-    var counts = WorkCounts()
-    counts.roundTrips = UInt64(roundTrips)
-    return counts
-  }
+  package var counts: WorkCounts { WorkCounts(roundTrips: roundTrips) }
 
   /// The number of round trips to the server since the store was opened.
   package var roundTrips: Int { pool.roundTrips.value }

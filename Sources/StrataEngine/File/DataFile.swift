@@ -296,18 +296,10 @@ final class Counters: Sendable {
   let nodesPatched = ReadCounter()
 
   var counts: WorkCounts {
-    var counts = WorkCounts()
-    counts.nodeReads = nodeReads.value
-    counts.frameReads = frameReads.value
-    counts.valueReads = valueReads.value
-    counts.bytesWritten = bytesWritten.value
-    counts.writes = writes.value
-    counts.syncs = syncs.value
-    counts.commits = commits.value
-    counts.nodesWritten = nodesWritten.value
-    counts.nodeBytesWritten = nodeBytesWritten.value
-    counts.nodesPatched = nodesPatched.value
-    return counts
+    WorkCounts(
+      nodeReads: nodeReads.value, frameReads: frameReads.value, valueReads: valueReads.value,
+      bytesWritten: bytesWritten.value, writes: writes.value, syncs: syncs.value, commits: commits.value,
+      nodesWritten: nodesWritten.value, nodeBytesWritten: nodeBytesWritten.value, nodesPatched: nodesPatched.value)
   }
 }
 

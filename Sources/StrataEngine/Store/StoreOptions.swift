@@ -172,6 +172,9 @@ package struct WorkCounts: Sendable, Hashable {
   package var nodesPatched: UInt64 = 0
   /// How often a caller waited for a server.
   package var roundTrips: UInt64 = 0
+}
 
-  package init() {}
+extension WorkCounts {
+  /// The counts of a store on a server, which counts nothing else.
+  package init(roundTrips: Int) { self.init(roundTrips: UInt64(roundTrips)) }
 }
