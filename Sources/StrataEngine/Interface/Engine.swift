@@ -126,12 +126,6 @@ package protocol Engine: AnyObject, Sendable {
 extension Engine {
   package var isAway: Bool { false }
   package var pruningFailure: PruningFailure? { nil }
-  package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 { commit.date }
-
-  package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
-    try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }
-  }
-
   package func prefetch(commits: [UInt64]) throws(StorageError) {}
 
   package func refresh(prefetching: Prefetch) throws(StorageError) -> View { try refresh() }
