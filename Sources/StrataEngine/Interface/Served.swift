@@ -7,22 +7,11 @@ package protocol ServedView: AnyObject, Sendable {
   func versions(
     of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
   ) throws(StorageError) -> [Version]
-  /// A page of the differences from this view to another one in a tree, in the order of the keys, from a key on.
+  /// A page of the differences from this view to another one in a tree, in the order of the keys, from a key on. `next` is the key at which
+  /// the next page begins; nil if there is none.
   func differences(
     to newer: any ServedView, in name: TreeName, from key: [UInt8]
-  ) throws(StorageError) -> ServedDifferencePage
-}
-
-/// A part of the differences between two views.
-package struct ServedDifferencePage: Sendable {
-  package var differences: [Difference]
-  /// The key at which the next page begins; nil if there is none.
-  package var next: [UInt8]?
-
-  package init(differences: [Difference], next: [UInt8]?) {
-    self.differences = differences
-    self.next = next
-  }
+  ) throws(StorageError) -> (page: [Difference], next: [UInt8]?)
 }
 
 /// A tree on a server, in the order of bytes, as of a commit, or as a transaction has it. Its contents never change.
@@ -168,41 +157,23 @@ extension KeyProbe {
   }
 }
 
-/// The differences between two views on a server, a page at a time.
-struct ServedDifferences: Walk {
-  let older: any ServedView
-  let newer: any ServedView
-  let name: TreeName
-  private(set) var page: ArraySlice<Difference> = []
-  private(set) var nextKey: [UInt8]? = []
+/// Elements on a server, a page at a time.
+struct ServedPages<Element: Sendable, Place: Sendable>: Walk {
+  /// The place of the next page; nil behind the last one.
+  private var place: Place?
+  private var page: ArraySlice<Element> = []
+  private let read: @Sendable (Place) throws(StorageError) -> (page: [Element], next: Place?)
 
-  mutating func next() throws(StorageError) -> Difference? {
-    while page.isEmpty {
-      guard let key = nextKey else { return nil }
-      let found = try older.differences(to: newer, in: name, from: key)
-      page = found.differences[...]
-      nextKey = found.next
-    }
-    return page.removeFirst()
+  /// - Parameter read: Reads the page at a place, and returns the place of the next one.
+  init(place: Place, _ read: @escaping @Sendable (Place) throws(StorageError) -> (page: [Element], next: Place?)) {
+    self.place = place
+    self.read = read
   }
-}
 
-/// The states that a record has had on a server, newest first.
-struct ServedVersions: Walk {
-  let view: any ServedView
-  let name: TreeName
-  let key: [UInt8]
-  private(set) var page: ArraySlice<Version> = []
-  private(set) var before: UInt64?
-  private(set) var isAtEnd = false
-
-  private static let pageSize = 100
-
-  mutating func next() throws(StorageError) -> Version? {
-    if page.isEmpty, !isAtEnd {
-      page = try view.versions(of: key, in: name, before: before, limit: Self.pageSize)[...]
-      isAtEnd = page.count < Self.pageSize
-      before = page.last?.commit
+  mutating func next() throws(StorageError) -> Element? {
+    while page.isEmpty, let next = place {
+      let found = try read(next)
+      (page, place) = (found.page[...], found.next)
     }
     return page.popFirst()
   }

@@ -16,20 +16,7 @@ package struct Version: Sendable {
 }
 
 /// Visits every state that a record has had, newest first, as seen from one commit.
-package struct VersionCursor: Sendable {
-  private var walk: any Walk<Version>
-
-  init(view: View, name: TreeName, key: KeyProbe) throws(StorageError) {
-    if let served = view.servedView {
-      walk = ServedVersions(view: served, name: name, key: try key.served())
-    } else {
-      walk = try FileVersions(view: view, name: name, key: key)
-    }
-  }
-
-  /// The next older state, or nil at the end.
-  package mutating func next() throws(StorageError) -> Version? { try walk.next() }
-}
+package typealias VersionCursor = WalkCursor<Version>
 
 /// The states of a record as a file has them.
 ///
@@ -162,6 +149,14 @@ struct FileVersions: Walk {
 extension View {
   /// Every state that a record of a tree has had, newest first, even if it is deleted now.
   package func versions(of key: KeyProbe, in tree: TreeName) throws(StorageError) -> VersionCursor {
-    try VersionCursor(view: self, name: tree, key: key)
+    guard let servedView else { return VersionCursor(try FileVersions(view: self, name: tree, key: key)) }
+    let (key, limit) = (try key.served(), 100)
+    // The first page begins with the view's own state, which no commit comes before.
+    let pages = ServedPages<Version, UInt64?>(place: nil) { before throws(StorageError) in
+      let page = try servedView.versions(of: key, in: tree, before: before, limit: limit)
+      guard page.count == limit, let last = page.last else { return (page, nil) }
+      return (page, .some(last.commit))
+    }
+    return VersionCursor(pages)
   }
 }

@@ -19,7 +19,10 @@ package struct Difference: Sendable {
 /// come in that order and memory stays bounded; in trees of the caller's order they come in no order.
 package func difference(_ old: View, _ new: View, tree: TreeName) throws(StorageError) -> DifferenceCursor {
   if let older = old.servedView, let newer = new.servedView {
-    return DifferenceCursor(ServedDifferences(older: older, newer: newer, name: tree))
+    let pages = ServedPages<Difference, [UInt8]>(place: []) { key throws(StorageError) in
+      try older.differences(to: newer, in: tree, from: key)
+    }
+    return DifferenceCursor(pages)
   }
   let (oldEntry, newEntry) = (try old.catalogEntry(tree), try new.catalogEntry(tree))
   return DifferenceCursor(
@@ -27,23 +30,28 @@ package func difference(_ old: View, _ new: View, tree: TreeName) throws(Storage
 }
 
 /// Visits the differences of two trees.
-package struct DifferenceCursor: Sendable {
-  private var walk: any Walk<Difference>
+package typealias DifferenceCursor = WalkCursor<Difference>
 
+extension DifferenceCursor {
   /// A tree in its file, by its root; nil if the tree is empty.
   typealias Side = (file: DataFile, root: NodePointer?)
 
-  init(_ served: ServedDifferences) { walk = served }
-
   init(_ old: Side, _ new: Side, order: TreeOrder) {
     switch order {
-    case .bytes: walk = OrderedDifference(old: SubtreeWalk(old), new: SubtreeWalk(new))
-    case .caller: walk = UnorderedDifference(old: old, new: new)
+    case .bytes: self.init(OrderedDifference(old: SubtreeWalk(old), new: SubtreeWalk(new)))
+    case .caller: self.init(UnorderedDifference(old: old, new: new))
     }
   }
+}
 
-  /// The next difference, or nil at the end.
-  package mutating func next() throws(StorageError) -> Difference? { try walk.next() }
+/// Visits elements in order, wherever they come from. A copy moves independently.
+package struct WalkCursor<Element>: Sendable {
+  private var walk: any Walk<Element>
+
+  init(_ walk: any Walk<Element>) { self.walk = walk }
+
+  /// The next element, or nil at the end.
+  package mutating func next() throws(StorageError) -> Element? { try walk.next() }
 }
 
 /// Elements in order, each read when it is requested: from a file, or from a server.

@@ -36,16 +36,16 @@ package final class ServerView: ServedView {
 
   package func differences(
     to newer: any ServedView, in name: TreeName, from key: [UInt8]
-  ) throws(StorageError) -> ServedDifferencePage {
+  ) throws(StorageError) -> (page: [Difference], next: [UInt8]?) {
     guard let newer = newer as? ServerView else { throw .refused("the two states are not of the same kind of store") }
     let (before, after) = (try served(name), try newer.served(name))
     if let before, let after, before.number == after.number, let tree = after.stored {
-      let page = try tree.differences(from: asOf, key: key)
-      return ServedDifferencePage(
-        differences: page.differences.map { found in
-          Difference(
-            key: Bytes(found.key), old: found.old.map { before.entry($0) }, new: found.new.map { after.entry($0) })
-        }, next: page.next)
+      let (page, next) = try tree.differences(from: asOf, key: key)
+      let differences = page.map { found in
+        Difference(
+          key: Bytes(found.key), old: found.old.map { before.entry($0) }, new: found.new.map { after.entry($0) })
+      }
+      return (differences, next)
     }
     // Two trees that share nothing, or one tree alone.
     let (limit, range) = (1_000, KeyRange(lower: key))
@@ -58,6 +58,6 @@ package final class ServerView: ServedView {
           tree?.entry(entry)
       }
     }
-    return ServedDifferencePage(differences: differences.values.sorted { $0.key < $1.key }, next: end.map { $0 + [0] })
+    return (differences.values.sorted { $0.key < $1.key }, end.map { $0 + [0] })
   }
 }
