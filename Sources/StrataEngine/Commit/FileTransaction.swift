@@ -215,7 +215,7 @@ extension FileStore {
   /// Begins a transaction in the turn that the caller holds. `keepsTurn`: it leaves the turn to the caller. `isFirst`: whether it is the
   /// first one of the turn.
   func begin(on base: UInt64?, keepsTurn: Bool, isFirst: Bool = true) throws(StorageError) -> FileTransaction {
-    let state = try writing.prepareTurn(checksNames: isFirst) { record($0) }
+    let state = try writing.prepareTurn(checksNames: isFirst)
     guard state.newest.number < .max else {
       throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
     }

@@ -3,26 +3,18 @@
 /// Commits beyond the end that a slot vouches for are written and synced again before anything is built on them. Bytes that are not a
 /// commit are cut, and kept aside. A crash on the way leaves a state with which the next recovery begins.
 extension Writer {
-  /// The store as recovery leaves it.
-  struct Recovered {
-    var state: Publication.State
-    /// The newest slot that verifies.
-    var slot: Slot?
-    /// The origin that commits of this session record.
-    var origin: UInt64
-    var fileEnd: FileOffset
-    var report: OpeningReport
-  }
-
-  /// Recovers from `current`, the newest generation as this process has seen it. The caller holds the lock, and that of the data.
-  func recovered(from current: Publication.State) throws(StorageError) -> Recovered {
+  /// Reads the commits that other writers left, makes them durable, and cuts the part of the tail that is not a commit. The caller holds the
+  /// lock.
+  func recover() throws(StorageError) {
+    let current = try newestGeneration(publication.current)
+    try lockData(current.file)
     let file = current.file
     let status = try engineCall { () throws(DiskError) in try file.file.status }
     file.extend(to: status.end)
     let slot = try HeadSearch(file: file, limit: status.end).readSlots().first
     // Forward from the newest frame known here: another writer may have appended since.
     var chain = current.chain
-    let adopted = try FrameScanner(file: file).advance(&chain, limit: status.end, verifiesHash: true)
+    _ = try FrameScanner(file: file).advance(&chain, limit: status.end, verifiesHash: true)
     guard chain.end <= status.end else { throw .damaged(what: "end of the file", offset: status.end) }
     if try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: status.end) {
       throw .readOnly(reason: FrameScanner.unknownFrames)
@@ -32,10 +24,7 @@ extension Writer {
     let promise = DurablePromise(hold, for: file, hasSlot: slot != nil)
     if try promise?.isBroken(behind: chain, in: file) == true { throw .damaged(what: "frame", offset: chain.end) }
     let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
-    let head = try newest.head(in: file)
-
-    var report = OpeningReport()
-    report.adoptedCommits = adopted
+    let state = try Publication.State(file: file, newest: newest, chain: chain)
     // The page cache may show bytes that the disk never got, so all bytes that neither slot nor promise covers are written again.
     let promised = promise.flatMap { $0.isOwn ? $0.end : nil } ?? 0
     let vouched = max(slot?.durableEnd ?? 0, promised, file.header.firstFrame)
@@ -44,11 +33,19 @@ extension Writer {
       try engineCall { () throws(DiskError) in try file.file.sync() }
       counters.syncs.add(1)
     }
-    try cut(behind: chain, limit: status.end, of: file, &report)
+    try cut(behind: chain, limit: status.end, of: file)
     let origin = try writeSession(in: file, found: status, hold, chain: chain)
-    return Recovered(
-      state: Publication.State(file: file, newest: newest, head: head, chain: chain), slot: slot, origin: origin,
-      fileEnd: status.end, report: report)
+    zeros.begin(at: try file.endOfWritten(in: chain.end..<max(status.end, chain.end)))
+    tail = Tail(origin: origin)
+    monitor.withLock {
+      shared.appended = state
+      shared.durableEnd = chain.end
+      shared.queue.recover(chain.number)
+      publishDurable()
+      shared.slot = slot.map { ($0.sequence, $0.durableEnd, $0.isClean) } ?? (0, 0, false)
+    }
+    publication.show(state)
+    writeHold(state)
   }
 
   /// Compaction may have put another file in place, and an older copy may have been written over this one. Then the file is opened again,
@@ -69,32 +66,24 @@ extension Writer {
     return (try? FrameScanner(file: file).holds(chain)) ?? false
   }
 
-  /// Zeroes the file behind the last whole frame.
-  private func cut(
-    behind chain: ChainEnd, limit: FileOffset, of file: DataFile, _ report: inout OpeningReport
-  ) throws(StorageError) {
+  /// Zeroes the file behind the last whole frame, and reports it.
+  private func cut(behind chain: ChainEnd, limit: FileOffset, of file: DataFile) throws(StorageError) {
     guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
     let garbage = chain.end..<min(limit, FrameHeader.end(behind: last))
     let whole = try FrameSurvey.wholeFrames(of: file, in: garbage, after: chain.number)
     guard !whole.contains(where: { $0.recordedEnd(in: file) ?? 0 > chain.end }) else {
       throw .damaged(what: "frame", offset: chain.end)
     }
-    report.cutBytes = garbage.length
     // A long frame gets its header last. Without it the commit was not finished, and may have been as long as an import.
     let header = chain.end..<min(garbage.upperBound, chain.end + UInt64(FrameHeader.size))
     let hasHeader = try file.lastNonzero(in: header) != nil
+    var keptAside: String?
     do throws(StorageError) {
-      if !whole.isEmpty || hasHeader { report.keptAside = try keepAside(garbage, of: file, number: chain.number) }
+      if !whole.isEmpty || hasHeader { keptAside = try keepAside(garbage, of: file, number: chain.number) }
     } catch {
       // Useless bytes may be lost; whole commits may not.
       if !whole.isEmpty { throw error }
     }
-    report.notes.append(
-      "\(report.cutBytes) bytes after commit #\(chain.number) "
-        + (whole.isEmpty
-          ? "belonged to no whole commit and were cut"
-          : "did not follow it and were cut; \(FrameSurvey.describe(whole)) among them can be saved: salvage reads what was kept aside")
-    )
     // Synced before anything is written there: the next frame begins with the same bytes as a torn one of its number. If a power cut kept
     // only those bytes of it, and the old bytes instead of the zeros, a commit that was cut would be whole again.
     try engineCall { () throws(DiskError) in
@@ -102,6 +91,15 @@ extension Writer {
       try file.file.sync()
     }
     counters.syncs.add(1)
+    report.withLock { report in
+      (report.cutBytes, report.keptAside) = (garbage.length, keptAside)
+      report.notes.append(
+        "\(garbage.length) bytes after commit #\(chain.number) "
+          + (whole.isEmpty
+            ? "belonged to no whole commit and were cut"
+            : "did not follow it and were cut; \(FrameSurvey.describe(whole)) among them can be saved: salvage reads what was kept aside")
+      )
+    }
   }
 
   private func rewrite(_ range: Range<FileOffset>, of file: DataFile) throws(StorageError) {

@@ -23,6 +23,8 @@ package final class Writer: @unchecked Sendable {
   let zeros: ZeroAhead
   /// Why the store cannot be written, or nil if it can.
   let readOnlyReason: String?
+  /// The findings of opening and recovery.
+  let report: Mutex<OpeningReport>
 
   let monitor = Monitor()
   var shared: Shared
@@ -87,10 +89,11 @@ package final class Writer: @unchecked Sendable {
     var left: (state: Publication.State, status: FileStatus)?
   }
 
-  init(_ reading: StoreReader, publication: Publication, readOnlyReason: String?) {
+  init(_ reading: StoreReader, publication: Publication, readOnlyReason: String?, report: OpeningReport) {
     self.reading = reading
     self.publication = publication
     self.readOnlyReason = readOnlyReason
+    self.report = Mutex(report)
     session = reading.disk.randomNumber() | 1
     zeros = ZeroAhead(largeStore: reading.options.largeStore, counters: reading.counters)
     let current = publication.current

@@ -25,9 +25,7 @@ extension Writer {
   ///
   /// - Parameter checksNames: Whether to check that the names still lead to the store's files, which is due once a turn.
   @discardableResult
-  func prepareTurn(
-    checksNames: Bool = true, report: (OpeningReport) -> Void
-  ) throws(StorageError) -> Publication.State {
+  func prepareTurn(checksNames: Bool = true) throws(StorageError) -> Publication.State {
     let (failure, isClosed, isLocked, appended) = monitor.withLock {
       (shared.queue.failure, shared.isClosed, shared.lock != nil, shared.appended)
     }
@@ -53,7 +51,7 @@ extension Writer {
         try lockData(publication.current.file)
         writeHold(publication.current)
       } else {
-        try recover(report: report)
+        try recover()
       }
     } catch {
       dropLock()
@@ -68,7 +66,7 @@ extension Writer {
   func expectData(_ identity: FileIdentity) { monitor.withLock { shared.lock?.names }?.expect(identity) }
 
   /// Locks the data file. Another process holds that lock only if it has locked a different lock file.
-  private func lockData(_ file: DataFile) throws(StorageError) {
+  func lockData(_ file: DataFile) throws(StorageError) {
     guard try engineCall({ () throws(DiskError) in try file.file.lock(patience: options.lockPatience) }) else {
       throw .locked(.unknown)
     }
@@ -125,26 +123,6 @@ extension Writer {
       let status = (try? reading.statusByName()) ?? nil
     else { return false }
     return status == left.status
-  }
-
-  /// Reads the commits that other writers left, makes them durable, and cuts the part of the tail that is not a commit.
-  private func recover(report: (OpeningReport) -> Void) throws(StorageError) {
-    let current = try newestGeneration(publication.current)
-    try lockData(current.file)
-    let found = try recovered(from: current)
-    let chain = found.state.chain
-    zeros.begin(at: try current.file.endOfWritten(in: chain.end..<max(found.fileEnd, chain.end)))
-    tail = Tail(origin: found.origin)
-    monitor.withLock {
-      shared.appended = found.state
-      shared.durableEnd = chain.end
-      shared.queue.recover(chain.number)
-      publishDurable()
-      shared.slot = found.slot.map { ($0.sequence, $0.durableEnd, $0.isClean) } ?? (0, 0, false)
-    }
-    publication.show(found.state)
-    writeHold(found.state)
-    if found.report.cutBytes > 0 { report(found.report) }
   }
 
   /// Records in the lock file which process writes which generation, and how far it is durable.

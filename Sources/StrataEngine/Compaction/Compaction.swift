@@ -108,7 +108,7 @@ extension FileStore {
   private func inTurn<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     writing.acquireTurnBlocking()
     defer { writing.passTurn() }
-    try writing.prepareTurn { record($0) }
+    try writing.prepareTurn()
     return try body()
   }
 

@@ -23,14 +23,12 @@ package final class FileStore: Engine {
   var isEndingCompactions: Bool { endsCompactions.load(ordering: .acquiring) }
   /// The state of pruning by the store's own policy.
   let schedule = Mutex(RetentionSchedule())
-  private let report: Mutex<OpeningReport>
 
   private init(_ reading: StoreReader, _ opened: StoreReader.Opened, report: OpeningReport) {
     self.reading = reading
     publication = Publication(opened.state)
-    writing = Writer(reading, publication: publication, readOnlyReason: opened.readOnlyReason)
+    writing = Writer(reading, publication: publication, readOnlyReason: opened.readOnlyReason, report: report)
     lockLook = LockMonitor(LockFile(disk: reading.disk, folder: reading.folder), options: reading.options)
-    self.report = Mutex(report)
     if reading.options.retention != nil { writing.setIdleWork { [weak self] in self?.pruneWhileIdle() } }
   }
 
@@ -105,19 +103,11 @@ package final class FileStore: Engine {
 
   /// The findings of opening and recovery, and the reason why the store cannot be pruned. Reads a small file.
   package var openingReport: OpeningReport {
-    var report = report.withLock { $0 }
+    var report = writing.report.withLock { $0 }
     let now = disk.now()
     if let failure = pruningFailure { report.notes.append(failure.sentence(now: now)) }
     report.compare(newest: publication.current.newest.date, now: now)
     return report
-  }
-
-  func record(_ found: OpeningReport) {
-    report.withLock { report in
-      report.cutBytes = found.cutBytes
-      report.keptAside = found.keptAside
-      report.notes += found.notes
-    }
   }
 
   package var counts: WorkCounts { counters.counts }
