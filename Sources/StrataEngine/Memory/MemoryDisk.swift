@@ -78,7 +78,8 @@ private final class MemoryFolder: DiskFolder {
   func identity(of name: String) throws(DiskError) -> FileIdentity? { try disk.status(path + "/" + name)?.identity }
 }
 
-private final class MemoryFile: Sendable {
+/// A file in memory, which is its own mapping.
+private final class MemoryFile: DiskMapping {
   struct State {
     var size: UInt64 = 0
     /// Beyond this nothing was ever written but zeros.
@@ -97,6 +98,8 @@ private final class MemoryFile: Sendable {
     self.path = path
     self.inode = inode
   }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(space.bytes) }
 
   var status: FileStatus {
     FileStatus(
@@ -154,7 +157,7 @@ private final class MemoryHandle: DiskFile {
 
   func writeBack(_ range: Range<UInt64>) throws(DiskError) {}
   func sync() throws(DiskError) {}
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { MemoryMapping(file: file) }
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { file }
 
   func tryLock() throws(DiskError) -> Bool {
     file.state.withLock { state in
@@ -171,12 +174,6 @@ private final class MemoryHandle: DiskFile {
   func isLockedElsewhere() throws(DiskError) -> Bool {
     file.state.withLock { $0.holder != nil && $0.holder != ObjectIdentifier(self) }
   }
-}
-
-private final class MemoryMapping: DiskMapping {
-  private let file: MemoryFile
-  init(file: MemoryFile) { self.file = file }
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(file.space.bytes) }
 }
 
 private final class MemoryWatch: DiskWatch {

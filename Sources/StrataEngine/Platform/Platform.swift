@@ -33,9 +33,6 @@ extension DiskError {
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
-/// The error number of a disk that may only be read.
-let readOnlyCode = EROFS
-
 /// Nanoseconds since 1970.
 package func wallClock() -> Int64 { time(of: CLOCK_REALTIME) }
 

@@ -90,15 +90,13 @@ final class TolerantFile: ReadOnlyFile {
 package protocol ReadOnlyFile: DiskFile {}
 
 extension ReadOnlyFile {
-  private var refusal: DiskError { DiskError(operation: "pwrite", path: "", code: readOnlyCode) }
-
   package func reopened() throws(DiskError) -> (any DiskFile)? { nil }
   package func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
   package func isLockedElsewhere() throws(DiskError) -> Bool { false }
   package func tryLock() throws(DiskError) -> Bool { false }
   package func unlock() throws(DiskError) {}
-  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { throw refusal }
-  package func zero(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
-  package func writeBack(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
-  package func sync() throws(DiskError) { throw refusal }
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { throw .readOnly("") }
+  package func zero(_ range: Range<UInt64>) throws(DiskError) { throw .readOnly("") }
+  package func writeBack(_ range: Range<UInt64>) throws(DiskError) { throw .readOnly("") }
+  package func sync() throws(DiskError) { throw .readOnly("") }
 }
