@@ -75,25 +75,20 @@ struct FileHeader: Hashable, Sendable {
   }
 
   init(reading file: any DiskFile, path: String) throws(StorageError) {
-    let block = MemoryBlock(count: FileHeader.size)
+    let page = MemoryBlock(count: FileHeader.size)
     let count: Int
     do {
-      count = try file.read(into: block.bytes, at: 0)
+      count = try file.read(into: page.bytes, at: 0)
     } catch {
       throw error.isUnreadable ? .damaged(what: "identity page", offset: 0) : StorageError(error)
     }
-    let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count])
-    guard count >= FileHeader.magic.count, bytes.prefix(FileHeader.magic.count).elementsEqual(FileHeader.magic) else {
-      throw .notAStore(path: path)
-    }
-    guard count == FileHeader.size else { throw .damaged(what: "identity page", offset: 0) }
-    var reader = ByteReader(bytes, what: "identity page", offset: 0)
-    try reader.skip(FileHeader.magic.count)
-    let version: UInt32 = try reader.fixed()
-    let check = checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<508]))
-    guard loadInteger(UInt32.self, bytes, at: 508) == check else {
+    let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(page.bytes)[..<count])
+    guard bytes.starts(with: FileHeader.magic) else { throw .notAStore(path: path) }
+    guard let block = StoredBlock(bytes, magic: FileHeader.magic, seed: 0) else {
       throw .damaged(what: "identity page", offset: 0)
     }
+    var reader = block.reader(at: FileHeader.magic.count, what: "identity page")
+    let version: UInt32 = try reader.fixed()
     try reader.skip(4)
     requiredFeatures = try reader.fixed()
     optionalFeatures = try reader.fixed()
@@ -236,7 +231,7 @@ struct StoredBlock {
 
   init?(_ bytes: UnsafeRawBufferPointer, magic: [UInt8], seed: UInt32) {
     let size = Self.size
-    guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return nil }
+    guard bytes.count >= size, bytes.starts(with: magic) else { return nil }
     let check = checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
     guard loadInteger(UInt32.self, bytes, at: size - 4) == check else { return nil }
     self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<size])
