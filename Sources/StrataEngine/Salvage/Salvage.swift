@@ -35,7 +35,12 @@ final class Salvage {
   }
 
   func run(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
-    learnNames()
+    // The parts that need no order: records, and the identifiers of trees.
+    for frame in survey.frames {
+      guard let record = try? source.record(at: frame.offset) else { continue }
+      records[record.number] = record
+      for count in record.counts { treeNames[count.identifier] = count.tree }
+    }
     var last = survey.start
     for (index, frame) in survey.frames.enumerated() {
       if index % 16 == 0,
@@ -56,25 +61,11 @@ final class Salvage {
     if let newest = survey.frames.lazy.compactMap({ self.records[$0.header.number] }).last {
       try mendHeadAndNames(newest)
     }
-    try tellCommitsBeyondTheEnd()
-    try countRecords()
-  }
-
-  /// Reports commits beyond the end. If the file was cut short, a slot still says how far it went.
-  private func tellCommitsBeyondTheEnd() throws(StorageError) {
+    // If the file was cut short, a slot still says how far it went.
     let known = max(survey.frames.last?.header.number ?? 0, report.losses.map(\.commit).max() ?? 0)
     let slots = try HeadSearch(file: source, limit: source.end).readSlots()
-    guard let promised = slots.map(\.number).max(), promised > known else { return }
-    lose(.commits(to: promised), commit: known + 1)
-  }
-
-  /// Reads the parts that need no order: records, and the identifiers of trees.
-  private func learnNames() {
-    for frame in survey.frames {
-      guard let record = try? source.record(at: frame.offset) else { continue }
-      records[record.number] = record
-      for count in record.counts { treeNames[count.identifier] = count.tree }
-    }
+    if let promised = slots.map(\.number).max(), promised > known { lose(.commits(to: promised), commit: known + 1) }
+    try countRecords()
   }
 
   // MARK: A commit whose record can be read
