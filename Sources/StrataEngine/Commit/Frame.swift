@@ -11,8 +11,10 @@ extension FileTransaction {
         || info.head != nil
     else { return nil }
     try info.checkTexts(store.options)
-    try checkFeatures(info)
-
+    // An older program would lose data that commits of other stores need. It must refuse the store before the first such commit is in it.
+    if info.identity != nil || info.pedigree != nil, !file.header.has(.commitsOfOthers) {
+      throw .readOnly(reason: "it is not ready yet for commits of other stores")
+    }
     let own = draft.start
     let changesEnd = draft.position
     var counts = state.pointee.changeCounts
@@ -39,7 +41,9 @@ extension FileTransaction {
     record.program = info.program ?? store.options.program
     record.author = info.author ?? store.options.author
     record.action = info.writtenAction
-    record.flags = flags(info)
+    record.flags = info.flags
+    if state.pointee.restores != nil, parents.count < 2, info.identity == nil { record.flags.insert(.restore) }
+    if info.undoes != nil { record.flags.insert(.undo) }
     record.undoes = info.undoes?.nonzero
     // Roots that a merge takes from its second parent are not a restore in the history.
     record.restores = parents.count > 1 ? nil : state.pointee.restores?.nonzero
@@ -64,13 +68,6 @@ extension FileTransaction {
     return Publication.State(file: file, newest: record, head: head ?? record, chain: chain)
   }
 
-  private func flags(_ info: CommitInfo) -> CommitFlags {
-    var flags = info.flags
-    if state.pointee.restores != nil, info.parents?.count ?? 0 < 2, info.identity == nil { flags.insert(.restore) }
-    if info.undoes != nil { flags.insert(.undo) }
-    return flags
-  }
-
   private func find(_ number: UInt64) throws(StorageError) -> CommitRecord {
     if number == base.number { return base }
     return try CommitSearch(file: file, newest: beginning.newest).commit(number)
@@ -83,12 +80,6 @@ extension FileTransaction {
       throw .noSuchCommit(number: numbers.first ?? 0)
     }
     return try numbers.map(find)
-  }
-
-  /// An older program would lose data that commits of other stores need. It must refuse the store before the first such commit is in it.
-  private func checkFeatures(_ info: CommitInfo) throws(StorageError) {
-    guard info.identity != nil || info.pedigree != nil, !file.header.has(.commitsOfOthers) else { return }
-    throw .readOnly(reason: "it is not ready yet for commits of other stores")
   }
 
   private func links(
