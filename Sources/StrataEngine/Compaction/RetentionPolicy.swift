@@ -65,24 +65,36 @@ extension FileStore {
     return false
   }
 
-  /// Compacts if that leaves out any commit; otherwise records when to look again.
+  /// Compacts if that leaves out any commit; otherwise records when to look again. Records why it failed, unless the store is being closed.
   private func prune(_ retention: Retention, _ compact: () throws(StorageError) -> CompactionReport) {
     let state = publication.current
-    attempt { () throws(StorageError) in
+    let reason: String
+    do {
       let kept = try kept(of: state, retention, now: disk.now())
-      guard UInt64(kept.count) == state.newest.links.orderDepth else {
-        if let lack = try lackOfRoom(for: retention) { return lack }
+      if UInt64(kept.count) == state.newest.links.orderDepth {
+        clearPruningFailure()
+        var date = Int64.max
+        if let age = retention.age, let oldest = kept.first {
+          date = try state.file.clock(of: oldest).addingReportingOverflow(age).partialValue
+        }
+        return schedule.withLock { $0.end(keepsAll: state, until: date) }
+      }
+      guard let lack = try lackOfRoom(for: retention) else {
         _ = try compact()
-        schedule.withLock { $0.end() }
-        return nil
+        return schedule.withLock { $0.end() }
       }
-      clearPruningFailure()
-      var date = Int64.max
-      if let age = retention.age, let oldest = kept.first {
-        date = try state.file.clock(of: oldest).addingReportingOverflow(age).partialValue
-      }
-      schedule.withLock { $0.end(keepsAll: state, until: date) }
-      return nil
+      reason = lack
+    } catch .cancelled, .closed {
+      return schedule.withLock { $0.end() }
+    } catch {
+      reason = "\(error)"
+    }
+    let failure = PruningFailure(reason, after: pruningFailure, now: disk.now())
+    // On a full disk there may be no room for the note either.
+    let isWritten = (try? failure.write(to: NoteFile.pruning(disk, path))) != nil
+    schedule.withLock { schedule in
+      schedule.failure = isWritten ? nil : failure
+      schedule.end()
     }
   }
 
@@ -124,28 +136,6 @@ extension FileStore {
   func clearPruningFailure() {
     schedule.withLock { $0.failure = nil }
     try? disk.unlink(NoteFile.pruning(disk, path).path)
-  }
-
-  /// Runs an attempt to prune, and records why it failed, unless the store is being closed.
-  ///
-  /// - Parameter body: Returns what is lacking, or nil if it has come to its end.
-  private func attempt(_ body: () throws(StorageError) -> String?) {
-    let reason: String
-    do {
-      guard let lack = try body() else { return }
-      reason = lack
-    } catch .cancelled, .closed {
-      return schedule.withLock { $0.end() }
-    } catch {
-      reason = "\(error)"
-    }
-    let failure = PruningFailure(reason, after: pruningFailure, now: disk.now())
-    // On a full disk there may be no room for the note either.
-    let isWritten = (try? failure.write(to: NoteFile.pruning(disk, path))) != nil
-    schedule.withLock { schedule in
-      schedule.failure = isWritten ? nil : failure
-      schedule.end()
-    }
   }
 
   /// The room that stays free beside the copy that an automatic compaction makes.
