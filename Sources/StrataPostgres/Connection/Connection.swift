@@ -164,36 +164,33 @@ final class Connection: @unchecked Sendable {
     var failure: SQLError?
     for answer in expected {
       guard let result = try nextResult() else { throw lost("an answer is missing") }
-      switch PQresultStatus(result) {
-      case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
-        if answer.prepares == nil { rows.append(Rows(result)) } else { PQclear(result) }
+      switch result.status {
+      case PGRES_TUPLES_OK, PGRES_COMMAND_OK: if answer.prepares == nil { rows.append(result) }
       case let status:
         if let name = answer.prepares { prepared.remove(name) }
         if status != PGRES_PIPELINE_ABORTED, failure == nil {
           failure = error(result, statement: answer.statement)
         }
-        PQclear(result)
         if PQstatus(handle) != CONNECTION_OK { throw lost(failure?.message) }
       }
       // A null ends the answer of each statement.
-      while let extra = try nextResult() { PQclear(extra) }
+      while try nextResult() != nil {}
     }
     guard let sync = try nextResult() else { throw lost("the end of an exchange is missing") }
-    let status = PQresultStatus(sync)
-    if status != PGRES_PIPELINE_SYNC, failure == nil { failure = error(sync, statement: expected.count) }
-    PQclear(sync)
-    guard status == PGRES_PIPELINE_SYNC else { throw lost(failure?.message) }
+    guard sync.status == PGRES_PIPELINE_SYNC else {
+      throw lost((failure ?? error(sync, statement: expected.count)).message)
+    }
     if let failure { throw translate(failure) }
     return rows
   }
 
   /// The next result, or nil at the end of an answer; sends meanwhile what has not been sent.
-  private func nextResult() throws(StorageError) -> OpaquePointer? {
+  private func nextResult() throws(StorageError) -> Rows? {
     while PQisBusy(handle) == 1 {
       try wait(forWriting: !flush(), milliseconds: -1)
       guard PQconsumeInput(handle) == 1 else { throw lost() }
     }
-    return PQgetResult(handle)
+    return PQgetResult(handle).map { Rows($0) }
   }
 
   /// Sends what can be sent at once, and returns whether that is all.
@@ -224,14 +221,7 @@ final class Connection: @unchecked Sendable {
     // COPY is not for pipelines.
     guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw lost() }
     guard let begun = try nextResult() else { throw lost("an answer is missing") }
-    let status = PQresultStatus(begun)
-    guard status == PGRES_COPY_IN else {
-      let failure = error(begun, statement: 0)
-      PQclear(begun)
-      try finishCopy(failure)
-      return
-    }
-    PQclear(begun)
+    guard begun.status == PGRES_COPY_IN else { return try finishCopy(error(begun, statement: 0)) }
     try put(Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + [UInt8](repeating: 0, count: 8))
   }
 
@@ -251,8 +241,7 @@ final class Connection: @unchecked Sendable {
   private func finishCopy(_ failure: SQLError?) throws(StorageError) {
     var failure = failure
     while let result = try nextResult() {
-      if PQresultStatus(result) != PGRES_COMMAND_OK, failure == nil { failure = error(result, statement: 0) }
-      PQclear(result)
+      if result.status != PGRES_COMMAND_OK, failure == nil { failure = error(result, statement: 0) }
     }
     unsent = 0
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
@@ -310,13 +299,13 @@ final class Connection: @unchecked Sendable {
     return .lostConnection(to: url, reason ?? (said.isEmpty ? "the server is gone" : said))
   }
 
-  private func error(_ result: OpaquePointer, statement: Int) -> SQLError {
+  private func error(_ answer: Rows, statement: Int) -> SQLError {
     // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY, PG_DIAG_TABLE_NAME and PG_DIAG_CONTEXT
     func field(_ code: Character) -> String {
-      PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
+      PQresultErrorField(answer.result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
     }
     var message = field("M")
-    if message.isEmpty { message = PQresultErrorMessage(result).map { String(cString: $0) } ?? "" }
+    if message.isEmpty { message = PQresultErrorMessage(answer.result).map { String(cString: $0) } ?? "" }
     return SQLError(
       state: field("C"), message: url.redact(Self.oneLine(message)), statement: statement, table: field("t"),
       context: field("W"))

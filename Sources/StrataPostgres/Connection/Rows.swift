@@ -3,12 +3,14 @@ import StrataEngine
 
 /// The answer to one statement, in binary form. One thread at a time reads it.
 final class Rows {
-  private let result: OpaquePointer
+  let result: OpaquePointer
 
   /// Takes over a result.
   init(_ result: OpaquePointer) { self.result = result }
 
   deinit { PQclear(result) }
+
+  var status: ExecStatusType { PQresultStatus(result) }
 
   var count: Int { Int(PQntuples(result)) }
 
