@@ -53,11 +53,6 @@ struct ServerCatalog: Sendable {
 
   func row(_ name: TreeName, at commit: UInt64) -> Row? { rows[name]?.first { $0.isAlive(at: commit) } }
 
-  /// The tree that had a name last, even if it no longer has it.
-  func latest(_ name: TreeName, upTo commit: UInt64) -> Row? {
-    rows[name]?.filter { $0.born <= commit }.max { $0.born < $1.born }
-  }
-
   /// All trees that have had a name up to a commit, newest first.
   func trees(_ name: TreeName, upTo commit: UInt64) -> [Int32] {
     let rows = (rows[name] ?? []).filter { $0.born <= commit }.sorted { $0.born > $1.born }

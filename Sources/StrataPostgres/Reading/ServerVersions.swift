@@ -20,7 +20,7 @@ extension ServerView {
   package func versions(
     of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
   ) throws(StorageError) -> [Version] {
-    guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf) else { return [] }
+    guard let tree = try store.catalog(upTo: asOf).trees(name, upTo: asOf).first else { return [] }
     // One more, which the last of them replaced.
     var walk = try VersionWalk(self, key, name, from: before ?? commit.number, page: limit + 1)
     let found = try store.keptVersions(walk.versions(isTold: before != nil, limit: limit + 1))
@@ -30,7 +30,7 @@ extension ServerView {
       func record(replacing older: ServedRecord?) -> ServedRecord {
         let bytes: Bytes = if case .bytes(let value)? = version.entry?.payload { Bytes(value) } else { Bytes() }
         return ServedRecord(
-          tree: UInt32(bitPattern: tree.tree), key: Bytes(key), commit: version.entry?.written ?? version.commit,
+          tree: UInt32(bitPattern: tree), key: Bytes(key), commit: version.entry?.written ?? version.commit,
           kind: version.entry == nil ? .delete : .put, replaced: older, value: { bytes })
       }
       let isRestored = version.entry.map { $0.written < $0.born } ?? false
