@@ -265,5 +265,3 @@ extension ServerStore {
     }
   }
 }
-
-// MARK: Reading the tables

@@ -97,7 +97,12 @@ final class FlushWorker: @unchecked Sendable {
           if let under { try connection.receive(under.expected.get()) } else {
             try exchange(statements.all, over: connection)
           }
-        return try readAnswers(answers, statements, flush, store)
+        let rows = answers[statements.commits]
+        let commits = try flush.commits(rows, origin: store.origin)
+        guard let last = commits.last else { return [] }
+        let trees = statements.trees.map { (rows: answers[$0], since: flush.catalog.upTo) }
+        try store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 3))
+        return commits
       } catch {
         owesRollback = true
         // 40003: the server itself does not know how it ended.
@@ -174,17 +179,6 @@ final class FlushWorker: @unchecked Sendable {
       connection.refusal?.statement -= 1
       throw error
     }
-  }
-
-  private func readAnswers(
-    _ answers: [Rows], _ statements: Flush.Statements, _ flush: Flush, _ store: ServerStore
-  ) throws(StorageError) -> [ServerCommit] {
-    let rows = answers[statements.commits]
-    let commits = try flush.commits(rows, origin: store.origin)
-    guard let last = commits.last else { return [] }
-    let trees = statements.trees.map { (rows: answers[$0], since: flush.catalog.upTo) }
-    try store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 3))
-    return commits
   }
 
   // MARK: After a lost connection
@@ -280,13 +274,10 @@ final class FlushWorker: @unchecked Sendable {
   /// transaction: inside, a notification would take a lock of the whole server.
   func endFailedTransaction() {
     guard isOwing, let connection else { return }
-    guard isNotificationDue else {
-      _ = try? exchange([], over: connection, isCounted: false)
-      return
-    }
-    lastNotification = monotonicClock()
-    owesNotification = false
-    _ = try? exchange([Statement("notify \(tables.channel)")], over: connection, isCounted: false)
+    let isDue = isNotificationDue
+    if isDue { (lastNotification, owesNotification) = (monotonicClock(), false) }
+    let statements = isDue ? [Statement("notify \(tables.channel)")] : []
+    _ = try? exchange(statements, over: connection, isCounted: false)
   }
 }
 
