@@ -57,33 +57,24 @@ struct StateSalvage {
     }
     let oldEntry = oldParent.flatMap { try? View(commit: $0, file: source).catalogEntry(name) }
     let isSameTree = oldEntry?.identifier == entry.identifier
-    try prepare(name, entry, isSameTree: isSameTree)
-    if oldEntry == nil || oldEntry?.attributes != entry.attributes { try saveAttributes(name, entry) }
+    let found = try transaction.tree(name)
+    // Makes sure that a tree of the right kind and order exists.
+    if found?.kind != entry.kind || found?.order != entry.order || !(isSameTree || oldParent == nil) {
+      if found != nil { try transaction.dropTree(name) }
+      try transaction.createTree(name, kind: entry.kind, order: entry.order, attributes: [])
+    }
+    if entry.attributes != .none, oldEntry?.attributes != entry.attributes {
+      if let bytes = try? RecordSource(file: source).value(entry.attributes) {
+        try transaction.setAttributes(bytes.array, of: name)
+      } else if salvage.lostRecords.insert(entry.attributes.offset).inserted {
+        lose(.attributes, tree: name)
+      }
+    }
     if isSameTree, entry.order == .bytes, let oldParent, let oldEntry, oldEntry.kind == entry.kind {
       if oldEntry.root == entry.root { return }
       if try saveDifference(name, entry, from: oldParent) { return }
     }
     try saveAll(name, entry)
-  }
-
-  /// Makes sure that a tree of the right kind and order exists.
-  private func prepare(_ name: TreeName, _ entry: CatalogEntry, isSameTree: Bool) throws(StorageError) {
-    if let found = try transaction.tree(name) {
-      if found.kind == entry.kind, found.order == entry.order, isSameTree || oldParent == nil { return }
-      try transaction.dropTree(name)
-    }
-    try transaction.createTree(name, kind: entry.kind, order: entry.order, attributes: [])
-  }
-
-  private mutating func saveAttributes(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) {
-    guard entry.attributes != .none else { return }
-    guard let bytes = try? RecordSource(file: source).value(entry.attributes) else {
-      if salvage.lostRecords.insert(entry.attributes.offset).inserted {
-        lose(.attributes, tree: name)
-      }
-      return
-    }
-    try transaction.setAttributes(bytes.array, of: name)
   }
 
   /// Saves only the commit's changes. Returns false if they cannot all be read.
@@ -110,7 +101,13 @@ struct StateSalvage {
   /// Saves all entries that can be reached; in the gaps between them the entries of before, with the frame's changes.
   private mutating func saveAll(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) {
     let walk = TolerantWalk(entry.root, in: source)
-    let before = try existingKeys(name)
+    var before: [[UInt8]] = []
+    var cursor = try transaction.tree(name)?.cursor()
+    try cursor?.seekToStart()
+    while let entry = cursor?.current {
+      before.append(entry.key.array)
+      try cursor?.next()
+    }
     let plan = MergePlan(walk.items, before: before)
     if walk.gapCount > 0 {
       lose(.entries(count: walk.gapCount), tree: name)
@@ -119,18 +116,6 @@ struct StateSalvage {
     for (key, payload) in plan.kept { try put(key, payload, name, entry, probe: plan.probe(key, entry.order)) }
     guard walk.gapCount > 0, entry.kind == .records, entry.order == .bytes else { return }
     try applyLooseChanges(to: name, entry.identifier) { plan.isInGap($0) }
-  }
-
-  private func existingKeys(_ name: TreeName) throws(StorageError) -> [[UInt8]] {
-    guard let tree = try transaction.tree(name) else { return [] }
-    var keys: [[UInt8]] = []
-    var cursor = tree.cursor()
-    try cursor.seekToStart()
-    while let entry = cursor.current {
-      keys.append(entry.key.array)
-      try cursor.next()
-    }
-    return keys
   }
 
   // MARK: One entry
