@@ -4,7 +4,7 @@ struct FrameHeader: Hashable, Sendable {
   static let trailerSize = 16
   static let magic: [UInt8] = [0x46, 0x72, 0x61, 0x6D]
   /// The same as a number: each frame that is read is checked for it.
-  private static let magicNumber: UInt32 = 0x6D61_7246
+  static let magicNumber: UInt32 = 0x6D61_7246
   static let knownKind: UInt32 = 1
   static let trailerMagic: [UInt8] = [0x45, 0x6E, 0x64, 0x2E]
 

@@ -137,17 +137,13 @@ struct FrameSurvey: Sendable {
         // A magic is never cut in two, because the window is a multiple of eight.
         let bytes = try file.bytes(
           at: start, count: Int(min(window, range.upperBound - start)), what: "frames")
-        for position in positions(in: bytes) where try !body(start + UInt64(position)) { return }
+        let positions = bytes.withUnsafeBytes { bytes in
+          stride(from: 0, to: max(0, bytes.count - 3), by: 8).filter {
+            loadInteger(UInt32.self, bytes, at: $0) == FrameHeader.magicNumber
+          }
+        }
+        for position in positions where try !body(start + UInt64(position)) { return }
         start += window
-      }
-    }
-  }
-
-  private static func positions(in bytes: Bytes) -> [Int] {
-    bytes.withUnsafeBytes { bytes in
-      let magic = FrameHeader.magic.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
-      return stride(from: 0, to: max(0, bytes.count - 3), by: 8).filter {
-        bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self) == magic
       }
     }
   }
