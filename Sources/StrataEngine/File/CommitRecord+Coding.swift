@@ -90,7 +90,7 @@ extension CommitRecord {
     liveBytes = try reader.varint()
     deadBytes = unzigzag(try reader.varint())
     if isBare {
-      for _ in 0..<3 { try reader.skipText() }
+      for _ in 0..<3 { _ = try reader.read(try reader.varint()) }
     } else {
       program = try reader.text()
       author = try reader.text()
@@ -99,7 +99,7 @@ extension CommitRecord {
 
     names = []
     for _ in 0..<(try reader.varint()) {
-      if isBare { try reader.skipText() }
+      if isBare { _ = try reader.read(try reader.varint()) }
       let name = isBare ? "" : try reader.text()
       let commit = try reader.varint().nonzero
       if !isBare { names.append(NameChange(name: name, commit: commit)) }
@@ -148,12 +148,6 @@ extension ByteReader {
   mutating func link() throws(StorageError) -> CommitLink? {
     guard let number = try varint().nonzero else { return nil }
     return CommitLink(number: number, offset: FileOffset(try varint()), depth: try varint(), date: try fixed())
-  }
-
-  /// Past a length and as many bytes.
-  fileprivate mutating func skipText() throws(StorageError) {
-    guard let count = Int(exactly: try varint()) else { throw damage }
-    try skip(count)
   }
 }
 
