@@ -42,7 +42,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   }
 
   deinit {
-    end()
+    cancel()
     state.deinitialize(count: 1)
     state.deallocate()
   }
@@ -127,11 +127,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     }
   }
 
-  package func cancel() { end() }
-
-  private func end() {
-    mutex.withLock { _ in if !hasEnded { finish() } }
-  }
+  package func cancel() { mutex.withLock { _ in if !hasEnded { finish() } } }
 
   /// Ends the transaction and passes the turn on. `abandons`: the written bytes are given up. `willWait`: the caller will wait for the
   /// commit. Called with `mutex` held.
