@@ -119,16 +119,9 @@ struct ReadAhead: Sendable {
 }
 
 /// A server's answer about its newest state in a few columns, for a client that knows an older one.
-struct News {
-  var newest: UInt64
-  /// The newest commit that changed a tree itself.
-  var trees: UInt64
-  /// The oldest commit that the last pruning has left; 0 if there was none.
-  var oldest: UInt64
-  /// Nil if the newest state is the known one, or has no commit.
-  var head: ServerCommit?
-
-  /// `$1` is the newest known state, `s` the row of the store.
+enum News {
+  /// The newest state, the newest commit that changed a tree itself, the oldest commit that the last pruning has left (0 if there was none),
+  /// and the head: null if the newest state is the known one, or has no commit. `$1` is the newest known state, `s` the row of the store.
   static func columns(_ tables: Tables) -> String {
     """
     s.newest, s.trees, s.oldest, case when s.newest <> $1 then
@@ -136,13 +129,6 @@ struct News {
     """
   }
   static let columnCount = 4
-
-  init(_ rows: Rows) throws(StorageError) {
-    newest = try rows.number(0, 0)
-    trees = try rows.number(0, 1)
-    oldest = try rows.number(0, 2)
-    head = try rows.isNull(0, 3) ? nil : ServerCommit(texts: rows.texts(0, 3))
-  }
 }
 
 /// The question for the newest state and a read of that state, under way. If no caller takes the answers, the connection is closed.
@@ -222,11 +208,13 @@ extension ServerStore {
 
   /// The newest state, from the answer to a question for it.
   func newestView(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
-    guard rows[0].count > 0 else { throw .withoutStoreRow }
-    let news = try News(rows[0])
-    let head = news.newest == question.known.newest ? question.known.head : news.head
-    let trees = question.ahead == nil ? (rows: rows[1], since: question.known.catalog.upTo) : nil
-    try update(head: head, newest: news.newest, oldest: news.oldest, trees: trees, changedAt: news.trees)
+    let (news, known) = (rows[0], question.known)
+    guard news.count > 0 else { throw .withoutStoreRow }
+    let number = try news.number(0, 0)
+    let changed = try news.isNull(0, 3) ? nil : ServerCommit(texts: news.texts(0, 3))
+    let head = number == known.newest ? known.head : changed
+    let trees = question.ahead == nil ? (rows: rows[1], since: known.catalog.upTo) : nil
+    try update(head: head, newest: number, oldest: news.number(0, 2), trees: trees, changedAt: news.number(0, 1))
     return newest
   }
 }
