@@ -347,17 +347,14 @@ private final class SystemFile: DiskFile {
   /// Makes a call that transfers up to `count` bytes. Returns the number of transferred bytes.
   private func transfer(_ operation: String, _ count: Int, _ body: (Int) -> Int) throws(DiskError) -> Int {
     while true {
-      let (result, code) = attempt(operation, count, body)
+      let (result, code): (Int, Int32) =
+        switch interference?(operation) ?? .usual {
+        case .usual: (body(count), errno)
+        case .failure(let code): (-1, code)
+        case .short: (body((count + 1) / 2), errno)
+        }
       if result >= 0 { return result }
       if code != EINTR { throw DiskError(operation: operation, path: path, code: code) }
-    }
-  }
-
-  private func attempt(_ operation: String, _ count: Int, _ body: (Int) -> Int) -> (result: Int, code: Int32) {
-    switch interference?(operation) ?? .usual {
-    case .usual: (body(count), errno)
-    case .failure(let code): (-1, code)
-    case .short: (body((count + 1) / 2), errno)
     }
   }
 }
