@@ -73,7 +73,8 @@ package final class Writer: @unchecked Sendable {
     var idleWork: (@Sendable () -> Void)?
     /// The pause in nanoseconds after which that work repeats though no transaction has committed; if nil, only after the next commit.
     var idlePause: Int64?
-    var activity = ActivityPace()
+    /// When this process's work was last written, and whether it is to be taken back when the work ends.
+    var activity: (written: Int64, isShown: Bool) = (0, false)
     /// The contents of the slot that was written last.
     var slot: (sequence: UInt64, end: FileOffset, isClean: Bool)
   }

@@ -152,8 +152,13 @@ extension Writer {
   /// Shows other processes the work of this one; nil if it has none any more. It is only for display, so failing is harmless.
   func setActivity(_ bytes: [UInt8]?) {
     let now = disk.now()
-    guard holdsLock, let due = monitor.withLock({ shared.activity.due(bytes, at: now) }) else { return }
-    try? NoteFile.activity(disk, folder).write(due, number: session)
+    guard holdsLock else { return }
+    let isDue = monitor.withLock {
+      guard bytes == nil ? shared.activity.isShown : now &- shared.activity.written >= 100_000_000 else { return false }
+      shared.activity = (now, bytes != nil)
+      return true
+    }
+    if isDue { try? NoteFile.activity(disk, folder).write(bytes ?? [], number: session) }
   }
 
   /// Makes everything durable, records the end in a slot, and releases the lock.

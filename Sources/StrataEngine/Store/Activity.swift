@@ -13,28 +13,9 @@ extension FileStore {
   /// Does nothing if another process writes by now: its work is more recent.
   package func leaveActivity(_ bytes: [UInt8]) {
     guard writer == nil else { return }
-    writing.monitor.withLock { writing.shared.activity.leave() }
+    writing.monitor.withLock { writing.shared.activity.isShown = false }
     try? NoteFile.activity(disk, path).write(bytes, number: NoteFile.ended)
   }
-}
-
-/// How often a writer's work reaches the file: at most ten times a second, and when the work ends.
-struct ActivityPace {
-  private static let distance: Int64 = 100_000_000
-
-  private var lastWritten: Int64 = 0
-  private var isShown = false
-
-  /// The bytes to write now. Returns nil if none are due, and empty bytes if the work has ended. The time is in nanoseconds.
-  mutating func due(_ bytes: [UInt8]?, at now: Int64) -> [UInt8]? {
-    guard bytes == nil ? isShown : now &- lastWritten >= Self.distance else { return nil }
-    lastWritten = now
-    isShown = bytes != nil
-    return bytes ?? []
-  }
-
-  /// Notes that the written bytes stay for good.
-  mutating func leave() { isShown = false }
 }
 
 /// A small file beside the data in which one process shows others a note for people: a number, and bytes under a check.
