@@ -14,7 +14,10 @@ func release(_ descriptor: Int32) {
 ///
 /// A new open, because everything that shares the given one, a forked process or a mapping, counts as one open with it.
 func closeLeavingAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)? {
-  guard let size = sizeOfUnnamed(descriptor), size > freedAtOnce, let own = openAnew(descriptor) else {
+  var found = stat()
+  guard fstat(descriptor, &found) == 0, found.st_nlink == 0, found.st_mode & S_IFMT == S_IFREG,
+    found.st_size > freedAtOnce, let own = openAnew(descriptor)
+  else {
     close(descriptor)
     return nil
   }
@@ -23,17 +26,11 @@ func closeLeavingAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)?
     close(own)
     return nil
   }
-  return (own, size)
+  return (own, found.st_size)
 }
 
 /// A file, or a range of one, that is larger is worth freeing by itself.
 let freedAtOnce: off_t = 1 << 20
-
-private func sizeOfUnnamed(_ descriptor: Int32) -> off_t? {
-  var found = stat()
-  guard fstat(descriptor, &found) == 0, found.st_nlink == 0, found.st_mode & S_IFMT == S_IFREG else { return nil }
-  return found.st_size
-}
 
 private func shrinkAndClose(_ descriptor: Int32, from size: off_t) {
   for end in stride(from: size - freedAtOnce, through: freedAtOnce, by: -Int(freedAtOnce)) {
