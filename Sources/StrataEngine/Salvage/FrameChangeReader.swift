@@ -55,12 +55,8 @@ struct FrameChangeReader {
 
   /// The changes of records whose last change is not proven.
   var unproven: [Found] {
-    struct Place: Hashable {
-      var tree: UInt32
-      var key: [UInt8]
-    }
-    let kept = Set(proven.map { Place(tree: $0.tree, key: $0.key) })
-    return found.filter { !$0.isProven && !kept.contains(Place(tree: $0.tree, key: $0.key)) }
+    let kept = Dictionary(grouping: proven, by: \.tree).mapValues { Set($0.map(\.key)) }
+    return found.filter { !$0.isProven && kept[$0.tree]?.contains($0.key) != true }
   }
 }
 
