@@ -2,7 +2,7 @@ import StrataDocuments
 
 /// Decodes one value: the decoder that a type's `init(from:)` receives.
 ///
-/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
+/// Integers of 128 bits have functions of their own: the standard library has defaults for them, which go before a generic function.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let reading: JSONReading
   let value: JSONValue
@@ -42,18 +42,9 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: String.Type) throws -> String { try value.text() }
   func decode(_ type: Double.Type) throws -> Double { try value.double() }
   func decode(_ type: Float.Type) throws -> Float { try value.float() }
-  func decode(_ type: Int.Type) throws -> Int { try value.integer(type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try value.integer(type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try value.integer(type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try value.integer(type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try value.integer(type) }
   func decode(_ type: Int128.Type) throws -> Int128 { try value.integer(type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try value.integer(type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try value.integer(type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try value.integer(type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try value.integer(type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try value.integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try value.integer(type) }
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T { try value.integer(type) }
   func decode<T: Decodable>(_ type: T.Type) throws -> T { try value.decode(type, in: reading) }
 }
 
@@ -61,6 +52,8 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 ///
 /// The members of a stored record are in ascending order, each name once. Then a search continues behind the member that was found last. In
 /// other objects it begins at the first member; if a name occurs twice, the first counts, as in Foundation's decoder.
+///
+/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let reading: JSONReading
   let object: JSONValue
@@ -291,18 +284,11 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   mutating func decode(_ type: String.Type) throws -> String { try element { try $0.text() } }
   mutating func decode(_ type: Double.Type) throws -> Double { try element { try $0.double() } }
   mutating func decode(_ type: Float.Type) throws -> Float { try element { try $0.float() } }
-  mutating func decode(_ type: Int.Type) throws -> Int { try element { try $0.integer(type) } }
-  mutating func decode(_ type: Int8.Type) throws -> Int8 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: Int16.Type) throws -> Int16 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: Int32.Type) throws -> Int32 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: Int64.Type) throws -> Int64 { try element { try $0.integer(type) } }
   mutating func decode(_ type: Int128.Type) throws -> Int128 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: UInt.Type) throws -> UInt { try element { try $0.integer(type) } }
-  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try element { try $0.integer(type) } }
-  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try element { try $0.integer(type) } }
   mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try element { try $0.integer(type) } }
+  mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+    try element { try $0.integer(type) }
+  }
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try element { [reading] in try $0.decode(type, in: reading) }
   }

@@ -2,7 +2,7 @@ import StrataFoundation
 
 /// Encodes one value: the encoder that a type's `encode(to:)` receives.
 ///
-/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
+/// Integers of 128 bits have functions of their own: the standard library has defaults for them, which go before a generic function.
 struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   let writing: JSONWriting
   let context: UnsafeMutablePointer<JSONWriting.Context>
@@ -33,18 +33,9 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   func encode(_ value: String) { context.pointee.write(entry, value) }
   func encode(_ value: Double) { context.pointee.write(entry, number: value) }
   func encode(_ value: Float) { context.pointee.write(entry, number: value) }
-  func encode(_ value: Int) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: Int8) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: Int16) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: Int32) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: Int64) { context.pointee.write(entry, integer: value) }
   func encode(_ value: Int128) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: UInt) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: UInt8) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: UInt16) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: UInt32) { context.pointee.write(entry, integer: value) }
-  func encode(_ value: UInt64) { context.pointee.write(entry, integer: value) }
   func encode(_ value: UInt128) { context.pointee.write(entry, integer: value) }
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) { context.pointee.write(entry, integer: value) }
 
   /// Encodes a list of texts as `[String].encode(to:)` does, without a container.
   private func encode(_ texts: [String]) {
@@ -82,6 +73,7 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   }
 }
 
+/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
 struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let writing: JSONWriting
   private let context: UnsafeMutablePointer<JSONWriting.Context>
@@ -158,18 +150,9 @@ struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
   func encode(_ value: String) { element().encode(value) }
   func encode(_ value: Double) { element().encode(value) }
   func encode(_ value: Float) { element().encode(value) }
-  func encode(_ value: Int) { element().encode(value) }
-  func encode(_ value: Int8) { element().encode(value) }
-  func encode(_ value: Int16) { element().encode(value) }
-  func encode(_ value: Int32) { element().encode(value) }
-  func encode(_ value: Int64) { element().encode(value) }
   func encode(_ value: Int128) { element().encode(value) }
-  func encode(_ value: UInt) { element().encode(value) }
-  func encode(_ value: UInt8) { element().encode(value) }
-  func encode(_ value: UInt16) { element().encode(value) }
-  func encode(_ value: UInt32) { element().encode(value) }
-  func encode(_ value: UInt64) { element().encode(value) }
   func encode(_ value: UInt128) { element().encode(value) }
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) { element().encode(value) }
   func encode<T: Encodable>(_ value: T) throws { try element().encode(value) }
 
   func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
