@@ -31,7 +31,7 @@ extension Datastore {
     let range = StoredRange(core, indexAt: index, isDescending: order == .descending) { _, _ in
       // The key of a text ends with a zero byte, which is not part of the prefix.
       let start = Array(try KeyEncoding.string.encode(.string(prefix)).dropLast())
-      return EntryBounds(from: start, to: start + [0xFF])
+      return EntryBounds(lower: .bytes(start), upper: .bytes(start + [0xFF]))
     }
     return Selection(core: core, range: range)
   }

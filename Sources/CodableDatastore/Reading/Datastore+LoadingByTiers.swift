@@ -19,7 +19,7 @@ extension Datastore {
     prefix first: First, range: Swift.UnboundedRange = { _ in }, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
+    core.instances(prefix: [TierKey(first)], order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
@@ -28,7 +28,7 @@ extension Datastore {
   >(
     prefix first: First, _ second: Second, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second)], order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
@@ -39,7 +39,7 @@ extension Datastore {
     prefix first: First, _ second: Second, range: Swift.UnboundedRange = { _ in }, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second)], order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
@@ -50,7 +50,7 @@ extension Datastore {
     prefix first: First, _ second: Second, _ third: Third, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
@@ -63,7 +63,7 @@ extension Datastore {
     prefix first: First, _ second: Second, _ third: Third, range: Swift.UnboundedRange = { _ in },
     order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
@@ -77,7 +77,7 @@ extension Datastore {
     from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
     core.instances(
-      prefix: [TierKey(first), TierKey(second), TierKey(third), TierKey(fourth)], range: nil, order: order, from: index)
+      prefix: [TierKey(first), TierKey(second), TierKey(third), TierKey(fourth)], order: order, from: index)
   }
 
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.

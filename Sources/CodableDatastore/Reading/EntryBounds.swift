@@ -6,14 +6,9 @@ import StrataEngine
 struct EntryBounds {
   var lower: SoughtPlace?
   var upper: SoughtPlace?
+}
 
-  init() {}
-
-  init(from lower: [UInt8], to upper: [UInt8]) {
-    self.lower = .bytes(lower)
-    self.upper = .bytes(upper)
-  }
-
+extension EntryBounds {
   init<Bound>(
     of range: some IndexRangeExpression<Bound>, key: (Bound) throws -> [UInt8],
     bound: (_ key: [UInt8], _ after: Bool) throws -> SoughtPlace
