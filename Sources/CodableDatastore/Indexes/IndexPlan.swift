@@ -14,6 +14,8 @@ final class IndexPlan<Instance: Sendable>: Sendable {
   let coder: any Sendable
   /// Nil for an index of one tier that is not descending.
   let tiers: TierOrder?
+  /// One per tier; none of a kind that a program declares.
+  let keyPaths: [any AnyKeyPath & Sendable]
 
   let name: String
   let isDirect: Bool
@@ -21,7 +23,8 @@ final class IndexPlan<Instance: Sendable>: Sendable {
 
   init(
     descriptor: IndexDescriptor, tree: TreeName, order: EntryOrder,
-    values: @escaping @Sendable (Instance) throws -> [[UInt8]], coder: any Sendable, tiers: TierOrder? = nil
+    values: @escaping @Sendable (Instance) throws -> [[UInt8]], coder: any Sendable, tiers: TierOrder? = nil,
+    keyPaths: [any AnyKeyPath & Sendable] = []
   ) {
     self.descriptor = descriptor
     self.tree = tree
@@ -29,6 +32,7 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     self.values = values
     self.coder = coder
     self.tiers = tiers
+    self.keyPaths = keyPaths
     name = descriptor.name
     isDirect = descriptor.storage == .direct
     isUnique = descriptor.isUnique
@@ -65,8 +69,8 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
     return plan(
       place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
-      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format), coder: coder,
-      values: index.keys(by: coder))
+      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format),
+      keyPaths: index.keyPaths, coder: coder, values: index.keys(by: coder))
   }
 
   /// A kind that a program declares, with values of a known type.
@@ -102,7 +106,7 @@ final class IndexPlan<Instance: Sendable>: Sendable {
 
   private static func plan<Value: Indexable>(
     _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier],
-    target: DatastoreKey? = nil,
+    target: DatastoreKey? = nil, keyPaths: [any AnyKeyPath & Sendable] = [],
     coder: KeyCoder<Value>, values: @escaping @Sendable (Instance) throws -> [[UInt8]]
   ) -> IndexPlan {
     IndexPlan(
@@ -112,7 +116,7 @@ final class IndexPlan<Instance: Sendable>: Sendable {
         target: target?.rawValue),
       tree: .index(place.name, of: place.datastore),
       order: EntryOrder(value: coder.order, identifier: place.identifiers),
-      values: values, coder: coder, tiers: TierOrder(coder))
+      values: values, coder: coder, tiers: TierOrder(coder), keyPaths: keyPaths)
   }
 }
 

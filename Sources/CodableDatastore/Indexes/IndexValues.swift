@@ -4,7 +4,7 @@ import StrataModel
 protocol IndexValues<Instance>: RetrievableIndexRepresentation {
   var kind: IndexKind { get }
   /// One per tier.
-  var keyPaths: [AnyKeyPath] { get }
+  var keyPaths: [any AnyKeyPath & Sendable] { get }
   /// Makes the function from an instance to the distinct keys of its values. It throws the error of the coder.
   func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]]
 }
@@ -19,21 +19,21 @@ extension IndexValues {
 
 extension OneToManyIndexRepresentation: IndexValues {
   var kind: IndexKind { .oneToMany }
-  var keyPaths: [AnyKeyPath] { source.keyPaths }
+  var keyPaths: [any AnyKeyPath & Sendable] { source.keyPaths }
 
   func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] { source.keys(by: coder) }
 }
 
 extension OneToOneIndexRepresentation: IndexValues {
   var kind: IndexKind { .oneToOne }
-  var keyPaths: [AnyKeyPath] { source.keyPaths }
+  var keyPaths: [any AnyKeyPath & Sendable] { source.keyPaths }
 
   func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] { source.keys(by: coder) }
 }
 
 extension ManyToManyIndexRepresentation: IndexValues {
   var kind: IndexKind { .manyToMany }
-  var keyPaths: [AnyKeyPath] { [keypath] }
+  var keyPaths: [any AnyKeyPath & Sendable] { [keypath] }
 
   func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] {
     { try Self.keys(of: $0[keyPath: keypath], by: coder) }
@@ -42,7 +42,7 @@ extension ManyToManyIndexRepresentation: IndexValues {
 
 extension ManyToOneIndexRepresentation: IndexValues {
   var kind: IndexKind { .manyToOne }
-  var keyPaths: [AnyKeyPath] { [keypath] }
+  var keyPaths: [any AnyKeyPath & Sendable] { [keypath] }
 
   func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] {
     { try Self.keys(of: $0[keyPath: keypath], by: coder) }

@@ -17,24 +17,22 @@ struct CoveringIndex<Instance: Sendable, Row> {
     let plan = run.plan
     let properties = rows.properties.map { $0 as AnyKeyPath? }
     guard !plan.isTested, properties.contains(where: { $0 != nil }) else { return nil }
-    var chosen: (name: String, places: [Int?], tierCount: Int)?
-    for declared in run.core.format.generateIndexRepresentations(assertIdentifiable: true).values {
-      let name = declared.indexName.rawValue
-      guard let index = declared.index as? any IndexValues, !index.kind.hasManyValues, plan.mayWalk(along: name),
-        index.keyPaths.count < chosen?.tierCount ?? .max, let places = Self.places(of: properties, in: index.keyPaths)
+    var chosen: (index: IndexPlan<Instance>, places: [Int?])?
+    for index in run.core.indexes {
+      guard !index.descriptor.kind.hasManyValues, plan.mayWalk(along: index.name),
+        index.keyPaths.count < chosen?.index.keyPaths.count ?? .max,
+        let places = Self.places(of: properties, in: index.keyPaths)
       else { continue }
-      chosen = (name, places, index.keyPaths.count)
+      chosen = (index, places)
     }
-    guard let chosen, let entries = run.planned.trees[chosen.name],
-      let encoding = run.core.indexes.first(where: { $0.name == chosen.name })?.descriptor.encoding
-    else { return nil }
-    let read = Set(chosen.places.compactMap(\.self)).sorted()
-    guard let tiers = KeyTiers(encoding, tierCount: chosen.tierCount, reading: read),
+    guard let (index, places) = chosen, let entries = run.planned.trees[index.name] else { return nil }
+    let read = Set(places.compactMap(\.self)).sorted()
+    guard let tiers = KeyTiers(index.descriptor.encoding, tierCount: index.keyPaths.count, reading: read),
       try throwingStoreErrors({ try entries.count }) == plan.rows
     else { return nil }
-    (name, self.entries, self.rows, self.tiers) = (chosen.name, entries, rows, tiers)
+    (name, self.entries, self.rows, self.tiers) = (index.name, entries, rows, tiers)
     ranges = if case .index(let way) = plan.way { way.ranges } else { [0..<plan.rows] }
-    values = ColumnValues(keyPlaces: chosen.places.map { $0.flatMap { read.firstIndex(of: $0) } }, count: read.count)
+    values = ColumnValues(keyPlaces: places.map { $0.flatMap { read.firstIndex(of: $0) } }, count: read.count)
   }
 
   /// The tiers of some properties; nil of a constant. Returns nil if the index lacks a property.
@@ -52,10 +50,9 @@ struct CoveringIndex<Instance: Sendable, Row> {
 
   /// Whether the entries of an index have some properties; false of none.
   static func covers(
-    _ properties: [(any PartialKeyPath<Instance> & Sendable)?], _ index: any IndexRepresentation<Instance>
+    _ properties: [(any PartialKeyPath<Instance> & Sendable)?], _ index: IndexPlan<Instance>
   ) -> Bool {
-    guard properties.contains(where: { $0 != nil }), let index = index as? any IndexValues, !index.kind.hasManyValues
-    else { return false }
+    guard properties.contains(where: { $0 != nil }), !index.descriptor.kind.hasManyValues else { return false }
     return places(of: properties.map { $0 as AnyKeyPath? }, in: index.keyPaths) != nil
   }
 

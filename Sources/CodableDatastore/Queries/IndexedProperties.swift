@@ -123,10 +123,9 @@ struct IndexedProperties {
     return number
   }
 
-  /// Adds the properties of an index and returns them; nil if the index does not name its key paths.
-  mutating func subjects(of index: Any, coder: any Sendable) -> [QuerySubject]? {
-    guard let paths = (index as? any IndexValues)?.keyPaths else { return nil }
-    return paths.map { path in
+  /// Adds the properties of an index, by their key paths, and returns them.
+  mutating func subjects(of paths: [AnyKeyPath], coder: any Sendable) -> [QuerySubject] {
+    paths.map { path in
       let number = known(path) ?? add(path)
       numbers[path] = number
       if path == paths[0] { leading.insert(number) }

@@ -110,18 +110,15 @@ extension Query {
     let entryRange = try range.flatMap { try $0.entries(state) }
     if let entryRange { trees[entryRange.index] = entryRange.entries }
     var known: [QueryIndex] = []
-    let declared = Format().generateIndexRepresentations(assertIdentifiable: true).values
-    for index in core.indexes {
-      guard let representation = declared.first(where: { $0.indexName.rawValue == index.name })?.index,
-        let subjects = properties.subjects(of: representation, coder: index.coder)
-      else { continue }
+    for index in core.indexes where !index.keyPaths.isEmpty {
+      let subjects = properties.subjects(of: index.keyPaths, coder: index.coder)
       let entries = try trees[index.name] ?? records.flatMap { try self.entries(of: index, of: $0, in: state) }
       if records != nil, entries == nil { continue }
       let encodings = index.tiers?.encodings ?? [index.descriptor.encoding]
       guard encodings.count == subjects.count else { continue }
       trees[index.name] = entries
       let encoding = index.descriptor.encoding
-      let hasAll = CoveringIndex<Format.Instance, Void>.covers(self.properties, representation)
+      let hasAll = CoveringIndex<Format.Instance, Void>.covers(self.properties, index)
       known.append(
         QueryIndex(
           name: index.name, subjects: subjects, encodings: encodings, isCompound: subjects.count > 1,

@@ -136,18 +136,18 @@ extension ReferenceRepresentation {
 
   /// Whether both are of one property and lead to one datastore.
   public static func == (left: Self, right: Self) -> Bool {
-    left.kind == right.kind && left.keyPaths == right.keyPaths && left.target == right.target
+    left.kind == right.kind && left.keyPath as AnyKeyPath == right.keyPath && left.target == right.target
   }
 
   /// Hashes the property and the target.
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(keyPaths)
+    hasher.combine(keyPath as AnyKeyPath)
     hasher.combine(target)
   }
 }
 
 extension ReferenceRepresentation: IndexValues {
-  var keyPaths: [AnyKeyPath] { [keyPath] }
+  var keyPaths: [any AnyKeyPath & Sendable] { [keyPath] }
 
   func keys(by coder: KeyCoder<Value>) -> @Sendable (Instance) throws -> [[UInt8]] {
     { try Self.keys(of: values($0), by: coder) }
