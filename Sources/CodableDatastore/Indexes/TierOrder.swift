@@ -2,17 +2,17 @@ import StrataModel
 
 /// The order of the first tiers of an index whose values are not in byte order.
 struct TierOrder: Sendable {
-  /// How the values of each tier are kept by themselves.
-  let encodings: [KeyEncoding]
+  let tiers: [ValueTier]
+  var encodings: [KeyEncoding] { tiers.map(\.encoding) }
   /// Compares stored values with some first tiers.
   let comparison: @Sendable ([KeyValue]) throws -> KeyComparison
 
   /// Nil for values of one tier that is not descending.
   init?<Value: Indexable>(_ coder: KeyCoder<Value>) {
     if let type = Value.self as? any TieredValue.Type {
-      encodings = type.encodings
-    } else if let type = Value.self as? any DescendingValue.Type {
-      encodings = [type.encoding]
+      tiers = type.tiers
+    } else if Value.self is any DescendingValue.Type {
+      tiers = [tier(Value.self)]
     } else {
       return nil
     }
@@ -28,9 +28,11 @@ struct TierOrder: Sendable {
   }
 }
 
+/// A tier of a value, and how its values are kept by themselves.
+typealias ValueTier = (valueType: String, isDescending: Bool, encoding: KeyEncoding)
+
 protocol TieredValue {
-  static var tiers: [(valueType: String, isDescending: Bool)] { get }
-  static var encodings: [KeyEncoding] { get }
+  static var tiers: [ValueTier] { get }
   /// Compares values with some first tiers: the result is negative for a value before them, 0 for a value that has them.
   static func comparison(to tiers: ArraySlice<KeyValue>) throws -> (Self) -> Int
 }
@@ -46,12 +48,8 @@ protocol DescendingValue {
 }
 
 extension CompoundKey: TieredValue {
-  static var tiers: [(valueType: String, isDescending: Bool)] {
-    [CompoundTiers.tier(First.self)] + ((Rest.self as? any TieredValue.Type)?.tiers ?? [CompoundTiers.tier(Rest.self)])
-  }
-
-  static var encodings: [KeyEncoding] {
-    [tierEncoding(First.self)] + ((Rest.self as? any TieredValue.Type)?.encodings ?? [tierEncoding(Rest.self)])
+  static var tiers: [ValueTier] {
+    [tier(First.self)] + ((Rest.self as? any TieredValue.Type)?.tiers ?? [tier(Rest.self)])
   }
 
   static func comparison(to tiers: ArraySlice<KeyValue>) throws -> (Self) -> Int {
@@ -67,7 +65,7 @@ extension CompoundKey: TieredValue {
 
 extension Descending: DescendingValue {
   static var valueTypeName: String { String(describing: Value.self) }
-  static var encoding: KeyEncoding { .descending(tierEncoding(Value.self)) }
+  static var encoding: KeyEncoding { .descending(tier(Value.self).encoding) }
 
   var tierKey: TierKey { TierKey(value) }
 
@@ -77,15 +75,11 @@ extension Descending: DescendingValue {
   }
 }
 
-extension CompoundTiers {
-  static func tier<Value>(_ type: Value.Type) -> (valueType: String, isDescending: Bool) {
-    if let descending = type as? any DescendingValue.Type { return (descending.valueTypeName, true) }
-    return (String(describing: type), false)
+private func tier<Value: Indexable>(_ type: Value.Type) -> ValueTier {
+  guard let type = type as? any DescendingValue.Type else {
+    return (String(describing: type), false, KeyCoder<Value>.make().encoding)
   }
-}
-
-private func tierEncoding<Value: Indexable>(_ type: Value.Type) -> KeyEncoding {
-  (type as? any DescendingValue.Type)?.encoding ?? KeyCoder<Value>.make().encoding
+  return (type.valueTypeName, true, type.encoding)
 }
 
 /// Compares values with one key or, if they have several tiers, with some first tiers.
