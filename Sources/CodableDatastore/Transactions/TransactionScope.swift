@@ -15,11 +15,10 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// The datastore whose records are converted in the scope: it is read as it is, and writes are refused meanwhile.
   let converted: String?
 
-  private let kind: Kind
-  private enum Kind: Sendable {
-    case reading(_StoreHandle)
-    case writing(OpenTransaction)
-  }
+  /// The work that the scopes of one outermost transaction share; nil if the transaction only reads.
+  let work: OpenTransaction?
+  /// The store that a reading scope reads.
+  private let store: _StoreHandle?
 
   private let state = Mutex(State())
   private struct State {
@@ -43,7 +42,8 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// A scope that reads: the newest commit as of its first read, or the state of its parent.
   init(readingFrom store: _StoreHandle, parent: TransactionScope?, outer: TransactionScope?) throws {
     connection = store.connection
-    kind = .reading(store)
+    work = nil
+    self.store = store
     converted = nil
     self.outer = outer
     if let parent {
@@ -60,20 +60,14 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     in parent: (scope: TransactionScope, savepoint: Savepoint)? = nil
   ) {
     connection = work.connection
-    kind = .writing(work)
+    self.work = work
+    store = nil
     converted = datastore
     self.outer = outer
     state.withLock { ($0.parent, $0.savepoint) = (parent?.scope, parent?.savepoint) }
   }
 
-  /// The work that the scopes of one outermost transaction share; nil if the transaction only reads.
-  var work: OpenTransaction? {
-    if case .writing(let work) = kind { work } else { nil }
-  }
-
-  var isReading: Bool {
-    if case .reading = kind { true } else { false }
-  }
+  var isReading: Bool { work == nil }
 
   /// The datastore that is being converted around this scope. Writes are refused then: they would come between the reads of the conversion
   /// and its writes.
@@ -105,23 +99,21 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   func readState() throws -> ReadState {
     try state.withLock { state in
       if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
-      switch kind {
-      case .writing(let work):
+      if let work {
         work.uses.add(1, ordering: .relaxed)
         return state.frozen ?? .open(self)
-      case .reading(let store):
-        if let fixed = state.fixed { return fixed }
-        let fixed = ReadState(try store.currentView())
-        state.fixed = fixed
-        return fixed
       }
+      if let fixed = state.fixed { return fixed }
+      let fixed = ReadState(try store?.currentView())
+      state.fixed = fixed
+      return fixed
     }
   }
 
   /// Runs one step of a transaction that writes, and throws the errors of the store as those of this library. No other task in it reads or
   /// writes meanwhile.
   func step<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
-    guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    guard let work else { throw DiskPersistenceError.cannotWrite }
     work.uses.add(1, ordering: .relaxed)
     return try throwingStoreErrors {
       try work.step.withLock { _ in
@@ -164,7 +156,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 
   /// Begins a child that writes. The caller must hold the turn.
   func beginChild(outer: TransactionScope?, runsOwnCode: Bool) throws -> TransactionScope {
-    guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    guard let work else { throw DiskPersistenceError.cannotWrite }
     let frozen = try snapshot()
     let savepoint = try step { try $0.savepoint() }
     let child = TransactionScope(writing: work, outer: outer, in: (self, savepoint))
@@ -194,7 +186,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   func rollBack() throws {
-    guard case .writing(let work) = kind else { return }
+    guard let work else { return }
     let (wasEnded, parent, savepoint) = state.withLock { state in
       defer { (state.isEnded, state.isRolledBack) = (true, true) }
       return (state.isEnded, state.parent, state.savepoint)
@@ -221,7 +213,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   func converting<T>(
     isolation actor: isolated (any Actor)? = #isolation, datastore: String, _ body: () async throws -> T
   ) async throws -> T {
-    guard case .writing(let work) = kind else { return try await body() }
+    guard let work else { return try await body() }
     let scope = TransactionScope(writing: work, outer: self, converting: datastore)
     defer { merge(scope) }
     return try await Transactions.$current.withValue(scope) {
@@ -301,7 +293,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 
   /// Ends the scope before its commit.
   private func end(options: UnsafeTransactionOptions) throws -> CommitNote {
-    guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    guard let work else { throw DiskPersistenceError.cannotWrite }
     endChild()
     let changes = try work.step.withLock { _ in
       try requireActive()
@@ -317,7 +309,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   func cancel() {
-    guard case .writing(let work) = kind else { return }
+    guard let work else { return }
     state.withLock { $0.isRolledBack = true }
     end()
     endChild()
