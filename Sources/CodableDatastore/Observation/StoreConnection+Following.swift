@@ -22,15 +22,8 @@ extension StoreConnection {
   /// own, so these are reported afterwards.
   func committing<R: Sendable>(_ commit: () async throws -> R) async throws -> R {
     underWay.add(1, ordering: .acquiringAndReleasing)
-    let result: R
-    do {
-      result = try await commit()
-    } catch {
-      endCommit()
-      throw error
-    }
-    endCommit()
-    return result
+    defer { endCommit() }
+    return try await commit()
   }
 
   private func endCommit() {
@@ -49,12 +42,8 @@ extension StoreConnection {
   /// Looks for new commits. While a server is unreachable nothing is read: its commits are reported when it can be reached again.
   private func noticeOtherProcesses(in store: any Engine) {
     if store.isAway { return }
-    if isServed { return noticeOthersBesideOwn(in: store) }
-    publication.notice { try throwingStoreErrors { try store.refresh() } }
-  }
-
-  /// Reports new commits on a server. There, commits of others lie between this process's own: each is reported separately.
-  private func noticeOthersBesideOwn(in store: any Engine) {
+    guard isServed else { return publication.notice { try throwingStoreErrors { try store.refresh() } } }
+    // On a server, commits of others lie between this process's own: each is reported separately.
     publication.noticeEach {
       try throwingStoreErrors { try store.refresh() }
     } at: { number in
