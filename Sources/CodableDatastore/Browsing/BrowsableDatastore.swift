@@ -42,8 +42,7 @@ extension Persistence where AccessMode == ReadWrite {
   package nonisolated func browsable(
     with datastores: [any BrowsableDatastore], releasesLock: Bool
   ) throws -> BrowsableStore {
-    try _store.requireOpen()
-    let engine = try _store.connection.storeForWriting()
+    let engine = try _store.engine()
     let access: StoreAccess =
       engine.isServed ? engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite : .readWrite
     let formats = datastores.map(\._browsable.format)

@@ -1,3 +1,4 @@
+import StrataEngine
 public import StrataFoundation
 
 /// A store on disk.
@@ -83,7 +84,14 @@ extension DiskPersistence where AccessMode == ReadWrite {
   /// folder.
   ///
   /// - Throws: ``StoreError`` of kind `refused` within a transaction, which would wait for itself.
-  public nonisolated func releaseWriter() async throws { try await _store.releaseWriter() }
+  public nonisolated func releaseWriter() async throws {
+    if Transactions.scope(for: _store) != nil {
+      throw StoreError.withinTransaction("The writer's lock cannot be released")
+    }
+    let connection = _store.connection
+    guard !connection.suspension.isComplete, let store = connection.openFile else { return }
+    try await onThread { store.releaseLock() }
+  }
 
   /// The store of this program, at the usual place for data: `DefaultStore.persistencestore` in a folder named after the bundle identifier
   /// or, if there is none, after the program; on Linux within `$XDG_DATA_HOME` or `~/.local/share`. On Apple's platforms it is the place
@@ -103,7 +111,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
   /// - Throws: ``StoreError`` if it cannot be made.
   public func createPersistenceIfNecessary() async throws {
     try await _store.prepare()
-    try _store.createIfNecessary()
+    _ = try _store.engine()
   }
 }
 

@@ -65,15 +65,6 @@ public final class _StoreHandle: Sendable {
     try await onThread { [connection] in try connection.close() }
   }
 
-  /// Releases the writer's lock when the transactions that have begun have ended.
-  func releaseWriter() async throws {
-    if Transactions.scope(for: self) != nil {
-      throw StoreError.withinTransaction("The writer's lock cannot be released")
-    }
-    guard !connection.suspension.isComplete, let store = connection.openFile else { return }
-    try await onThread { store.releaseLock() }
-  }
-
   /// The engine's store, opened for writing.
   package func engine() throws -> any Engine {
     try requireOpen()
@@ -95,9 +86,7 @@ public final class _StoreHandle: Sendable {
   /// ``StoreConfiguration/oldFolders``. A read without this call converts the folder on the caller's thread.
   func prepare() async throws {
     guard !isPrepared.load(ordering: .acquiring) else { return }
-    if needsPreparing {
-      try await onThread { [connection, isReadOnly] in _ = try connection.storeForReading(forWriter: !isReadOnly) }
-    }
+    if needsPreparing { try await open() }
     isPrepared.store(true, ordering: .releasing)
     if !isReadOnly, connection.configuration.appliesInbox, let path = connection.path {
       inbox.start(for: self, at: path)
@@ -107,11 +96,6 @@ public final class _StoreHandle: Sendable {
   /// Whether a folder must be converted before anything is read.
   var needsPreparing: Bool {
     !isPrepared.load(ordering: .acquiring) && connection.hasOldFolder(forWriter: !isReadOnly)
-  }
-
-  func createIfNecessary() throws {
-    try requireOpen()
-    _ = try connection.storeForWriting()
   }
 
   /// The newest state, outside of any transaction.
