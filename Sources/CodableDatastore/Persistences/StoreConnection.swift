@@ -1,4 +1,5 @@
 import StrataEngine
+import StrataFolders
 import StrataFoundation
 import StrataLocks
 import StrataModel
@@ -186,7 +187,13 @@ final class StoreConnection: Sendable {
       case .none:
         try requireNothingElse(at: path)
         return nil
-      case .folder: return try FolderCopy.make(of: path)
+      case .folder:
+        // In memory, because a persistence that only reads changes nothing on the disk.
+        return try throwingStoreErrors {
+          let builder = StoreBuilder(inMemoryFor: Self.programName)
+          _ = try FolderConverter(from: path, into: builder).run()
+          return builder.store
+        }
       case .movedAside: place = replacement.workPath
       }
     }
