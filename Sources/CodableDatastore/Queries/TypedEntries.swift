@@ -100,11 +100,7 @@ struct TypedEntries: QueryEntries {
   }
 
   private func place(_ place: () throws -> SoughtPlace) throws(ModelError) -> Int {
-    do {
-      return Int(clamping: try tree.rank(of: place()))
-    } catch {
-      throw error as? ModelError ?? .storage("\(error)", kind: .failed)
-    }
+    try onFailures { Int(clamping: try tree.rank(of: place())) }
   }
 
   private func parts(of key: Bytes) -> (value: [UInt8], identifier: [UInt8]) {

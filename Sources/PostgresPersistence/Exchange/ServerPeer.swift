@@ -88,8 +88,6 @@
     private func explaining<R>(_ body: () throws -> R) throws -> R {
       do {
         return try body()
-      } catch StorageError.cancelled {
-        throw ModelError.cancelled
       } catch let error as StorageError {
         throw ModelError(error)
       }
