@@ -15,22 +15,16 @@ struct Commits: AsyncInstances, AsyncIteratorProtocol {
     try Task.checkCancellation()
     await store.yieldTask()
     try await store.prepare()
-    if !isOpened { try begin() }
-    if page.isEmpty { try turnPage() }
+    if !isOpened {
+      isOpened = true
+      guard let view = try store.currentView() else { return nil }
+      model = try store.model()
+      open = [CommitNumber(newest?.rawValue ?? view.number)]
+    }
+    if page.isEmpty, let model, !open.isEmpty {
+      let next = try throwingStoreErrors { [open] in try model.commitPage(from: open, limit: 32, folded: false) }
+      (page, open) = (next.commits[...], next.next)
+    }
     return page.popFirst().map { Commit($0) }
-  }
-
-  private mutating func begin() throws {
-    isOpened = true
-    guard let view = try store.currentView() else { return }
-    model = try store.model()
-    open = [CommitNumber(newest?.rawValue ?? view.number)]
-  }
-
-  private mutating func turnPage() throws {
-    guard let model, !open.isEmpty else { return }
-    let next = try throwingStoreErrors { [open] in try model.commitPage(from: open, limit: 32, folded: false) }
-    page = next.commits[...]
-    open = next.next
   }
 }
