@@ -10,9 +10,8 @@ final class ChangeBuffer: Sendable {
     var waiting: CheckedContinuation<News?, Never>?
     var isEnded = false
     /// Changes that come at once stay together: those of a commit are put here without being copied.
-    private var batches: [Batch] = []
-    /// The first batch that was not taken, and how many of its changes were.
-    private var first = 0
+    private var batches: ArraySlice<Batch> = []
+    /// How many changes of the first batch were taken.
     private var taken = 0
     /// About how many bytes the batches take.
     private var bytes = 0
@@ -40,23 +39,23 @@ final class ChangeBuffer: Sendable {
 
     /// Drops all waiting changes, and notes which commits made them.
     private mutating func drop() {
-      for case .changes(let changes) in batches[first...] {
+      for case .changes(let changes) in batches {
         guard let first = changes.first, let last = changes.last else { continue }
         missed = ChangesMissed(
           datastore: DatastoreKey(first.datastore), first: missed?.first ?? Commit.Number(first.commit),
           last: Commit.Number(last.commit))
       }
-      (batches, first, taken, bytes) = ([], 0, 0, 0)
+      (batches, taken, bytes) = ([], 0, 0)
     }
 
     mutating func popFirst() -> News? {
       if let missed = self.missed.take() { return .failure(missed) }
-      guard first < batches.count else { return nil }
-      switch batches[first] {
-      case .failure(let error):
+      switch batches.first {
+      case nil: return nil
+      case .failure(let error)?:
         dropFirst()
         return .failure(error)
-      case .changes(let changes):
+      case .changes(let changes)?:
         let change = changes[taken]
         taken += 1
         if taken == changes.count { dropFirst() }
@@ -68,7 +67,7 @@ final class ChangeBuffer: Sendable {
     mutating func popChanges() -> [StoredChange] {
       var all: [StoredChange] = []
       if missed != nil { return all }
-      while first < batches.count, case .changes(let changes) = batches[first] {
+      while case .changes(let changes)? = batches.first {
         if all.isEmpty, taken == 0 { all = changes } else { all += changes[taken...] }
         dropFirst()
       }
@@ -76,16 +75,9 @@ final class ChangeBuffer: Sendable {
     }
 
     private mutating func dropFirst() {
-      first += 1
+      batches.removeFirst()
       taken = 0
-      if first == batches.count {
-        batches = []
-        first = 0
-        bytes = 0
-      } else if first > 1024, first * 2 > batches.count {
-        batches.removeFirst(first)
-        first = 0
-      }
+      if batches.isEmpty { (batches, bytes) = ([], 0) }
     }
   }
   /// Selects the wanted changes; if nil, all are wanted.
