@@ -96,25 +96,17 @@ final class InboxApplier: Sendable {
       return state.isAsked
     }) {
       do {
-        guard let store else { return end() }
+        guard let store else { throw StoreError.closed }
         _ = try await apply(to: store)
-      } catch let error as StoreError {
-        if error.kind == .closed || error.kind == .readOnly { return end() }
-        return again()
       } catch {
-        return again()
+        let kind = (error as? StoreError)?.kind
+        let isOver = kind == .closed || kind == .readOnly
+        state.withLock { state in
+          if isOver { state.isRunning = false } else { state.isAsked = true }
+        }
+        return isOver
       }
     }
-    return true
-  }
-
-  private func again() -> Bool {
-    state.withLock { $0.isAsked = true }
-    return false
-  }
-
-  private func end() -> Bool {
-    state.withLock { $0.isRunning = false }
     return true
   }
 }
