@@ -58,7 +58,7 @@ struct ChangeWalk: Sendable {
 
   mutating func next() throws -> StoredChange? {
     try throwingStoreErrors {
-      while let difference = try nextDifference() {
+      while let difference = try sorted.popFirst() ?? cursor.next() {
         let (before, after) = (try record(difference.old, in: old), try record(difference.new, in: new))
         // Changed and changed back: two versions, but no difference.
         if before == after { continue }
@@ -67,11 +67,6 @@ struct ChangeWalk: Sendable {
       }
       return nil
     }
-  }
-
-  private mutating func nextDifference() throws(StorageError) -> Difference? {
-    if let first = sorted.popFirst() { return first }
-    return try cursor.next()
   }
 
   private func record(_ entry: Entry?, in tree: Tree?) throws(StorageError) -> Bytes? {
