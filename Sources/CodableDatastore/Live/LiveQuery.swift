@@ -81,7 +81,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     while let found = try await run?.next() {
       try Task.checkCancellation()
       if let isIncluded, !isIncluded(found.instance) { continue }
-      members.append(.init(place: try query.place(of: found.instance, key: found.key), instance: found.instance))
+      members.append(.init(place: try order.order.place(of: found.instance, key: found.key), instance: found.instance))
     }
     try answer.fill(members, areSorted: !isWhole)
     return (answer, answer.instances)
@@ -117,7 +117,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     for (key, change) in newest {
       await query.core.store.yieldTask()
       guard let instance = try await member(key, change.new, tests) else { continue }
-      let place = try query.place(of: instance, key: key)
+      let place = try query.order.place(of: instance, key: key)
       if let cursor = query.cursor, try !query.order.isBefore(cursor.place, place) { continue }
       arrived.append(.init(place: place, instance: instance))
     }
@@ -243,7 +243,11 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
     let gone = changed.compactMap { held.removeValue(forKey: $0) }
     let come = try arrived.filter { member in try end.map { try !order.isBefore($0, member) } ?? true }
     if gone.count + come.count > 64 {
-      try replaceTogether(Set(gone.map(\.place.identifier)), come)
+      // Inserting many one by one would move the rest of the array each time.
+      let left = Set(gone.map(\.place.identifier))
+      members.removeAll { left.contains($0.place.identifier) }
+      members += come
+      try order.sort(&members)
     } else {
       for member in gone { try remove(member) }
       for member in come { members.insert(member, at: try place(of: member)) }
@@ -259,13 +263,6 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
     // A comparison that is not an order (for example of floating-point numbers with NaN) may have put it anywhere.
     let isThere = members.indices.contains(likely) && members[likely].place == place
     if let found = isThere ? likely : members.firstIndex(where: { $0.place == place }) { members.remove(at: found) }
-  }
-
-  /// Appends the new members and sorts all: if there are many, inserting them one by one would move the rest of the array each time.
-  private mutating func replaceTogether(_ gone: Set<[UInt8]>, _ come: [Member]) throws {
-    members.removeAll { gone.contains($0.place.identifier) }
-    members += come
-    try order.sort(&members)
   }
 
   /// How many members lie before a place.

@@ -187,10 +187,6 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   }
 
   var order: QueryOrder<Format.Instance> { QueryOrder(sorts: sorts, identifiers: core.identifiers.order) }
-
-  func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
-    try order.place(of: instance, key: key)
-  }
 }
 
 /// The type of each `load` of several instances: see ``Query``.
@@ -231,7 +227,7 @@ extension Query where Format.Instance: Identifiable, Format.Instance.ID == Forma
     var query = self
     query.leaveWholeRange(sortedAlike: true)
     return QueryCursor(
-      query: query.fingerprint, place: try query.place(of: instance, key: try core.key(of: instance.id)))
+      query: query.fingerprint, place: try query.order.place(of: instance, key: try core.key(of: instance.id)))
   }
 }
 
