@@ -88,19 +88,15 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     _ core: DatastoreCore<Format>, isWhole: Bool, isDescending: Bool,
     bounds: @escaping @Sendable (DatastoreCore<Format>) throws -> EntryBounds
   ) {
-    let page: @Sendable (EntryBounds) -> PageRequest? = { bounds in
-      bounds.page(of: core.recordsTree, isDescending: isDescending, records: nil)
-    }
     self.init(
       core, whole: isWhole ? core.ties(areDescending: isDescending) : nil,
-      firstPage: { (try? bounds(core)).flatMap(page) }
+      firstPage: { (try? bounds(core))?.page(of: core.recordsTree, isDescending: isDescending, records: nil) }
     ) { state in
       guard let tree = try core.tree(core.recordsTree, of: state) else { return nil }
       try core.requireOwnKeys(in: tree, orAny: isWhole)
       let entries = TypedEntries(tree: tree, order: nil, identifiers: core.identifiers.order)
-      let bounds = try bounds(core)
       return EntryRange(
-        index: "", bounds: bounds, page: page(bounds), isDescending: isDescending, hasManyValues: false, records: tree,
+        index: "", bounds: try bounds(core), isDescending: isDescending, hasManyValues: false, records: tree,
         entries: entries)
     }
   }
@@ -110,9 +106,6 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
     bounds: @escaping @Sendable (DatastoreCore<Format>, IndexPlan<Format.Instance>) throws -> EntryBounds
   ) {
     let index = Result { try core.index(at: path) }
-    let page: @Sendable (EntryBounds, TreeName) -> PageRequest? = { bounds, tree in
-      bounds.page(of: tree, isDescending: isDescending, records: core.recordsTree)
-    }
     let sort =
       isWhole
       ? (core.format[keyPath: path] as? any IndexValues)?.sortKey(isDescending: isDescending, in: core.key) : nil
@@ -121,7 +114,7 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
       core, whole: (sort as? QuerySortKey<Format.Instance>).flatMap { sort in ties.map { [sort] + $0 } },
       firstPage: {
         guard let index = try? index.get(), let bounds = try? bounds(core, index) else { return nil }
-        return page(bounds, index.tree)
+        return bounds.page(of: index.tree, isDescending: isDescending, records: core.recordsTree)
       }
     ) { state in
       let index = try index.get()
@@ -130,9 +123,8 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
       guard let tree else { throw core.missing(index) }
       let entries = TypedEntries(
         tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
-      let bounds = try bounds(core, index)
       return EntryRange(
-        index: index.name, bounds: bounds, page: page(bounds, tree.name), isDescending: isDescending,
+        index: index.name, bounds: try bounds(core, index), isDescending: isDescending,
         hasManyValues: index.descriptor.kind.hasManyValues, records: records, entries: entries)
     }
   }
@@ -176,8 +168,6 @@ struct EntryRange {
   /// The index; empty for the records themselves.
   let index: String
   let bounds: EntryBounds
-  /// The request for the first page, if a server has the entries.
-  let page: PageRequest?
   let isDescending: Bool
   let hasManyValues: Bool
   let records: Tree
@@ -187,9 +177,11 @@ struct EntryRange {
   ///
   /// In a file they are counted, which costs two searches; a server is asked for pages of what lies between the bounds.
   func planned() throws -> PlannedQuery {
-    var entries = entries
-    var ranks = 0..<Int.max
-    if entries.tree.isServed, let page { entries.page = page } else { ranks = try self.ranks() }
+    var (entries, ranks) = (entries, 0..<Int.max)
+    if entries.tree.isServed {
+      entries.page = bounds.page(of: entries.tree.name, isDescending: isDescending, records: entries.records?.name)
+    }
+    if entries.page == nil { ranks = try self.ranks() }
     return PlannedQuery(
       plan: .entries(of: index, at: ranks, isReversed: isDescending, rows: ranks.count), records: records,
       trees: [index: entries])
