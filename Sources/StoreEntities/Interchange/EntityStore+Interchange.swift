@@ -116,7 +116,7 @@ extension Entity {
       if !new.isEmpty { merged.past[key] = known.isEmpty ? new : (known + new).sorted { $0.date > $1.date } }
     }
     for (key, past) in other.past where other[key] == nil && past.first?.property == nil {
-      if let removed = past.first, let own = merged[key], own.date <= removed.date { merged.drop(key) }
+      if let removed = past.first, let own = merged[key], own.date <= removed.date { merged.properties[key] = nil }
     }
     return merged
   }

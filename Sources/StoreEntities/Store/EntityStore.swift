@@ -140,9 +140,7 @@ extension EntityStore where AccessMode == ReadWrite {
   ///   - key: The datastore that keeps them.
   public init(_ persistence: some Persistence<ReadWrite>, key: DatastoreKey = EntityFormat.defaultKey) {
     self.persistence = persistence
-    datastore = .JSONStore(
-      persistence: persistence, key: key,
-      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
+    datastore = persistence.datastore(EntityFormat.self, key: key)
   }
 }
 
@@ -154,10 +152,6 @@ extension EntityStore where AccessMode == ReadOnly {
   ///   - key: The datastore that keeps them.
   public init(reading persistence: some Persistence<ReadOnly>, key: DatastoreKey = EntityFormat.defaultKey) {
     self.persistence = persistence
-    datastore = .readOnlyJSONStore(
-      persistence: persistence, key: key,
-      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
+    datastore = persistence.datastore(EntityFormat.self, key: key)
   }
 }
-
-// MARK: Reading

@@ -87,9 +87,6 @@ public struct Entity: Identifiable, Hashable, Sendable {
     return true
   }
 
-  /// Removes a property whose removal is noted already.
-  mutating func drop(_ key: EntityKey) { properties[key] = nil }
-
   /// The name to show to people: its name, title or label, its first text, or its identifier.
   public var label: String {
     for key in ["name", "title", "label"] as [EntityKey] {
