@@ -56,12 +56,6 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
     return (value, reading.trace)
   }
 
-  /// Whether a value is decoded without Foundation's decoder, for tests.
-  func hasDecoded<T: Decodable>(_ type: T.Type, from data: Data) -> Bool {
-    var value: T?
-    return data.withUnsafeBytes { decode($0, into: &value) }
-  }
-
   private func markChanged() { isChanged.store(true, ordering: .relaxed) }
   override var dateDecodingStrategy: DateDecodingStrategy { didSet { markChanged() } }
   override var dataDecodingStrategy: DataDecodingStrategy { didSet { markChanged() } }
