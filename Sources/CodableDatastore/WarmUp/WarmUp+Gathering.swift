@@ -178,11 +178,6 @@ extension WarmUp {
         try await report.failed(error, key: key, record: record)
       }
     }
-    try addPart(part, plan, into: &gathered)
-  }
-
-  /// Rewrites the records of a part that need it, and adds the part's entries.
-  private func addPart(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
     try scope.step { transaction in
       let moved = try rewrite(part, plan, in: transaction)
       if gathered.rewritten >> 12 != (gathered.rewritten + part.records.count) >> 12, !plan.rekeys {

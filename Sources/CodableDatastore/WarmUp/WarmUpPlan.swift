@@ -46,7 +46,10 @@ extension DatastoreCore {
   /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` if the store is newer; a decoding error if the format does
   ///   not know the store's version.
   func plan(for stored: DatastoreDescriptor, isEmpty: Bool) throws -> WarmUpPlan {
-    if !isEmpty { try requireKnownVersion(stored.version) }
+    if !isEmpty, stored.version != coder.tag {
+      let version = try VersionTag<Format>.version(of: stored.version, in: "\(key): ")
+      if coder.version.rawValue < version.rawValue { throw DatastoreError.incompatibleVersion(version: stored.version) }
+    }
     var plan = WarmUpPlan()
     plan.rekeys = stored.identifierEncoding != identifiers.encoding
     let declared = Set(indexes.map(\.name))
@@ -93,11 +96,5 @@ extension DatastoreCore {
   /// A key path's name after the renames that the format declares, property by property.
   static func renamed(_ name: String) -> String {
     name.split(separator: ".").map { "." + (Format.renamedProperties[String($0)] ?? String($0)) }.joined()
-  }
-
-  private func requireKnownVersion(_ tag: String) throws {
-    if tag == coder.tag { return }
-    let version = try VersionTag<Format>.version(of: tag, in: "\(key): ")
-    if coder.version.rawValue < version.rawValue { throw DatastoreError.incompatibleVersion(version: tag) }
   }
 }
