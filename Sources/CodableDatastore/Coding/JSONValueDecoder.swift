@@ -52,8 +52,6 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 ///
 /// The members of a stored record are in ascending order, each name once. Then a search continues behind the member that was found last. In
 /// other objects it begins at the first member; if a name occurs twice, the first counts, as in Foundation's decoder.
-///
-/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let reading: JSONReading
   let object: JSONValue
@@ -173,22 +171,20 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try member(key, type).text() }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key, type).double() }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key, type).float() }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try member(key, type).integer(type) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try member(key, type).integer(type) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try member(key, type).integer(type) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try member(key, type).integer(type) }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try member(key, type).integer(type) }
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key, type).integer(type) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try member(key, type).integer(type) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try member(key, type).integer(type) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try member(key, type).integer(type) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try member(key, type).integer(type) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try member(key, type).integer(type) }
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key, type).integer(type) }
+
+  // Inlined: the compiler does not specialise a generic function in a container that is generic itself.
+  @inline(__always)
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try member(key, type).integer(type)
+  }
+
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try member(key, type).decode(type, in: reading)
   }
 
+  // Each integer has a function of its own: the standard library has a default for each, which goes before a generic function.
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key, type)?.bool() }
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key, type)?.text() }
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key, type)?.double() }

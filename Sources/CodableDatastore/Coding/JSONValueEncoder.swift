@@ -73,7 +73,6 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   }
 }
 
-/// Each integer has a function of its own: the compiler does not specialise a generic one in a container that is generic itself.
 struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let writing: JSONWriting
   private let context: UnsafeMutablePointer<JSONWriting.Context>
@@ -97,19 +96,13 @@ struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: String, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: Double, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: Float, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: Int, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: Int8, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: Int16, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: Int32, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: Int64, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: Int128, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: UInt, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: UInt8, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: UInt16, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: UInt32, forKey key: Key) { member(key).encode(value) }
-  func encode(_ value: UInt64, forKey key: Key) { member(key).encode(value) }
   func encode(_ value: UInt128, forKey key: Key) { member(key).encode(value) }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try member(key).encode(value) }
+
+  // Inlined: the compiler does not specialise a generic function in a container that is generic itself.
+  @inline(__always)
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) { member(key).encode(value) }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
