@@ -36,13 +36,14 @@ enum Transactions {
     await store.yieldTask()
     try store.requireOpen()
     try await store.prepare()
-    let isReading = options.contains(.readOnly) || store.isReadOnly
-    if let parent = scope(for: store) {
-      return isReading || parent.isReading || parent.conversion != nil
-        ? try await runReading(store: store, parent: parent, body: body)
-        : try await runChild(of: parent, runsOwnCode: runsOwnCode, body: body)
+    let parent = scope(for: store)
+    let onlyReads = parent.map { $0.isReading || $0.conversion != nil } ?? false
+    if options.contains(.readOnly) || store.isReadOnly || onlyReads {
+      let scope = try TransactionScope(readingFrom: store, parent: parent, outer: current)
+      defer { scope.end() }
+      return try await run(isolation: actor, body, in: scope, false)
     }
-    if isReading { return try await runReading(store: store, parent: nil, body: body) }
+    if let parent { return try await runChild(of: parent, runsOwnCode: runsOwnCode, body: body) }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
     return try await runOutermost(
       store: store, actionName: actionName, options: options, runsOwnCode: runsOwnCode, body: body)
@@ -114,15 +115,6 @@ enum Transactions {
       try Task.checkCancellation()
       return nil
     }
-  }
-
-  private static func runReading<T>(
-    isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, parent: TransactionScope?,
-    body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
-  ) async throws -> T {
-    let scope = try TransactionScope(readingFrom: store, parent: parent, outer: current)
-    defer { scope.end() }
-    return try await run(isolation: actor, body, in: scope, false)
   }
 
   /// - Parameter runsOwnCode: Whether `body` is a program's closure, which may wait for calls that it has begun beside it.
