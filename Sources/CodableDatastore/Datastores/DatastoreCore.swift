@@ -62,7 +62,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     self.identifiers = identifiers
     recordsTree = .records(of: key.rawValue)
 
-    let unique = Self.uniqueNames(of: format)
+    let unique = Mirror(reflecting: format).children.filter { DeclaredIndex<Instance>($0.value)?.isUnique == true }
+      .compactMap { [format] child in format.generateIndexRepresentation(child: child)?.indexName }
     let declared = format.generateIndexRepresentations(assertIdentifiable: true)
       .sorted { $0.value.indexName < $1.value.indexName }
     indexes = declared.map { entry in
@@ -160,13 +161,5 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     guard let type = Instance.self as? any Identifiable.Type else { return nil }
     // A key path between `Sendable` types is immutable and may be sent, see `Indexable.swift`.
     return path(of: type) as? KeyPath<Instance, Identifier>
-  }
-
-  private static func uniqueNames(of format: Format) -> Set<IndexName> {
-    let unique = Mirror(reflecting: format).children.compactMap { child -> IndexName? in
-      guard let label = child.label, DeclaredIndex<Instance>(child.value)?.isUnique == true else { return nil }
-      return IndexName(label.hasPrefix("_") ? String(label.dropFirst()) : label)
-    }
-    return Set(unique)
   }
 }
