@@ -39,9 +39,11 @@ struct UnwrappedVariables {
 
 protocol AnyOptional {
   static var none: Self { get }
+  static var wrapped: Any.Type { get }
   var isNone: Bool { get }
 }
 extension Optional: AnyOptional {
+  static var wrapped: Any.Type { Wrapped.self }
   var isNone: Bool { self == nil }
 }
 

@@ -136,16 +136,8 @@ struct StoredSource<Instance> {
       Int64(clamping: Value.min)...Int64(clamping: Value.max)
     }
     if let type = type as? any ByteOrderedInteger.Type { return limits(type) }
-    return (type as? any OptionalKey.Type).flatMap { Self.limits(of: $0.wrapped) }
+    return (type as? any AnyOptional.Type).flatMap { Self.limits(of: $0.wrapped) }
   }
-}
-
-private protocol OptionalKey {
-  static var wrapped: Any.Type { get }
-}
-
-extension Optional: OptionalKey {
-  fileprivate static var wrapped: Any.Type { Wrapped.self }
 }
 
 extension KeyValue {
