@@ -101,7 +101,10 @@ struct FolderReplacement {
   /// Runs a closure while no other process converts. A process that comes when it is done finds nothing left to do.
   private func locked<R>(_ body: () throws -> R) throws -> R {
     try throwingStoreErrors {
-      let file = try openLock()
+      // Another process may make it in between.
+      let file =
+        try (try? disk.open(lockPath, .readWriteNoLink)) ?? (try? disk.open(lockPath, .create))
+        ?? disk.open(lockPath, .readWriteNoLink)
       guard try file.tryLock() else {
         throw StoreError(
           .locked(processIdentifier: 0, program: ""),
@@ -109,16 +112,6 @@ struct FolderReplacement {
       }
       defer { try? disk.unlink(lockPath) }
       return try body()
-    }
-  }
-
-  private func openLock() throws(DiskError) -> any DiskFile {
-    if let file = try? disk.open(lockPath, .readWriteNoLink) { return file }
-    do throws(DiskError) {
-      return try disk.open(lockPath, .create)
-    } catch {
-      // Another process may have made it in between.
-      return try disk.open(lockPath, .readWriteNoLink)
     }
   }
 }
