@@ -34,7 +34,7 @@ struct TypedEntries: QueryEntries {
     let value = try onStorage { () -> [UInt8]? in
       var cursor = tree.cursor()
       try cursor.seek(rank: UInt64(rank))
-      return cursor.current.map { parts(of: $0.key).value }
+      return cursor.current.map { $0.key.withUnsafeBytes { EntryKey.value($0) ?? [] } }
     }
     guard let value else { return rank..<rank + 1 }
     return try place { try order.bound(of: value, after: false) }..<place { try order.bound(of: value, after: true) }
@@ -101,11 +101,6 @@ struct TypedEntries: QueryEntries {
 
   private func place(_ place: () throws -> SoughtPlace) throws(ModelError) -> Int {
     try onFailures { Int(clamping: try tree.rank(of: place())) }
-  }
-
-  private func parts(of key: Bytes) -> (value: [UInt8], identifier: [UInt8]) {
-    guard order != nil else { return ([], key.array) }
-    return key.withUnsafeBytes { EntryKey.split($0) } ?? ([], [])
   }
 }
 
