@@ -21,11 +21,10 @@ struct FieldCandidates: Sendable {
     var hasValueBesideNull = false
   }
 
-  enum Outcome { case tested, inexactDate }
-
   init(_ index: IndexDescriptor) { self.index = index }
 
-  mutating func test(_ value: StoredKey, of document: Document, version: String, identifier: StoredKey) -> Outcome {
+  /// Tests the value of an entry. Returns whether it is a date that the entry keeps inexactly.
+  mutating func test(_ value: StoredKey, of document: Document, version: String, identifier: StoredKey) -> Bool {
     var state = versions[version] ?? Version()
     defer { versions[version] = state }
     state.entryCount += 1
@@ -38,17 +37,15 @@ struct FieldCandidates: Sendable {
       }
       state.sampled += 1
     }
-    var isInexact = false
     for path in state.matches.keys {
-      let values = Self.values(at: path, of: document, encoding: index.encoding, hasMany: index.kind.hasManyValues)
-      if values.contains(value.bytes) {
+      if Self.values(of: index, at: path, in: document).contains(value.bytes) {
         state.matches[path, default: 0] += 1
       } else {
         state.misses[path, default: Sample()].add(identifier)
       }
     }
-    if case .date(let seconds) = value.value { isInexact = holdsInexactDate(near: seconds, in: document) }
-    return isInexact ? .inexactDate : .tested
+    if case .date(let seconds) = value.value { return holdsInexactDate(near: seconds, in: document) }
+    return false
   }
 
   var verdict: IndexAgreement.ValueSource {
@@ -83,21 +80,13 @@ struct FieldCandidates: Sendable {
   }
 
   /// The keys that a field gives: itself, or each distinct element of a list.
-  static func values(at path: DocumentPath, of document: Document, encoding: KeyEncoding, hasMany: Bool) -> Set<[UInt8]>
-  {
-    if let field = document[path] { return values(of: field, encoding: encoding, hasMany: hasMany) }
-    guard !hasMany, let null = encoding.keyValue(of: nil), let bytes = try? encoding.encode(null) else { return [] }
-    return [bytes]
-  }
-
-  private static func values(of field: Document, encoding: KeyEncoding, hasMany: Bool) -> Set<[UInt8]> {
-    let fields: [Document]
-    if hasMany {
-      guard case .array(let elements) = field else { return [] }
+  static func values(of index: IndexDescriptor, at path: DocumentPath, in document: Document) -> Set<[UInt8]> {
+    var fields = [document[path]]
+    if index.kind.hasManyValues {
+      guard case .array(let elements)? = fields[0] else { return [] }
       fields = elements
-    } else {
-      fields = [field]
     }
+    let encoding = index.encoding
     return Set(fields.compactMap { field in encoding.keyValue(of: field).flatMap { try? encoding.encode($0) } })
   }
 

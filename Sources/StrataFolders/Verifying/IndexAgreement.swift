@@ -126,9 +126,9 @@ package struct IndexAgreement: Sendable {
     if differs(entry, from: record) { note(.differingCopy, entry.identifier) }
     if tally.documents[rank] == nil { tally.documents[rank] = try? Record(record, like: coding).document() }
     guard let document = tally.documents[rank] else { return }
-    let outcome = tally.fields.test(
+    let isInexact = tally.fields.test(
       entry.value, of: document, version: record.version?.text ?? "", identifier: entry.identifier)
-    if outcome == .inexactDate { note(.stuckByDate, entry.identifier) }
+    if isInexact { note(.stuckByDate, entry.identifier) }
   }
 
   /// Whether a copy of the same version has another content: the original library may have encoded it a second time, with its members in
@@ -143,16 +143,14 @@ package struct IndexAgreement: Sendable {
 
   /// Whether the lists of all records have no more elements than there are entries.
   private mutating func checkCompleteness(of path: DocumentPath, _ records: EntryList) throws(FolderError) {
-    let encoding = secondary.values.encoding
     var incomplete = Sample()
     for row in records.rows() {
       guard let entry = try? primary.entry(at: row, in: records),
         let document = try? Record(entry, like: coding).document()
       else { continue }
-      let values = FieldCandidates.values(at: path, of: document, encoding: encoding, hasMany: true)
-      let hasAll = values.allSatisfy { value in
-        let key = StoredKey(bytes: value, value: (try? encoding.decode(value)) ?? .null)
-        return ((try? secondary.place(of: entry.identifier, value: key.value)) ?? nil) != nil
+      let hasAll = FieldCandidates.values(of: index, at: path, in: document).allSatisfy { value in
+        let value = (try? index.encoding.decode(value)) ?? .null
+        return ((try? secondary.place(of: entry.identifier, value: value)) ?? nil) != nil
       }
       if !hasAll { incomplete.add(entry.identifier) }
     }
