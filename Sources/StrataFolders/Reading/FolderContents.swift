@@ -7,7 +7,8 @@ package final class FolderContents: Sendable {
   private let iterations = Mutex(BoundedCache<FolderHistory.Link, IterationFile>(half: 512))
   private let roots = Mutex(BoundedCache<String, RootFile>(half: 256))
   private let lists = Mutex(BoundedCache<String, EntryList>(half: 128))
-  private let datastores = Mutex(BoundedCache<String, FolderDatastore>(half: 16))
+  /// The datastores that were opened, by key and root.
+  let datastores = Mutex(BoundedCache<[String], FolderDatastore>(half: 16))
   private let pages = Mutex<[String: PageFiles]>([:])
 
   package init(path: String) { files = FolderFiles(path: path) }
@@ -29,14 +30,6 @@ package final class FolderContents: Sendable {
       return EntryList(source: pageFiles(of: index), pages: manifest.pages)
     }
   }
-
-  /// A datastore that was opened already, by its root.
-  func datastore(_ key: String, root file: String) -> FolderDatastore? {
-    guard let known = datastores.withLock({ $0[file] }), known.descriptor.key == key else { return nil }
-    return known
-  }
-
-  func keep(_ datastore: FolderDatastore, root file: String) { datastores.withLock { $0[file] = datastore } }
 
   package func pageFiles(of index: String) -> PageFiles {
     pages.withLock { pages in

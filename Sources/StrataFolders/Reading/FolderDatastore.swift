@@ -41,11 +41,10 @@ extension FolderDatastore {
     }
     let folder = FolderLayout.datastore(reference.folder, in: snapshot)
     let file = FolderLayout.root(root, of: folder)
-    if let known = contents.datastore(key, root: file) { return known }
     do throws(FolderError) {
-      let datastore = FolderDatastore(key: key, try contents.root(file), in: folder, contents: contents)
-      contents.keep(datastore, root: file)
-      return datastore
+      return try contents.datastores.value(of: [key, file]) { () throws(FolderError) in
+        FolderDatastore(key: key, try contents.root(file), in: folder, contents: contents)
+      }
     } catch {
       return FolderDatastore(key, of: .failure(error))
     }
