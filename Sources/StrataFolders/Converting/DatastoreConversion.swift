@@ -236,9 +236,7 @@ struct DatastoreConversion {
     _ state: FolderDatastore, after old: FolderDatastore?, into order: StoredOrder
   ) throws(ModelError) -> Bool {
     let entries = try state.primaryIndex.entries
-    let before = try old?.primaryIndex.entries
-    let difference = before.map { PageDifference($0, entries) } ?? PageDifference(entries)
-    return difference.runs.allSatisfy {
+    return try PageDifference(old?.primaryIndex.entries, entries).runs.allSatisfy {
       order.learn(state.primaryIndex.identifiers(around: $0.new, in: entries))
     }
   }

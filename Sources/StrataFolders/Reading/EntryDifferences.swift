@@ -12,12 +12,7 @@ struct EntryDifferences: Sendable {
   init(from old: FolderIndex?, to new: FolderIndex?) {
     self.old = old
     self.new = new
-    switch (old.flatMap { try? $0.source.get() }, new.flatMap { try? $0.source.get() }) {
-    case (let old?, let new?): runs = PageDifference(old, new).runs.reversed()
-    case (let entries?, nil): runs = [PageDifference.Run(old: entries.pages.indices, new: 0..<0)]
-    case (nil, let entries?): runs = [PageDifference.Run(old: 0..<0, new: entries.pages.indices)]
-    case (nil, nil): runs = []
-    }
+    runs = PageDifference(try? old?.source.get(), try? new?.source.get()).runs.reversed()
   }
 
   /// The next entries that differ; nil at the end. After an error the walk goes on behind the damaged entry.

@@ -8,14 +8,13 @@ struct PageDifference: Sendable {
 
   let runs: [Run]
 
-  /// All pages of a state that follows none.
-  init(_ new: EntryList) { runs = [Run(old: 0..<0, new: new.pages.indices)] }
-
-  /// Compares page lists. Pages are never changed, so pages in both lists are equal; an entry that goes on from a shared page into another
-  /// one belongs to the run.
-  init(_ old: EntryList, _ new: EntryList) {
-    guard old.source === new.source else {
-      runs = [Run(old: old.pages.indices, new: new.pages.indices)].filter { !$0.old.isEmpty || !$0.new.isEmpty }
+  /// Compares page lists; a state without a list has no pages. Pages are never changed, so pages in both lists are equal; an entry that goes
+  /// on from a shared page into another one belongs to the run.
+  init(_ old: EntryList?, _ new: EntryList?) {
+    guard let old, let new, old.source === new.source else {
+      runs = [Run(old: old?.pages.indices ?? 0..<0, new: new?.pages.indices ?? 0..<0)].filter {
+        !$0.old.isEmpty || !$0.new.isEmpty
+      }
       return
     }
     var places: [DatedIdentifier: Int] = [:]
