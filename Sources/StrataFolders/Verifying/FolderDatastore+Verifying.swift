@@ -28,7 +28,7 @@ extension FolderDatastore {
     try advance(by: check.count)
     for index in wanted {
       let agreement = try reading { () throws(FolderError) in try IndexAgreement(index, of: self) }
-      result.indexes.append(agreement.verification(in: descriptor.key))
+      result.indexes.append(agreement.verification)
       try advance(by: agreement.entryCount)
     }
     return result
@@ -36,13 +36,13 @@ extension FolderDatastore {
 }
 
 extension IndexAgreement {
-  fileprivate func verification(in datastore: String) -> IndexVerification {
+  fileprivate var verification: IndexVerification {
     var rule: String?
     if case .field(let path) = source { rule = path.description }
-    func count(_ kinds: [FolderFinding.Kind]) -> Int { kinds.reduce(0) { $0 + (faults[$1]?.count ?? 0) } }
     return IndexVerification(
-      name: index.name, isStale: false, entries: entryCount, strays: count([.danglingEntry, .repeatedEntry]),
-      missing: count([.missingEntry]), rule: rule, findings: findings(of: datastore).map(Finding.init))
+      name: index.name, isStale: false, entries: entryCount,
+      strays: faults.count(.danglingEntry) + faults.count(.repeatedEntry), missing: faults.count(.missingEntry),
+      rule: rule, findings: findings.map(Finding.init))
   }
 }
 

@@ -182,7 +182,7 @@ package struct FolderVerifier {
         do throws(FolderError) {
           let agreement = try IndexAgreement(index, of: datastore)
           report.entryCount += agreement.entryCount
-          for finding in agreement.findings(of: key) { add(finding) }
+          for finding in agreement.findings { add(finding) }
         } catch {
           add(FolderFinding(error, datastore: key, index: index.descriptor.name, remedy: IndexAgreement.rebuilding))
         }

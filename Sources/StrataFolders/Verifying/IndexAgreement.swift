@@ -9,8 +9,7 @@ package import StrataModel
 package struct IndexAgreement: Sendable {
   package let index: IndexDescriptor
   package private(set) var entryCount = 0
-  /// The records of entries that are wrong, by fault.
-  private(set) var faults: [FolderFinding.Kind: Sample] = [:]
+  private(set) var faults: Faults
   /// Entries too long for a key of a store.
   private var longKeys = Sample()
   private(set) var unreadable: [FolderError] = []
@@ -36,6 +35,7 @@ package struct IndexAgreement: Sendable {
   init(_ secondary: FolderIndex, of datastore: FolderDatastore) throws(FolderError) {
     self.secondary = secondary
     index = secondary.descriptor
+    faults = Faults(datastore: datastore.descriptor.key, index: index.name)
     primary = datastore.primaryIndex
     coding = datastore.descriptor.coding
     let records = try primary.source.get()
@@ -44,7 +44,7 @@ package struct IndexAgreement: Sendable {
     if !index.kind.hasManyValues {
       for rank in tally.seen.indices where !tally.seen[rank] {
         guard let place = records.place(ofRow: rank), let keys = primary.keys(at: place, in: records) else { continue }
-        note(.missingEntry, primary.storedKey(keys.identifier))
+        faults.add(.missingEntry, primary.storedKey(keys.identifier))
       }
     }
     source = tally.fields.verdict
@@ -55,11 +55,7 @@ package struct IndexAgreement: Sendable {
   package var disagreement: String? {
     if !unreadable.isEmpty { return "\(unreadable.count) of its entries cannot be read" }
     if !longKeys.isEmpty { return "values too long for a key: \(longKeys.text)" }
-    return findings(of: "").first { $0.kind.isDisagreement }?.message
-  }
-
-  private mutating func note(_ kind: FolderFinding.Kind, _ identifier: StoredKey) {
-    faults[kind, default: Sample()].add(identifier)
+    return findings.first { $0.kind.isDisagreement }?.message
   }
 
   private struct Tally {
@@ -84,22 +80,22 @@ package struct IndexAgreement: Sendable {
       }
       entryCount += 1
       checkOrder(entry, &tally)
-      if entry.longestHeader > Entry.readableHeaderLimit { note(.stuckByLength, entry.identifier) }
+      if entry.longestHeader > Entry.readableHeaderLimit { faults.add(.stuckByLength, entry.identifier) }
       if entry.key.count > StoreBuilder.keyLimit { longKeys.add(entry.identifier) }
       try compare(entry, records, &tally)
     }
   }
 
   private mutating func checkOrder(_ entry: FolderEntry, _ tally: inout Tally) {
-    if index.kind.meansOneRecord, tally.previousValue == entry.value.bytes { note(.sharedValue, entry.identifier) }
+    if index.kind.meansOneRecord, tally.previousValue == entry.value.bytes { faults.add(.sharedValue, entry.identifier) }
     tally.previousValue = entry.value.bytes
     if let previous = tally.previous {
       if previous == entry.key {
-        note(.repeatedEntry, entry.identifier)
+        faults.add(.repeatedEntry, entry.identifier)
       } else if secondary.values.isKnown, secondary.identifiers.isKnown, !previous.precedes(entry.key),
         !isWithinMillisecond(entry.value.value, tally.previousDate)
       {
-        note(.disorder, entry.identifier)
+        faults.add(.disorder, entry.identifier)
       }
     }
     tally.previous = entry.key
@@ -114,21 +110,23 @@ package struct IndexAgreement: Sendable {
 
   private mutating func compare(_ entry: FolderEntry, _ records: EntryList, _ tally: inout Tally) throws(FolderError) {
     guard let place = (try? primary.placeInAnyOrder(of: entry.identifier)) ?? nil else {
-      note(.danglingEntry, entry.identifier)
+      faults.add(.danglingEntry, entry.identifier)
       return
     }
     let rank = records.rank(of: place)
     // A page may be another one by now.
     guard tally.seen.indices.contains(rank) else { return }
-    if tally.seen[rank], !index.kind.hasManyValues, tally.previous != nil { note(.repeatedEntry, entry.identifier) }
+    if tally.seen[rank], !index.kind.hasManyValues, tally.previous != nil {
+      faults.add(.repeatedEntry, entry.identifier)
+    }
     tally.seen[rank] = true
     guard let record = try? primary.entry(at: place, in: records) else { return }
-    if differs(entry, from: record) { note(.differingCopy, entry.identifier) }
+    if differs(entry, from: record) { faults.add(.differingCopy, entry.identifier) }
     if tally.documents[rank] == nil { tally.documents[rank] = try? Record(record, like: coding).document() }
     guard let document = tally.documents[rank] else { return }
     let isInexact = tally.fields.test(
       entry.value, of: document, version: record.version?.text ?? "", identifier: entry.identifier)
-    if isInexact { note(.stuckByDate, entry.identifier) }
+    if isInexact { faults.add(.stuckByDate, entry.identifier) }
   }
 
   /// Whether a copy of the same version has another content: the original library may have encoded it a second time, with its members in

@@ -6,10 +6,12 @@ struct RecordCheck {
   private let datastore: FolderDatastore
   private(set) var count = 0
   private(set) var findings: [FolderFinding] = []
-  /// The records that are wrong, by fault.
-  private var faults: [FolderFinding.Kind: Sample] = [:]
+  private var faults: Faults
 
-  init(_ datastore: FolderDatastore) { self.datastore = datastore }
+  init(_ datastore: FolderDatastore) {
+    self.datastore = datastore
+    faults = Faults(datastore: datastore.descriptor.key)
+  }
 
   mutating func run() throws(FolderError) {
     let index = datastore.primaryIndex
@@ -36,72 +38,65 @@ struct RecordCheck {
   private mutating func check(_ entry: FolderEntry, after previous: [UInt8]?) {
     if let previous {
       if previous == entry.key {
-        note(.duplicateRecord, entry.identifier)
+        faults.add(.duplicateRecord, entry.identifier)
       } else if datastore.primaryIndex.identifiers.isKnown, !datastore.primaryIndex.identifiers.isDate,
         !previous.precedes(entry.key)
       {
-        note(.disorder, entry.identifier)
+        faults.add(.disorder, entry.identifier)
       }
     }
-    if entry.longestHeader > Entry.readableHeaderLimit { note(.stuckByLength, entry.identifier) }
+    if entry.longestHeader > Entry.readableHeaderLimit { faults.add(.stuckByLength, entry.identifier) }
     let record = Record(entry, like: datastore.descriptor.coding)
     if (try? record.document()) == nil || record.coding == .opaque && datastore.descriptor.coding != .opaque {
-      note(.undecodableRecord, entry.identifier)
+      faults.add(.undecodableRecord, entry.identifier)
     }
-  }
-
-  private mutating func note(_ kind: FolderFinding.Kind, _ identifier: StoredKey) {
-    faults[kind, default: Sample()].add(identifier)
   }
 
   private mutating func summarise() {
     let descriptor = datastore.descriptor
-    let texts: [FolderFinding.Text] = [
-      FolderFinding.Text(.damage, .duplicateRecord, "identifiers that occur twice"),
-      FolderFinding.Text(
+    let found = [
+      faults.finding(.damage, .duplicateRecord, "identifiers that occur twice"),
+      faults.finding(
         .damage, .disorder, "records that do not lie in the order of \(descriptor.identifierType)",
         "; the original library does not find them", remedy: "convert the folder, which puts them in order"),
-      FolderFinding.Text(
+      faults.finding(
         .damage, .undecodableRecord, "records that are not valid \(descriptor.coding.rawValue)",
         remedy: "an older commit may have them whole: look at their history"),
-      .tooLong,
+      faults.tooLong,
     ]
-    findings += texts.compactMap { $0.finding(faults, datastore: descriptor.key, index: nil) }
+    findings += found.compactMap { $0 }
   }
 }
 
-extension FolderFinding {
-  /// The text of a fault that several records or entries have.
-  struct Text {
-    var severity: Severity
-    var kind: Kind
-    /// Before the sample.
-    var lead: String
-    /// After the sample.
-    var end: String
-    var remedy: String?
+/// The records of a datastore, or of the entries of an index, that are wrong, by fault.
+struct Faults: Sendable {
+  let datastore: String
+  var index: String?
+  var samples: [FolderFinding.Kind: Sample] = [:]
 
-    init(_ severity: Severity, _ kind: Kind, _ lead: String, _ end: String = "", remedy: String? = nil) {
-      self.severity = severity
-      self.kind = kind
-      self.lead = lead
-      self.end = end
-      self.remedy = remedy
-    }
+  mutating func add(_ kind: FolderFinding.Kind, _ identifier: StoredKey) {
+    samples[kind, default: Sample()].add(identifier)
+  }
 
-    /// Q7.
-    static let tooLong = Text(
+  func count(_ kind: FolderFinding.Kind) -> Int { samples[kind]?.count ?? 0 }
+
+  /// The finding of a fault, with a sample between the two parts of the text; nil if nothing has the fault.
+  func finding(
+    _ severity: FolderFinding.Severity, _ kind: FolderFinding.Kind, _ lead: String, _ end: String = "",
+    remedy: String? = nil
+  ) -> FolderFinding? {
+    guard let sample = samples[kind] else { return nil }
+    return FolderFinding(
+      severity, kind, datastore: datastore, index: index, "\(lead): \(sample.text)\(end)", remedy: remedy)
+  }
+
+  /// Q7.
+  var tooLong: FolderFinding? {
+    finding(
       .warning, .stuckByLength,
       "values of more than \(Entry.readableHeaderLimit) bytes, which the original library writes and cannot read back",
       "; scans and later writes that meet them fail",
       remedy: "they can be read here; convert the folder, or shorten them with it")
-
-    /// Nil if nothing has the fault.
-    func finding(_ faults: [Kind: Sample], datastore: String, index: String?) -> FolderFinding? {
-      guard let sample = faults[kind] else { return nil }
-      return FolderFinding(
-        severity, kind, datastore: datastore, index: index, "\(lead): \(sample.text)\(end)", remedy: remedy)
-    }
   }
 }
 
@@ -119,33 +114,32 @@ extension FolderFinding.Kind {
 extension IndexAgreement {
   static let rebuilding = "convert the folder: the index is rebuilt at the app's first warm-up"
 
-  func findings(of datastore: String) -> [FolderFinding] {
+  var findings: [FolderFinding] {
     let rebuild = Self.rebuilding
-    let texts: [FolderFinding.Text] = [
-      FolderFinding.Text(.damage, .danglingEntry, "entries of records that are not there", remedy: rebuild),
-      FolderFinding.Text(.damage, .missingEntry, "records without an entry", remedy: rebuild),
-      FolderFinding.Text(.damage, .repeatedEntry, "records with more than one entry", remedy: rebuild),
-      FolderFinding.Text(
-        .damage, .disorder, "entries that do not lie in the order of \(index.valueType)", remedy: rebuild),
-      FolderFinding.Text(
+    let found = [
+      faults.finding(.damage, .danglingEntry, "entries of records that are not there", remedy: rebuild),
+      faults.finding(.damage, .missingEntry, "records without an entry", remedy: rebuild),
+      faults.finding(.damage, .repeatedEntry, "records with more than one entry", remedy: rebuild),
+      faults.finding(.damage, .disorder, "entries that do not lie in the order of \(index.valueType)", remedy: rebuild),
+      faults.finding(
         .damage, .differingCopy, "copies that differ from the record of the same version", remedy: rebuild),
-      FolderFinding.Text(
-        .note, .sharedValue, "records that share a value, though the index is \(index.kind.rawValue)"),
-      .tooLong,
-      FolderFinding.Text(
+      faults.finding(.note, .sharedValue, "records that share a value, though the index is \(index.kind.rawValue)"),
+      faults.tooLong,
+      faults.finding(
         .warning, .stuckByDate, "records whose date has more digits than the index keeps",
         "; the original library can neither update nor delete them",
         remedy: rebuild + ", with exact dates, and the records can be changed again"),
+      valueFinding,
     ]
     let broken = unreadable.prefix(3).filter { !$0.reason.isEmpty }.map { error in
       FolderFinding(
-        .damage, .brokenEntry, file: error.file, datastore: datastore, index: index.name, error.reason, remedy: rebuild)
+        .damage, .brokenEntry, file: error.file, datastore: faults.datastore, index: index.name, error.reason,
+        remedy: rebuild)
     }
-    return broken + texts.compactMap { $0.finding(faults, datastore: datastore, index: index.name) }
-      + [valueFinding(datastore)].compactMap { $0 }
+    return broken + found.compactMap { $0 }
   }
 
-  private func valueFinding(_ datastore: String) -> FolderFinding? {
+  private var valueFinding: FolderFinding? {
     let kind: FolderFinding.Kind
     let message: String
     switch source {
@@ -163,6 +157,6 @@ extension IndexAgreement {
       message = "all entries are elements of \(path), and these records have elements without one: \(records.text)"
     }
     return FolderFinding(
-      .warning, kind, datastore: datastore, index: index.name, message, remedy: Self.rebuilding)
+      .warning, kind, datastore: faults.datastore, index: index.name, message, remedy: Self.rebuilding)
   }
 }
