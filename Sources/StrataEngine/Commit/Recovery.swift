@@ -1,3 +1,5 @@
+import StrataLocks
+
 /// Recovery, which comes with the writer's lock: it makes durable the store as other writers left it.
 ///
 /// Commits beyond the end that a slot vouches for are written and synced again before anything is built on them. Bytes that are not a
