@@ -18,7 +18,6 @@ package struct TerminalLoop {
   private var ending: Ending?
   private var isToldToEnd: Int32?
   private var expectsOwnContinuation = false
-  private var screenshots: [String] = []
   private var asked: ArraySlice<TerminalAction> = []
   private var isCarryingOut = false
   /// Events typed ahead, while the program waits for a result that it depends on.
@@ -127,10 +126,7 @@ package struct TerminalLoop {
 
   private mutating func paint() {
     guard ending == nil else { return }
-    let picture = program.draw(size: size)
-    screen.show(picture)
-    for path in screenshots { ScreenFile.save(picture, to: path) }
-    screenshots = []
+    screen.show(program.draw(size: size))
   }
 
   private mutating func tellIdle() {
@@ -165,7 +161,6 @@ package struct TerminalLoop {
     case .stopRecording:
       recorder?.finish()
       recorder = nil
-    case .saveScreen(let path): screenshots.append(path)
     }
   }
 

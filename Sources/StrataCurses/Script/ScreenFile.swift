@@ -5,7 +5,6 @@ import StrataTerminal
 enum ScreenFile {
   /// Writes a picture: as SVG or as styles if the name ends with `.svg` or `.styles`, otherwise as text; `-` is standard output. Returns
   /// false if it could not be written; then `errno` has the reason.
-  @discardableResult
   static func save(_ grid: CellGrid, to path: String) -> Bool {
     PlainFile.save(content(grid, path), to: path)
   }

@@ -11,7 +11,6 @@ package struct ScriptPlayer {
   var isReadAsLines = false
   /// The exit status that the program quit with.
   private(set) var status: Int32?
-  private var screenshots: [String] = []
   private var asked: ArraySlice<TerminalAction> = []
   private var isCarryingOut = false
 
@@ -52,7 +51,7 @@ package struct ScriptPlayer {
       deliver(event)
       return try drawWhenIdle()
     case .saveScreen(let path):
-      try save(picture, to: path)
+      guard ScreenFile.save(picture, to: path) else { throw .script("\(path): \(Environment.lastError)") }
       return picture
     }
   }
@@ -65,14 +64,7 @@ package struct ScriptPlayer {
       _ = strata_wait(-1, -1)
     }
     let drawn = program.draw(size: size)
-    let picture = isASCII ? drawn.asciiOnly() : drawn
-    for path in screenshots { try save(picture, to: path) }
-    screenshots = []
-    return picture
-  }
-
-  private func save(_ picture: CellGrid, to path: String) throws(TerminalProblem) {
-    guard ScreenFile.save(picture, to: path) else { throw .script("\(path): \(Environment.lastError)") }
+    return isASCII ? drawn.asciiOnly() : drawn
   }
 
   private mutating func deliver(_ event: TerminalEvent) {
@@ -92,7 +84,6 @@ package struct ScriptPlayer {
     switch action {
     case .quit(let status): self.status = status
     case .edit(let path, _, _): deliver(.editorEnded(ForegroundEditor.editWithoutTerminal(path)))
-    case .saveScreen(let path): screenshots.append(path)
     case .suspend: deliver(.resumed)
     case .copy, .bell, .mouse, .repaint, .record, .stopRecording: break
     }

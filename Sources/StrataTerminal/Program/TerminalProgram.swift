@@ -86,6 +86,4 @@ package enum TerminalAction: Hashable, Sendable {
   case record(path: String)
   /// End the script.
   case stopRecording
-  /// Save the picture of this turn: text, or SVG if the name ends with `.svg`.
-  case saveScreen(path: String)
 }
