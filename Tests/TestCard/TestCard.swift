@@ -97,7 +97,7 @@ final class TestCard: TerminalProgram {
     case .paste(let text): note("paste of \(text.utf8.count) bytes")
     case .mouse(let mouse): note("\(mouse.kind) at \(mouse.point.column + 1),\(mouse.point.row + 1)")
     case .resize(let size): note("resize \(size)")
-    case .interrupt(let reason): note("asked to end: \(reason)")
+    case .interrupt: note("asked to end")
     case .resumed: note("resumed")
     case .editorEnded(let end): note("editor \(end)")
     case .measured, .background: break

@@ -84,8 +84,8 @@ package struct TerminalLoop {
     }
     if found & STRATA_STOP != 0 { suspend() }
     if found & STRATA_INTERRUPTED != 0 { deliver([.key(KeyChord(.character("c"), .control))]) }
-    if found & STRATA_TERMINATE != 0 { end(.terminate, by: SIGTERM) }
-    if found & STRATA_HANGUP != 0 || input.hasEnded { end(.hangup, by: SIGHUP) }
+    if found & STRATA_TERMINATE != 0 { end(by: SIGTERM) }
+    if found & STRATA_HANGUP != 0 || input.hasEnded { end(by: SIGHUP) }
   }
 
   /// Hands on the user's events in their order, as long as the program is ready for the next.
@@ -116,10 +116,10 @@ package struct TerminalLoop {
   }
 
   /// Lets the program end itself. The second time, or when the terminal is gone, it does not wait for the program.
-  private mutating func end(_ interruption: Interruption, by signal: Int32) {
+  private mutating func end(by signal: Int32) {
     if isToldToEnd == nil {
       isToldToEnd = signal
-      tell(.interrupt(interruption))
+      tell(.interrupt)
     }
     if input.hasEnded, ending == nil { ending = .signal(signal) }
   }

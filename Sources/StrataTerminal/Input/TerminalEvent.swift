@@ -16,20 +16,12 @@ package enum TerminalEvent: Hashable, Sendable {
   case measured(sample: Int, columns: Int)
   /// The terminal's background is light or dark, as it replied to OSC 11.
   case background(isLight: Bool)
-  /// The system asks the program to end. It has a moment to finish.
-  case interrupt(Interruption)
+  /// The system asks the program to end, or the terminal is gone (SIGTERM, SIGHUP). It has a moment to finish.
+  case interrupt
   /// The program has the screen again after it was stopped or another one had the screen.
   case resumed
   /// The editor that the program asked for has ended.
   case editorEnded(EditorEnd)
-}
-
-/// Why a program is asked to end.
-package enum Interruption: Hashable, Sendable {
-  /// SIGTERM.
-  case terminate
-  /// SIGHUP: the terminal is gone.
-  case hangup
 }
 
 /// How an editor ended.
