@@ -5,7 +5,7 @@ package import StrataTerminal
 
 /// Shows a first picture at once, opens the store meanwhile, and is the browser from then on.
 ///
-/// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened.
+/// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened, and Esc drops them.
 package final class OpeningProgram: TerminalProgram {
   /// Makes the browser of an opened store, on the loop's thread, so it must not read from the disk.
   package typealias Opened = @Sendable () -> BrowserProgram
@@ -20,6 +20,7 @@ package final class OpeningProgram: TerminalProgram {
   private var program: BrowserProgram?
   private var surroundings = TerminalSurroundings(size: Size(columns: 80, rows: 24))
   private var wake: @Sendable () -> Void = {}
+  private var typedAhead: [TerminalEvent] = []
   /// Why the store could not be opened; the session then ended at once.
   package private(set) var problem: (any Error)?
 
@@ -52,12 +53,12 @@ package final class OpeningProgram: TerminalProgram {
   package func respond(to event: TerminalEvent) -> [TerminalAction] {
     if let program { return program.respond(to: event) }
     switch event {
-    case .resize(let size):
-      surroundings.size = size
-      return []
+    case .resize(let size): surroundings.size = size
     case .interrupt, .key(KeyChord(.character("c"), .control)): return [.quit(status: 0)]
-    default: return []
+    case .key(KeyChord(.escape)): typedAhead = []
+    default: typedAhead.append(event)
     }
+    return []
   }
 
   package func respondToAnswers() -> [TerminalAction] {
@@ -66,7 +67,8 @@ package final class OpeningProgram: TerminalProgram {
     case .success(let opened)?:
       let program = opened()
       self.program = program
-      return program.start(surroundings, wake: wake)
+      defer { typedAhead = [] }
+      return program.start(surroundings, wake: wake) + typedAhead.flatMap(program.respond(to:))
     case .failure(let error)?:
       problem = error
       return [.quit(status: 1)]
@@ -81,8 +83,6 @@ package final class OpeningProgram: TerminalProgram {
   }
 
   package var isIdle: Bool { program?.isIdle ?? false }
-
-  package var awaitsAnswer: Bool { program == nil }
 
   package var picturePatience: Int { program?.picturePatience ?? 0 }
 

@@ -20,8 +20,6 @@ package struct TerminalLoop {
   private var expectsOwnContinuation = false
   private var asked: ArraySlice<TerminalAction> = []
   private var isCarryingOut = false
-  /// Events typed ahead, while the program waits for a result that it depends on.
-  private var waiting: ArraySlice<TerminalEvent> = []
 
   package enum Ending: Hashable, Sendable {
     /// The program quit with this exit status.
@@ -55,7 +53,7 @@ package struct TerminalLoop {
   private mutating func turn() {
     let patience = input.patience
     let found = Int(strata_wait(STDIN_FILENO, patience))
-    if found == 0, patience >= 0 { deliver(input.giveUpWaiting()) }
+    if found == 0, patience >= 0 { for event in input.giveUpWaiting() { tell(event) } }
     handle(found)
     awaitAnswers()
   }
@@ -76,34 +74,13 @@ package struct TerminalLoop {
     if found != 0 { idleSignal?.interrupt() }
     if found & STRATA_RESIZED != 0 { resize() }
     if found & STRATA_CONTINUED != 0 { comeBack() }
-    if found & STRATA_INPUT != 0 { deliver(input.readAll()) }
+    if found & STRATA_INPUT != 0 { for event in input.readAll() { tell(event) } }
     if found & STRATA_INPUT_ENDED != 0 { input.end() }
-    if found & STRATA_WOKEN != 0 {
-      carryOut(program.respondToAnswers())
-      deliver([])
-    }
+    if found & STRATA_WOKEN != 0 { carryOut(program.respondToAnswers()) }
     if found & STRATA_STOP != 0 { suspend() }
-    if found & STRATA_INTERRUPTED != 0 { deliver([.key(KeyChord(.character("c"), .control))]) }
+    if found & STRATA_INTERRUPTED != 0 { tell(.key(KeyChord(.character("c"), .control))) }
     if found & STRATA_TERMINATE != 0 { end(by: SIGTERM) }
     if found & STRATA_HANGUP != 0 || input.hasEnded { end(by: SIGHUP) }
-  }
-
-  /// Hands on the user's events in their order, as long as the program is ready for the next.
-  private mutating func deliver(_ events: [TerminalEvent]) {
-    waiting += events
-    while ending == nil, let event = waiting.first, !program.awaitsAnswer {
-      waiting = waiting.dropFirst()
-      tell(event)
-    }
-    // A cancelling event does not wait, and it drops the events typed ahead before it.
-    guard ending == nil, let last = waiting.lastIndex(where: Self.isCancel) else { return }
-    let event = waiting[last]
-    waiting = waiting[(last + 1)...]
-    tell(event)
-  }
-
-  private static func isCancel(_ event: TerminalEvent) -> Bool {
-    event == .key(KeyChord(.escape)) || event == .key(KeyChord(.character("c"), .control))
   }
 
   private mutating func tell(_ event: TerminalEvent) {
@@ -130,9 +107,7 @@ package struct TerminalLoop {
   }
 
   private mutating func tellIdle() {
-    guard idleSignal != nil, program.isIdle, waiting.isEmpty, input.isAtRest, !strata_has_events(STDIN_FILENO) else {
-      return
-    }
+    guard idleSignal != nil, program.isIdle, input.isAtRest, !strata_has_events(STDIN_FILENO) else { return }
     idleSignal?.tell(inputBytes: input.count, size: size)
   }
 

@@ -25,10 +25,6 @@ package protocol TerminalProgram: AnyObject {
   /// program must call `wake` when it becomes idle, so that scripts and tests can wait for it.
   var isIdle: Bool { get }
 
-  /// Whether a result is pending that the next key depends on, so that keys typed ahead must wait for it. It must come soon, with a call of
-  /// `wake`. Escape and `^c` do not wait. False by default.
-  var awaitsAnswer: Bool { get }
-
   /// For how many milliseconds the loop delays the picture for a due result, because two pictures take more bytes than one. 0 if no result
   /// is due, and by default. The program calls `wake` with the result.
   var picturePatience: Int { get }
@@ -40,7 +36,6 @@ package protocol TerminalProgram: AnyObject {
 }
 
 extension TerminalProgram {
-  package var awaitsAnswer: Bool { false }
   package var picturePatience: Int { 0 }
 }
 
