@@ -100,20 +100,13 @@ enum KeySequences {
 
   private static func mouse(_ values: [Int], isRelease: Bool) -> MouseEvent? {
     guard values.count == 3, values[1] >= 1, values[2] >= 1 else { return nil }
-    let code = values[0]
     let point = Point(column: values[1] - 1, row: values[2] - 1)
-    var held: KeyChord.Modifiers = []
-    if code & 4 != 0 { held.insert(.shift) }
-    if code & 8 != 0 { held.insert(.alt) }
-    if code & 16 != 0 { held.insert(.control) }
-    let button = code & 3
-    switch code & ~0b11100 {
-    case 64: return MouseEvent(kind: .wheelUp, point: point, modifiers: held)
-    case 65: return MouseEvent(kind: .wheelDown, point: point, modifiers: held)
-    case 0...2:
-      return MouseEvent(
-        kind: isRelease ? .release(button: button + 1) : .press(button: button + 1), point: point, modifiers: held)
-    case 32...34: return MouseEvent(kind: .drag(button: button + 1), point: point, modifiers: held)
+    // The keys held down mean nothing. Motion is not asked for.
+    switch values[0] & ~0b11100 {
+    case 64: return MouseEvent(kind: .wheelUp, point: point)
+    case 65: return MouseEvent(kind: .wheelDown, point: point)
+    case let code where 0...2 ~= code:
+      return MouseEvent(kind: isRelease ? .release(button: code + 1) : .press(button: code + 1), point: point)
     default: return nil
     }
   }

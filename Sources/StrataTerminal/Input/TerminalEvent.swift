@@ -42,8 +42,6 @@ package struct MouseEvent: Hashable, Sendable {
     case press(button: Int)
     /// A button went up.
     case release(button: Int)
-    /// The mouse moved with a button down.
-    case drag(button: Int)
     /// The wheel turned away from the user.
     case wheelUp
     /// The wheel turned towards the user.
@@ -52,6 +50,4 @@ package struct MouseEvent: Hashable, Sendable {
 
   package var kind: Kind
   package var point: Point
-  /// Keys held down.
-  package var modifiers: KeyChord.Modifiers = []
 }

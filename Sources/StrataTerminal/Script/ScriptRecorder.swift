@@ -34,7 +34,7 @@ package struct ScriptRecorder: Sendable {
       case .press(button: 1): return "click \(place)"
       case .wheelUp: return "wheel-up \(place)"
       case .wheelDown: return "wheel-down \(place)"
-      case .press, .release, .drag: return nil
+      case .press, .release: return nil
       }
     case .key, .interrupt, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured, .background:
       return nil
