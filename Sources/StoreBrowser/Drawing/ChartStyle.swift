@@ -17,8 +17,8 @@ extension Session {
 
   mutating func stepChartForm() {
     guard !theme.isASCII else { return warn("this terminal shows charts in ASCII only") }
-    var next = dotForm.next(isASCIIOnly: false)
-    if next == .braille, !theme.hasBraille { next = next.next(isASCIIOnly: false) }
+    var next = dotForm.next
+    if next == .braille, !theme.hasBraille { next = next.next }
     remembered.charts = next.rawValue
     remember()
     say("charts in \(next.rawValue)")

@@ -18,9 +18,8 @@ package enum ChartForm: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Returns the next form in turn, among those that a terminal can show.
-  package func next(isASCIIOnly: Bool) -> ChartForm {
-    if isASCIIOnly { return .ascii }
+  /// The next form in turn.
+  package var next: ChartForm {
     let all = Self.allCases
     return all[((all.firstIndex(of: self) ?? 0) + 1) % all.count]
   }
