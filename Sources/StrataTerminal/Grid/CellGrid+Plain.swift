@@ -29,50 +29,26 @@ extension CellGrid {
   /// Returns the text in the upper or lower edge of a pane.
   private func edge(row: Int, of pane: Rect) -> String {
     let line = text(row: row, columns: pane.left + 1..<pane.right - 1)
-    return Self.trimmed(String(line.map { Self.isAcross(String($0)) ? " " : $0 }))
+    return Self.trimmedEnd(String(line.map { $0 == "─" || $0 == "━" ? " " : $0 }.drop { $0 == " " }))
   }
 
-  private func tidy(_ lines: [String]) -> [String] {
-    var result: [String] = []
-    for line in lines {
-      let trimmed = Self.trimmedEnd(line)
-      if !trimmed.isEmpty { result.append(trimmed) }
-    }
-    return result
-  }
-
-  private static func trimmedEnd(_ line: String) -> String {
-    var rest = line[...]
-    while rest.last == " " { rest.removeLast() }
-    return String(rest)
-  }
-
-  private static func trimmed(_ line: String) -> String { String(trimmedEnd(line).drop { $0 == " " }) }
-
-  private static func isAcross(_ text: String) -> Bool { text == "─" || text == "━" }
+  private func tidy(_ lines: [String]) -> [String] { lines.map(Self.trimmedEnd).filter { !$0.isEmpty } }
 
   private static func isFrame(_ text: String) -> Bool { text.unicodeScalars.contains { "\u{2500}"..."\u{257F}" ~= $0 } }
 
   /// Returns the frames with four complete sides and corners, from top to bottom and left to right. The lower side may lie under text that
   /// has no frame.
   private static func wholeFrames(in grid: CellGrid) -> [Rect] {
-    var found: [Rect] = []
-    for row in 0..<grid.size.rows {
-      for column in 0..<grid.size.columns {
-        let corner = grid[Point(column: column, row: row)].text
-        guard corner == "┌" || corner == "┏", let frame = frame(in: grid, from: Point(column: column, row: row)) else {
-          continue
-        }
-        found.append(frame)
-      }
+    (0..<grid.size.rows).flatMap { row in
+      (0..<grid.size.columns).compactMap { frame(in: grid, from: Point(column: $0, row: row)) }
     }
-    return found
   }
 
+  /// The sides and the right corners of a frame, by its upper left corner.
+  private static let sides = ["┌": ("│", "┐", "┘"), "┏": ("┃", "┓", "┛")]
+
   private static func frame(in grid: CellGrid, from corner: Point) -> Rect? {
-    let isHeavy = grid[corner].text == "┏"
-    let (down, right, low) = isHeavy ? ("┃", "┓", "┛") : ("│", "┐", "┘")
-    guard
+    guard let (down, right, low) = sides[grid[corner].text],
       let rightColumn = (corner.column + 1..<grid.size.columns).first(where: {
         grid[Point(column: $0, row: corner.row)].text == right
       })

@@ -11,13 +11,13 @@ extension CellGrid {
 
   /// Returns all rows without the spaces at their ends, each followed by a line feed.
   package func text() -> String {
-    var result = ""
-    for line in lines() {
-      var end = line.endIndex
-      while end > line.startIndex, line[line.index(before: end)] == " " { end = line.index(before: end) }
-      result += line[..<end] + "\n"
-    }
-    return result
+    lines().map { Self.trimmedEnd($0) + "\n" }.joined()
+  }
+
+  static func trimmedEnd(_ line: String) -> String {
+    var rest = line[...]
+    while rest.last == " " { rest.removeLast() }
+    return String(rest)
   }
 
   /// Returns the styles of each row, one letter per column: `.` is plain; `styleLegend()` explains the others.
