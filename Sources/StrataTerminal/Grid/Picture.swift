@@ -136,41 +136,29 @@ package enum Picture {
 
 /// The lines of a box character, drawn as a path so that they meet in every font.
 private struct BoxLines {
-  private var up = 0.0
-  private var down = 0.0
-  private var left = 0.0
-  private var right = 0.0
+  /// The edges of its cell that a light character reaches: up, down, left, right.
+  private static let light = [
+    "─": "lr", "│": "ud", "┌": "dr", "┐": "dl", "└": "ur", "┘": "ul",
+    "├": "udr", "┤": "udl", "┬": "dlr", "┴": "ulr", "┼": "udlr",
+  ]
+  private static let heavy = ["━": "─", "┃": "│", "┏": "┌", "┓": "┐", "┗": "└", "┛": "┘"]
+
+  private let edges: String
+  private let weight: Int
 
   init?(_ text: String) {
-    switch text {
-    case "─": (left, right) = (1, 1)
-    case "━": (left, right) = (2, 2)
-    case "│": (up, down) = (1, 1)
-    case "┃": (up, down) = (2, 2)
-    case "┌": (down, right) = (1, 1)
-    case "┐": (down, left) = (1, 1)
-    case "└": (up, right) = (1, 1)
-    case "┘": (up, left) = (1, 1)
-    case "┏": (down, right) = (2, 2)
-    case "┓": (down, left) = (2, 2)
-    case "┗": (up, right) = (2, 2)
-    case "┛": (up, left) = (2, 2)
-    case "├": (up, down, right) = (1, 1, 1)
-    case "┤": (up, down, left) = (1, 1, 1)
-    case "┬": (down, left, right) = (1, 1, 1)
-    case "┴": (up, left, right) = (1, 1, 1)
-    case "┼": (up, down, left, right) = (1, 1, 1, 1)
-    default: return nil
-    }
+    let light = Self.heavy[text]
+    guard let edges = Self.light[light ?? text] else { return nil }
+    (self.edges, weight) = (edges, light == nil ? 1 : 2)
   }
 
   func path(x: Double, y: Double, width: Double, height: Double, color: String) -> String {
     let (middleX, middleY) = (x + width / 2, y + height / 2)
     var result = ""
-    let ends = [(up, middleX, y), (down, middleX, y + height), (left, x, middleY), (right, x + width, middleY)]
-    for (weight, endX, endY) in ends where weight > 0 {
+    let ends = [("u", middleX, y), ("d", middleX, y + height), ("l", x, middleY), ("r", x + width, middleY)]
+    for (edge, endX, endY) in ends where edges.contains(edge) {
       result += "<path d=\"M\(Picture.short(middleX)) \(Picture.short(middleY))L\(Picture.short(endX)) "
-      result += "\(Picture.short(endY))\" stroke=\"\(color)\" stroke-width=\"\(weight == 2 ? "2" : "1")\""
+      result += "\(Picture.short(endY))\" stroke=\"\(color)\" stroke-width=\"\(weight)\""
       result += " stroke-linecap=\"square\"/>\n"
     }
     return result
