@@ -256,7 +256,7 @@ enum CommandExamples {
       .holds { $0.selectedIdentifier == "1850147" && !$0.browser.macro.isRecording },
       before: ": record", "keys j", ": record"),
     .chartForm: example(.seen("charts in block")),
-    .repaint: example(.holds { driver in driver.outward.contains { if case .repaint = $0 { true } else { false } } }),
-    .suspend: example(.holds { driver in driver.outward.contains { if case .suspend = $0 { true } else { false } } }),
+    .repaint: example(.holds { $0.hasAsked(for: .repaint) }),
+    .suspend: example(.holds { $0.hasAsked(for: .suspend) }),
   ]
 }

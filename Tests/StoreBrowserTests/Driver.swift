@@ -131,15 +131,16 @@ final class Driver {
 
   var selectedIdentifier: String? { browser.table.selectedIdentifier(browser.session)?.description }
 
-  var farewell: String? {
-    for effect in outward.reversed() { if case .quit(_, let farewell) = effect { return farewell } }
-    return nil
+  var farewell: String? { hasQuit ? browser.farewell : nil }
+
+  var hasQuit: Bool { hasAsked(for: .quit()) }
+
+  func hasAsked(for action: TerminalAction) -> Bool {
+    outward.contains { if case .terminal(action) = $0 { true } else { false } }
   }
 
-  var hasQuit: Bool { outward.contains { if case .quit = $0 { true } else { false } } }
-
   var copied: String? {
-    for effect in outward.reversed() { if case .copy(let text) = effect { return text } }
+    for effect in outward.reversed() { if case .terminal(.copy(let text)) = effect { return text } }
     return nil
   }
 

@@ -309,7 +309,7 @@ extension Browser {
 
   mutating func toggleMouse() {
     session.isMouseOn.toggle()
-    session.emit(.mouse(isOn: session.isMouseOn))
+    session.emit(.mouse(session.isMouseOn))
     session.say(session.isMouseOn ? "mouse on" : "mouse off: the terminal selects text")
   }
 

@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataModel
+import StrataTerminal
 
 /// Values and records in the user's own editor, and what comes back.
 extension Browser {

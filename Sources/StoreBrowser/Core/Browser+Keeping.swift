@@ -104,7 +104,7 @@ extension Browser {
         return
       }
     }
-    session.emit(.quit(status: 0, farewell: farewell))
+    session.emit(.quit())
   }
 
   private static func name(of work: RunningWork) -> String {
@@ -119,7 +119,7 @@ extension Browser {
   mutating func leaveWhenKept() {
     guard session.keeping.isLeaving, session.keeping.problem == nil, session.unkept == nil else { return }
     session.keeping.isLeaving = false
-    session.emit(.quit(status: 0, farewell: farewell))
+    session.emit(.quit())
   }
 
   /// The sentence for the shell: `3 staged changes kept for Atlas.strata`.

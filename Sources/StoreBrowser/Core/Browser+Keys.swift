@@ -21,7 +21,7 @@ extension Browser {
     case .mouse(let mouse): act(on: mouse)
     case .resize(let size): session.size = size
     // A signal is not asked back.
-    case .interrupt: session.emit(.quit(status: 0, farewell: farewell))
+    case .interrupt: session.emit(.quit())
     case .resumed: session.emit(.repaint)
     case .background(let isLight): suit(isLight: isLight)
     case .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured: break

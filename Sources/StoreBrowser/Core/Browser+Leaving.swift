@@ -1,5 +1,6 @@
 import StrataDocuments
 import StrataModel
+import StrataTerminal
 
 /// The ways to leave a store in memory. The user always chooses one.
 enum Leaving: Sendable, Hashable {
@@ -115,7 +116,7 @@ extension Browser {
     let staged = session.staged.count
     let lost = staged > 0 ? ", without \(NumberFormat.counted(staged, "staged change"))" : ""
     session.left = reply.farewell.map { $0 + lost }
-    session.emit(.quit(status: 0, farewell: session.left))
+    session.emit(.quit())
   }
 }
 

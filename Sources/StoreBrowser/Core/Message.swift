@@ -58,22 +58,11 @@ package struct PartialReply: Sendable, Hashable {
 package enum Effect: Sendable {
   case start(WorkID, any Question)
   case cancel(WorkID)
-  /// Leave; the farewell is for the shell, after the terminal is restored.
-  case quit(status: Int32, farewell: String?)
-  case suspend
-  /// Paint every cell again.
-  case repaint
-  case bell
-  /// Put text on the clipboard by way of the terminal (OSC 52).
-  case copy(String)
-  /// Hand the terminal to the user's editor; the reply is `Message.editorClosed`.
-  case edit(EditorRequest)
-  case mouse(isOn: Bool)
   /// Send a tick every second, or stop sending ticks.
   case clock(isOn: Bool)
-  /// Write every further event to a script file.
-  case record(path: String)
-  case stopRecording
+  /// Hand the terminal to the user's editor; the reply is `Message.editorClosed`.
+  case edit(EditorRequest)
+  case terminal(TerminalAction)
 }
 
 /// A text for `$VISUAL` or `$EDITOR`.

@@ -114,6 +114,7 @@ struct Session: Sendable {
   // MARK: Speaking to the outside
 
   mutating func emit(_ effect: Effect) { effects.append(effect) }
+  mutating func emit(_ action: TerminalAction) { effects.append(.terminal(action)) }
   /// Asks the rest of the browser for something, or for several things in this order.
   mutating func intend(_ wanted: Intent...) { intents += wanted }
 

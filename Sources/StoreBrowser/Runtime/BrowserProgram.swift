@@ -74,15 +74,9 @@ package final class BrowserProgram: TerminalProgram {
     for effect in effects {
       switch effect {
       case .start, .cancel, .clock: runtime.run(effect)
-      case .quit(let status, _): actions.append(.quit(status: status))
-      case .suspend: actions.append(.suspend)
-      case .repaint: actions.append(.repaint)
-      case .bell: actions.append(.bell)
-      case .copy(let text): copy(text, &actions)
       case .edit(let request): edit(request, &actions)
-      case .mouse(let isOn): actions.append(.mouse(isOn))
-      case .record(let path): actions.append(.record(path: path))
-      case .stopRecording: actions.append(.stopRecording)
+      case .terminal(.copy(let text)): copy(text, &actions)
+      case .terminal(let action): actions.append(action)
       }
     }
     return actions
