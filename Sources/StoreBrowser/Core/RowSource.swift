@@ -1,3 +1,4 @@
+import StrataDocuments
 package import StrataModel
 import StrataExpressions
 
@@ -47,34 +48,22 @@ package struct SortOrder: Hashable, Sendable {
 }
 
 extension String {
-  var trimmed: String {
-    var text = Substring(self)
-    while let first = text.first, first.isWhitespace { text.removeFirst() }
-    while let last = text.last, last.isWhitespace { text.removeLast() }
-    return String(text)
-  }
+  var trimmed: String { trimmingSpaces }
 
   /// The words of an argument. A name in quotes is one word.
   var words: [String] { splitOutsideQuotes(at: " ").filter { !$0.isEmpty } }
 
   /// Returns the parts before and after the first occurrence of a separator outside string literals.
   func splitOutsideQuotes(at separator: String) -> (String, String)? {
-    var isQuoted = false
-    var isEscaped = false
+    guard let first = separator.first else { return nil }
     var at = startIndex
-    while at < endIndex {
-      let character = self[at]
-      if isEscaped {
-        isEscaped = false
-      } else if character == "\\", isQuoted {
-        isEscaped = true
-      } else if character == "\"" {
-        isQuoted.toggle()
-      } else if !isQuoted, self[at...].hasPrefix(separator) {
-        let after = index(at, offsetBy: separator.count)
-        return (String(self[..<at]).trimmed, String(self[after...]).trimmed)
+    for part in splitOutsideQuotes(at: first) {
+      at = index(at, offsetBy: part.count)
+      let rest = self[at...]
+      if rest.hasPrefix(separator) {
+        return (String(self[..<at]).trimmed, String(rest.dropFirst(separator.count)).trimmed)
       }
-      at = index(after: at)
+      if !rest.isEmpty { at = index(after: at) }
     }
     return nil
   }
