@@ -85,8 +85,8 @@ package struct TerminalLoop {
 
   private mutating func tell(_ event: TerminalEvent) {
     guard ending == nil else { return }
-    if event == .synchronizesUpdates { return screen.synchronizeUpdates() }
-    if event == .repeatsCharacters { return screen.repeatCharacters() }
+    if event == .synchronizesUpdates { return strata_synchronize_updates(true) }
+    if event == .repeatsCharacters { return strata_repeat_characters() }
     if case .measured(let sample, let columns) = event { return SafeText.joining.learn(sample, columns: columns) }
     recorder?.add(event)
     carryOut(program.respond(to: event))
@@ -128,9 +128,9 @@ package struct TerminalLoop {
     case .quit(let status): ending = isToldToEnd.map { .signal($0) } ?? .quit(status: status)
     case .suspend: suspend()
     case .edit(let path, let line, let column): edit(path, line: line, column: column)
-    case .copy(let text): if !screen.copy(text) { screen.ring() }
-    case .bell: screen.ring()
-    case .mouse(let isOn): screen.reportMouse(isOn)
+    case .copy(let text): if !screen.copy(text) { strata_bell() }
+    case .bell: strata_bell()
+    case .mouse(let isOn): strata_mouse(isOn)
     case .repaint: screen.forgetPicture()
     case .record(let path): recorder = SessionRecorder(path: path, size: size)
     case .stopRecording:

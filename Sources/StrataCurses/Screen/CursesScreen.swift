@@ -73,17 +73,6 @@ package final class CursesScreen {
     painter.forget()
   }
 
-  /// Sends each picture between marks, so that the terminal shows it at once.
-  package func synchronizeUpdates() { strata_synchronize_updates(true) }
-
-  /// Sends a run of one character as the character and a count.
-  package func repeatCharacters() { strata_repeat_characters() }
-
-  package func ring() { strata_bell() }
-
-  /// Reports the mouse, or leaves it to the terminal.
-  package func reportMouse(_ isOn: Bool) { strata_mouse(isOn) }
-
   /// Puts text on the clipboard of the terminal's machine. Returns false if it is too long to arrive for sure.
   package func copy(_ text: String) -> Bool {
     guard let bytes = Clipboard.sequence(text, by: clipboard) else { return false }
