@@ -4,7 +4,6 @@ package enum Alignment: Hashable, Sendable {
   case leading
   /// At the right edge.
   case trailing
-  case center
 }
 
 /// A piece of a line in one style.
@@ -39,12 +38,7 @@ extension CellGrid {
     guard point.row >= 0, point.row < size.rows, available > 0 else { return 0 }
     if let used = writeASCII(text, at: point, available: available, style: style, alignment: alignment) { return used }
     let (clusters, used) = SafeText.fitted(text, to: available)
-    var column = point.column
-    switch alignment {
-    case .leading: break
-    case .trailing: column += available - used
-    case .center: column += (available - used) / 2
-    }
+    var column = point.column + (alignment == .leading ? 0 : available - used)
     for cluster in clusters {
       let look = cluster.isStandIn ? style.with(.dim) : style
       self[Point(column: column, row: point.row)] = Cell(
@@ -65,8 +59,7 @@ extension CellGrid {
       // A combining mark after the last kept character would join it.
       guard bytes.prefix(available + 1).allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
       let used = min(bytes.count, available)
-      let column =
-        point.column + (alignment == .leading ? 0 : alignment == .trailing ? available - used : (available - used) / 2)
+      let column = point.column + (alignment == .leading ? 0 : available - used)
       guard column >= 0, column + used <= size.columns else { return nil }
       let shown = UnsafeBufferPointer(rebasing: bytes[..<(isCut ? used - 1 : used)])
       put(narrow: shown, look: PackedStyle(style), at: Point(column: column, row: point.row))
