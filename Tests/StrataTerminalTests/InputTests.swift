@@ -50,7 +50,7 @@ struct InputTests {
     let wanted = row.chords.split(separator: " ").compactMap { KeyChord(String($0)) }.map { TerminalEvent.key($0) }
     var whole = EscapeParser()
     #expect(whole.feed(bytes) == wanted)
-    #expect(whole.isAtRest)
+    #expect(whole.feed("j".utf8) == [.key(KeyChord(writing: "j"))], "nothing waits")
     for cut in bytes.indices {
       var parser = EscapeParser()
       #expect(parser.feed(bytes[..<cut]) + parser.feed(bytes[cut...]) == wanted)

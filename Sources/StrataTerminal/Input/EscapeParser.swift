@@ -35,11 +35,6 @@ package struct EscapeParser: Sendable {
     }
   }
 
-  /// Whether nothing has been read that is not told yet.
-  package var isAtRest: Bool {
-    if case .ground = state { true } else { false }
-  }
-
   /// Reads further bytes.
   package mutating func feed(_ bytes: some Sequence<UInt8>) -> [TerminalEvent] {
     var events: [TerminalEvent] = []
