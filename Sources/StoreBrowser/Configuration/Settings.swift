@@ -19,8 +19,6 @@ package struct Settings: Sendable, Hashable {
   /// The first columns of datastores, by document path.
   package var columns: [String: [String]] = [:]
 
-  package init() {}
-
   /// Whether a store is to be opened read-only.
   package func isReadOnly(_ path: String) -> Bool { readOnly.contains { path.hasSuffix($0) } }
 }

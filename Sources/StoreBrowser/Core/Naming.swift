@@ -12,8 +12,6 @@ package struct Naming: Sendable, Hashable {
   /// The fields whose labels are shown in the columns of a table, by datastore.
   var columns: [String: Set<String>] = [:]
 
-  package init() {}
-
   /// The references in the fields of a datastore's records.
   func fields(of descriptor: DatastoreDescriptor) -> ReferenceFields {
     ReferenceFields(descriptor, told: references[descriptor.key] ?? [:])

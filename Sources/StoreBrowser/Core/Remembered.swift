@@ -24,8 +24,6 @@ package struct Remembered: Sendable, Hashable, Codable {
   /// The decisions about a merge that is not committed yet.
   package var merge: MergeDraft?
 
-  package init() {}
-
   /// The filters that were typed, the newest last.
   var knownFilters: [String] {
     get { filters ?? [] }
@@ -49,8 +47,6 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   package var computed: [String]?
   /// The joined columns as they were typed, `countrycode name, population`; nil in files of before there were some.
   package var joined: [String]?
-
-  package init() {}
 
   var isDefault: Bool { self == ColumnChoice() }
 }
