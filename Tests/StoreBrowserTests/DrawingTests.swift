@@ -99,7 +99,7 @@ struct DrawingTests {
   func smallHistogram() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 48), start: .init(datastore: "City"))
     driver.press("l l l o")
-    let histogram = try #require(driver.browser.stores.histogram.current(driver.browser.session))
+    let histogram = try #require(driver.browser.panes[StoresPane.self].histogram.current(driver.browser.session))
     let populations = Sample.cities.flatMap { $0 }.compactMap { $0[member: "population"]?.number }
     #expect(histogram.count == populations.count && driver.shows("POPULATION"))
     for (position, bin) in histogram.bins.enumerated() {
@@ -114,7 +114,7 @@ struct DrawingTests {
       #expect(bin.count == populations.count { $0 >= Double(lower) && $0 < upper })
     }
     driver.press(",")
-    #expect(driver.browser.stores.histogram.current(driver.browser.session)?.count == 6)
+    #expect(driver.browser.panes[StoresPane.self].histogram.current(driver.browser.session)?.count == 6)
   }
 
   @Test("the cockpit tells memory, temporary files and the growth of the log as they were measured, and keeps them")

@@ -45,9 +45,9 @@ struct LookingTests {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
     driver.press("1")
     for _ in 0..<20
-    where !driver.browser.stores.lines(driver.browser.session).indices.contains(where: {
-      driver.browser.stores.lines(driver.browser.session)[$0] == .index("population")
-        && driver.browser.stores.list.selection == $0
+    where !driver.browser.panes[StoresPane.self].lines(driver.browser.session).indices.contains(where: {
+      driver.browser.panes[StoresPane.self].lines(driver.browser.session)[$0] == .index("population")
+        && driver.browser.panes[StoresPane.self].list.selection == $0
     }) { driver.press("j") }
     driver.press("Enter")
     #expect(driver.browser.table.source?.index == "population")

@@ -81,7 +81,7 @@ struct MigrationTests {
     #expect(driver.shows("keyNotFound(\"isbn\") at .isbn"))
     #expect(driver.shows("1 record does not decode"))
     driver.press("x")
-    #expect(driver.browser.migration.leftOut == [place])
+    #expect(driver.browser.panes[MigrationPane.self].leftOut == [place])
     driver.press("a")
     #expect(driver.shows("complete: commit #5"))
   }

@@ -38,7 +38,7 @@ package struct Refusal: Sendable {
       return staged.canUndo && !staged.canRedo ? "there is nothing to redo in what is staged" : nil
     })
 
-  static let retrying = Refusal { $0.migration.refusal(of: .retry, in: $0.session) }
+  static let retrying = Refusal { $0.panes[MigrationPane.self].refusal(of: .retry, in: $0.session) }
 
   static let withoutDatastore = Refusal { $0.session.datastore == nil ? "no datastore is open" : nil }
 

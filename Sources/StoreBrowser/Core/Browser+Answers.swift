@@ -82,7 +82,7 @@ extension Browser {
     let key = start.datastore.flatMap { outline.datastore($0)?.key } ?? outline.datastores.first?.key
     guard let key else { return }
     openDatastore(key, index: nil)
-    stores.reveal(session)
+    with(StoresPane.self) { $0.reveal($1) }
     if let commit = start.commit { travel(toNamed: commit) }
     if let identifier = start.identifier { goTo(identifier, in: key) }
   }

@@ -261,10 +261,6 @@ package struct Browser: Sendable {
 // MARK: Panes that the rest of the browser speaks to by name
 
 extension Browser {
-  var stores: StoresPane {
-    get { panes[StoresPane.self] }
-    _modify { yield &panes[StoresPane.self] }
-  }
   var table: TablePane {
     get { panes[TablePane.self] }
     _modify { yield &panes[TablePane.self] }
@@ -276,9 +272,5 @@ extension Browser {
   var history: HistoryPane {
     get { panes[HistoryPane.self] }
     _modify { yield &panes[HistoryPane.self] }
-  }
-  var migration: MigrationPane {
-    get { panes[MigrationPane.self] }
-    _modify { yield &panes[MigrationPane.self] }
   }
 }
