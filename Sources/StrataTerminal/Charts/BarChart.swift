@@ -44,14 +44,9 @@ extension CellGrid {
   ) {
     let layout = BarLayout(count: heights.count, columns: rect.columns, form: form)
     guard rect.rows > 0, layout.columns > 0 else { return }
-    for bar in heights.indices where layout.column(of: bar) < rect.columns {
-      if layout.barsPerCell == 2 {
-        guard bar.isMultiple(of: 2) else { continue }
-        let right = bar + 1 < heights.count ? heights[bar + 1] : 0
-        drawPair(heights[bar], right, column: rect.left + layout.column(of: bar), in: rect, style: style(bar))
-        continue
-      }
-      let signs = Self.signs(heights[bar], rows: rect.rows, form: form)
+    for bar in stride(from: 0, to: heights.count, by: layout.barsPerCell) where layout.column(of: bar) < rect.columns {
+      let last = bar + layout.barsPerCell - 1
+      let signs = Self.signs(heights[bar], last < heights.count ? heights[last] : 0, rows: rect.rows, form: form)
       for column in layout.columns(of: bar) where column < rect.columns {
         for (row, sign) in signs.enumerated() where sign != " " {
           self[Point(column: rect.left + column, row: rect.bottom - 1 - row)] = Cell(
@@ -61,27 +56,17 @@ extension CellGrid {
     }
   }
 
-  /// The signs of one bar from the bottom up.
-  private static func signs(_ height: Double, rows: Int, form: ChartForm) -> [String] {
+  /// The signs of one bar from the bottom up, or of two that share a cell of braille.
+  private static func signs(_ first: Double, _ second: Double, rows: Int, form: ChartForm) -> [String] {
     let steps = form == .ascii ? 2 : form == .braille ? 4 : 8
-    let filled = level(height, steps: rows * steps)
+    let (first, second) = (level(first, steps: rows * steps), level(second, steps: rows * steps))
     return (0..<rows).map { row in
-      let part = min(steps, max(0, filled - row * steps))
+      let part = min(steps, max(0, first - row * steps))
       return switch form {
       case .block: blocks[part]
       case .ascii: part == 0 ? " " : part == 1 ? "." : "#"
-      case .braille: BrailleCell.text(left: part, right: part)
+      case .braille: BrailleCell.text(left: part, right: min(steps, max(0, second - row * steps)))
       }
-    }
-  }
-
-  private mutating func drawPair(_ left: Double, _ right: Double, column: Int, in rect: Rect, style: Style) {
-    let (left, right) = (Self.level(left, steps: rect.rows * 4), Self.level(right, steps: rect.rows * 4))
-    for row in 0..<rect.rows {
-      let parts = [left, right].map { min(4, max(0, $0 - row * 4)) }
-      guard parts != [0, 0] else { continue }
-      self[Point(column: column, row: rect.bottom - 1 - row)] = Cell(
-        text: BrailleCell.text(left: parts[0], right: parts[1]), width: 1, style: style)
     }
   }
 
