@@ -96,10 +96,6 @@ extension CellGrid {
     guard rect.columns >= 2, rect.rows >= 2 else { return }
     let lines = heavy ? FrameLines.heavy : FrameLines.light
     fill(Rect(column: rect.left, row: rect.top, columns: rect.columns, rows: 1), with: lines.cell(lines.across, style))
-    fill(
-      Rect(column: rect.left, row: rect.bottom - 1, columns: rect.columns, rows: 1),
-      with: lines.cell(lines.across, style)
-    )
     fill(Rect(column: rect.left, row: rect.top, columns: 1, rows: rect.rows), with: lines.cell(lines.down, style))
     fill(Rect(column: rect.right - 1, row: rect.top, columns: 1, rows: rect.rows), with: lines.cell(lines.down, style))
     self[rect.origin] = lines.cell(lines.corners[0], style)
@@ -111,7 +107,7 @@ extension CellGrid {
       let text = " " + SafeText.cut(title, to: room) + " "
       write(text, at: rect.at(2), style: heavy ? style.with(.bold) : style)
     }
-    writeFooter(footer, of: rect, style: style)
+    lowerEdge(rect, footer: footer, style: style, heavy: heavy)
   }
 
   /// Redraws the lower edge of a box with another footer.
@@ -121,10 +117,6 @@ extension CellGrid {
     fill(
       Rect(column: rect.left + 1, row: rect.bottom - 1, columns: rect.columns - 2, rows: 1),
       with: lines.cell(lines.across, style))
-    writeFooter(footer, of: rect, style: style)
-  }
-
-  private mutating func writeFooter(_ footer: String, of rect: Rect, style: Style) {
     let room = rect.columns - 6
     guard !footer.isEmpty, room > 0 else { return }
     let text = " " + SafeText.cut(footer, to: room) + " "
