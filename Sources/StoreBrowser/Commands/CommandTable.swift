@@ -64,24 +64,14 @@ package enum CommandTable {
 
   static func isKnown(_ name: String) -> Bool { byName[name] != nil }
 
-  package static let all: [CommandEntry] = CommandGroup.allCases.flatMap { group in
-    entries(of: group) + PaneTable.all.flatMap(\.commands).filter { $0.group == group }
-  }
-
-  private static func entries(of group: CommandGroup) -> [CommandEntry] {
-    switch group {
-    case .move: moving
-    case .places: places
-    case .table: table + formats + computedColumns + joinedColumns + queries
-    case .record: record + references
-    case .index: index
-    case .history: history
-    case .write: writing
-    case .exchange: []
-    case .migration: migration
-    case .program: program + charts + tours
-    }
-  }
+  package static let all: [CommandEntry] = {
+    let lists = [
+      moving, places, table, formats, computedColumns, joinedColumns, queries, record, references, index, history,
+      writing, migration, program, charts, tours,
+    ]
+    let entries = lists.flatMap(\.self) + PaneTable.all.flatMap(\.commands)
+    return CommandGroup.allCases.flatMap { group in entries.filter { $0.group == group } }
+  }()
 
   /// Whether one pane may get both commands, so that one key cannot mean both.
   static func canMeet(_ first: Command, _ second: Command) -> Bool {
