@@ -89,13 +89,8 @@ enum KeySequences {
   }
 
   private static func modifiers(_ parameter: Int) -> KeyChord.Modifiers {
-    guard parameter >= 2, parameter <= 16 else { return [] }
-    let bits = parameter - 1
-    var held: KeyChord.Modifiers = []
-    if bits & 1 != 0 { held.insert(.shift) }
-    if bits & 2 != 0 { held.insert(.alt) }
-    if bits & 4 != 0 { held.insert(.control) }
-    return held
+    // Ours are the same bits.
+    2...16 ~= parameter ? KeyChord.Modifiers(rawValue: UInt8((parameter - 1) & 7)) : []
   }
 
   private static func mouse(_ values: [Int], isRelease: Bool) -> MouseEvent? {
