@@ -8,7 +8,9 @@ struct CommandExampleTests {
   /// Where the example of `:export` writes.
   static let exported = "/tmp/strata-command-example-\(UInt64.random(in: 0 ... .max)).jsonl"
 
-  @Test("every command does what its example says, by its name and by its keys", arguments: Command.allCases)
+  @Test(
+    "every command does what its example says, by its name and by its keys",
+    arguments: CommandTable.all.map(\.command))
   func examples(command: Command) throws {
     guard let example = CommandExamples.example(of: command) else {
       Issue.record("\(command.rawValue) has no example")

@@ -1,7 +1,7 @@
 /// A command of the browser, by the name that is typed after `:`, written in a script and bound in the config file. Its
 /// title, its keys, its panes and its effect are its row in `CommandTable`. A pane that has commands of its own names them
 /// in its own file.
-package struct Command: RawRepresentable, ExpressibleByStringLiteral, CaseIterable, Sendable, Hashable {
+package struct Command: RawRepresentable, ExpressibleByStringLiteral, Sendable, Hashable {
   package let rawValue: String
 
   /// A command of the table by its name; nil if there is none.
@@ -11,8 +11,6 @@ package struct Command: RawRepresentable, ExpressibleByStringLiteral, CaseIterab
   }
 
   package init(stringLiteral name: String) { rawValue = name }
-
-  package static var allCases: [Command] { CommandTable.all.map(\.command) }
 }
 
 extension Command {

@@ -1,12 +1,9 @@
 /// The identity of a pane. Its name, its digit, its work and its view are in its row of `PaneTable`.
-package struct PaneID: RawRepresentable, ExpressibleByStringLiteral, CaseIterable, Sendable, Hashable {
+package struct PaneID: RawRepresentable, ExpressibleByStringLiteral, Sendable, Hashable {
   package let rawValue: String
 
   package init(rawValue: String) { self.rawValue = rawValue }
   package init(stringLiteral name: String) { rawValue = name }
-
-  /// The panes in layouts, in the order of their rows.
-  package static var allCases: [PaneID] { PaneTable.panes.map(\.id) }
 
   /// The digit in the title, which is also the key.
   var digit: Int? { PaneTable.entry(self).digit }
@@ -19,7 +16,7 @@ package struct PaneID: RawRepresentable, ExpressibleByStringLiteral, CaseIterabl
 
 /// The contents of the screen between title and footer: the main screen, or the view of a pane. Views are stacked; the lowest is always
 /// `main`.
-package struct ViewKind: CaseIterable, Sendable, Hashable {
+package struct ViewKind: Sendable, Hashable {
   /// The pane whose view it is; nil for the main screen.
   package let pane: PaneID?
 
@@ -30,8 +27,6 @@ package struct ViewKind: CaseIterable, Sendable, Hashable {
 
   /// The view in which a pane is opened when it is not on the screen.
   package init(of pane: PaneID?) { self.pane = pane }
-
-  package static var allCases: [ViewKind] { [.main] + PaneID.allCases.map { ViewKind(of: $0) } }
 
   /// Its panes, the main one first.
   var panes: [PaneID] { pane.map { PaneTable.entry($0).view } ?? [.table, .stores, .record] }
