@@ -38,9 +38,11 @@ package struct TerminalSession: Sendable {
   /// - Returns: The exit status. A session that a signal ended does not return: the process dies by that signal.
   @MainActor package func run(_ make: () -> any TerminalProgram) throws(TerminalProblem) -> Int32 {
     switch place {
-    case .terminal: try runOnTerminal(make)
-    case .script(let path, let size, let dump): try play(path, size, dump, make())
-    case .lines(let size): try LineSession(make(), size: size, isASCII: isASCII).run()
+    case .terminal: return try runOnTerminal(make)
+    case .script(let path, let size, let dump): return try play(path, size, dump, make())
+    case .lines(let size):
+      var player = ScriptPlayer(make(), size: size, isASCII: isASCII)
+      return try player.playLines()
     }
   }
 

@@ -5,10 +5,9 @@ package import StrataTerminal
 ///
 /// After every event it waits, without a clock, until the program is idle, so that a script always shows the same.
 package struct ScriptPlayer {
-  private let program: any TerminalProgram
+  let program: any TerminalProgram
   private var size: Size
   private let isASCII: Bool
-  var isReadAsLines = false
   /// The exit status that the program quit with.
   private(set) var status: Int32?
   private var asked: ArraySlice<TerminalAction> = []
@@ -36,7 +35,7 @@ package struct ScriptPlayer {
   }
 
   /// Starts the program and waits for its first picture.
-  mutating func start() throws(TerminalProblem) -> CellGrid {
+  mutating func start(isReadAsLines: Bool = false) throws(TerminalProblem) -> CellGrid {
     guard strata_events_open() else { throw .system(Environment.lastError) }
     var surroundings = TerminalSurroundings(size: size, isASCII: isASCII)
     surroundings.isReadAsLines = isReadAsLines

@@ -6,22 +6,12 @@ import StrataTerminal
 /// It prints every pane as lines, without borders and never two side by side; then it reads a line, which is keys
 /// (`j j Enter`, `gg`) or any step of a script (`: go 12`, `type Zürich`), and prints what has changed since, each line
 /// once. An empty line prints everything again. It ends with the input.
-struct LineSession {
-  private let program: any TerminalProgram
-  private var player: ScriptPlayer
-
-  init(_ program: any TerminalProgram, size: Size, isASCII: Bool) {
-    self.program = program
-    player = ScriptPlayer(program, size: size, isASCII: isASCII)
-    player.isReadAsLines = true
-  }
-
-  func run() throws(TerminalProblem) -> Int32 {
-    var player = player
-    var picture = try player.start()
+extension ScriptPlayer {
+  mutating func playLines() throws(TerminalProblem) -> Int32 {
+    var picture = try start(isReadAsLines: true)
     var shown = picture.plainLines()
     show(shown)
-    while player.status == nil, let line = readLine() {
+    while status == nil, let line = readLine() {
       let steps: [Script.Step]
       do {
         steps = try Self.steps(line)
@@ -29,15 +19,15 @@ struct LineSession {
         print(error.message)
         continue
       }
-      for step in steps where player.status == nil { picture = try player.play(step, after: picture) }
-      guard player.status == nil else { break }
+      for step in steps where status == nil { picture = try play(step, after: picture) }
+      guard status == nil else { break }
       let now = picture.plainLines()
       let known = Set(shown)
       show(steps.isEmpty ? now : now.filter { !known.contains($0) })
       shown = now
     }
     if let farewell = program.finish() { print(farewell) }
-    return player.status ?? 0
+    return status ?? 0
   }
 
   /// A step of a script, or else keys.
