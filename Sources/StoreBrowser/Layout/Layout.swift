@@ -36,19 +36,14 @@ package struct Layout: Sendable, Hashable {
     panes = []
     guard !isTooSmall else { return }
     let body = Rect(column: 0, row: 1, columns: size.columns, rows: size.rows - 2)
-    let focus = view.panes.contains(focus) || (view == .main && Self.isWideExtra(focus)) ? focus : view.panes[0]
+    let isExtra = view == .main && [.history, .difference, .index].contains(focus)
+    let focus = isExtra || view.panes.contains(focus) ? focus : view.panes[0]
     var placed = Self.arrange(view, in: body, focus: focus, hasDifference: !isWithoutDifference || focus == .difference)
     if !placed.contains(where: { $0.pane == focus }) { placed = [(focus, body)] }
-    switch mode {
-    case .normal: break
-    case .full: placed = [(focus, body)]
-    case .half where placed.count > 1: placed = Self.half(placed, focus: focus, in: body)
-    case .half: break
-    }
+    if mode == .full { placed = [(focus, body)] }
+    if mode == .half, placed.count > 1 { placed = Self.half(placed, focus: focus, in: body) }
     panes = placed.map { Placed(pane: $0.pane, rect: $0.rect) }
   }
-
-  private static func isWideExtra(_ pane: PaneID) -> Bool { pane == .history || pane == .difference || pane == .index }
 
   private typealias Arranged = [(pane: PaneID, rect: Rect)]
 
@@ -113,11 +108,8 @@ package struct Layout: Sendable, Hashable {
     let others = placed.map(\.pane).filter { $0 != focus }
     guard let other = others.first(where: { $0 == .table }) ?? others.last(where: { $0 == .record }) ?? others.first
     else { return placed }
-    if body.columns >= 100 {
-      let (a, b) = body.split(left: body.columns * 2 / 5)
-      return [(other, a), (focus, b)]
-    }
-    let (a, b) = body.split(top: body.rows * 2 / 5)
+    let (a, b): (Rect, Rect) =
+      body.columns >= 100 ? body.split(left: body.columns * 2 / 5) : body.split(top: body.rows * 2 / 5)
     return [(other, a), (focus, b)]
   }
 }
