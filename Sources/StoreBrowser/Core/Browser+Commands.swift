@@ -286,9 +286,8 @@ extension Browser {
       return
     }
     guard let place = table.selectedPlace(session) else { return session.warn("no record is selected") }
-    session.remembered.bookmarks[letter] = Bookmark(
-      datastore: place.datastore, identifier: place.identifier.value.description)
-    session.remember()
+    let bookmark = Bookmark(datastore: place.datastore, identifier: place.identifier.value.description)
+    session.remember { $0.bookmarks[letter] = bookmark }
     session.say("bookmark \(letter): \(place.datastore)/\(place.identifier)")
   }
 

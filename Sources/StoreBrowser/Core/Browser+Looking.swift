@@ -26,10 +26,9 @@ extension Browser {
   }
 
   mutating func forgetView(_ name: String?) {
-    let count = session.remembered.views.count
-    session.remembered.views.removeAll { $0.name == name && $0.datastore == session.datastore }
-    guard session.remembered.views.count < count else { return session.warn("there is no view “\(name ?? "")”") }
-    session.remember()
+    let others = session.remembered.views.filter { $0.name != name || $0.datastore != session.datastore }
+    guard others != session.remembered.views else { return session.warn("there is no view “\(name ?? "")”") }
+    session.remember { $0.views = others }
   }
 
   mutating func showHistory(_ scope: HistoryScope) {

@@ -181,14 +181,12 @@ extension Browser {
   private mutating func remember(argument: String, of command: Command) {
     var known = session.remembered.arguments ?? [:]
     known[command.rawValue] = (known[command.rawValue] ?? []).filter { $0 != argument }.suffix(99) + [argument]
-    session.remembered.arguments = known
-    session.remember()
+    session.remember { $0.arguments = known }
   }
 
   /// Keeps the last hundred inputs of a kind, each once.
   mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
-    session.remembered[keyPath: list] = session.remembered[keyPath: list].filter { $0 != text }.suffix(99) + [text]
-    session.remember()
+    session.remember { $0[keyPath: list] = $0[keyPath: list].filter { $0 != text }.suffix(99) + [text] }
   }
 }
 

@@ -180,10 +180,10 @@ extension Browser {
     var query = query ?? viewQuery(of: source)
     query.setColumns(of: source)
     let text = query.text(without: ViewQuery.Clause.allCases.filter { [query] in $0 == .name || query[$0] == nil })
-    session.remembered.views.removeAll { $0.name == name && $0.datastore == source.datastore }
-    session.remembered.views.append(
-      NamedView(name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text))
-    session.remember()
+    let view = NamedView(name: name, datastore: source.datastore, filter: query[.filter] ?? "", query: text)
+    session.remember { remembered in
+      remembered.views = remembered.views.filter { $0.name != name || $0.datastore != source.datastore } + [view]
+    }
     session.say("view \(name): \(query[.filter] ?? text.replacing("\n", with: " ").trimmed)")
   }
 

@@ -20,8 +20,7 @@ extension Browser {
       guard references[current.key]?.removeValue(forKey: key) != nil else {
         return session.warn("\(path.shortText) leads nowhere")
       }
-      session.remembered.references = references
-      session.remember()
+      session.remember { $0.references = references }
       return session.say("\(path.shortText) leads nowhere any more")
     }
     let known = session.outline?.datastores.map(\.key) ?? []
@@ -29,8 +28,7 @@ extension Browser {
       return session.warn("there is no datastore \(target); there are \(known.joined(separator: ", "))")
     }
     references[current.key, default: [:]][key] = target
-    session.remembered.references = references
-    session.remember()
+    session.remember { $0.references = references }
     session.say("\(path.shortText) leads to \(target), in this browser")
   }
 
@@ -40,14 +38,12 @@ extension Browser {
     var labels = session.remembered.labels ?? [:]
     guard let field = argument?.trimmed, !field.isEmpty else {
       labels[current.key] = nil
-      session.remembered.labels = labels
-      session.remember()
+      session.remember { $0.labels = labels }
       return session.say("records of \(current.key) are called by their name, title or first text")
     }
     guard let path = path(of: field) else { return }
     labels[current.key] = path.description
-    session.remembered.labels = labels
-    session.remember()
+    session.remember { $0.labels = labels }
     session.say("records of \(current.key) are called by \(path.shortText)")
   }
 

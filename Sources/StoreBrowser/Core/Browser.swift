@@ -135,11 +135,9 @@ package struct Browser: Sendable {
     get { session.remembered.sizes?[sizeName].flatMap(ScreenMode.init(rawValue:)) ?? .normal }
     set {
       guard newValue != mode else { return }
-      let name = sizeName
       var sizes = session.remembered.sizes ?? [:]
-      sizes[name] = newValue == .normal ? nil : newValue.rawValue
-      session.remembered.sizes = sizes
-      session.remember()
+      sizes[sizeName] = newValue == .normal ? nil : newValue.rawValue
+      session.remember { $0.sizes = sizes }
     }
   }
 

@@ -40,8 +40,7 @@ extension Session {
     guard let build = PastBuild(run) else { return }
     var builds = remembered.builds ?? []
     builds.removeAll { $0.startedAt == build.startedAt && $0.title == build.title }
-    remembered.builds = (builds + [build]).suffix(Self.buildLimit)
-    remember()
+    remember { $0.builds = (builds + [build]).suffix(Self.buildLimit) }
   }
 
   /// Notes the memory and disk space that are in use while this browser's work runs.

@@ -61,8 +61,7 @@ struct Session: Sendable {
     get { remembered.drafts ?? [:] }
     set {
       guard newValue != drafts else { return }
-      remembered.drafts = newValue.isEmpty ? nil : newValue
-      remember()
+      remember { $0.drafts = newValue.isEmpty ? nil : newValue }
     }
   }
 
@@ -118,8 +117,11 @@ struct Session: Sendable {
   /// Asks the rest of the browser for something, or for several things in this order.
   mutating func intend(_ wanted: Intent...) { intents += wanted }
 
-  /// Saves what is remembered beyond this run.
-  mutating func remember() { start(.settings, SaveRememberedRequest(remembered: remembered)) }
+  /// Changes what is remembered beyond this run, and saves it.
+  mutating func remember(_ change: (inout Remembered) -> Void) {
+    change(&remembered)
+    start(.settings, SaveRememberedRequest(remembered: remembered))
+  }
 
   /// Starts work. Earlier work in the same slot is cancelled and its reply will be ignored.
   ///
@@ -185,8 +187,7 @@ struct Session: Sendable {
 
   /// Arranges the columns of a datastore, which is remembered.
   mutating func arrange(_ choice: ColumnChoice, of datastore: String) {
-    remembered.columns[datastore] = choice.isDefault ? nil : choice
-    remember()
+    remember { $0.columns[datastore] = choice.isDefault ? nil : choice }
   }
 
   /// A record's identifier, with the record's label if it is known.

@@ -19,8 +19,7 @@ extension Session {
     guard !theme.isASCII else { return warn("this terminal shows charts in ASCII only") }
     var next = dotForm.next
     if next == .braille, !theme.hasBraille { next = next.next }
-    remembered.charts = next.rawValue
-    remember()
+    remember { $0.charts = next.rawValue }
     say("charts in \(next.rawValue)")
   }
 }

@@ -63,8 +63,7 @@ package struct MergeDraft: Sendable, Hashable, Codable {
 extension MergePane {
   func keepDraft(in session: inout Session) {
     guard let reply else { return }
-    session.remembered.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions)
-    session.remember()
+    session.remember { $0.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions) }
   }
 
   mutating func restoreDraft(in session: Session) {

@@ -88,8 +88,7 @@ struct MergePane: ListPane, PermanentPane {
     case let reply as MergePlanReply where reading.request != nil: show(reply, in: &session)
     case let reply as MergeCommitReply:
       isCommitting = false
-      session.remembered.merge = nil
-      session.remember()
+      session.remember { $0.merge = nil }
       self = MergePane()
       session.say(reply.sentence)
       session.intend(.closeView(id), .look)
