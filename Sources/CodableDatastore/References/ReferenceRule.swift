@@ -2,7 +2,8 @@ import StrataModel
 
 /// A rule for the instances that refer to an instance that is deleted.
 public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
-  let apply: @Sendable (Target.Identifier, DatastoreCore<Target>, inout Cascade) async throws -> Void
+  /// Receives the identifier, its datastore, and the instances that the call deletes, so that cycles of references end.
+  let apply: @Sendable (Target.Identifier, DatastoreCore<Target>, inout Set<RecordPlace>) async throws -> Void
 
   /// Deletes nothing if an instance refers to it: ``ReferenceError/isReferredTo(datastore:by:count:)`` is thrown.
   public static func refuse<Format: DatastoreFormat, Value: Indexable>(
@@ -10,8 +11,8 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
     _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>
   ) -> Self {
     let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
-    return Self { identifier, target, cascade in
-      let referring = try await datastore.core.referring(to: identifier, through: path, of: target, besides: cascade)
+    return Self { identifier, target, deleted in
+      let referring = try await datastore.core.referring(to: identifier, through: path, of: target, besides: deleted)
       guard referring.isEmpty else {
         throw ReferenceError.isReferredTo(
           datastore: DatastoreKey(target.key), by: DatastoreKey(datastore.core.key), count: referring.count)
@@ -25,10 +26,10 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
     _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>
   ) -> Self {
     let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
-    return Self { identifier, target, cascade in
+    return Self { identifier, target, deleted in
       let core = datastore.core
       let declared = try core.reference(path, to: target)
-      for referring in try await core.referring(to: identifier, through: path, of: target, besides: cascade) {
+      for referring in try await core.referring(to: identifier, through: path, of: target, besides: deleted) {
         guard var instance = try await core.load(referring) else { continue }
         guard declared.clear(&instance, identifier),
           !declared.values(instance).contains(where: { declared.identifier($0) == identifier })
@@ -50,11 +51,11 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
   ) -> Self {
     let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
     @Sendable func rule() -> Self {
-      Self { identifier, target, cascade in
+      Self { identifier, target, deleted in
         let core = datastore.core
         let further = target.key == core.key ? rule() as? ReferenceRule<Format> : nil
-        for referring in try await core.referring(to: identifier, through: path, of: target, besides: cascade) {
-          try await core.delete(referring, references: rules + (further.map { [$0] } ?? []), cascade: &cascade)
+        for referring in try await core.referring(to: identifier, through: path, of: target, besides: deleted) {
+          try await core.delete(referring, references: rules + (further.map { [$0] } ?? []), cascade: &deleted)
         }
       }
     }
@@ -62,17 +63,11 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
   }
 }
 
-/// The instances that one call deletes, so that cycles of references end.
-struct Cascade: Sendable {
-  /// Datastore and key of each.
-  var deleted: Set<RecordPlace> = []
-}
-
 extension DatastoreCore {
   /// The instances that refer to an instance, except those that the same call deletes.
   func referring<Target: DatastoreFormat, Value: Indexable>(
     to identifier: Target.Identifier, through path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>,
-    of target: DatastoreCore<Target>, besides cascade: Cascade
+    of target: DatastoreCore<Target>, besides deleted: Set<RecordPlace>
   ) async throws -> [Identifier] {
     let reference = try reference(path, to: target)
     let instances: Selection<Format, ReadOnly> = instances(
@@ -80,7 +75,7 @@ extension DatastoreCore {
     var referring: [Identifier] = []
     var run = try await instances.run()
     while let key = try await run?.nextKey() {
-      guard !cascade.deleted.contains(place(of: key)), let identifier = identifiers.value(of: key) else { continue }
+      guard !deleted.contains(place(of: key)), let identifier = identifiers.value(of: key) else { continue }
       referring.append(identifier)
     }
     return referring
@@ -89,10 +84,10 @@ extension DatastoreCore {
   /// Applies the rules and deletes an instance. Returns nil if it does not exist or is being deleted already.
   @discardableResult
   func delete(
-    _ identifier: Identifier, references rules: [ReferenceRule<Format>], cascade: inout Cascade
+    _ identifier: Identifier, references rules: [ReferenceRule<Format>], cascade deleted: inout Set<RecordPlace>
   ) async throws -> StoredRecord<Instance>? {
-    guard cascade.deleted.insert(place(of: try key(of: identifier))).inserted else { return nil }
-    for rule in rules { try await rule.apply(identifier, self, &cascade) }
+    guard deleted.insert(place(of: try key(of: identifier))).inserted else { return nil }
+    for rule in rules { try await rule.apply(identifier, self, &deleted) }
     return try await delete(identifier, needsInstance: false)
   }
 
@@ -124,12 +119,12 @@ extension Datastore where AccessMode == ReadWrite {
     try await Transactions.run(
       isolation: nil, store: core.store, actionName: "delete \(core.key)", options: .retriesConflicts
     ) { _, _ in
-      var cascade = Cascade()
+      var deleted: Set<RecordPlace> = []
       // Rules do not apply to references that dangle.
       guard try await core.load(identifier) != nil,
-        let deleted = try await core.delete(identifier, references: rules, cascade: &cascade)
+        let record = try await core.delete(identifier, references: rules, cascade: &deleted)
       else { throw DatastoreInterfaceError.instanceNotFound }
-      return try deleted.instance.get()
+      return try record.instance.get()
     }
   }
 }
