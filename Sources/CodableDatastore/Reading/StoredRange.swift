@@ -48,17 +48,13 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
 
   /// The walk on a server, which is asked for the first page from here: mostly that is there before another thread was.
   func runServed() async throws -> ServedRun<Format>? {
-    guard let asked = try askFirst() else {
+    guard scope == nil, moment == nil, prepared == nil, let shown, shown.known == nil,
+      let asked = try firstPage().flatMap({ try core.ask(.page($0)) })
+    else {
       return try await ServerThreads.run { try await run().map { ServedRun($0) } }
     }
     if asked.isAnswered { return try await run(prefetching: .asked(asked)).map { ServedRun($0, isAnswered: true) } }
     return try await ServerThreads.run { try await run(prefetching: .asked(asked)).map { ServedRun($0) } }
-  }
-
-  /// Requests the newest state together with its first page, if the walk begins with that page.
-  private func askFirst() throws -> (any PendingRead)? {
-    guard scope == nil, moment == nil, prepared == nil, let shown, shown.known == nil else { return nil }
-    return try firstPage().flatMap { try core.ask(.page($0)) }
   }
 
   /// A walk over the range; nil if there is no datastore yet.
@@ -74,15 +70,15 @@ struct StoredRange<Format: DatastoreFormat>: Sendable {
       } else if let known = shown?.known {
         try entries(known)?.planned()
       } else {
-        try await core.reading(prefetching: foresight ?? pageOfNewest) { state in
+        try await core.reading(
+          prefetching: foresight ?? (core.view == nil ? firstPage().map { .page($0) } : nil)
+        ) { state in
           let planned = try entries(state)?.planned()
           return if let other = shown?.fix(state) { try entries(other)?.planned() } else { planned }
         }
       }
     return planned.map { TypedQueryRun(core, $0, scope: scope) }
   }
-
-  private var pageOfNewest: Prefetch? { core.view == nil ? firstPage().map { .page($0) } : nil }
 
   init(
     _ core: DatastoreCore<Format>, isWhole: Bool, isDescending: Bool,
