@@ -116,30 +116,23 @@ struct InterchangeReader {
   private func value(
     _ kind: String, _ document: Document, given date: Date, at place: String
   ) throws(EntityError) -> EntityValue {
+    let expected: String
     switch kind {
     case "string": return .string(try text(document, at: place))
     case "entity": return .entity(try text(document, at: place))
     case "integer":
-      guard case .number(let number) = document, let integer = number.integer else {
-        throw .interchange(place: place, reason: "expected a whole number of 64 bits")
-      }
-      return .integer(Int(integer))
+      if case .number(let number) = document, let integer = number.integer { return .integer(Int(integer)) }
+      expected = "a whole number of 64 bits"
     case "double":
-      guard case .number(let number) = document, number.double.isFinite else {
-        throw .interchange(place: place, reason: "expected a finite number")
-      }
-      return .double(number.double)
+      if case .number(let number) = document, number.double.isFinite { return .double(number.double) }
+      expected = "a finite number"
     case "boolean":
-      guard case .bool(let truth) = document else {
-        throw .interchange(place: place, reason: "expected true or false")
-      }
-      return .boolean(truth)
+      if case .bool(let truth) = document { return .boolean(truth) }
+      expected = "true or false"
     case "date": return .date(try self.date(document, at: place))
     case "data":
-      guard let bytes = Data(base64Encoded: try text(document, at: place)) else {
-        throw .interchange(place: place, reason: "expected base64")
-      }
-      return .data(bytes)
+      if let bytes = Data(base64Encoded: try text(document, at: place)) { return .data(bytes) }
+      expected = "base64"
     case "list":
       guard case .array(let elements) = document else {
         throw .interchange(place: place, reason: "expected a list, not \(document.typeName)")
@@ -159,6 +152,7 @@ struct InterchangeReader {
         reason: "“\(kind)” is not a kind of value; there are string, integer, double, boolean, date, data, entity, list"
       )
     }
+    throw .interchange(place: place, reason: "expected \(expected)")
   }
 
   private func text(_ document: Document?, at place: String) throws(EntityError) -> String {
