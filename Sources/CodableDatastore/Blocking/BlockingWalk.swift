@@ -21,14 +21,9 @@ public final class BlockingWalk<Element> {
   /// - Throws: Any error from reading; then the walk has ended.
   @available(*, noasync)
   public func next() throws -> Element? {
-    guard let advance else { return nil }
-    do {
-      if let element = try Blocking.call(store, advance) { return element }
-      self.advance = nil
-      return nil
-    } catch {
-      self.advance = nil
-      throw error
-    }
+    // At the end and after an error there is nothing to go on with.
+    guard let advance = self.advance.take(), let element = try Blocking.call(store, advance) else { return nil }
+    self.advance = advance
+    return element
   }
 }
