@@ -18,7 +18,7 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard value.isObject else { throw value.mismatch([String: Any].self) }
-    let container = JSONKeyedContainer<Key>(reading, value)
+    let container = JSONKeyedContainer<Key>(reading: reading, object: value)
     guard value.token.isPlain || container.hasReadableNames else { throw value.uncertain(Key.self) }
     if value.context.pointee.isTraced { reading.trace.open(value.index, keys: type) }
     return KeyedDecodingContainer(container)
@@ -55,11 +55,6 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let reading: JSONReading
   let object: JSONValue
-
-  init(_ reading: JSONReading, _ object: JSONValue) {
-    self.reading = reading
-    self.object = object
-  }
 
   var codingPath: [any CodingKey] { object.askedPath }
 

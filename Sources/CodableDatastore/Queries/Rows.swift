@@ -9,7 +9,9 @@ struct Rows<Instance: Sendable, Row>: Sendable {
   let properties: [(any PartialKeyPath<Instance> & Sendable)?]
   /// Makes a row of the columns' values, which it asks for in their order.
   let row: @Sendable (ColumnValues<Instance>) throws -> Row
+}
 
+extension Rows {
   init(_ column: Column<Instance, Row>) {
     properties = [column.property]
     row = { values in try values.value(of: column, at: 0) }
@@ -26,16 +28,8 @@ struct Rows<Instance: Sendable, Row>: Sendable {
     }
   }
 
-  fileprivate init(
-    properties: [(any PartialKeyPath<Instance> & Sendable)?],
-    row: @escaping @Sendable (ColumnValues<Instance>) throws -> Row
-  ) {
-    (self.properties, self.row) = (properties, row)
-  }
-
   func map<Other>(_ transform: @escaping @Sendable (Row) -> Other) -> Rows<Instance, Other> {
-    let row = row
-    return Rows<Instance, Other>(properties: properties) { transform(try row($0)) }
+    Rows<Instance, Other>(properties: properties) { [row] in transform(try row($0)) }
   }
 }
 
