@@ -109,17 +109,14 @@ extension ReferenceRepresentation {
 
   private static func remove<Identifiers>(_ identifier: Target.Identifier, from identifiers: inout Identifiers) -> Bool
   {
-    switch identifiers {
-    case var list as [Target.Identifier]:
-      list.removeAll { $0 == identifier }
-      guard let shorter = list as? Identifiers else { return false }
-      identifiers = shorter
-    case var set as Set<Target.Identifier>:
-      set.remove(identifier)
-      guard let smaller = set as? Identifiers else { return false }
-      identifiers = smaller
-    default: return false
-    }
+    let rest: Any? =
+      switch identifiers {
+      case let list as [Target.Identifier]: list.filter { $0 != identifier }
+      case let set as Set<Target.Identifier>: set.subtracting([identifier])
+      default: nil
+      }
+    guard let rest = rest as? Identifiers else { return false }
+    identifiers = rest
     return true
   }
 
