@@ -84,9 +84,7 @@ public struct EntityStore<AccessMode: _AccessMode>: Sendable {
   public func follow(_ key: EntityKey, from entity: Entity) async throws -> [Entity?] {
     var targets: [String] = []
     entity[key]?.value.forEachLeaf { if case .entity(let id) = $0 { targets.append(id) } }
-    var found: [Entity?] = []
-    for id in targets { found.append(try await load(id)) }
-    return found
+    return try await datastore.load(ids: targets)
   }
 
   /// The references to entities that do not exist: the entity and the identifier that it names, in the order of the names, then of the
