@@ -26,9 +26,6 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorPr
     return try throwingStoreErrors { try lines?.next() }
   }
 
-  /// The next state of each line of commits.
-  var upcoming: [StoredVersion] { lines?.upcoming ?? [] }
-
   func instance(of version: StoredVersion, isolation actor: isolated (any Actor)?) async throws -> Format.Instance? {
     guard let record = version.record else { return nil }
     return try await core.instance(of: record, key: core.key(of: identifier))

@@ -21,7 +21,7 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
       let commit = Commit(version.commit)
       if let since, commit.date < since {
         // Dates never grow on the way back along a line.
-        if versions.upcoming.allSatisfy({ Commit($0.commit).date < since }) { return nil }
+        if versions.lines?.upcoming.allSatisfy({ Commit($0.commit).date < since }) != false { return nil }
       } else if isNew, until.map({ commit.date <= $0 }) ?? true {
         return PropertyVersion(commit: commit, value: value)
       }
