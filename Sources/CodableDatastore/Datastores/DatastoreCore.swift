@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataEngine
 import StrataFoundation
 import StrataLocks
@@ -19,7 +20,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let identifiers: KeyCoder<Identifier>
   /// The indexes in the order of their names.
   let indexes: [IndexPlan<Instance>]
-  let declaration: Declaration
+  /// Two datastores that write to one key must declare the same.
+  let declaration: DatastoreDescriptor
   let recordsTree: TreeName
   let isReadOnly: Bool
   let isIdentifiable: Bool
@@ -68,7 +70,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       .sorted { $0.value.indexName < $1.value.indexName }
     indexes = declared.map { entry in
       IndexPlan.plan(
-        entry.value, isUnique: unique.contains(entry.value.indexName), datastore: key.rawValue,
+        entry.value, isUnique: unique.contains(entry.value.indexName), version: coder.tag, datastore: key.rawValue,
         format: Format.self, identifiers: identifiers.order)
     }
     places = Dictionary(uniqueKeysWithValues: zip(declared.map(\.key), 0...))
@@ -76,10 +78,10 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     fault = Self.fault(
       of: format, key: key, coder: coder, clash: zip(names, names.dropFirst()).first { $0 == $1 }?.0,
       isReadOnly: isReadOnly)
-    declaration = Declaration(
-      version: coder.tag, instanceType: String(describing: Instance.self),
+    declaration = DatastoreDescriptor(
+      key: key.rawValue, version: coder.tag, instanceType: String(describing: Instance.self),
       identifierType: String(describing: Identifier.self), identifierEncoding: identifiers.encoding,
-      coding: coder.coding, indexes: indexes.map(\.descriptor))
+      coding: coder.coding ?? .opaque, indexes: indexes.map(\.descriptor))
     guard !isReadOnly else { return }
     store.registry.add(self, key: self.key)
     // Letters for it may wait.

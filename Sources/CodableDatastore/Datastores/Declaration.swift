@@ -1,21 +1,10 @@
-import StrataDocuments
 import StrataModel
 import StrataEngine
 import StrataLocks
 
-/// The declaration of a datastore in use for its key; two datastores that write to one key must declare the same.
-struct Declaration: Hashable, Sendable {
-  var version: String
-  var instanceType: String
-  var identifierType: String
-  var identifierEncoding: KeyEncoding
-  var coding: RecordCoding?
-  var indexes: [IndexDescriptor]
-}
-
 /// A datastore as it is declared, without its types.
 protocol DeclaredDatastore: AnyObject, CompiledFormat {
-  var declaration: Declaration { get }
+  var declaration: DatastoreDescriptor { get }
   /// The steps that make the store fit, as `index population, new`.
   func missingSteps(in view: View) throws -> [String]
   /// Runs the steps, and those that are forced.

@@ -4,7 +4,7 @@ import StrataEngine
 /// One index of an open datastore: how instances become entries, and where those lie. A class, because every write goes
 /// through all of them and a copy would count a dozen references.
 final class IndexPlan<Instance: Sendable>: Sendable {
-  /// The index's part of the stored descriptor; the version is filled in when the index is built.
+  /// The index's part of the stored descriptor, as of now.
   let descriptor: IndexDescriptor
   let tree: TreeName
   let order: EntryOrder
@@ -39,14 +39,14 @@ final class IndexPlan<Instance: Sendable>: Sendable {
   }
 
   static func plan(
-    _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, datastore: String,
+    _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, version: String, datastore: String,
     format: any DatastoreFormat.Type, identifiers: KeyOrder
   ) -> IndexPlan {
     let index = declared.index
     let descriptor = IndexDescriptor(
       name: declared.indexName.rawValue, kind: .manyToMany, type: index.indexType.rawValue,
       storage: declared.storage == .direct ? .direct : .reference, encoding: .comparator("AnyIndexable"),
-      valueType: "AnyIndexable", isUnique: isUnique,
+      valueType: "AnyIndexable", isUnique: isUnique, version: version,
       target: (index as? any TargetedIndex)?.target(in: datastore, of: format).rawValue)
     if let index = index as? any IndexValues<Instance> { return known(index, descriptor, of: datastore, identifiers) }
     if let index = index as? any RetrievableIndexRepresentation,

@@ -18,7 +18,7 @@ extension WarmUp {
     try scope.change { transaction in try core.moveRenamed(plan, &descriptor, in: transaction) }
     var conflicts: [UniquenessConflict] = []
     for (place, index) in core.indexes.enumerated() where plan.moved[place] == nil {
-      var writer = IndexWriter(core.descriptor(of: index), of: core.key, order: index.order)
+      var writer = IndexWriter(index.descriptor, of: core.key, order: index.order)
       let isEvaluated = plan.evaluated.contains(place)
       // Where no record had to be decoded, an index that older code evaluated is as it should be.
       let isKept =
@@ -41,7 +41,7 @@ extension WarmUp {
         hasChanged = true
       }
       gathered.entries[place] = EntrySorter()
-      descriptor.setIndex(index.name, to: core.descriptor(of: index))
+      descriptor.setIndex(index.name, to: index.descriptor)
       conflicts += try scope.step { transaction in
         if isKept { try writer.touchDuplicates(in: transaction) }
         return try writer.duplicates(of: descriptor, in: transaction)

@@ -16,10 +16,8 @@ extension DatastoreCore {
 
   /// The attributes of a store that this declaration alone has written.
   func descriptor(coding: RecordCoding) -> DatastoreDescriptor {
-    var descriptor = DatastoreDescriptor(
-      key: key, version: coder.tag, versionIsString: VersionTag<Format>.isString,
-      instanceType: declaration.instanceType, identifierType: declaration.identifierType,
-      identifierEncoding: identifiers.encoding, coding: coding, indexes: indexes.map { self.descriptor(of: $0) })
+    var descriptor = declaration
+    (descriptor.versionIsString, descriptor.coding) = (VersionTag<Format>.isString, coding)
     declare(in: &descriptor)
     return descriptor
   }
@@ -29,13 +27,6 @@ extension DatastoreCore {
     descriptor.setMergeRules(Format.storedMergeRules)
     unordered.withLock { $0 }?.mark(in: &descriptor)
     if let compression = Format.compression { descriptor.compressesValues = compression == .values }
-  }
-
-  /// The descriptor of an index that is built now.
-  func descriptor(of index: IndexPlan<Instance>) -> IndexDescriptor {
-    var descriptor = index.descriptor
-    descriptor.version = coder.tag
-    return descriptor
   }
 
   private func createTrees(for prepared: PreparedRecord<Identifier>?, in transaction: any WriteTransaction) throws {
