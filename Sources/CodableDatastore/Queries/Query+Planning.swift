@@ -112,7 +112,11 @@ extension Query {
     var known: [QueryIndex] = []
     for index in core.indexes where !index.keyPaths.isEmpty {
       let subjects = properties.subjects(of: index.keyPaths, coder: index.coder)
-      let entries = try trees[index.name] ?? records.flatMap { try self.entries(of: index, of: $0, in: state) }
+      // Nil if the store has none that this declaration can read.
+      let entries =
+        try trees[index.name]
+        ?? records.flatMap { try core.treeName(of: index, in: $0) }.flatMap { try core.recent.tree($0, of: state) }
+        .map { TypedEntries(tree: $0, order: index.order, identifiers: core.identifiers.order, records: records) }
       if records != nil, entries == nil { continue }
       let encodings = index.tiers?.encodings ?? [index.descriptor.encoding]
       guard encodings.count == subjects.count else { continue }
@@ -158,16 +162,6 @@ extension Query {
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
     return Prepared(
       plan: plan, records: records, trees: trees, ranks: ranks, condition: .all(conditions), missing: missing)
-  }
-
-  /// The entries of an index; nil if the store has none that this declaration can read.
-  private func entries(
-    of index: IndexPlan<Format.Instance>, of records: Tree, in state: ReadState
-  ) throws -> TypedEntries? {
-    guard let name = try core.treeName(of: index, in: records), let tree = try core.recent.tree(name, of: state) else {
-      return nil
-    }
-    return TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
   }
 }
 

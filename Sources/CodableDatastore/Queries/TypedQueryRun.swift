@@ -209,7 +209,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     let instance = try await instance(of: record, key: key())
     guard isTested else { return Match(record: record, instance: instance) }
     if bytes.differs(instance, from: record, of: core) { throw DecodedOtherwise(datastore: core.key) }
-    return try matches(instance) ? Match(record: record, instance: instance) : nil
+    for test in tests where try !test.holds(instance) { return nil }
+    return Match(record: record, instance: instance)
   }
 
   @inline(__always)
@@ -275,7 +276,9 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     while low < high {
       let middle = (low + high) / 2
       guard let candidate = try throwingStoreErrors({ try candidates.candidate(at: middle) }) else { break }
-      let place = try order.place(of: try await instance(of: candidate), key: candidate.key.bytes)
+      if slices.isUsedUp() { await slices.yieldTask() }
+      let instance = try await core.instance(of: record(of: candidate), key: candidate.key.bytes)
+      let place = try order.place(of: instance, key: candidate.key.bytes)
       if try order.isBefore(cursor, place) { high = middle } else { low = middle + 1 }
     }
     try throwingStoreErrors { try candidates.skip(low) }
@@ -311,21 +314,11 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     sorted = (try throwingStoreErrors { try kept.walk() }, tie)
   }
 
-  private mutating func instance(of candidate: QueryCandidate) async throws -> Instance {
-    if slices.isUsedUp() { await slices.yieldTask() }
-    return try await core.instance(of: record(of: candidate), key: candidate.key.bytes)
-  }
-
   /// By the entry if that refers directly to the record, otherwise by its identifier.
   mutating func record(of candidate: QueryCandidate) throws -> Bytes {
     guard let record = try records.record(of: candidate) else {
       throw StoreError(.damaged, "An entry of an index leads to no record.")
     }
     return record
-  }
-
-  private func matches(_ instance: Instance) throws -> Bool {
-    for test in tests where try !test.holds(instance) { return false }
-    return true
   }
 }
