@@ -228,19 +228,18 @@ extension DatastoreCore {
       throw error.thrown
     }
     let records = try state.tree(recordsTree)
-    if let records { try requireDecoder(of: records) }
+    if let records {
+      // The version that last wrote the records needs a decoder.
+      let version = try descriptor(of: records).version
+      guard try coder.hasDecoder(for: version) || records.isWithoutEntries else {
+        throw DatastoreError.missingDecoder(version: version)
+      }
+    }
     await listener.hear(.evaluating)
     guard !listener.hasEnded else { return }
     let count = Int(clamping: try records?.entryCount ?? 0)
     await listener.hear(.complete(total: count))
     await listener.detailed?(
       WarmUpProgress(steps: [], rate: 0, remainingSeconds: 0, failures: [], isComplete: true))
-  }
-
-  /// Throws ``DatastoreError/missingDecoder(version:)`` if there are records and the version that last wrote them has no decoder.
-  private func requireDecoder(of records: Tree) throws {
-    let version = try descriptor(of: records).version
-    guard !coder.hasDecoder(for: version), try !records.isWithoutEntries else { return }
-    throw DatastoreError.missingDecoder(version: version)
   }
 }

@@ -47,18 +47,6 @@ extension WarmUp {
         return try writer.duplicates(of: descriptor, in: transaction)
       }
     }
-    try scope.step { transaction in
-      try writeLeftOut(gathered, in: transaction)
-      try describe(descriptor, hasChanged: hasChanged, in: transaction)
-      if !conflicts.isEmpty { throw ModelError.notUnique(conflicts) }
-    }
-  }
-
-  /// Says in the store what it is now.
-  private func describe(
-    _ stored: DatastoreDescriptor, hasChanged: Bool, in transaction: any WriteTransaction
-  ) throws {
-    var descriptor = stored
     if hasChanged {
       descriptor.version = core.coder.tag
       descriptor.versionIsString = VersionTag<Format>.isString
@@ -66,8 +54,11 @@ extension WarmUp {
     }
     descriptor.identifierEncoding = core.identifiers.encoding
     descriptor.identifierType = core.declaration.identifierType
-    let attributes = try descriptor.bytes
-    try transaction.setAttributes(attributes, of: core.recordsTree)
+    try scope.step { transaction in
+      try writeLeftOut(gathered, in: transaction)
+      try transaction.setAttributes(try descriptor.bytes, of: core.recordsTree)
+      if !conflicts.isEmpty { throw ModelError.notUnique(conflicts) }
+    }
   }
 
   /// The descriptor of an index that only changes in what costs nothing.
