@@ -22,24 +22,22 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorPr
   ) async throws -> (version: StoredVersion, older: [StoredVersion])? {
     try Task.checkCancellation()
     await core.store.yieldTask()
-    if !isOpened { try open() }
+    if !isOpened {
+      isOpened = true
+      let key = try core.key(of: identifier)
+      guard let view = try core.currentView(), let model = try core.store.model() else { return nil }
+      lines = try throwingStoreErrors {
+        try VersionLines([
+          StoredLine(model: model, tree: core.recordsTree, order: core.identifiers.order, key: key, view: view)
+        ])
+      }
+    }
     return try throwingStoreErrors { try lines?.next() }
   }
 
   func instance(of version: StoredVersion, isolation actor: isolated (any Actor)?) async throws -> Format.Instance? {
     guard let record = version.record else { return nil }
     return try await core.instance(of: record, key: core.key(of: identifier))
-  }
-
-  private mutating func open() throws {
-    isOpened = true
-    let key = try core.key(of: identifier)
-    guard let view = try core.currentView(), let model = try core.store.model() else { return }
-    lines = try throwingStoreErrors {
-      try VersionLines([
-        StoredLine(model: model, tree: core.recordsTree, order: core.identifiers.order, key: key, view: view)
-      ])
-    }
   }
 }
 

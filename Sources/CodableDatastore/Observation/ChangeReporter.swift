@@ -167,7 +167,7 @@ final class ChangeReporter: Sendable {
     // Commits of other processes that it was made on come first.
     if !isServed { notice(asParent: true) { parent } }
     var changes: [StoredChange] = []
-    for datastore in observedDatastores {
+    for datastore in state.withLock({ Array($0.observers.keys) }) where hasObservers(of: datastore) {
       do {
         changes += try ChangeWalk(from: parent, to: new, datastore: datastore).all()
       } catch {
@@ -188,10 +188,6 @@ final class ChangeReporter: Sendable {
 
   /// Whether each commit must be noted, because there are observers or other processes are followed.
   var isFollowed: Bool { state.withLock { $0.followsOthers || !$0.observers.isEmpty } }
-
-  private var observedDatastores: [String] {
-    state.withLock { Array($0.observers.keys) }.filter { hasObservers(of: $0) }
-  }
 
   private static func byDatastore(_ changes: [StoredChange]) -> [String: [StoredChange]] {
     guard let first = changes.first else { return [:] }
