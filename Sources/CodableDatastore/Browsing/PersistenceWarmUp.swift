@@ -70,7 +70,12 @@ final class PersistenceWarmUp: WarmUpDriver {
     _ report: @escaping @Sendable (Activity) -> Bool,
     _ work: @escaping @Sendable (any DeclaredDatastore, @escaping WarmUpHandler) async throws -> Void
   ) throws(ModelError) -> WarmUpResult {
-    let progress = RunningWarmUp(try counts, report)
+    let head = store.head
+    // How many records each datastore has, in the order in which they are warmed up.
+    let counts: [(datastore: String, count: Int)] = try formats.map { format throws(ModelError) in
+      (format.datastore, try head.datastore(format.datastore)?.count ?? 0)
+    }
+    let progress = RunningWarmUp(counts, report)
     defer { if releasesLock { store.engine.releaseLock() } }
     do {
       try CallingThread.run {
@@ -80,7 +85,7 @@ final class PersistenceWarmUp: WarmUpDriver {
             try await work(format) { progress.hear($0, of: datastore) }
           }
         }
-        progress.task = task
+        progress.begin(task)
         try await task.value
       }
     } catch {
@@ -89,17 +94,6 @@ final class PersistenceWarmUp: WarmUpDriver {
       throw Self.modelError(error)
     }
     return WarmUpResult(commit: try store.refresh().commit)
-  }
-
-  /// How many records each datastore has, in the order in which they are warmed up.
-  private var counts: [(datastore: String, count: Int)] {
-    get throws(ModelError) {
-      let head = store.head
-      return try formats.map { format throws(ModelError) in
-        let key = format.datastore
-        return (key, try head.datastore(key)?.count ?? 0)
-      }
-    }
   }
 
   private static func modelError(_ error: any Error) -> ModelError {
@@ -130,15 +124,12 @@ private final class RunningWarmUp: Sendable {
 
   var failures: [WarmUpFailure] { state.withLock { $0.failures } }
 
-  var task: Task<Void, any Error>? {
-    get { state.withLock { $0.task } }
-    set {
-      let isCancelled = state.withLock { state in
-        state.task = newValue
-        return state.isCancelled
-      }
-      if isCancelled { newValue?.cancel() }
+  func begin(_ task: Task<Void, any Error>) {
+    let isCancelled = state.withLock { state in
+      state.task = task
+      return state.isCancelled
     }
+    if isCancelled { task.cancel() }
   }
 
   func hear(_ progress: WarmUpProgress, of datastore: String) {
