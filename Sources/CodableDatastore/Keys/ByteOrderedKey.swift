@@ -86,16 +86,10 @@ extension UUID: ByteOrderedKey {
 
   init?(_ value: KeyValue) {
     guard case .uuid(let value) = value else { return nil }
-    var bytes = UUID_NULL
-    withUnsafeMutableBytes(of: &bytes) { bytes in
-      bytes.storeBytes(of: value.high.bigEndian, as: UInt64.self)
-      bytes.storeBytes(of: value.low.bigEndian, toByteOffset: 8, as: UInt64.self)
-    }
-    self.init(uuid: bytes)
+    let halves = (value.high.bigEndian, value.low.bigEndian)
+    self.init(uuid: withUnsafeBytes(of: halves) { $0.load(as: uuid_t.self) })
   }
 }
-
-private let UUID_NULL: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 extension Date: ByteOrderedKey {
   static var keyEncoding: KeyEncoding { .date }
