@@ -55,9 +55,7 @@ enum JSONEscapes {
     default:
       for digit in [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")] { output.add(digit) }
       output.add(byte < 0x10 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
-      output.add(hexDigits[Int(byte & 15)])
+      output.add(Hexadecimal.digit(byte & 15))
     }
   }
-
-  private static let hexDigits = Array("0123456789abcdef".utf8)
 }
