@@ -3,7 +3,6 @@
 final class ServedRun<Format: DatastoreFormat>: @unchecked Sendable {
   // `@unchecked`: the iterating task is suspended while another thread requests more, so the two never use it at the same time.
   private var run: TypedQueryRun<Format>
-  private var found: TypedQueryRun<Format>.Found?
   private var isBegun: Bool
 
   /// - Parameter isAnswered: whether the server was asked for the first page, and has answered.
@@ -14,12 +13,7 @@ final class ServedRun<Format: DatastoreFormat>: @unchecked Sendable {
 
   func next() async throws -> TypedQueryRun<Format>.Found? {
     if isBegun, run.isAtHand { return try await run.next() }
-    try await ServerThreads.run { try await self.ask() }
-    return found.take()
-  }
-
-  private func ask() async throws {
     isBegun = true
-    found = try await run.next()
+    return try await ServerThreads.run { try await self.run.next() }
   }
 }
