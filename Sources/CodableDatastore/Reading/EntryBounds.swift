@@ -25,9 +25,9 @@ extension EntryBounds {
   }
 
   /// The entries as ranks: two searches, whatever the range holds.
-  func ranks(in tree: Tree) throws -> Range<UInt64> {
-    let first = try lower.map { try tree.rank(of: $0) } ?? 0
-    return first..<max(first, try upper.map { try tree.rank(of: $0) } ?? tree.entryCount)
+  func ranks(in tree: Tree) throws -> Range<Int> {
+    let first = Int(clamping: try lower.map { try tree.rank(of: $0) } ?? 0)
+    return first..<max(first, Int(clamping: try upper.map { try tree.rank(of: $0) } ?? tree.entryCount))
   }
 
   /// The entries as the first page that a server is asked for; nil if only the app knows their order.

@@ -177,7 +177,7 @@ struct EntryRange {
     if entries.tree.isServed {
       entries.page = bounds.page(of: entries.tree.name, isDescending: isDescending, records: entries.records?.name)
     }
-    if entries.page == nil { ranks = try self.ranks() }
+    if entries.page == nil { ranks = try bounds.ranks(in: entries.tree) }
     return PlannedQuery(
       plan: .entries(of: index, at: ranks, isReversed: isDescending, rows: ranks.count), records: records,
       trees: [index: entries])
@@ -185,13 +185,8 @@ struct EntryRange {
 
   /// The plan of a query of these entries, in which each instance comes once.
   func lead() throws -> QueryPlan {
-    let ranks = try ranks()
+    let ranks = try bounds.ranks(in: entries.tree)
     return .entries(
       of: index, at: ranks, isReversed: isDescending, rows: ranks.count, oncePerRecord: hasManyValues)
-  }
-
-  private func ranks() throws -> Range<Int> {
-    let ranks = try bounds.ranks(in: entries.tree)
-    return Int(clamping: ranks.lowerBound)..<Int(clamping: ranks.upperBound)
   }
 }
