@@ -4,19 +4,12 @@ import StrataTerminal
 /// The picture of one run: a bar for the whole, a row a step with its bar, rate and time, the result in words, the worker and the
 /// waiters, and the rate over time.
 struct Cockpit {
-  private let run: WorkRun
-  private let width: Int
-  private let session: Session
-  private let theme: Theme
-  private let now: Int64
+  let run: WorkRun
+  let width: Int
+  let session: Session
 
-  init(_ run: WorkRun, width: Int, session: Session) {
-    self.run = run
-    self.width = width
-    self.session = session
-    theme = session.theme
-    now = session.now
-  }
+  var theme: Theme { session.theme }
+  private var now: Int64 { session.now }
 
   /// The lines above the failures.
   var lines: [[Span]] {
@@ -25,12 +18,12 @@ struct Cockpit {
       lines.append([Span("reading before the first is taken…", theme.style(.dim))])
     }
     lines += whole
-    lines += CockpitSteps(run, width: width, theme: theme).lines
+    lines += steps
     if let words = run.words {
       let isBad = if case .failed = run.ending { true } else { false }
       lines += words.wrapped(to: width).map { [Span($0, theme.style(isBad ? .problem : .title))] }
     }
-    let sentences = [comparison ?? "", WorkSentence(run, session).sentence].filter { !$0.isEmpty }
+    let sentences = [comparison ?? "", sentence].filter { !$0.isEmpty }
     return lines + sentences.flatMap { $0.wrapped(to: width) }.map { [Span($0, theme.style(.dim))] }
   }
 

@@ -232,7 +232,7 @@ struct MigrationPane: PermanentPane {
     }
     grid.border(frame, digit: 6, title: "Migration", footer: footer, theme: theme)
     let inside = frame.inside.inset(columns: 1, rows: 0)
-    let cockpit = run.map { Cockpit($0, width: inside.columns, session: session) }
+    let cockpit = run.map { Cockpit(run: $0, width: inside.columns, session: session) }
     var lines: [[Span]] =
       cockpit?.lines ?? Self.idleText(session).wrapped(to: inside.columns).map { [Span($0, theme.style(.dim))] }
     let rows = rows(session)

@@ -2,15 +2,7 @@ import StrataModel
 import StrataTerminal
 
 /// The sentence about the worker and the waiters, which is derived from the writer's lock and from the work.
-struct WorkSentence {
-  private let run: WorkRun
-  private let session: Session
-
-  init(_ run: WorkRun, _ session: Session) {
-    self.run = run
-    self.session = session
-  }
-
+extension Cockpit {
   /// Empty when nothing runs.
   var sentence: String {
     guard run.isRunning else { return "" }

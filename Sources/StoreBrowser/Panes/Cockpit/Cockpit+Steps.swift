@@ -2,17 +2,7 @@ import StrataModel
 import StrataTerminal
 
 /// The rows of the steps: names whole in a column of their own, a bar, how much of all is done, rate and time.
-struct CockpitSteps {
-  private let run: WorkRun
-  private let width: Int
-  private let theme: Theme
-
-  init(_ run: WorkRun, width: Int, theme: Theme) {
-    self.run = run
-    self.width = width
-    self.theme = theme
-  }
-
+extension Cockpit {
   private struct Row {
     var step: Activity.Step
     var count: String
@@ -21,7 +11,7 @@ struct CockpitSteps {
     var role: Role
   }
 
-  var lines: [[Span]] {
+  var steps: [[Span]] {
     let rows = run.activity.steps.map(row)
     let names = widest(rows.map(\.step.title))
     let counts = widest(rows.map(\.count))
