@@ -5,13 +5,7 @@ extension HistoryPane {
   func drawingKey(_ session: Session) -> String { title(session) }
 
   func short(_ command: Command) -> String? {
-    guard command == .history else { return nil }
-    switch follows {
-    case nil: return "datastore"
-    case .datastore: return "record"
-    case .record: return "field"
-    case .field: return "store"
-    }
+    command == .history ? followedNext?.rawValue ?? "store" : nil
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {

@@ -40,7 +40,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   /// The lanes that the widest row of the graph takes.
   var lanes = 1
 
-  enum Following: Sendable, Hashable { case datastore, record, field }
+  enum Following: String, Sendable, Hashable { case datastore, record, field }
 
   /// A search that goes from line to line.
   struct Seek: Sendable, Hashable {
@@ -218,16 +218,19 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     }
   }
 
+  /// The selection that the scope follows after the next step; nil stands for the whole store.
+  var followedNext: Following? {
+    switch follows {
+    case nil: .datastore
+    case .datastore: .record
+    case .record: .field
+    case .field: nil
+    }
+  }
+
   /// Steps to the datastore of the selection, its record, its field, and back to the whole store; the scope then follows the selection.
   private mutating func stepScope(in session: inout Session) {
-    let next: Following? =
-      switch follows {
-      case nil: .datastore
-      case .datastore: .record
-      case .record: .field
-      case .field: nil
-      }
-    guard let next, let scope = Self.scope(following: next, session) else { return show(.store) }
+    guard let next = followedNext, let scope = Self.scope(following: next, session) else { return show(.store) }
     follows = next
     turn(to: scope)
   }
