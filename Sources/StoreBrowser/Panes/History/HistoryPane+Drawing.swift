@@ -22,13 +22,14 @@ extension HistoryPane {
         in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: HistoryStrip.rows),
         selected: selected?.commit.number, on: &grid, session: session)
     }
-    var ancestors = Ancestors(of: selected)
+    // The commits on which the selected one was made, found from its row down.
+    var ancestors = Set([selected?.commit.number].compactMap(\.self))
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       guard let row = row(line) else { return }
       let above = line == list.top ? nil : self.row(line - 1)?.commit.date
-      draw(
-        row, below: above, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid,
-        session: session)
+      let isAncestor = line >= list.selection && ancestors.contains(row.commit.number)
+      if isAncestor { ancestors.formUnion(row.parents) }
+      draw(row, below: above, isAncestor: isAncestor, in: rect, on: &grid, session: session)
     }
   }
 
@@ -47,19 +48,6 @@ extension HistoryPane {
     return (follows == nil ? "" : "follows the selection · ")
       + "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
       + (base.map { " · base \($0)" } ?? "") + (selected?.commit.changes.isEmpty == true ? " · no record differs" : "")
-  }
-
-  /// Whether rows below one are what it was made on, asked from it down.
-  private struct Ancestors {
-    private var known: Set<CommitNumber> = []
-
-    init(of row: HistoryRow?) { row.map { known = [$0.commit.number] } }
-
-    mutating func hold(_ row: HistoryRow) -> Bool {
-      guard known.contains(row.commit.number) else { return false }
-      known.formUnion(row.parents)
-      return true
-    }
   }
 
   private func draw(
