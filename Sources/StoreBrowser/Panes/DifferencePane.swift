@@ -21,7 +21,8 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
   private var unfolded: Set<RecordPlace> = []
   /// Whether rows read from now on are unfolded, too.
   private var unfoldsAll = false
-  private var reader: OpenReader?
+  /// The reader that continues the changes.
+  @Derived private var reader: (any ChangeReader)?
   private var old: CommitNumber?
   private var new: CommitNumber?
   private(set) var isAtEnd = false
@@ -37,15 +38,6 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     case record(Int)
     /// A field, and one of its lines: old, new, now.
     case field(Int, Int, FieldText.Part)
-  }
-
-  /// The reader that continues the changes.
-  private struct OpenReader: Sendable, Equatable {
-    let reader: any ChangeReader
-
-    init(_ reader: any ChangeReader) { self.reader = reader }
-
-    static func == (left: Self, right: Self) -> Bool { left.reader === right.reader }
   }
 
   static let pageSize = 200
@@ -75,7 +67,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       session.start(
         .changes,
         ChangesRequest(
-          source: source, place: scope.place, reader: reader?.reader, limit: limit, naming: session.naming))
+          source: source, place: scope.place, reader: reader, limit: limit, naming: session.naming))
     }
     guard !isReading, pendingFields == nil, let new, let row = unread else { return }
     pendingFields = row.place
@@ -88,7 +80,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     switch reply {
     case let answer as ChangesAnswer where answer.source == source:
       isReading = false
-      (old, new, reader, isAtEnd) = (answer.old, answer.new, OpenReader(answer.reader), answer.isAtEnd)
+      (old, new, reader, isAtEnd) = (answer.old, answer.new, answer.reader, answer.isAtEnd)
       let isFirst = rows.isEmpty
       rows += answer.rows
       if unfoldsAll { unfolded.formUnion(answer.rows.map(\.place)) }
