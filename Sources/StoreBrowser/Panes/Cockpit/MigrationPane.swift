@@ -23,7 +23,7 @@ struct MigrationPane: PermanentPane {
   /// Whether there are records that failed or were left out.
   private var listsRecords = false
   /// Builds of the past, as their commits show them.
-  private var maintenance: MaintenanceRequest.Reply?
+  private var maintenance = Reading<MaintenanceRequest>()
   var list = ListWindow()
 
   mutating func start(mending edits: [RecordEdit] = [], in session: inout Session) {
@@ -63,16 +63,12 @@ struct MigrationPane: PermanentPane {
   /// Requests the past builds while the pane is on the screen.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     listsRecords = !rows(session).isEmpty
-    guard frame != .hidden, maintenance?.history != session.edition, !session.isRunning(MaintenanceRequest.slot)
-    else { return }
-    session.start(MaintenanceRequest.slot, MaintenanceRequest(history: session.edition))
+    guard frame != .hidden else { return }
+    maintenance.ask(MaintenanceRequest(history: session.edition), as: MaintenanceRequest.slot, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
-    case let reply as MaintenanceRequest.Reply:
-      maintenance = reply
-      return
     case let answer as WarmUpAnswer:
       end(answer.result.commit, answer.result.failures)
       guard answer.result.commit != nil else { return }
@@ -81,7 +77,7 @@ struct MigrationPane: PermanentPane {
       end(report.commit, [])
       change = nil
       leftOut = []
-    default: return
+    default: return maintenance.take(reply)
     }
     // Their changes are in the store by now.
     for edit in mending { session.staged.add(.leavingOut(edit.place, of: session.staged)) }
@@ -98,10 +94,7 @@ struct MigrationPane: PermanentPane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == MaintenanceRequest.slot {
-      maintenance = MaintenanceRequest.Reply(history: session.edition, commits: [])
-      return
-    }
+    if slot == MaintenanceRequest.slot { return maintenance.reply = nil }
     isOurs = false
     session.complain(error)
   }
@@ -277,7 +270,7 @@ struct MigrationPane: PermanentPane {
       let words = "\(build.outcome) \(theme.dot) \(build.figures(dot: theme.dot))\(worker)"
       past.append((build.startedAt, build.title, words))
     }
-    for commit in maintenance?.commits ?? [] where commit.date < builds.first?.startedAt ?? .max {
+    for commit in maintenance.reply ?? [] where commit.date < builds.first?.startedAt ?? .max {
       past.append(
         (commit.date, commit.action, "\(commit.number) \(theme.dot) \(NumberFormat.bytes(commit.byteCount)) written"))
     }

@@ -57,19 +57,14 @@ extension Activity.Worker {
 }
 
 /// Asks what the commits of the past say of builds: maintenance that changed no record for a user.
-struct MaintenanceRequest: Question {
+struct MaintenanceRequest: Question, Equatable {
   static let slot = WorkSlot(name: "maintenance", isSlow: true)
   var history: HistoryEdition
 
-  struct Reply: Sendable {
-    var history: HistoryEdition
-    /// Newest first.
-    var commits: [CommitDetails]
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+  /// Returns the commits, newest first.
+  func reply(in context: WorkContext) throws(ModelError) -> [CommitDetails] {
     let commits = try context.store.commits(from: history.head, limit: Self.limit, folded: false)
-    return Reply(history: history, commits: Array(commits.filter(\.isMaintenance).prefix(10)))
+    return Array(commits.filter(\.isMaintenance).prefix(10))
   }
 
   /// How many commits are looked at: a page of the history.
