@@ -25,7 +25,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   var pending: KeysRequest?
   var histogram = IndexHistogram()
   var distinct: Int?
-  private var askedDistinct: DistinctRequest?
+  private var counting = Reading<DistinctRequest>()
   private(set) var verified: VerifyAnswer?
   var problem: String?
   /// The rank of the table's selection that was followed last.
@@ -70,15 +70,11 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
       ask(.from(rank: last.rank + last.count), datastore, in: &session)
     } else if list.selection < frame.rows / 2, first.rank > bounds.lowerBound {
       ask(.before(rank: first.rank), datastore, in: &session)
-    } else if frame.isFocused, askedDistinct == nil {
-      guard index != nil else {
-        // Every identifier occurs once.
-        distinct = bounds.count
-        return
-      }
+    } else if frame.isFocused {
+      // Every identifier occurs once.
+      guard index != nil else { return distinct = bounds.count }
       let request = DistinctRequest(datastore: datastore, index: index, commit: session.shown, range: range)
-      askedDistinct = request
-      session.start(.distinct, request)
+      counting.ask(request, as: .distinct, in: &session)
     }
   }
 
@@ -145,9 +141,11 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
         rows = answer.rows
         list = ListWindow()
       }
-    case let reply as DistinctRequest.Reply where reply.request == askedDistinct: distinct = reply.count
     case let answer as VerifyAnswer: verified = answer
-    default: histogram.answered(reply)
+    default:
+      counting.take(reply)
+      distinct = counting.reply ?? distinct
+      histogram.answered(reply)
     }
   }
 

@@ -78,16 +78,11 @@ struct DistinctRequest: Question, Hashable {
   var commit: CommitNumber
   var range: KeyInterval?
 
-  struct Reply: Sendable {
-    var request: DistinctRequest
-    var count: Int
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+  func reply(in context: WorkContext) throws(ModelError) -> Int {
     let index = try context.datastore(datastore, at: commit).index(index)
     var keys = 0
     try index.forEachKey(in: try WorkContext.bounds(of: range, in: index), context.goOn) { _, _ in keys += 1 }
-    return Reply(request: self, count: keys)
+    return keys
   }
 }
 
