@@ -63,7 +63,10 @@ extension Browser {
       session.keepStaged()
       session.say("\(isRedo ? "again" : "took back"): \(step.title)")
     } else {
-      session.start(.review, UndoCandidateRequest(isRedo: isRedo)) { $0.reviewUndo($1, isRedo: isRedo) }
+      let candidate = Inquiry { context throws(ModelError) in
+        isRedo ? try context.editable().redoCandidate() : try context.editable().undoCandidate()
+      }
+      session.start(.review, candidate) { $0.reviewUndo($1, isRedo: isRedo) }
     }
   }
 

@@ -26,7 +26,8 @@ extension Session {
   /// Saves the staged changes. A save that has not begun yet is skipped if a later one follows.
   mutating func keepStaged() {
     guard keeping.isRead else { return }
-    start(.staging, SaveStagedRequest(staged: staged)) { browser, _ in browser.session.keeping.problem = nil }
+    let save = Inquiry { [staged] context throws(ModelError) in try context.files.save(staged) }
+    start(.staging, save) { browser, _ in browser.session.keeping.problem = nil }
   }
 
   /// The unfinished work that saves what the user did.

@@ -13,10 +13,11 @@ extension Browser {
       let typed = try session.range(typed: text)
       guard text != "=" else { return table.setRange(nil) }
       let range = typed == KeyInterval() ? nil : typed
-      session.start(
-        .range,
-        RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, range: range)
-      ) { browser, count in
+      let count = Inquiry { [commit = session.shown] context throws(ModelError) in
+        let index = try context.datastore(source.datastore, at: commit).index(source.index)
+        return try WorkContext.bounds(of: range, in: index).count
+      }
+      session.start(.range, count) { browser, count in
         browser.recordJump()
         browser.table.setRange(range)
         let entries = NumberFormat.counted(count, "entry", "entries")
@@ -240,7 +241,12 @@ extension Browser {
 
   /// Goes to the record of an identifier as a person types it.
   mutating func goTo(_ identifier: String, in datastore: String) {
-    let request = IdentifyRequest(datastore: datastore, text: identifier, commit: session.shown)
-    session.start(.identify, request) { $0.show($1) }
+    let place = Inquiry { [commit = session.shown] context throws(ModelError) in
+      let stored = try context.datastore(datastore, at: commit)
+      let key = try stored.identifier(parsing: identifier)
+      guard try stored.record(key) != nil else { throw ModelError.noSuchRecord(identifier, datastore: datastore) }
+      return RecordPlace(datastore: datastore, identifier: key)
+    }
+    session.start(.identify, place) { $0.show($1) }
   }
 }

@@ -45,7 +45,12 @@ extension Browser {
     guard let file = session.configuration.documentFile, let path = file.rowNumber, file.datastore == datastore else {
       return open(&self, documents)
     }
-    session.start(.identify, LastIdentifierRequest(datastore: datastore, commit: session.head)) { browser, last in
+    let last = Inquiry { [commit = session.head] context throws(ModelError) in
+      let datastore = try context.datastore(datastore, at: commit)
+      let count = try datastore.count
+      return try datastore.primary.entries(at: max(0, count - 1)..<count).last?.identifier.value
+    }
+    session.start(.identify, last) { browser, last in
       let staged = browser.session.insertions[datastore] ?? []
       let values = staged.map(\.identifier.value) + [last].compactMap(\.self)
       var number = values.compactMap { if case .integer(let number) = $0 { Int(number) } else { nil } }.max() ?? 0

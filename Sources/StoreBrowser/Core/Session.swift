@@ -120,7 +120,7 @@ struct Session: Sendable {
   /// Changes what is remembered beyond this run, and saves it.
   mutating func remember(_ change: (inout Remembered) -> Void) {
     change(&remembered)
-    start(.settings, SaveRememberedRequest(remembered: remembered))
+    start(.settings, Inquiry { [remembered] context throws(ModelError) in try context.files.save(remembered) })
   }
 
   /// Starts work. Earlier work in the same slot is cancelled and its reply will be ignored.

@@ -88,23 +88,13 @@ package struct FieldsRequest: Question, Hashable {
   }
 }
 
-/// Reads a field of a record as of a commit, whole.
-struct FieldValueRequest: Question {
-  static let slot = WorkSlot(name: "field-value")
-  var place: RecordPlace
-  var path: String
-  var commit: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) -> Document? {
-    try context.document(of: place, at: commit)?[WorkContext.path(path)]
-  }
-}
-
 extension Session {
   /// Copies a field of a record as of a commit. A pane shows only the beginning of it.
   mutating func copy(_ path: String, of place: RecordPlace, at commit: CommitNumber) {
-    let request = FieldValueRequest(place: place, path: path, commit: commit)
-    start(FieldValueRequest.slot, request) { $0.session.copy($1) }
+    let value = Inquiry { context throws(ModelError) in
+      try context.document(of: place, at: commit)?[WorkContext.path(path)]
+    }
+    start(WorkSlot(name: "field-value"), value) { $0.session.copy($1) }
   }
 }
 

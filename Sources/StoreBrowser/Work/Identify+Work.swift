@@ -1,32 +1,6 @@
 import StrataDocuments
 import StrataModel
 
-/// The record that a person means by the text of an identifier.
-struct IdentifyRequest: Question {
-  var datastore: String
-  var text: String
-  var commit: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) -> RecordPlace {
-    let stored = try context.datastore(datastore, at: commit)
-    let identifier = try stored.identifier(parsing: text)
-    guard try stored.record(identifier) != nil else { throw .noSuchRecord(text, datastore: datastore) }
-    return RecordPlace(datastore: datastore, identifier: identifier)
-  }
-}
-
-/// Asks for the last identifier of a datastore.
-struct LastIdentifierRequest: Question {
-  var datastore: String
-  var commit: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) -> KeyValue? {
-    let datastore = try context.datastore(datastore, at: commit)
-    let count = try datastore.count
-    return try datastore.primary.entries(at: max(0, count - 1)..<count).last?.identifier.value
-  }
-}
-
 /// Asks for the record that a value refers to: of the datastore that it is known to lead to, or else of another one that has this
 /// identifier, rather of that whose name is like the field's.
 struct FollowRequest: Question {

@@ -1,12 +1,5 @@
 import StrataModel
 
-/// Keeps what is staged beside the store.
-struct SaveStagedRequest: Question {
-  var staged: StagedChanges
-
-  func reply(in context: WorkContext) throws(ModelError) { try context.files.save(staged) }
-}
-
 /// The staged changes that were kept.
 struct LoadStagedRequest: Question {
   var descriptors: [DatastoreDescriptor]
@@ -30,13 +23,7 @@ struct KeptStaged: Sendable {
   var problem: String?
 }
 
-/// Keeps columns, views and bookmarks.
-struct SaveRememberedRequest: Question {
-  var remembered: Remembered
-
-  func reply(in context: WorkContext) throws(ModelError) { try context.files.save(remembered) }
-}
-
+/// Columns, views and bookmarks that were kept.
 struct LoadRememberedRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> Remembered {
     context.files.loadRemembered()

@@ -59,18 +59,6 @@ package struct KeyRow: Sendable, Hashable {
   static let named = 3
 }
 
-/// Counts the entries of an index in a range, by two searches.
-struct RangeRequest: Question, Hashable {
-  var datastore: String
-  var index: String?
-  var commit: CommitNumber
-  var range: KeyInterval?
-
-  func reply(in context: WorkContext) throws(ModelError) -> Int {
-    try WorkContext.bounds(of: range, in: context.datastore(datastore, at: commit).index(index)).count
-  }
-}
-
 /// Counts the distinct keys of an index in a range.
 struct DistinctRequest: Question, Hashable {
   var datastore: String

@@ -10,6 +10,13 @@ package protocol Question: Sendable {
   func reply(in context: WorkContext) throws(ModelError) -> Reply
 }
 
+/// Work that is asked for in one place only, as a closure: it runs like any other work.
+struct Inquiry<Reply: Sendable>: Question {
+  let answer: @Sendable (WorkContext) throws(ModelError) -> Reply
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply { try answer(context) }
+}
+
 /// The reply of work that is shown in the cockpit, with its result in words that stay.
 protocol EndingReply: Sendable {
   var ending: WorkRun.Ending { get }

@@ -227,13 +227,3 @@ extension WorkContext {
     answer.counts = known ?? tally.counts
   }
 }
-
-/// Finds the commit that an undo, or a redo, would undo.
-struct UndoCandidateRequest: Question {
-  var isRedo: Bool
-
-  func reply(in context: WorkContext) throws(ModelError) -> CommitNumber? {
-    let store = try context.editable()
-    return isRedo ? try store.redoCandidate() : try store.undoCandidate()
-  }
-}
