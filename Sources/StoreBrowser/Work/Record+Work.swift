@@ -6,10 +6,8 @@ package struct RecordRequest: Question, Hashable {
   package var commit: CommitNumber
 
   package func reply(in context: WorkContext) throws(ModelError) -> RecordAnswer {
-    guard let datastore = try context.view(commit).datastore(place.datastore),
-      let record = try datastore.record(place.identifier)
-    else { return RecordAnswer(request: self) }
-    return RecordAnswer(self, record, of: datastore.descriptor)
+    let record = try context.view(commit).datastore(place.datastore)?.record(place.identifier)
+    return record.map { RecordAnswer(self, $0) } ?? RecordAnswer(request: self)
   }
 }
 
@@ -20,27 +18,13 @@ package struct RecordAnswer: Sendable, Equatable {
   package var document: Document?
   /// Why the content could not be read as a document.
   package var problem: String?
-  /// The record's entries, by index, as far as a document path gives them.
-  package var entries: [Entry] = []
-
-  package struct Entry: Sendable, Hashable {
-    package var index: String
-    package var value: Document
-  }
 }
 
 extension RecordAnswer {
   /// Makes the answer for a record that has been read.
-  init(_ request: RecordRequest, _ record: Record, of descriptor: DatastoreDescriptor) {
+  init(_ request: RecordRequest, _ record: Record) {
     self.init(request: request, record: record)
-    do throws(ModelError) {
-      let document = try record.document()
-      self.document = document
-      for index in descriptor.indexes {
-        guard let path = index.documentPath, let value = document[path] else { continue }
-        entries.append(Entry(index: index.name, value: value))
-      }
-    } catch { problem = error.description }
+    do throws(ModelError) { document = try record.document() } catch { problem = error.description }
   }
 }
 

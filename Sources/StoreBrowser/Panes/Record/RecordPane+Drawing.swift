@@ -179,12 +179,12 @@ extension RecordPane {
       }
     }
     // Beside the table the fields above say the same, and each step in the table would rewrite them.
-    for entry in isFocused ? answer?.entries ?? [] : [] {
-      let index = session.outline?.datastore(place?.datastore)?.index(entry.index)?.descriptor
-      let rule = index.map { "  \($0.kind.short)\($0.rules)" } ?? ""
+    let indexes = isFocused ? session.outline?.datastore(place?.datastore)?.descriptor.indexes ?? [] : []
+    for index in indexes {
+      guard let value = index.documentPath.flatMap({ answer?.document?[$0] }) else { continue }
       lines.append([
-        Span("index \(entry.index) \(theme.arrow) ", theme.style(.dim)), Span(ValueText(literal: entry.value).text),
-        Span(rule, theme.style(.dim)),
+        Span("index \(index.name) \(theme.arrow) ", theme.style(.dim)), Span(ValueText(literal: value).text),
+        Span("  \(index.kind.short)\(index.rules)", theme.style(.dim)),
       ])
     }
     let free = inside.rows - count - 1

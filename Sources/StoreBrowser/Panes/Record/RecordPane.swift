@@ -104,14 +104,12 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
 
   /// Takes the requested record if it was read with the rows of the table.
   mutating func showIfRequested(_ record: Record, in session: inout Session) {
-    guard let place, place.identifier == record.identifier,
-      let descriptor = session.outline?.datastore(place.datastore)?.descriptor
-    else { return }
+    guard let place, place.identifier == record.identifier else { return }
     let request = RecordRequest(place: place, commit: session.shown)
     guard answer?.request != request else { return }
     session.cancel(.record)
     pending = request
-    answered(RecordAnswer(request, record, of: descriptor), in: &session)
+    answered(RecordAnswer(request, record), in: &session)
   }
 
   /// Puts the selection on a field, now or when the record comes.
