@@ -27,7 +27,10 @@ struct MigrationPane: PermanentPane {
   var list = ListWindow()
 
   mutating func start(mending edits: [RecordEdit] = [], in session: inout Session) {
-    begin(mending: edits)
+    isOurs = true
+    failures = []
+    failureCount = 0
+    mending = edits
     if let (change, datastore) = change {
       session.start(
         .warmUp, IndexChangeRequest(change: change, datastore: datastore, leavingOut: leftOut, mending: edits),
@@ -45,13 +48,6 @@ struct MigrationPane: PermanentPane {
     leftOut = []
     failedPlaces = []
     start(in: &session)
-  }
-
-  private mutating func begin(mending edits: [RecordEdit]) {
-    isOurs = true
-    failures = []
-    failureCount = 0
-    mending = edits
   }
 
   /// The staged edits of the records that failed. The next run makes them in its transaction.

@@ -113,13 +113,9 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   }
 
   /// Puts the selection on a field, now or when the record comes.
-  mutating func select(_ path: DocumentPath) {
-    (wantedPath, wantedPlace) = (path, nil)
-    applyWantedPath()
-  }
-
-  /// Puts the selection on a field of a record that the table is about to show.
-  mutating func select(_ path: DocumentPath, of place: RecordPlace) {
+  ///
+  /// - Parameter place: A record that the table is about to show.
+  mutating func select(_ path: DocumentPath, of place: RecordPlace? = nil) {
     (wantedPath, wantedPlace) = (path, place)
     applyWantedPath()
   }
