@@ -20,19 +20,14 @@ package struct MergeDraft: Sendable, Hashable, Codable {
     self.theirs = theirs
     entries = decisions.flatMap { place, decided in
       decided.map { path, decision in
-        Entry(
-          datastore: place.datastore, identifier: place.identifier.bytes, path: path.description,
-          keeps: Self.text(of: decision))
+        let keeps =
+          switch decision {
+          case .side(let side): side.name
+          case .value(let value): "=" + value.compactJSON
+          }
+        return Entry(
+          datastore: place.datastore, identifier: place.identifier.bytes, path: path.description, keeps: keeps)
       }
-    }
-  }
-
-  private static func text(of decision: MergeDecision) -> String {
-    switch decision {
-    case .side(.base): "base"
-    case .side(.mine): "ours"
-    case .side(.theirs): "theirs"
-    case .value(let value): "=" + value.compactJSON
     }
   }
 
@@ -46,17 +41,24 @@ package struct MergeDraft: Sendable, Hashable, Codable {
       else { continue }
       guard path == .root || row.conflict.isCollision || row.conflict.fields.contains(where: { $0.path == path })
       else { continue }
-      switch entry.keeps {
-      case "base": decisions[row.place, default: [:]][path] = .side(.base)
-      case "ours": decisions[row.place, default: [:]][path] = .side(.mine)
-      case "theirs": decisions[row.place, default: [:]][path] = .side(.theirs)
-      default:
-        if let value = try? JSONParser.parse(String(entry.keeps.dropFirst())) {
-          decisions[row.place, default: [:]][path] = .value(value)
-        }
+      if let side = [MergeSide.base, .mine, .theirs].first(where: { $0.name == entry.keeps }) {
+        decisions[row.place, default: [:]][path] = .side(side)
+      } else if let value = try? JSONParser.parse(String(entry.keeps.dropFirst())) {
+        decisions[row.place, default: [:]][path] = .value(value)
       }
     }
     return decisions
+  }
+}
+
+extension MergeSide {
+  /// As a merge calls it, and as a draft keeps it.
+  var name: String {
+    switch self {
+    case .base: "base"
+    case .mine: "ours"
+    case .theirs: "theirs"
+    }
   }
 }
 

@@ -134,22 +134,13 @@ extension MergePane {
   /// The chosen side is highlighted; an open conflict has a sign.
   private func styles(_ decision: MergeDecision?, _ theme: Theme, name: Role = .key) -> [Style] {
     var roles: [Role] = [name, .text, .text, .text, decision == nil ? .problem : .inserted]
-    if case .side(let side)? = decision {
-      for column in 1...3 { roles[column] = .dim }
-      roles[[.base: 1, .mine: 2, .theirs: 3][side] ?? 1] = .inserted
-    } else if decision != nil {
-      for column in 1...3 { roles[column] = .dim }
-    }
+    if decision != nil { for column in 1...3 { roles[column] = .dim } }
+    if case .side(let side)? = decision { roles[[.base: 1, .mine: 2, .theirs: 3][side] ?? 1] = .inserted }
     return roles.map { theme.style($0) }
   }
 
-  private func later(_ side: MergeSide?) -> String {
-    switch side {
-    case .mine: "later: ours"
-    case .theirs: "later: theirs"
-    case .base, nil: ""
-    }
-  }
+  /// The result of an open conflict.
+  private func open(_ later: MergeSide?) -> String { later.map { "?  later: \($0.name)" } ?? "?" }
 
   /// A value on one side; a member that is not there is not null.
   private func text(_ value: Document?) -> String {
@@ -162,24 +153,21 @@ extension MergePane {
     case .follows: return decision.map { text($0.value(of: field.sides)) } ?? ""
     case .conflict: break
     }
-    guard let decision else { return field.later == nil ? "?" : "?  \(later(field.later))" }
+    guard let decision else { return open(field.later) }
     let value = text(decision.value(of: field.sides))
     switch decision {
     case .value: return "\(value)  by hand"
-    case .side(let side):
-      let name = [MergeSide.base: "base", .mine: "ours", .theirs: "theirs"][side] ?? ""
-      return "\(value)  \(side == field.later ? "later: \(name)" : name)"
+    case .side(let side): return "\(value)  \(side == field.later ? "later: " : "")\(side.name)"
     }
   }
 
   private func wholeResult(_ row: MergeRow) -> String {
     if row.conflict.isCollision, row.settlement(decisions[row.place] ?? [:]) != nil { return "by hand" }
-    guard let decision = decision(row, nil) else { return row.later == nil ? "?" : "?  \(later(row.later))" }
+    guard let decision = decision(row, nil) else { return open(row.later) }
     let content = row.settlement([.root: decision])?.result
     switch decision {
     case .side(.base): return content == nil ? "no record" : "as it was"
-    case .side(.mine): return content == nil ? "keep the delete" : "keep ours"
-    case .side(.theirs): return content == nil ? "keep the delete" : "keep theirs"
+    case .side(let side): return content == nil ? "keep the delete" : "keep \(side.name)"
     case .value: return "by hand"
     }
   }
