@@ -9,15 +9,9 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   ) { StoresPane() }
 
   var list = ListWindow()
-  /// The index that orders the table, which the pane marks.
-  var index: String?
-  var filter: String?
   /// The newest commits, if there is room below the rest.
   private var newest = Reading<NewestRequest>()
   private var room = 0
-  /// Whether the histogram or the history is already on the screen, larger: then it is not shown here, too.
-  private var hasIndexBeside = false
-  private var hasHistoryBeside = false
   private(set) var histogram = SmallHistogram()
 
   enum Line: Sendable, Hashable {
@@ -27,11 +21,11 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     case datastore(String)
     case index(String?)
     case leftOut(Int)
-    case view(String)
+    case view(NamedView)
     case staged(RecordPlace)
     case letter(LetterNotice)
     case pin(Pin)
-    case commit(Int)
+    case commit(CommitDetails)
     /// A row of the small histogram; the first stands for the whole.
     case picture(Int)
 
@@ -47,13 +41,13 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   private func lines(_ session: Session, below standing: [Line]) -> [Line] {
     var lines = standing
-    if hasPicture(lines), let histogram = histogram.current(session) {
+    if hasPicture(lines, session), let histogram = histogram.current(session) {
       let name = session.selections.source?.index ?? "identifiers"
       lines += [.blank, .heading(name.uppercased(), trailing: [NumberFormat.count(histogram.count)])]
       lines += (0..<SmallHistogram.rows).map { .picture($0) }
     }
-    guard let newest = newest.reply, hasRoomForCommits(below: lines) else { return lines }
-    let commits = newest.prefix(room - lines.count - 2).indices
+    guard let newest = newest.reply, hasRoomForCommits(below: lines, session) else { return lines }
+    let commits = newest.prefix(room - lines.count - 2)
     return commits.isEmpty
       ? lines : lines + [.blank, .heading("COMMITS", trailing: historySize(session))] + commits.map { .commit($0) }
   }
@@ -80,7 +74,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       lines += current.indexes.map { .index($0.descriptor.name) }
       if current.leftOutCount > 0 { lines.append(.leftOut(current.leftOutCount)) }
       let views = session.remembered.views(of: current.key)
-      if !views.isEmpty { lines += [.blank, .heading("VIEWS", trailing: [])] + views.map { .view($0.name) } }
+      if !views.isEmpty { lines += [.blank, .heading("VIEWS", trailing: [])] + views.map { .view($0) } }
     }
     if !session.staged.isEmpty {
       lines += [.blank, .heading("STAGED", trailing: ["w review"])]
@@ -92,11 +86,14 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     return lines
   }
 
-  private func hasPicture(_ standing: [Line]) -> Bool {
-    !hasIndexBeside && room >= standing.count + SmallHistogram.rows + 2
+  /// If the histogram, or the history, is on the screen already, larger, it is not shown here, too.
+  private func hasPicture(_ standing: [Line], _ session: Session) -> Bool {
+    !session.selections.panes.contains(.index) && room >= standing.count + SmallHistogram.rows + 2
   }
 
-  private func hasRoomForCommits(below lines: [Line]) -> Bool { !hasHistoryBeside && room >= lines.count + 5 }
+  private func hasRoomForCommits(below lines: [Line], _ session: Session) -> Bool {
+    !session.selections.panes.contains(.history) && room >= lines.count + 5
+  }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     newest.take(reply)
@@ -109,7 +106,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   /// Selects the open datastore or index.
   mutating func reveal(_ session: Session) {
     let lines = lines(session)
-    let wanted: Line? = index.map { .index($0) } ?? session.datastore.map { .datastore($0) }
+    let wanted: Line? = session.selections.source?.index.map { .index($0) } ?? session.datastore.map { .datastore($0) }
     if let wanted, let line = lines.firstIndex(of: wanted) { list.selection = line }
   }
 
@@ -143,10 +140,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     switch line {
     case .datastore(let key): session.intend(.openDatastore(key, index: nil))
     case .index(let index): session.intend(.order(by: index))
-    case .view(let name):
-      guard let key = session.datastore, let view = session.remembered.views(of: key).first(where: { $0.name == name })
-      else { return }
-      session.intend(Intent { $0.show(view) })
+    case .view(let view): session.intend(Intent { $0.show(view) })
     case .staged(let place): session.intend(.select(place))
     case .leftOut:
       session.intend(.open(.migration))
@@ -155,9 +149,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       session.intend(.present(ReviewOverlay(subject: .letter(letter))))
       return
     case .pin(let pin): session.intend(.travel(pin.commit))
-    case .commit(let position):
-      guard let newest = newest.reply, newest.indices.contains(position) else { return }
-      session.intend(.travel(newest[position].number))
+    case .commit(let commit): session.intend(.travel(commit.number))
     case .heading, .blank, .picture: return
     }
     session.intend(.focus(.table))
@@ -176,16 +168,12 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    index = session.selections.source?.index
-    filter = session.selections.source?.filter
     room = frame.rows
-    hasIndexBeside = session.selections.panes.contains(.index)
-    hasHistoryBeside = session.selections.panes.contains(.history)
     let standing = standingLines(session)
-    if session.outline != nil, hasRoomForCommits(below: standing) {
+    if session.outline != nil, hasRoomForCommits(below: standing, session) {
       newest.ask(NewestRequest(head: session.head), as: NewestRequest.slot, in: &session)
     }
-    if hasPicture(standing) { histogram.demand(columns: frame.columns, in: &session) }
+    if hasPicture(standing, session) { histogram.demand(columns: frame.columns, in: &session) }
     let lines = lines(session, below: standing)
     if !lines.isEmpty { skipHeadings(lines, from: list.selection - 1) }
     list.reveal(rows: frame.rows, count: lines.count)
@@ -240,19 +228,17 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       let isOpen = key == session.datastore
       write(isOpen ? theme.folded : " ", name: key, count, role: isOpen ? .title : .text)
     case .index(let name):
-      let isChosen = name == index
+      let isChosen = name == session.selections.source?.index
       write(
         isChosen ? theme.chosen : " ", name: name ?? "id", Self.summary(of: name, in: session),
         role: isChosen ? .title : .text)
     case .leftOut(let count):
       write(theme.warningSign, text: "\(NumberFormat.counted(count, "record")) left out", "", role: .warning)
-    case .view(let name):
-      let view = session.remembered.views(of: session.datastore ?? "").first { $0.name == name }
+    case .view(let view):
       // A long filter leaves room for the name.
-      let room = rect.columns - 3 - min(SafeText.width(name), rect.columns - 8)
-      write(
-        view?.filter == filter && filter != nil ? theme.chosen : " ", name: name,
-        SafeText.cut(view?.filter ?? "", to: max(0, room)))
+      let room = rect.columns - 3 - min(SafeText.width(view.name), rect.columns - 8)
+      let isChosen = view.filter == session.selections.source?.filter
+      write(isChosen ? theme.chosen : " ", name: view.name, SafeText.cut(view.filter, to: max(0, room)))
     case .staged(let place):
       guard let edit = session.staged.edits[place] else { break }
       let (sign, role) = Self.sign(of: edit.kind)
@@ -269,9 +255,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
         letter.reason == nil ? " " : theme.warningSign, text: name, letter.isRefused ? "refused" : "waits",
         role: letter.reason == nil ? .text : .warning)
     case .pin(let pin): write(theme.pinned, name: pin.name, pin.commit.description)
-    case .commit(let position):
-      guard let newest = newest.reply, newest.indices.contains(position) else { break }
-      let commit = newest[position]
+    case .commit(let commit):
       let action = commit.action.isEmpty ? commit.program : commit.action
       write(
         commit.number == session.shown ? theme.chosen : " ", text: "\(commit.number) \(action)",
