@@ -23,27 +23,19 @@ struct Program {
       return try await dispatch(words)
     } catch is OutputClosed {
       return 0
-    } catch let error as UsageError {
-      complain(error.description)
-      return 2
-    } catch let error as ModelError {
-      complain(error.description)
-      return error.exitStatus
-    } catch let error as StorageError {
-      complain(ModelError(error).description)
-      return ModelError(error).exitStatus
-    } catch let error as ExchangeError {
-      complain(error.description)
-      return error.exitStatus
-    } catch let error as ExpressionError {
-      complain(error.description)
-      return 2
-    } catch let error as StoreError {
-      complain(error.message)
-      return error.exitStatus
     } catch {
-      complain((error as? any LocalizedError)?.errorDescription ?? String(describing: error))
-      return 1
+      let (sentence, status): (String, Int32) =
+        switch error {
+        case let error as UsageError: (error.description, 2)
+        case let error as ModelError: (error.description, error.exitStatus)
+        case let error as StorageError: (ModelError(error).description, ModelError(error).exitStatus)
+        case let error as ExchangeError: (error.description, error.exitStatus)
+        case let error as ExpressionError: (error.description, 2)
+        case let error as StoreError: (error.message, error.exitStatus)
+        default: ((error as? any LocalizedError)?.errorDescription ?? String(describing: error), 1)
+        }
+      complain(sentence)
+      return status
     }
   }
 
