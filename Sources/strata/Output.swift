@@ -93,21 +93,13 @@ extension String {
   /// The text as it is safe for a terminal: nothing that controls, hides or reorders the output. Tabs and ends of lines stay.
   var showingControls: String {
     guard !utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return self }
-    var shown = ""
-    var piece = Substring.UnicodeScalarView()
-    func showPiece() {
+    var (shown, rest) = ("", unicodeScalars[...])
+    while !rest.isEmpty {
+      let piece = rest.prefix { $0 != "\n" && $0 != "\t" }
       shown += SafeText.shown(String(piece))
-      piece = Substring.UnicodeScalarView()
+      rest = rest[piece.endIndex...]
+      if let end = rest.popFirst() { shown.unicodeScalars.append(end) }
     }
-    for scalar in unicodeScalars {
-      guard scalar == "\n" || scalar == "\t" else {
-        piece.append(scalar)
-        continue
-      }
-      showPiece()
-      shown.unicodeScalars.append(scalar)
-    }
-    showPiece()
     return shown
   }
 }
