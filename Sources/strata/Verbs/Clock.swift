@@ -1,5 +1,6 @@
 import StrataExpressions
 import StrataDocuments
+import StrataModel
 
 /// Dates of commits, in the two forms that verbs print.
 enum Clock {
@@ -10,10 +11,5 @@ enum Clock {
   }
 
   /// For programs: ISO 8601 in UTC with milliseconds, cut, not rounded.
-  static func iso8601(_ nanoseconds: Int64) -> String {
-    let time = CivilTime(nanosecondsSince1970: nanoseconds)
-    let rest = nanoseconds % 1_000_000_000
-    let milliseconds = String((rest < 0 ? rest + 1_000_000_000 : rest) / 1_000_000)
-    return "\(time.dateText)T\(time.clockText).\(String(repeating: "0", count: 3 - milliseconds.count))\(milliseconds)Z"
-  }
+  static func iso8601(_ nanoseconds: Int64) -> String { "\(MomentText.text(nanoseconds).dropLast(7))Z" }
 }
