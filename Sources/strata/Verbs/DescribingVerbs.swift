@@ -69,20 +69,16 @@ extension VerbRun {
     let parts = try store.life(of: place, from: view.commit).parts.filter { !$0.path.isRoot }
     let width = parts.map { $0.path.description.count }.max() ?? 0
     for (path, commit) in parts.map({ ($0.path, $0.commit) }) {
-      if isJSON {
-        try line([
+      let author = commit.author.isEmpty ? commit.program : commit.author
+      let parts = [
+        pad(path.description, width), pad(commit.number.description, 6), Clock.text(commit.date), author, commit.action,
+      ]
+      try tell(
+        [
           "path": .string(path.description), "commit": .commit(commit.number),
           "date": .string(Clock.iso8601(commit.date)),
           "action": .string(commit.action), "author": .string(commit.author), "program": .string(commit.program),
-        ])
-      } else {
-        let author = commit.author.isEmpty ? commit.program : commit.author
-        let parts = [
-          pad(path.description, width), pad(commit.number.description, 6), Clock.text(commit.date), author,
-          commit.action,
-        ]
-        try output.line(parts.filter { !$0.isEmpty }.joined(separator: "  "))
-      }
+        ], or: parts.filter { !$0.isEmpty }.joined(separator: "  "))
     }
   }
 }

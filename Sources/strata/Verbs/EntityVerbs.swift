@@ -49,18 +49,13 @@ extension VerbRun {
       let report = try await entities.importing(text, actionName: name)
       let head = try await persistence.head
       try await persistence._store.close()
-      if isJSON {
-        try line([
+      let dangling = report.dangling > 0 ? ", \(report.dangling) referred to but not there" : ""
+      try tell(
+        [
           "commit": head.map { Document.number(NumberText($0.id.rawValue)) } ?? .null, "new": .count(report.created),
           "changed": .count(report.updated), "unchanged": .count(report.unchanged),
           "dangling": .count(report.dangling),
-        ])
-      } else {
-        let dangling = report.dangling > 0 ? ", \(report.dangling) referred to but not there" : ""
-        try output.line(
-          "\(report.created) new, \(report.updated) changed, \(report.unchanged) unchanged\(dangling)")
-      }
-      return
+        ], or: "\(report.created) new, \(report.updated) changed, \(report.unchanged) unchanged\(dangling)")
     } catch {
       try? await persistence._store.close()
       guard let wrong = error as? EntityError, let sentence = wrong.errorDescription else { throw error }

@@ -182,15 +182,13 @@ extension VerbRun {
 
   private func tell(_ state: RemoteState) throws {
     let remote = state.remote
-    if isJSON {
-      return try line([
+    let distance = state.heads.isEmpty ? "nothing fetched yet" : "\(state.ahead) ahead, \(state.behind) behind"
+    try tell(
+      [
         "name": .string(remote.name), "location": .string(remote.location),
         "heads": .array(state.heads.map { .commit($0.commit) }), "ahead": .count(state.ahead),
         "behind": .count(state.behind), "exchanged": remote.exchangedAt.map { .string(Clock.iso8601($0)) } ?? .null,
-      ])
-    }
-    let distance = state.heads.isEmpty ? "nothing fetched yet" : "\(state.ahead) ahead, \(state.behind) behind"
-    try output.line("\(remote.name)  \(remote.location)  \(distance)")
+      ], or: "\(remote.name)  \(remote.location)  \(distance)")
   }
 
   private func tell(_ definition: DefinitionConflict) throws {
