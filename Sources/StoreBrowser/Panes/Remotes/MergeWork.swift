@@ -12,28 +12,21 @@ struct MergePlanRequest: Question, Hashable {
   private static let cleanLimit = 500
 
   func reply(in context: WorkContext) throws(ModelError) -> MergePlanReply {
-    let exchange = try context.exchange()
-    return try onExchange { try reply(exchange, context) }
-  }
-
-  private func reply(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergePlanReply {
-    let plan = try exchange.planMerge(of: theirs)
-    var reply = MergePlanReply(
-      plan: plan, ours: try context.store.commit(plan.changes.first), theirs: try context.store.commit(theirs))
-    reply.base = try plan.bases.first.flatMap { try exchange.commit($0) }
-    guard !plan.conflicts.isEmpty else {
+    try context.exchanging { exchange in
+      let plan = try exchange.planMerge(of: theirs)
+      var reply = MergePlanReply(
+        plan: plan, ours: try context.store.commit(plan.changes.first), theirs: try context.store.commit(theirs))
+      reply.base = try plan.bases.first.flatMap { try exchange.commit($0) }
+      // The plan with the policy `later` says which side changed a field later.
+      let later = plan.conflicts.isEmpty ? nil : try exchange.planMerge(of: theirs, policy: .later)
+      for conflict in plan.conflicts {
+        try context.goOn()
+        let settled = later?.conflicts.first { $0.place == conflict.place }
+        reply.conflicts.append(try row(of: conflict, later: settled, in: context))
+      }
       try describeClean(of: plan, in: context, &reply)
       return reply
     }
-    // The plan with the policy `later` says which side changed a field later.
-    let later = try exchange.planMerge(of: theirs, policy: .later)
-    for conflict in plan.conflicts {
-      try context.goOn()
-      let settled = later.conflicts.first { $0.place == conflict.place }
-      reply.conflicts.append(try row(of: conflict, later: settled, in: context))
-    }
-    try describeClean(of: plan, in: context, &reply)
-    return reply
   }
 
   // MARK: Conflicts
@@ -260,8 +253,7 @@ struct MergeCheckRequest: Question {
   var merge: DecidedMerge
 
   func reply(in context: WorkContext) throws(ModelError) -> MergeCheckReply {
-    let exchange = try context.exchange()
-    let found = try onExchange { try exchange.collisions(after: merge.plan(by: exchange)) }
+    let found = try context.exchanging { try $0.collisions(after: merge.plan(by: $0)) }
     return MergeCheckReply(decisions: merge.decisions, collisions: found.map(\.sentence))
   }
 }
@@ -277,20 +269,17 @@ struct MergeCommitRequest: Question {
   var name: String
 
   func reply(in context: WorkContext) throws(ModelError) -> MergeCommitReply {
-    let exchange = try context.exchange()
-    return try onExchange { try commit(exchange, context) }
-  }
-
-  private func commit(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergeCommitReply {
-    for _ in 0..<8 {
-      try context.goOn()
-      let plan = try merge.plan(by: exchange)
-      guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
-      if let head = try exchange.commit(plan, named: name, options: EditOptions(progress: context.goingOn)) {
-        return MergeCommitReply(head: head, plan: plan)
+    try context.exchanging { exchange in
+      for _ in 0..<8 {
+        try context.goOn()
+        let plan = try merge.plan(by: exchange)
+        guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
+        if let head = try exchange.commit(plan, named: name, options: EditOptions(progress: context.goingOn)) {
+          return MergeCommitReply(head: head, plan: plan)
+        }
       }
+      throw ModelError.refused(reason: "the head moves too fast to be merged with; try again")
     }
-    throw ModelError.refused(reason: "the head moves too fast to be merged with; try again")
   }
 }
 
@@ -316,8 +305,7 @@ struct StepBackRequest: Question, Hashable {
 
   /// Returns the head after it.
   func reply(in context: WorkContext) throws(ModelError) -> CommitNumber {
-    let exchange = try context.exchange()
-    try onExchange { _ = try exchange.stepBack(over: merge) }
+    _ = try context.exchanging { try $0.stepBack(over: merge) }
     return try context.store.refresh().commit
   }
 }

@@ -10,16 +10,14 @@ struct RemotesRequest: Question, Hashable {
   var revision: Int
 
   func reply(in context: WorkContext) throws(ModelError) -> RemotesReply {
-    let exchange = try context.exchange()
-    return RemotesReply(rows: try onExchange { try rows(exchange, context) }, isServed: !exchange.keepsRemotes)
-  }
-
-  private func rows(_ exchange: StoreExchange, _ context: WorkContext) throws -> [RemoteRow] {
-    try exchange.remotes().map { state in
-      try context.goOn()
-      var row = RemoteRow(state: state)
-      row.head = try row.firstHeadBehind.map { try context.store.commit($0.commit) }
-      return row
+    try context.exchanging { exchange in
+      let rows = try exchange.remotes().map { state in
+        try context.goOn()
+        var row = RemoteRow(state: state)
+        row.head = try row.firstHeadBehind.map { try context.store.commit($0.commit) }
+        return row
+      }
+      return RemotesReply(rows: rows, isServed: !exchange.keepsRemotes)
     }
   }
 }
@@ -35,8 +33,6 @@ struct RemoteRow: Sendable, Hashable {
   var state: RemoteState
   /// The head of `standing`.
   var head: CommitDetails?
-
-  init(state: RemoteState) { self.state = state }
 
   var name: String { state.remote.name }
   var location: String { state.remote.location }
@@ -69,8 +65,7 @@ enum RemoteChange: Question, Hashable {
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    let exchange = try context.exchange()
-    return try onExchange {
+    try context.exchanging { exchange in
       let file = RemotesFile(storeAt: exchange.store.path)
       switch self {
       case .add(let name, let location):
@@ -106,8 +101,7 @@ struct TransferRequest: Question, Hashable {
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> TransferReply {
-    let exchange = try context.exchange()
-    return try onExchange {
+    try context.exchanging { exchange in
       var reply = TransferReply(request: self)
       if kind == .exchange {
         try exchange.untilPushed { try transfer(exchange, context, &reply) }
@@ -171,5 +165,11 @@ extension WorkContext {
       throw .refused(reason: "only a store of its own has other copies; strata convert makes one of a folder")
     }
     return StoreExchange(store, now: LocalTime.now)
+  }
+
+  /// Runs a closure with that store.
+  func exchanging<Reply>(_ body: (StoreExchange) throws -> Reply) throws(ModelError) -> Reply {
+    let exchange = try exchange()
+    return try onExchange { try body(exchange) }
   }
 }
