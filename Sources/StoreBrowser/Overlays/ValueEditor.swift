@@ -156,9 +156,9 @@ struct ValueEditor: Pane {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let reply = reply as? HolderRequest.Reply else { return }
+    guard let holders = reply as? HolderRequest.Reply else { return }
     // A record that has a staged change may not have the value any more.
-    holder = reply.holders.first {
+    holder = holders.first {
       session.staged.edits[RecordPlace(datastore: place.datastore, identifier: $0)] == nil
     }
   }

@@ -56,11 +56,7 @@ struct HolderRequest: Question {
   var value: Document
   var commit: CommitNumber
 
-  struct Reply: Sendable {
-    var holders: [StoredKey]
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+  func reply(in context: WorkContext) throws(ModelError) -> [StoredKey] {
     let datastore = try context.datastore(place.datastore, at: commit)
     var holders: [StoredKey] = []
     for name in indexes {
@@ -69,7 +65,7 @@ struct HolderRequest: Question {
       let ranks = try WorkContext.bounds(of: KeyInterval(lower: .including(key), upper: .including(key)), in: index)
       holders += try index.entries(at: ranks.prefix(16)).map(\.identifier)
     }
-    return Reply(holders: holders.filter { $0 != place.identifier })
+    return holders.filter { $0 != place.identifier }
   }
 }
 
