@@ -189,13 +189,10 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    let theme = session.theme
-    grid.border(frame, digit: 1, title: "Stores", footer: "", theme: theme)
-    let inside = frame.inside
-    guard session.outline != nil else {
-      grid.writeWrapped("reading…", in: inside, style: theme.style(.dim))
-      return
-    }
+    let note = session.outline == nil ? "reading…" : nil
+    guard
+      grid.begin(frame, digit: 1, title: "Stores", footer: "", problem: nil, note: note, theme: session.theme)
+    else { return }
     let lines = lines(session)
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
       draw(lines[line], in: rect, on: &grid, session: session)

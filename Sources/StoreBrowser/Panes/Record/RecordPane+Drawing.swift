@@ -5,25 +5,19 @@ import StrataTerminal
 extension RecordPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(
-      frame, digit: 3, title: title(session, room: frame.rect.columns - 8), footer: footer(session), theme: theme)
-    let inside = frame.inside
-    guard place != nil else {
-      grid.writeWrapped("no record is selected", in: inside, style: theme.style(.dim))
-      return
-    }
-    guard answer != nil || document != nil else {
-      grid.writeWrapped("reading…", in: inside, style: theme.style(.dim))
-      return
-    }
-    if let problem = answer?.problem, form != .hex {
-      grid.writeWrapped("\(theme.problemSign) \(problem) — t shows the bytes", in: inside, style: theme.style(.problem))
-      return
-    }
-    if answer?.record == nil, document == nil {
-      grid.writeWrapped("there is no such record at \(session.shown)", in: inside, style: theme.style(.dim))
-      return
-    }
+    let note: String? =
+      if place == nil {
+        "no record is selected"
+      } else if answer?.record == nil, document == nil {
+        answer == nil ? "reading…" : "there is no such record at \(session.shown)"
+      } else {
+        nil
+      }
+    guard
+      grid.begin(
+        frame, digit: 3, title: title(session, room: frame.rect.columns - 8), footer: footer(session),
+        problem: form == .hex ? nil : answer?.problem.map { "\($0) — t shows the bytes" }, note: note, theme: theme)
+    else { return }
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
       switch form {
       case .tree: drawTree(tree.lines[line], in: rect, isFocused: frame.isFocused, on: &grid, session: session)
@@ -31,7 +25,7 @@ extension RecordPane {
       case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
       }
     }
-    if form == .tree { drawFacts(in: inside, isFocused: frame.isFocused, on: &grid, session: session) }
+    if form == .tree { drawFacts(in: frame.inside, isFocused: frame.isFocused, on: &grid, session: session) }
   }
 
   /// The record's name, and as many details of its form and storage as there is room for.
