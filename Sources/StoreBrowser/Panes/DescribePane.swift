@@ -239,7 +239,3 @@ extension Browser {
     open(DescribePane.self) { $0.show(request, in: &$1) }
   }
 }
-
-extension PaneID {
-  static let describe: PaneID = "describe"
-}

@@ -102,7 +102,3 @@ extension Browser {
     open(FrequencyPane.self) { $0.show(request, in: &$1) }
   }
 }
-
-extension PaneID {
-  static let frequency: PaneID = "frequency"
-}

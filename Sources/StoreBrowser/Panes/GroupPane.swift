@@ -215,7 +215,3 @@ extension Browser {
 extension Command {
   package static let group: Command = "group"
 }
-
-extension PaneID {
-  static let group: PaneID = "group"
-}

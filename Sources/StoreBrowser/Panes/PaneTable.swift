@@ -40,7 +40,7 @@ struct PaneEntry: Sendable {
   }
 }
 
-/// The one table of panes. A new pane is its file and its row here.
+/// The one table of panes. A new pane is its file, and its row and its name here.
 enum PaneTable {
   /// Panes that stand in a layout.
   static let panes: [PaneEntry] = [
@@ -78,6 +78,15 @@ extension PaneID {
   static let index: PaneID = "index"
   static let migration: PaneID = "migration"
   static let difference: PaneID = "difference"
+  static let frequency: PaneID = "frequency"
+  static let describe: PaneID = "describe"
+  static let plot: PaneID = "plot"
+  static let pickaxe: PaneID = "pickaxe"
+  static let transpose: PaneID = "transpose"
+  static let pivot: PaneID = "pivot"
+  static let group: PaneID = "group"
+  static let merge: PaneID = "merge"
+  static let remotes: PaneID = "remotes"
 }
 
 /// A pane that is there from the beginning on, empty; overlays are made of what they are about and are none.

@@ -107,7 +107,3 @@ extension Browser {
     open(PickaxePane.self) { $0.show(request, in: &$1) }
   }
 }
-
-extension PaneID {
-  static let pickaxe: PaneID = "pickaxe"
-}

@@ -177,7 +177,3 @@ extension Browser {
 extension Command {
   package static let pivot: Command = "pivot"
 }
-
-extension PaneID {
-  static let pivot: PaneID = "pivot"
-}

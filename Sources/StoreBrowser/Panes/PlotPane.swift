@@ -245,7 +245,3 @@ extension Browser {
     open(PlotPane.self) { $0.show(request, in: &$1) }
   }
 }
-
-extension PaneID {
-  static let plot: PaneID = "plot"
-}

@@ -251,7 +251,3 @@ extension Browser {
 extension Command {
   package static let transpose: Command = "side-by-side"
 }
-
-extension PaneID {
-  static let transpose: PaneID = "transpose"
-}

@@ -356,10 +356,6 @@ extension Command {
   package static let commitMerge: Command = "commit-merge"
 }
 
-extension PaneID {
-  static let merge: PaneID = "merge"
-}
-
 extension WorkSlot {
   static let mergePlan = WorkSlot(name: "merge-plan", isLong: true)
   static let mergeCheck = WorkSlot(name: "merge-check")

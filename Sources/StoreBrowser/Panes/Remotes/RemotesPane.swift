@@ -312,10 +312,6 @@ extension Command {
   package static let removeRemote: Command = "forget-remote"
 }
 
-extension PaneID {
-  static let remotes: PaneID = "remotes"
-}
-
 extension WorkSlot {
   static let remotes = WorkSlot(name: "remotes", isSlow: true)
   static let transfer = WorkSlot(name: "transfer", isLong: true, isInCockpit: true)
