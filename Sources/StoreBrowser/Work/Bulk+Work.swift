@@ -131,14 +131,12 @@ extension WorkContext {
     meeting test: RowTest, in datastore: any ReadableDatastore
   ) throws(ModelError) -> [StoredKey] {
     let query = RecordQuery(filter: test.filter)
-    var identifiers: [StoredKey] = []
-    do {
+    return try onFailures {
       var run = try query.run(query.plan(in: datastore), in: datastore) { _ in try goOn() }
+      var identifiers: [StoredKey] = []
       while let found = try run.next() { identifiers.append(found.record.identifier) }
-    } catch {
-      throw error as? ModelError ?? .refused(reason: "\(error)")
+      return identifiers
     }
-    return identifiers
   }
 }
 

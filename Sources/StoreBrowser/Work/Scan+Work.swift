@@ -225,7 +225,7 @@ extension WorkContext {
       report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
       ranks.removeAll(keepingCapacity: true)
     }
-    do {
+    try onFailures {
       try query.forEachRow(of: base, at: request.bounds, in: datastore) { count in
         read += count
         guard read - told >= Self.chunk else { return }
@@ -234,8 +234,6 @@ extension WorkContext {
       } _: { rank in
         ranks.append(rank)
       }
-    } catch {
-      throw error as? ModelError ?? .refused(reason: "\(error)")
     }
     tell()
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: read, plan: "SCAN")
@@ -269,14 +267,12 @@ extension WorkContext {
       report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
       identifiers.removeAll(keepingCapacity: true)
     }
-    do {
+    try onFailures {
       while let found = try run.next() {
         identifiers.append(found.record.identifier)
         if identifiers.count == Self.chunk { try tell() }
       }
       try tell()
-    } catch {
-      throw error as? ModelError ?? .refused(reason: "\(error)")
     }
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
   }
