@@ -97,12 +97,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var orderAnchor: TableRequest.Anchor?
 
   /// The visible columns, with the inputs from which they were made.
-  private var arranged: ArrangedColumns?
-
-  private struct ArrangedColumns: Sendable, Equatable {
-    var origin: Arrangement
-    var columns: [TableColumn]
-  }
+  @Derived private var arranged: (origin: Arrangement, columns: [TableColumn])?
 
   private struct Arrangement: Sendable, Equatable {
     var columns: TableColumns
@@ -234,7 +229,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
       (column, self.soughtField) = (place, nil)
     }
-    arranged = ArrangedColumns(origin: origin, columns: visible)
+    arranged = (origin, visible)
   }
 
   /// The field that a column shows, as itself or as the key of an index; the column itself if it shows no field.
