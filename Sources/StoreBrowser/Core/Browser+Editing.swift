@@ -91,7 +91,7 @@ extension Browser {
       if let problem = record.answer?.problem {
         session.complain(problem)
       } else {
-        record.wait(for: command, argument: nil)
+        record.waiting = command
       }
       return nil
     }

@@ -27,7 +27,7 @@ extension Browser {
   mutating func editRecordExternally(hint: String?) {
     guard let place = record.place else { return }
     guard record.isCurrent(session), record.document != nil else {
-      record.wait(for: .editExternally, argument: nil)
+      record.waiting = .editExternally
       return
     }
     openRecord(

@@ -93,7 +93,7 @@ extension Browser {
 
   mutating func copyFromRecord(_ command: Command) {
     guard let stored = record.document, let place = record.place else { return }
-    guard record.isCurrent(session) else { return record.wait(for: command, argument: nil) }
+    guard record.isCurrent(session) else { return record.waiting = command }
     guard command == .copyValue else { return session.gather(.copy, of: place) }
     let path = table.selectedField(session)
     if let path, table.source?.joined.contains(where: { $0.path.contains(path) }) == true {

@@ -62,7 +62,7 @@ extension Browser {
 
   private func isAwaiting(replay: Bool) -> Bool {
     guard !session.running.isEmpty else { return false }
-    if record.isWaiting || session.keeping.waiting != nil { return true }
+    if record.waiting != nil || session.keeping.waiting != nil { return true }
     return session.running.contains { slot, work in
       if replay { return !Self.unawaited.contains(slot) }
       // A read that takes so long that it reports progress delays no key; Esc cancels it.

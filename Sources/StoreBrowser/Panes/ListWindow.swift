@@ -83,7 +83,7 @@ struct ListWindow: Sendable, Hashable {
   }
 }
 
-/// A command that waits until the lines or the record that it is about were read.
+/// A command that waits until the lines that it is about were read.
 struct AwaitedCommand: Sendable, Hashable {
   var command: Command
   var argument: String?

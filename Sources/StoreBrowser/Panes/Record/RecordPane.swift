@@ -58,7 +58,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   /// The inputs of the last request for the targets of references and the derived fields.
   var askedTargets: RequestedTargets?
   /// A command that waits for the record to be read.
-  private var waiting: AwaitedCommand?
+  var waiting: Command?
   /// The path to select when the record arrives.
   private var wantedPath: DocumentPath?
   /// The record that has this path; nil if the path applies to whichever record arrives.
@@ -118,13 +118,6 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   mutating func select(_ path: DocumentPath, of place: RecordPlace? = nil) {
     (wantedPath, wantedPlace) = (path, place)
     applyWantedPath()
-  }
-
-  /// Whether a command waits for the record to be read.
-  var isWaiting: Bool { waiting != nil }
-
-  mutating func wait(for command: Command, argument: String?) {
-    waiting = AwaitedCommand(command: command, argument: argument)
   }
 
   mutating func askAgain(in session: inout Session) { (pending, askedTargets) = (answer?.request, nil) }
@@ -226,7 +219,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
       list.selection = max(0, min(list.selection, count - 1))
       if let waiting {
         self.waiting = nil
-        session.intend(.run(waiting.command, argument: waiting.argument))
+        session.intend(.run(waiting, argument: nil))
       }
     case let reply as ReferencesReply where reply.place == place && reply.commit == session.shown:
       targets = reply.targets
