@@ -137,8 +137,22 @@ extension WorkContext {
     }
     try fields.prepare(read.map { try? $0.document.get()?.document })
     for (rank, entry, document) in read {
-      rows.append(
-        row(rank: rank, entry: entry, document, fields, columns: &columns, named: named, labels))
+      do throws(ModelError) {
+        guard let (record, document) = try document.get() else {
+          rows.append(Row(rank: rank, entry: entry, problem: "the index has no such record"))
+          continue
+        }
+        let cells = try fields.cells(of: document)
+        let targets = try named.targets(in: document, labels)
+        columns.add(cells, targets)
+        rows.append(
+          Row(
+            rank: rank, entry: entry, version: record.version,
+            cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }),
+            record: record.content.count <= Row.keptContent ? record : nil, problem: nil, targets: targets))
+      } catch {
+        rows.append(Row(rank: rank, entry: entry, problem: error.description))
+      }
     }
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
   }
@@ -174,26 +188,6 @@ extension WorkContext {
     }
     try readRuns()
     return result
-  }
-
-  fileprivate func row(
-    rank: Int, entry: IndexEntry, _ read: Result<(record: Record, document: Document)?, ModelError>,
-    _ fields: DerivedFields, columns: inout ColumnScan, named: NamedCells, _ labels: LabelReader
-  ) -> Row {
-    do throws(ModelError) {
-      guard let (record, document) = try read.get() else {
-        return Row(rank: rank, entry: entry, problem: "the index has no such record")
-      }
-      let cells = try fields.cells(of: document)
-      let targets = try named.targets(in: document, labels)
-      columns.add(cells, targets)
-      return Row(
-        rank: rank, entry: entry, version: record.version,
-        cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }),
-        record: record.content.count <= Row.keptContent ? record : nil, problem: nil, targets: targets)
-    } catch {
-      return Row(rank: rank, entry: entry, problem: error.description)
-    }
   }
 
   /// Returns the cells of a document: its members, and the members of nested objects one level down.
