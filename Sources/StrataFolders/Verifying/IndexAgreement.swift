@@ -44,7 +44,7 @@ package struct IndexAgreement: Sendable {
     if !index.kind.hasManyValues {
       for rank in tally.seen.indices where !tally.seen[rank] {
         guard let place = records.place(ofRow: rank), let keys = primary.keys(at: place, in: records) else { continue }
-        faults.add(.missingEntry, primary.storedKey(keys.identifier))
+        faults.add(.missingEntry, datastore.descriptor.storedKey(keys.identifier))
       }
     }
     source = tally.fields.verdict
@@ -62,9 +62,7 @@ package struct IndexAgreement: Sendable {
     var fields: FieldCandidates
     /// Whether the record at each rank has an entry.
     var seen: [Bool]
-    var previous: [UInt8]?
-    var previousValue: [UInt8]?
-    var previousDate: KeyValue?
+    var previous: FolderEntry?
     var documents = BoundedCache<Int, Document>(half: 256)
   }
 
@@ -87,24 +85,23 @@ package struct IndexAgreement: Sendable {
   }
 
   private mutating func checkOrder(_ entry: FolderEntry, _ tally: inout Tally) {
-    if index.kind.meansOneRecord, tally.previousValue == entry.value.bytes { faults.add(.sharedValue, entry.identifier) }
-    tally.previousValue = entry.value.bytes
-    if let previous = tally.previous {
-      if previous == entry.key {
-        faults.add(.repeatedEntry, entry.identifier)
-      } else if secondary.values.isKnown, secondary.identifiers.isKnown, !previous.precedes(entry.key),
-        !isWithinMillisecond(entry.value.value, tally.previousDate)
-      {
-        faults.add(.disorder, entry.identifier)
-      }
+    defer { tally.previous = entry }
+    guard let previous = tally.previous else { return }
+    if index.kind.meansOneRecord, previous.value.bytes == entry.value.bytes {
+      faults.add(.sharedValue, entry.identifier)
     }
-    tally.previous = entry.key
-    tally.previousDate = entry.value.value
+    if previous.key == entry.key {
+      faults.add(.repeatedEntry, entry.identifier)
+    } else if secondary.values.isKnown, secondary.identifiers.isKnown, !previous.key.precedes(entry.key),
+      !isWithinMillisecond(entry.value.value, previous.value.value)
+    {
+      faults.add(.disorder, entry.identifier)
+    }
   }
 
   /// Dates are in the order of all their digits, of which the entries keep the milliseconds.
-  private func isWithinMillisecond(_ value: KeyValue, _ previous: KeyValue?) -> Bool {
-    guard case .date(let date) = value, case .date(let before)? = previous else { return false }
+  private func isWithinMillisecond(_ value: KeyValue, _ previous: KeyValue) -> Bool {
+    guard case .date(let date) = value, case .date(let before) = previous else { return false }
     return before - date < 0.0015
   }
 
@@ -116,9 +113,7 @@ package struct IndexAgreement: Sendable {
     let rank = records.rank(of: place)
     // A page may be another one by now.
     guard tally.seen.indices.contains(rank) else { return }
-    if tally.seen[rank], !index.kind.hasManyValues, tally.previous != nil {
-      faults.add(.repeatedEntry, entry.identifier)
-    }
+    if tally.seen[rank], !index.kind.hasManyValues { faults.add(.repeatedEntry, entry.identifier) }
     tally.seen[rank] = true
     guard let record = try? primary.entry(at: place, in: records) else { return }
     if differs(entry, from: record) { faults.add(.differingCopy, entry.identifier) }
@@ -153,13 +148,5 @@ package struct IndexAgreement: Sendable {
       if !hasAll { incomplete.add(entry.identifier) }
     }
     if !incomplete.isEmpty { source = .incomplete(path, incomplete) }
-  }
-}
-
-// MARK: - Walking
-
-extension FolderIndex {
-  func storedKey(_ identifier: [UInt8]) -> StoredKey {
-    StoredKey(bytes: identifier, value: (try? identifiers.encoding.decode(identifier)) ?? .null)
   }
 }
