@@ -29,7 +29,6 @@ package struct Entry: Hashable, Sendable {
 
   /// The longest header that the original library reads back; it writes longer ones and is then stuck with them.
   package static let readableHeaderLimit = 8192
-  private static let digitLimit = 10
 
   /// Takes the assembled bytes of an entry apart. `offset` in an error counts from the entry's first byte.
   package init(parsing bytes: [UInt8], as layout: Layout) throws(FormatError) {
@@ -39,24 +38,13 @@ package struct Entry: Hashable, Sendable {
       guard at < bytes.count else { throw FormatError("the entry ends before its content", at: at) }
       if bytes[at] == UInt8(ascii: "\n") { break }
       guard headers.count < layout.headerCount else { throw FormatError("the entry has too many headers", at: at) }
-      let start = at
-      var length = 0
-      while at < bytes.count, bytes[at] >= UInt8(ascii: "0"), bytes[at] <= UInt8(ascii: "9") {
-        guard at - start < Self.digitLimit else {
-          throw FormatError("a header's length has too many digits", at: start)
-        }
-        length = length * 10 + Int(bytes[at] - UInt8(ascii: "0"))
-        at += 1
+      let (length, start) = try bytes.number(at: at, endingIn: " ", "a header's length")
+      guard length > 0 else { throw FormatError("a header's length is not a number", at: at) }
+      guard length < bytes.count - start, bytes[start + length] == UInt8(ascii: "\n") else {
+        throw FormatError("a header of \(length) bytes does not end in a line feed", at: at)
       }
-      guard at > start, at < bytes.count, bytes[at] == UInt8(ascii: " "), length > 0 else {
-        throw FormatError("a header's length is not a number", at: start)
-      }
-      at += 1
-      guard length < bytes.count - at, bytes[at + length] == UInt8(ascii: "\n") else {
-        throw FormatError("a header of \(length) bytes does not end in a line feed", at: start)
-      }
-      headers.append(bytes[at..<at + length])
-      at += length + 1
+      headers.append(bytes[start..<start + length])
+      at = start + length + 1
     }
     guard headers.count == layout.headerCount else {
       throw FormatError("the entry has \(headers.count) of \(layout.headerCount) headers", at: at)

@@ -83,8 +83,6 @@ private struct BlockReader {
   let bytes: [UInt8]
   var offset = 0
 
-  private static let digitLimit = 10
-
   mutating func skipHeader() throws(FormatError) {
     guard bytes.starts(with: Page.header) else {
       throw FormatError("the file does not begin with the line PAGE", at: 0)
@@ -101,7 +99,10 @@ private struct BlockReader {
     if let last, last.isOpen == kind.isStart {
       throw FormatError(last.isOpen ? "an entry has no end" : "a part of an entry has no beginning", at: start)
     }
-    let length = try length(at: start + 1)
+    let length = try bytes.number(at: start + 1, endingIn: "\n", "the block's length")
+    guard length.value > 0, bytes[start + 1] != UInt8(ascii: "0") else {
+      throw FormatError("the block's length is zero or begins with a zero", at: start + 1)
+    }
     guard length.value <= bytes.count - length.end - 1 else {
       throw FormatError("a block of \(length.value) bytes is cut short by the end of the page", at: start)
     }
@@ -110,21 +111,22 @@ private struct BlockReader {
     offset = end + 1
     return Page.Block(kind: kind, payload: length.end..<end, offset: start)
   }
+}
 
-  /// The number at an offset, up to its line feed; `end` is the byte after that.
-  private func length(at start: Int) throws(FormatError) -> (value: Int, end: Int) {
+extension [UInt8] {
+  /// The number of at most ten digits at a place, and the place behind the byte that ends it. `name` names it in an error.
+  func number(
+    at start: Int, endingIn last: Unicode.Scalar, _ name: String
+  ) throws(FormatError) -> (value: Int, end: Int) {
     var value = 0
     var at = start
-    while at < bytes.count, bytes[at] >= UInt8(ascii: "0"), bytes[at] <= UInt8(ascii: "9") {
-      guard at - start < Self.digitLimit else { throw FormatError("the block's length has too many digits", at: start) }
-      value = value * 10 + Int(bytes[at] - UInt8(ascii: "0"))
+    while at < count, self[at] >= UInt8(ascii: "0"), self[at] <= UInt8(ascii: "9") {
+      guard at - start < 10 else { throw FormatError("\(name) has too many digits", at: start) }
+      value = value * 10 + Int(self[at] - UInt8(ascii: "0"))
       at += 1
     }
-    guard at > start, at < bytes.count, bytes[at] == UInt8(ascii: "\n") else {
-      throw FormatError("the block's length is not a number", at: start)
-    }
-    guard value > 0, bytes[start] != UInt8(ascii: "0") else {
-      throw FormatError("the block's length is zero or begins with a zero", at: start)
+    guard at > start, at < count, self[at] == UInt8(ascii: last) else {
+      throw FormatError("\(name) is not a number", at: start)
     }
     return (value, at + 1)
   }
