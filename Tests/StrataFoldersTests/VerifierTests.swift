@@ -262,7 +262,7 @@ struct VerifierTests {
   func cancelling() throws {
     let builder = try FolderBuilder()
     builder.commit([.init(key: "a", records: things(0..<1))])
-    #expect(throws: ModelError.cancelled) { try FolderVerifier.verify(builder.path, isCancelled: { true }) }
+    #expect(throws: ModelError.cancelled) { try FolderVerifier.verify(builder.path, progress: { _ in false }) }
   }
 
   @Test("mutated folders are checked to the end", arguments: [UInt64](1...6))

@@ -9,26 +9,21 @@ package struct FolderVerifier {
   private var contents: FolderContents { store.contents }
   private var report = FolderReport()
   private var files: CheckedFiles
-  private let progress: (FolderProgress) -> Void
-  private let isCancelled: () -> Bool
+  private let progress: (FolderProgress) -> Bool
 
-  private init(
-    at path: String, _ progress: @escaping (FolderProgress) -> Void, _ isCancelled: @escaping () -> Bool
-  ) throws(ModelError) {
+  private init(at path: String, _ progress: @escaping (FolderProgress) -> Bool) throws(ModelError) {
     store = try FolderStore(at: path)
     files = CheckedFiles(store.contents)
     self.progress = progress
-    self.isCancelled = isCancelled
   }
 
-  /// Checks everything and returns the report; throws only `ModelError.cancelled`.
+  /// Checks everything and returns the report; throws only `ModelError.cancelled`, if `progress` returns false.
   package static func verify(
-    _ path: String, progress: @escaping (FolderProgress) -> Void = { _ in },
-    isCancelled: @escaping () -> Bool = { false }
+    _ path: String, progress: @escaping (FolderProgress) -> Bool = { _ in true }
   ) throws(ModelError) -> FolderReport {
     var verifier: FolderVerifier
     do throws(ModelError) {
-      verifier = try FolderVerifier(at: path, progress, isCancelled)
+      verifier = try FolderVerifier(at: path, progress)
     } catch {
       return FolderReport(
         findings: [FolderFinding(.damage, .unreadableFile, "\(error)", remedy: FolderFinding.backup)])
@@ -53,8 +48,7 @@ package struct FolderVerifier {
   }
 
   private mutating func step(_ title: String, _ done: Int, of total: Int) throws(ModelError) {
-    progress(FolderProgress(title: title, done: done, total: total))
-    if isCancelled() { throw .cancelled }
+    if !progress(FolderProgress(title: title, done: done, total: total)) { throw .cancelled }
   }
 
   private mutating func checkPointers() {

@@ -74,8 +74,9 @@ extension VerbRun {
   }
 
   private func verifyFolder(_ path: String) throws -> Int32 {
-    let report = try FolderVerifier.verify(
-      path, progress: { [meter = ProgressMeter("verifying")] in _ = meter.report($0.done, $0.total) })
+    let report = try FolderVerifier.verify(path) { [meter = ProgressMeter("verifying")] in
+      meter.report($0.done, $0.total)
+    }
     for finding in report.findings {
       try printFinding(finding.severity.rawValue, "\(finding)", kind: finding.kind.rawValue)
     }
