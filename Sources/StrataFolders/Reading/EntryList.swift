@@ -1,3 +1,4 @@
+import StrataEngine
 import StrataLocks
 
 /// The entries of one state of an index, in stored order: the blocks of its pages as one stream.
@@ -52,18 +53,11 @@ package final class EntryList: Sendable {
   /// The place of the row at a rank, or nil beyond the end; counts the pages up to it.
   package func place(ofRow rank: Int) -> Place? {
     guard rank >= 0 else { return nil }
-    var counted = rowsBefore.withLock { $0.count }
-    while counted <= pages.count, rows(before: counted - 1) <= rank { counted += 1 }
-    while counted <= pages.count, rows(before: counted) <= rank { counted += 1 }
-    let last = min(counted, pages.count)
-    guard rank < rows(before: last) else { return nil }
-    var low = 0
-    var high = last
-    while high - low > 1 {
-      let middle = low + (high - low) / 2
-      if rows(before: middle) <= rank { low = middle } else { high = middle }
-    }
-    return Place(page: low, row: rank - rows(before: low))
+    var end = rowsBefore.withLock { $0.count } - 1
+    while end < pages.count, rows(before: end) <= rank { end += 1 }
+    guard rank < rows(before: end) else { return nil }
+    let page = rowsBefore.withLock { sums in sums.partitionIndex { $0 > rank } } - 1
+    return Place(page: page, row: rank - rows(before: page))
   }
 
   /// The assembled bytes of an entry, and the number of the last page that it touches.
