@@ -43,7 +43,7 @@ package struct IterationFile: ParsedFile, Hashable, Sendable {
     absentMembers = file.absent(Self.required)
     let stores = try file.object("dataStores")
     var datastores: [String: Reference] = [:]
-    for member in stores.all where datastores[member.name] == nil {
+    for member in stores.members where datastores[member.name] == nil {
       let store = try JSONFile(member.value, named: stores.path(member.name))
       datastores[member.name] = Reference(folder: try store.name("id"), root: try store.optionalName("root"))
       absentMembers += store.absent(["key"])

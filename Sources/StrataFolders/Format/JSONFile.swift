@@ -5,7 +5,8 @@ import StrataModel
 ///
 /// The original library ignores members that it does not know, and so does this reader.
 struct JSONFile {
-  private let members: [Document.Member]
+  /// In stored order; a reader of all of them takes the first of each name.
+  let members: [Document.Member]
   /// The name of the object in errors: `descriptor`, or empty for the file itself.
   private let name: String
 
@@ -32,9 +33,7 @@ struct JSONFile {
     }
   }
 
-  func required(_ member: String) throws(FormatError) -> Document {
-    try there(self[member], member)
-  }
+  func required(_ member: String) throws(FormatError) -> Document { try there(self[member], member) }
 
   /// The members of a list that some releases may not have written.
   func list(_ member: String) throws(FormatError) -> [Document] {
@@ -46,9 +45,6 @@ struct JSONFile {
   func object(_ member: String) throws(FormatError) -> JSONFile {
     try JSONFile(try required(member), named: path(member))
   }
-
-  /// All members, in stored order; the first of each name counts.
-  var all: [Document.Member] { members }
 
   func path(_ member: String) -> String { name.isEmpty ? member : "\(name).\(member)" }
 

@@ -80,7 +80,7 @@ extension RootFile.Descriptor {
     var indexes: [RootFile.Index] = []
     guard object[member] != nil else { return [] }
     let named = try object.object(member)
-    for element in named.all where !indexes.contains(where: { $0.name == element.name }) {
+    for element in named.members where !indexes.contains(where: { $0.name == element.name }) {
       let index = try JSONFile(element.value, named: named.path(element.name))
       let version = try VersionTag(base64: try index.text("version"), named: index.path("version"))
       indexes.append(RootFile.Index(name: element.name, type: try index.text("type"), version: version.text))

@@ -81,7 +81,7 @@ extension FolderStore {
     return CommitDetails(
       number: number, parents: before.map { [$0.commit] } ?? [], date: new.iteration.creationDate,
       action: isRegistration ? "" : new.iteration.actionName ?? "", changes: changes,
-      isMaintenance: changes.isEmpty, byteCount: FolderGrowth.bytes(from: old, to: new, at: link))
+      isMaintenance: changes.isEmpty, byteCount: Self.bytes(from: old, to: new, at: link))
   }
 
   private static func changes(from old: FolderView, to new: FolderView) -> [ChangeCount] {
@@ -96,14 +96,9 @@ extension FolderStore {
     }
     return tally.counts
   }
-}
 
-// MARK: - One row
-
-/// The bytes that a commit added to the folder.
-enum FolderGrowth {
   /// The sizes of the files that an iteration brought: itself, new roots, their new manifests and new pages.
-  static func bytes(from old: FolderView, to new: FolderView, at link: FolderHistory.Link) -> UInt64 {
+  private static func bytes(from old: FolderView, to new: FolderView, at link: FolderHistory.Link) -> UInt64 {
     let contents = new.contents
     var sum = contents.files.size(of: link.file) ?? 0
     for key in new.iteration.datastores.keys {
