@@ -15,23 +15,6 @@ protocol LineEnds: AnyObject, Sendable {
   func reason() -> String
 }
 
-/// A program as the way to the other side.
-final class ProgramEnds: LineEnds {
-  let input: Int32
-  let output: Int32
-  private let child: Mutex<ChildProcess>
-  private let needsNoServer: Bool
-
-  init(_ words: [String], mayAsk: Bool) throws {
-    let child = try ChildProcess(words, keepsTerminal: mayAsk)
-    (input, output, needsNoServer) = (child.input, child.output, !mayAsk)
-    self.child = Mutex(child)
-  }
-
-  func end() { child.withLock { $0.end() } }
-  func reason() -> String { child.withLock { $0.reason(needsNoServer: needsNoServer) } }
-}
-
 /// One run of `strata serve` on another computer, for a browser. It ends with the line, and is not begun again.
 ///
 /// A thread reads what comes. Requests are answered in their order, so several threads may wait for replies.

@@ -43,9 +43,9 @@ package final class RemoteStore: EditableStore {
       throw .refused(reason: "only a store behind ssh is read over a line")
     }
     let line = RemoteLine(name: location.text) { mayAsk in
-      try ProgramEnds(
-        PipePeer.words(user: user, host: host, port: port, path: path, program: program, mayAsk: mayAsk), mayAsk: mayAsk
-      )
+      try ChildProcess(
+        PipePeer.words(user: user, host: host, port: port, path: path, program: program, mayAsk: mayAsk),
+        keepsTerminal: mayAsk)
     }
     try self.init(line, isReadOnly: readOnly, mayAsk: mayAsk)
   }

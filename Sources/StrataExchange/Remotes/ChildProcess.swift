@@ -1,20 +1,25 @@
 import StrataEngine
+import StrataLocks
 import StrataSystem
 
 /// A program whose standard input and output this process holds, and whose standard error is kept.
-final class ChildProcess {
+final class ChildProcess: LineEnds {
+  private struct State {
+    var hasEnded = false
+    var isInputOpen = true
+  }
+
   let input: Int32
-  /// For a `LineReader`, which closes it.
   let output: Int32
   private let errors: Int32
   private let process: pid_t
-  private var hasEnded = false
-  private var isInputOpen = true
+  private let keepsTerminal: Bool
+  private let state = Mutex(State())
 
   /// - Parameters:
   ///   - words: The program, found along PATH, and its arguments.
   ///   - keepsTerminal: Leaves it the terminal of this process, so that it may ask; otherwise it has none.
-  init(_ words: [String], keepsTerminal: Bool = true) throws {
+  init(_ words: [String], keepsTerminal: Bool) throws {
     guard Spawning.isAllowed else { throw ExchangeError.peer(name: words[0], reason: Spawning.refusal) }
     var toChild: [Int32] = [0, 0]
     var fromChild: [Int32] = [0, 0]
@@ -35,32 +40,33 @@ final class ChildProcess {
       throw ExchangeError.peer(name: words[0], reason: "it cannot be started: \(String(cString: strerror(code)))")
     }
     process = child
+    self.keepsTerminal = keepsTerminal
     input = toChild[1]
     output = fromChild[0]
     errors = kept
   }
 
   deinit {
-    closeInput()
-    if !hasEnded { _ = wait([(SIGTERM, 1), (SIGKILL, 1)]) }
+    _ = closeInputAndWait([(SIGTERM, 1), (SIGKILL, 1)])
     close(errors)
   }
 
-  func closeInput() {
-    if isInputOpen { close(input) }
-    isInputOpen = false
+  private func closeInput(_ state: inout State) {
+    if state.isInputOpen { close(input) }
+    state.isInputOpen = false
   }
 
   /// Asks it to end, so that whoever reads its output sees the end.
   func end() {
-    closeInput()
-    if !hasEnded { kill(process, SIGTERM) }
+    state.withLock { state in
+      closeInput(&state)
+      if !state.hasEnded { kill(process, SIGTERM) }
+    }
   }
 
   /// Why it went away, by its exit status and its words.
-  func reason(needsNoServer: Bool) -> String {
-    closeInput()
-    let status = wait()
+  func reason() -> String {
+    let status = closeInputAndWait([(nil, 5), (SIGTERM, 2), (SIGKILL, 2)])
     let words = words
     // The exit statuses of a shell that finds no such program, and of ssh's own errors.
     switch status {
@@ -68,7 +74,7 @@ final class ChildProcess {
       return "there is no strata on the other side's PATH. Copy this program there, for example: "
         + "scp \"$(command -v strata)\" HOST:/usr/local/bin/"
     case 255
-    where needsNoServer && ["denied", "verification failed", "authentication"].contains(where: words.contains):
+    where !keepsTerminal && ["denied", "verification failed", "authentication"].contains(where: words.contains):
       return
         "\(words). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal"
     case 255: return "\(words.isEmpty ? "ssh failed" : words); “ssh HOST” in a shell must work first"
@@ -79,24 +85,27 @@ final class ChildProcess {
   /// Waits for its end and returns its exit status.
   ///
   /// - Parameter steps: A program that does not end gets these signals in turn, and after each has the given seconds.
-  func wait(_ steps: [(signal: Int32?, seconds: Int)] = [(nil, 5), (SIGTERM, 2), (SIGKILL, 2)]) -> Int32 {
-    var status: Int32 = 0
-    for (signal, seconds) in steps where !hasEnded {
-      if let signal { kill(process, signal) }
-      for _ in 0..<(seconds * 100) {
-        let ended = waitpid(process, &status, WNOHANG)
-        if ended == process || ended < 0 && errno != EINTR {
-          hasEnded = true
-          break
+  private func closeInputAndWait(_ steps: [(signal: Int32?, seconds: Int)]) -> Int32 {
+    state.withLock { state in
+      closeInput(&state)
+      var status: Int32 = 0
+      for (signal, seconds) in steps where !state.hasEnded {
+        if let signal { kill(process, signal) }
+        for _ in 0..<(seconds * 100) {
+          let ended = waitpid(process, &status, WNOHANG)
+          if ended == process || ended < 0 && errno != EINTR {
+            state.hasEnded = true
+            break
+          }
+          usleep(10_000)
         }
-        usleep(10_000)
       }
+      return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
     }
-    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 
   /// The end of its standard error, on one line.
-  var words: String {
+  private var words: String {
     var bytes = [UInt8](repeating: 0, count: 2_048)
     let size = lseek(errors, 0, SEEK_END)
     let count = pread(errors, &bytes, bytes.count, max(0, size - off_t(bytes.count)))

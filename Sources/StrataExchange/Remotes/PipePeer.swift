@@ -23,14 +23,11 @@ package final class PipePeer: Peer {
   /// The longest answer line in bytes, except in streams.
   private static let answerLimit = 4 << 20
 
-  private let mayAsk: Bool
-
   /// Starts a program that serves a store on its standard input and output.
   ///
   /// - Parameter mayAsk: Whether ssh may use the terminal to ask for passwords and unknown hosts. A program that draws there passes false.
   package init(_ words: [String], name: String, mayAsk: Bool = true) throws {
     self.name = name
-    self.mayAsk = mayAsk
     child = try ChildProcess(words, keepsTerminal: mayAsk)
     reader = LineReader(descriptor: child.output, name: name, patience: Self.patience, takesRest: false)
     writer = LineWriter(descriptor: child.input, name: name, patience: Self.patience)
@@ -182,5 +179,5 @@ package final class PipePeer: Peer {
   private func wrong(_ reason: String) -> ExchangeError { .peer(name: name, reason: reason) }
 
   /// The error of a peer that has gone, with the reason that it wrote.
-  private func disconnected() -> ExchangeError { wrong(child.reason(needsNoServer: !mayAsk)) }
+  private func disconnected() -> ExchangeError { wrong(child.reason()) }
 }
