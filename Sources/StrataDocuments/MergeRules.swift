@@ -10,14 +10,13 @@ package struct MergeRules: Hashable, Sendable {
   ///   - texts: The rules by paths, as a descriptor keeps them; invalid paths and rules are left out.
   ///   - unordered: The same for lists that are written in any order: `set` and `pairs`.
   package init(_ texts: [String: String], unordered: [String: String] = [:]) {
-    for (path, text) in texts {
-      guard let path = try? DocumentPath(parsing: path), let rule = MergeRule(text) else { continue }
-      rules[path] = rule
+    func read(_ texts: [String: String], _ body: (DocumentPath, MergeRule) -> Void) {
+      for (path, text) in texts {
+        if let path = try? DocumentPath(parsing: path), let rule = MergeRule(text) { body(path, rule) }
+      }
     }
-    for (path, text) in unordered {
-      guard let path = try? DocumentPath(parsing: path), let rule = MergeRule(text) else { continue }
-      self.unordered[path.names] = rule
-    }
+    read(texts) { rules[$0] = $1 }
+    read(unordered) { self.unordered[$0.names] = $1 }
   }
 
   func rule(at path: DocumentPath) -> MergeRule? {
@@ -67,18 +66,13 @@ package enum MergeRule: Hashable, Sendable {
 
   /// Reads `set`, `list by .id`, `pairs`, `sequence`, `text`, `counter`, `maximum`; returns nil for any other text.
   package init?(_ text: String) {
-    switch text {
-    case "set": self = .set
-    case "pairs": self = .pairs
-    case "sequence": self = .sequence
-    case "text": self = .text
-    case "counter": self = .counter
-    case "maximum": self = .maximum
-    default:
-      guard text.hasPrefix("list by "), let path = try? DocumentPath(parsing: String(text.dropFirst(8))) else {
-        return nil
-      }
+    let plain = [Self.set, .pairs, .sequence, .text, .counter, .maximum].first { $0.description == text }
+    if let plain {
+      self = plain
+    } else if text.hasPrefix("list by "), let path = try? DocumentPath(parsing: String(text.dropFirst(8))) {
       self = .list(by: path)
+    } else {
+      return nil
     }
   }
 
