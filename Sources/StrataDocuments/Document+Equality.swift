@@ -89,17 +89,12 @@ extension Document: Hashable {
 extension [Document.Member] {
   /// The members without those whose name occurs again.
   package var lastOfEachName: [Document.Member] {
-    guard count > 1 else { return self }
-    if count <= 8 {
-      let isUnique = indices.allSatisfy { index in
+    let isUnique =
+      count <= 8
+      && indices.allSatisfy { index in
         self[..<index].allSatisfy { !$0.name.isSameText(as: self[index].name) }
       }
-      return isUnique ? self : lastOfEachNameByTable
-    }
-    return lastOfEachNameByTable
-  }
-
-  private var lastOfEachNameByTable: [Document.Member] {
+    if isUnique { return self }
     var seen: Set<[UInt8]> = []
     return reversed().filter { seen.insert(Array<UInt8>($0.name.utf8)).inserted }.reversed()
   }
