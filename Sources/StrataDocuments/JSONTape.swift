@@ -15,7 +15,10 @@ package struct JSONToken {
   /// Whether a text or name is ASCII without escapes; for an object, whether all names are plain and in strictly ascending order.
   package var isPlain: Bool
 
-  package init(start: UInt32, end: UInt32, next: UInt32, count: UInt32, cursor: UInt32, kind: Kind, isPlain: Bool) {
+  package init(
+    start: UInt32, end: UInt32, next: UInt32 = 0, count: UInt32 = 0, cursor: UInt32 = 0, kind: Kind,
+    isPlain: Bool = true
+  ) {
     self.start = start
     self.end = end
     self.next = next
@@ -89,10 +92,7 @@ package struct JSONTape: ~Copyable {
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         let isObject = first == UInt8(ascii: "{")
         let index = UInt32(count)
-        append(
-          JSONToken(
-            start: UInt32(at), end: 0, next: open, count: 0, cursor: index, kind: isObject ? .object : .list,
-            isPlain: true))
+        append(JSONToken(start: UInt32(at), end: 0, next: open, cursor: index, kind: isObject ? .object : .list))
         at &+= 1
         depth &+= 1
         guard depth <= 200 else { return false }
@@ -108,10 +108,7 @@ package struct JSONTape: ~Copyable {
       case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
         let start = at
         repeat { at &+= 1 } while at < text.count && Self.isOfNumber(text[at])
-        append(
-          JSONToken(
-            start: UInt32(start), end: UInt32(at), next: UInt32(count &+ 1), count: 0, cursor: 0, kind: .number,
-            isPlain: true))
+        append(JSONToken(start: UInt32(start), end: UInt32(at), next: UInt32(count &+ 1), kind: .number))
       case UInt8(ascii: "t"): guard readWord("true", .yes, &at) else { return false }
       case UInt8(ascii: "f"): guard readWord("false", .no, &at) else { return false }
       case UInt8(ascii: "n"): guard readWord("null", .null, &at) else { return false }
@@ -209,10 +206,8 @@ package struct JSONTape: ~Copyable {
       guard bytes[at] == UInt8(ascii: "\\"), skipEscape(&at) else { return nil }
       isPlain = false
     }
-    append(
-      JSONToken(
-        start: UInt32(start), end: UInt32(at), next: UInt32(count &+ 1), count: 0, cursor: 0, kind: kind,
-        isPlain: isPlain))
+    let next = UInt32(count &+ 1)
+    append(JSONToken(start: UInt32(start), end: UInt32(at), next: next, kind: kind, isPlain: isPlain))
     at &+= 1
     return isPlain
   }
@@ -228,10 +223,7 @@ package struct JSONTape: ~Copyable {
     let length = word.utf8CodeUnitCount
     guard bytes.count &- at >= length else { return false }
     for offset in 1..<length where bytes[at &+ offset] != word.utf8Start[offset] { return false }
-    append(
-      JSONToken(
-        start: UInt32(at), end: UInt32(at &+ length), next: UInt32(count &+ 1), count: 0, cursor: 0, kind: kind,
-        isPlain: true))
+    append(JSONToken(start: UInt32(at), end: UInt32(at &+ length), next: UInt32(count &+ 1), kind: kind))
     at &+= length
     return true
   }

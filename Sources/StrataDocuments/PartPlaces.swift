@@ -97,7 +97,7 @@ extension JSONScanner {
       case UInt8(ascii: "n"): .null
       default: .number
       }
-    return JSONToken(start: 0, end: 0, next: 0, count: 0, cursor: 0, kind: kind, isPlain: true)
+    return JSONToken(start: 0, end: 0, kind: kind)
   }
 }
 
