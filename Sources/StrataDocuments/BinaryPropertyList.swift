@@ -67,7 +67,9 @@ private struct BinaryPropertyListReader {
     let kind = bytes[offset] >> 4
     let size = Int(bytes[offset] & 15)
     switch kind {
-    case 0x0: return try constant(size, at: offset)
+    case 0x0 where size == 0: return .null
+    case 0x0 where size == 8: return .bool(false)
+    case 0x0 where size == 9: return .bool(true)
     case 0x1: return try integer(size: 1 << min(size, 5), at: offset)
     case 0x2: return try real(size: 1 << min(size, 5), at: offset)
     case 0x3:
@@ -81,15 +83,6 @@ private struct BinaryPropertyListReader {
       return .object([Document.Member("CF$UID", .number(NumberText(value)))])
     case 0xA, 0xB, 0xC: return .array(try objects(of: content(of: offset, unit: referenceSize), depth: depth))
     case 0xD: return try dictionary(at: offset, depth: depth)
-    default: throw Self.damaged("an object of unknown kind", at: offset)
-    }
-  }
-
-  private func constant(_ value: Int, at offset: Int) throws(DocumentError) -> Document {
-    switch value {
-    case 0: .null
-    case 8: .bool(false)
-    case 9: .bool(true)
     default: throw Self.damaged("an object of unknown kind", at: offset)
     }
   }
