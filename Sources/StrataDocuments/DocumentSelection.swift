@@ -75,7 +75,11 @@ extension RecordCoding {
 
   /// Whether a record's bytes are exactly what `JSONWriter` makes of their document compactly, so that they can be copied instead. Also
   /// false if that needs a closer look. One pass over the bytes.
-  package func isCompactJSON(_ bytes: UnsafeRawBufferPointer) -> Bool { self == .json && JSONScanner.isCompact(bytes) }
+  package func isCompactJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard self == .json else { return false }
+    var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
+    return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
+  }
 }
 
 extension JSONScanner {

@@ -17,13 +17,6 @@ struct JSONScanner {
     at = start
   }
 
-  /// Whether bytes are a JSON text exactly as `JSONWriter` would write its document compactly, so that they can be copied instead. One
-  /// pass.
-  static func isCompact(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
-    return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
-  }
-
   mutating func isAtEnd() -> Bool {
     skipSpace()
     return at == bytes.count
