@@ -71,8 +71,7 @@ struct TreeChanges {
       isChecked = true
       guard let reference = new?.record else {
         let was = try name(of: old?.record, in: before)
-        try lines.add(line(deletion(of: key, label, descriptor, was)))
-        return
+        return try lines.add(line(Self.members("delete", or: "unset", key, label, descriptor, was)))
       }
       let bytes = try after.value(of: reference)
       if let old = old?.record, let before,
@@ -89,13 +88,15 @@ struct TreeChanges {
     return commitName(try tree.change(of: reference).commit)
   }
 
-  private func deletion(
-    of key: [UInt8], _ label: TreeLabel, _ descriptor: DatastoreDescriptor?, _ was: String?
+  /// The beginning of a line that changes a record of a datastore, or else of a tree that means nothing to this program.
+  private static func members(
+    _ change: String, or other: String, _ key: [UInt8], _ label: TreeLabel, _ descriptor: DatastoreDescriptor?,
+    _ was: String?
   ) -> [Document.Member] {
     guard case .records(let datastore) = label else {
-      return [.init("unset", .string(Base64.text(of: key)))] + label.members
+      return [.init(other, .string(Base64.text(of: key)))] + label.members
     }
-    var members: [Document.Member] = [.init("delete", .string(datastore)), StreamKey.member(key, descriptor)]
+    var members: [Document.Member] = [.init(change, .string(datastore)), StreamKey.member(key, descriptor)]
     if let was { members.append(.init("was", .string(was))) }
     return members
   }
@@ -103,14 +104,8 @@ struct TreeChanges {
   private func put(
     _ key: [UInt8], _ bytes: Bytes, _ label: TreeLabel, _ descriptor: DatastoreDescriptor?, _ was: String?
   ) -> [UInt8] {
-    guard case .records(let datastore) = label else {
-      return line(
-        [.init("set", .string(Base64.text(of: key)))] + label.members
-          + [.init("bytes", .string(Base64.text(of: bytes.array)))])
-    }
-    var members: [Document.Member] = [.init("put", .string(datastore)), StreamKey.member(key, descriptor)]
-    if let was { members.append(.init("was", .string(was))) }
-    guard let (version, content) = try? RecordBytes.split(bytes),
+    var members = Self.members("put", or: "set", key, label, descriptor, was)
+    guard case .records = label, let (version, content) = try? RecordBytes.split(bytes),
       RecordBytes.head(version: version).count + content.count == bytes.count
     else {
       return line(members + [.init("bytes", .string(Base64.text(of: bytes.array)))])
