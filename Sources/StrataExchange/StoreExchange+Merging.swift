@@ -137,8 +137,7 @@ extension StoreExchange {
     package var canStepBack: Bool
 
     package var sentence: String {
-      let counted = "\(records) \(records == 1 ? "record" : "records")"
-      return "this takes back what the other side changed, \(counted), everywhere at the next exchange"
+      "this takes back what the other side changed, \(counted(records, "record")), everywhere at the next exchange"
         + (canStepBack ? "; the merge was not sent yet, so head can step back instead" : "")
     }
   }

@@ -98,7 +98,6 @@ package final class RemoteStore: EditableStore {
     try local.commitUncounted(number)
   }
   package func resolve(_ name: String) throws(ModelError) -> CommitNumber { try local.resolve(name) }
-  package func releaseMemory() {}
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
     try local.commits(from: newest, limit: limit, folded: folded)

@@ -57,7 +57,7 @@ package final class CommitReceiver {
   /// A commit of which the end has not come.
   private struct Incoming {
     var identity: CommitIdentity
-    var isKnown: Bool
+    var isKnown = false
     var base: UInt64 = 0
     var info = CommitInfo()
     var changes = 0
@@ -168,7 +168,7 @@ package final class CommitReceiver {
       identity: identity, parents: parents, date: date, action: texts.action, program: texts.program,
       author: texts.author, flags: flags, undoes: undoes)
     guard line.text("digest") == digest else { throw wrong("the digest of \(identity.text) is another one") }
-    var incoming = Incoming(identity: identity, isKnown: false, check: line.check(0))
+    var incoming = Incoming(identity: identity, check: line.check(0))
     if let number = graph.number(of: identity), let node = graph[identity] {
       let known = try store.engine.commit(number)
       guard CommitDigest.text(of: known, node) == digest else { throw ExchangeError.cloned(identity) }
