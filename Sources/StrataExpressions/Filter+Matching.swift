@@ -13,7 +13,7 @@ extension Filter.Condition {
     case .compare(let left, let comparison, let right):
       left.leads(in: document) { left in right.leads(in: document) { comparison.holds(left, $0) } }
     case .isOne(let operand, let values):
-      operand.leads(in: document) { $0.isEqualForFilters(toAnyOf: values) }
+      operand.leads(in: document) { value in values.contains { FilterOrder.of(value, $0) == .equal } }
     case .has(let operand, let part):
       operand.leads(in: document) { whole in part.leads(in: document) { Self.has(whole, $0) } }
     case .text(let operand, let test, let part):
@@ -71,10 +71,6 @@ extension Document {
     case (.object, .member(let name)): return self[member: name]?.values(at: components.dropFirst()) ?? []
     default: return []
     }
-  }
-
-  fileprivate func isEqualForFilters(toAnyOf values: [Document]) -> Bool {
-    values.contains { FilterOrder.of(self, $0) == .equal }
   }
 }
 

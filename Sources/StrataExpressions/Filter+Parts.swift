@@ -20,29 +20,20 @@ extension Filter {
 extension Filter.Condition {
   /// The fields of each comparison of two fields.
   package var comparedPaths: [(DocumentPath, DocumentPath)] {
-    switch self {
-    case .all(let parts), .any(let parts): parts.flatMap(\.comparedPaths)
-    case .not(let inner): inner.comparedPaths
-    case .compare(.path(let left), _, .path(let right)): [(left, right)]
-    default: []
-    }
+    parts.compactMap { if case .compare(.path(let left), _, .path(let right)) = $0 { (left, right) } else { nil } }
   }
 
   var paths: [DocumentPath] {
-    switch self {
-    case .all(let parts), .any(let parts): parts.flatMap(\.paths)
-    case .not(let inner): inner.paths
-    case .isTrue(let operand), .isNull(let operand), .isOne(let operand, _), .matches(let operand, _):
-      [operand].compactMap(\.path)
-    case .compare(let left, _, let right), .has(let left, let right), .text(let left, _, let right):
-      [left, right].compactMap(\.path)
+    var paths: [DocumentPath] = []
+    _ = replacing { path in
+      paths.append(path)
+      return path
     }
+    return paths
   }
 }
 
 extension Filter.Operand {
-  fileprivate var path: DocumentPath? { if case .path(let path) = self { path } else { nil } }
-
   fileprivate func replacing(_ change: (DocumentPath) -> DocumentPath) -> Self {
     if case .path(let path) = self { .path(change(path)) } else { self }
   }

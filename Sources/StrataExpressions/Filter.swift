@@ -74,7 +74,7 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     case matches(Operand, Pattern)
 
     /// The conditions that are put together with `and`, `or` and `not`.
-    fileprivate var parts: [Condition] {
+    var parts: [Condition] {
       switch self {
       case .all(let conditions), .any(let conditions): conditions.flatMap(\.parts)
       case .not(let inner): inner.parts
