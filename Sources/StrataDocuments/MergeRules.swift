@@ -107,11 +107,11 @@ package enum MergeRule: Hashable, Sendable {
       return Self.list(base, mine, theirs, by: Self.key).map { .array(Self.list(of: $0)) }
     case (.sequence, .array(let mine), .array(let theirs)):
       guard case .array(let base)? = base else { return nil }
-      return SequenceMerge(base: base, mine: mine, theirs: theirs).merged.map { .array($0) }
+      return base.merging(mine, theirs).map { .array($0) }
     case (.text, .string(let mine), .string(let theirs)):
       guard case .string(let base)? = base else { return nil }
-      return SequenceMerge(base: base.linesWithEnds, mine: mine.linesWithEnds, theirs: theirs.linesWithEnds).merged
-        .map { .string($0.joined()) }
+      let lines = base.linesWithEnds.merging(mine.linesWithEnds, theirs.linesWithEnds)
+      return lines.map { .string($0.joined()) }
     case (.counter, .number(let mine), .number(let theirs)): return Self.counter(base, mine, theirs)
     case (.maximum, .number(let left), .number(let right)):
       guard left.isFinite, right.isFinite else { return nil }
@@ -205,36 +205,31 @@ package enum MergeRule: Hashable, Sendable {
   }
 }
 
-/// Combines two edits of a list (Khanna, Kunal, Pierce: “A formal investigation of diff3”, 2007): the elements that both kept hold the rest
-/// in place.
-private struct SequenceMerge<Element: Hashable> {
-  /// Nil if both changed the same place differently.
-  let merged: [Element]?
-
-  init(base: [Element], mine: [Element], theirs: [Element]) {
-    let (here, there) = (base.positions(in: mine), base.positions(in: theirs))
+extension Array where Element: Hashable {
+  /// Combines two edits of the list (Khanna, Kunal, Pierce: “A formal investigation of diff3”, 2007): the elements that both kept hold the
+  /// rest in place. Returns nil if both changed the same place differently.
+  fileprivate func merging(_ mine: [Element], _ theirs: [Element]) -> [Element]? {
+    let (here, there) = (positions(in: mine), positions(in: theirs))
     var merged: [Element] = []
     var (next, left, right) = (0, 0, 0)
     while true {
       // The next element that both kept.
-      let stable = (next..<base.count).first { here[$0] != nil && there[$0] != nil }
+      let stable = (next..<count).first { here[$0] != nil && there[$0] != nil }
       let (baseEnd, leftEnd, rightEnd) = (
-        stable ?? base.count, stable.flatMap { here[$0] } ?? mine.count, stable.flatMap { there[$0] } ?? theirs.count
+        stable ?? count, stable.flatMap { here[$0] } ?? mine.count, stable.flatMap { there[$0] } ?? theirs.count
       )
-      let (old, our, their) = (base[next..<baseEnd], mine[left..<leftEnd], theirs[right..<rightEnd])
+      let (old, our, their) = (self[next..<baseEnd], mine[left..<leftEnd], theirs[right..<rightEnd])
       if Array(our) == Array(their) || Array(old) == Array(our) {
         merged += their
       } else if Array(old) == Array(their) {
         merged += our
       } else {
-        self.merged = nil
-        return
+        return nil
       }
-      guard let stable else { break }
-      merged.append(base[stable])
+      guard let stable else { return merged }
+      merged.append(self[stable])
       (next, left, right) = (stable + 1, leftEnd + 1, rightEnd + 1)
     }
-    self.merged = merged
   }
 }
 
