@@ -17,7 +17,7 @@ extension Document {
   /// The document with a value at a path. Missing objects on the way are made; a list is extended by one if the path names the position
   /// after its end. Throws `DocumentError.refused` if the path does not fit.
   package func setting(_ path: DocumentPath, to value: Document) throws(DocumentError) -> Document {
-    try replacing(at: path.components[...], of: path) { _ in value }
+    try Self.replacing(self, at: path.components[...], of: path) { _ in value }
   }
 
   /// The document without the member or element at a path; unchanged if there is none.
@@ -26,7 +26,7 @@ extension Document {
       if path.isRoot { throw .refused(reason: "the whole document cannot be removed from itself") }
       return self
     }
-    return try replacing(at: parent.components[...], of: parent) { container in
+    return try Self.replacing(self, at: parent.components[...], of: parent) { container in
       switch (container, last) {
       case (.object(var members)?, .member(let name)):
         members.removeAll { $0.name == name }
@@ -70,38 +70,27 @@ extension Document {
     }
   }
 
-  private func replacing(
-    at path: ArraySlice<DocumentPath.Component>, of whole: DocumentPath, _ change: (Document?) -> Document
+  /// A value with a change at a path within it; nil is a value that does not exist yet.
+  private static func replacing(
+    _ value: Document?, at path: ArraySlice<DocumentPath.Component>, of whole: DocumentPath,
+    _ change: (Document?) -> Document
   ) throws(DocumentError) -> Document {
-    guard let first = path.first else { return change(self) }
-    switch (self, first) {
-    case (.object(var members), .member(let name)):
-      if let index = members.lastIndex(where: { $0.name == name }) {
-        members[index].value = try members[index].value.replacing(at: path.dropFirst(), of: whole, change)
-      } else {
-        members.append(Member(name, try Self.made(at: path.dropFirst(), of: whole, change)))
-      }
+    guard let first = path.first else { return change(value) }
+    switch (value, first) {
+    case (nil, .member), (.null?, .member): return try replacing(.object([]), at: path, of: whole, change)
+    case (nil, .index): return try replacing(.array([]), at: path, of: whole, change)
+    case (.object(var members)?, .member(let name)):
+      let index = members.lastIndex { $0.name == name }
+      let new = try replacing(index.map { members[$0].value }, at: path.dropFirst(), of: whole, change)
+      if let index { members[index].value = new } else { members.append(Member(name, new)) }
       return .object(members)
-    case (.array(var elements), .index(let index)) where elements.indices.contains(index):
-      elements[index] = try elements[index].replacing(at: path.dropFirst(), of: whole, change)
+    case (.array(var elements)?, .index(let index)) where 0...elements.count ~= index:
+      let new = try replacing(elements[index...].first, at: path.dropFirst(), of: whole, change)
+      if index < elements.count { elements[index] = new } else { elements.append(new) }
       return .array(elements)
-    case (.array(let elements), .index(let index)) where index == elements.count:
-      return .array(elements + [try Self.made(at: path.dropFirst(), of: whole, change)])
-    case (.null, .member): return try Self.object([]).replacing(at: path, of: whole, change)
-    default:
+    case (let value?, _):
       let here = DocumentPath(Array(whole.components.dropLast(path.count)))
-      throw .refused(reason: "\(here) is \(typeName), so there is no \(whole)")
-    }
-  }
-
-  /// The new value at the end of a path that does not exist yet.
-  private static func made(
-    at path: ArraySlice<DocumentPath.Component>, of whole: DocumentPath, _ change: (Document?) -> Document
-  ) throws(DocumentError) -> Document {
-    switch path.first {
-    case nil: change(nil)
-    case .member: try Document.object([]).replacing(at: path, of: whole, change)
-    case .index: try Document.array([]).replacing(at: path, of: whole, change)
+      throw .refused(reason: "\(here) is \(value.typeName), so there is no \(whole)")
     }
   }
 }
