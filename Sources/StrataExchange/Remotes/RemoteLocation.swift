@@ -17,29 +17,22 @@ package enum RemoteLocation: Hashable, Sendable {
     }
     if Self.isServer(text) {
       self = try Self.withoutPassword(text)
-      return
-    }
-    if text.hasPrefix("folder:") {
+    } else if text.hasPrefix("folder:") {
       guard text.count > 7 else { throw refuse("folder: needs a PATH") }
       self = .folder(String(text.dropFirst(7)))
-      return
-    }
-    if text.hasPrefix("ssh://") {
+    } else if Self.isSSH(text) {
       let rest = text.dropFirst(6)
       guard let slash = rest.firstIndex(of: "/") else { throw refuse("ssh://host/path needs a path") }
       self = try Self.ssh(String(rest[..<slash]), path: String(rest[slash...]), hasPort: true, refuse)
-      return
-    }
-    if let mark = text.firstRange(of: "://") {
+    } else if let mark = text.firstRange(of: "://") {
       throw refuse("\(text[..<mark.lowerBound]):// is not a kind of remote that this program knows")
-    }
-    if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/") {
+    } else if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/") {
       let path = String(text[text.index(after: colon)...])
       guard !path.isEmpty else { throw refuse("host:path needs a path") }
       self = try Self.ssh(String(text[..<colon]), path: path, hasPort: false, refuse)
-      return
+    } else {
+      self = .path(text)
     }
-    self = .path(text)
   }
 
   /// Whether a text is meant as the URL of a store behind ssh.
