@@ -20,10 +20,20 @@ final class BrowsingServer: Sendable {
   /// The bytes of the outline that go with a new state, because each browser reads it.
   private static let outlineBudget: UInt64 = 64 << 10
 
-  fileprivate struct Output {
+  private struct Output {
     var recorded: RecordedStore
     var state: BrowsedState?
     var writer: LineWriter
+
+    /// Sends a line with the bytes that were recorded.
+    func send(_ members: [Document.Member]) throws {
+      var members = members
+      let (runs, drops) = try recorded.removeRuns()
+      if drops { members.append(.init("drops", .bool(true))) }
+      let text = Array("\"\(Base64.text(of: runs))\"".utf8)
+      try writer.add(StreamLine.bytes(members, raw: ("bytes", text)))
+      try writer.flush()
+    }
   }
 
   private let store: EngineStore
@@ -131,17 +141,5 @@ final class BrowsingServer: Sendable {
       }
       try output.send([.init("got", .bool(true))])
     }
-  }
-}
-
-extension BrowsingServer.Output {
-  /// Sends a line with the bytes that were recorded.
-  fileprivate func send(_ members: [Document.Member]) throws {
-    var members = members
-    let (runs, drops) = try recorded.removeRuns()
-    if drops { members.append(.init("drops", .bool(true))) }
-    let text = Array("\"\(Base64.text(of: runs))\"".utf8)
-    try writer.add(StreamLine.bytes(members, raw: ("bytes", text)))
-    try writer.flush()
   }
 }

@@ -39,7 +39,10 @@ package struct MergeConflict: Sendable, Equatable {
     self.base = base
     self.ours = ours
     self.theirs = theirs
-    self.fields = isOursFirst ? fields : fields.map(\.mirrored)
+    self.fields =
+      isOursFirst
+      ? fields
+      : fields.map { FieldConflict(path: $0.path, base: $0.base, mine: $0.theirs, theirs: $0.mine) }
     self.merge = merge
     self.isOursFirst = isOursFirst
     self.reason = reason
@@ -130,13 +133,5 @@ package struct MergeConflict: Sendable, Equatable {
   package static func == (left: Self, right: Self) -> Bool {
     left.place == right.place && left.base == right.base && left.ours == right.ours && left.theirs == right.theirs
       && left.fields == right.fields
-  }
-}
-
-extension FieldConflict {
-  fileprivate var mirrored: FieldConflict {
-    var mirrored = self
-    (mirrored.mine, mirrored.theirs) = (theirs, mine)
-    return mirrored
   }
 }
