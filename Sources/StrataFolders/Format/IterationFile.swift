@@ -3,15 +3,15 @@ import StrataDocuments
 /// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the link to the commit before.
 package struct IterationFile: ParsedFile, Hashable, Sendable {
   /// Nanoseconds since 1970.
-  package var creationDate: Int64
+  package var creationDate: Int64 = 0
   package var preceding: DatedIdentifier?
   /// The snapshot with the preceding iteration; stale in most files, so a reader tries it second.
   package var precedingSnapshot: DatedIdentifier?
   /// Nil if none was given. An iteration that only registers datastores repeats the name of the one before.
   package var actionName: String?
   /// By key.
-  package var datastores: [String: Reference]
-  package var absentMembers: [String]
+  package var datastores: [String: Reference] = [:]
+  package var absentMembers: [String] = []
 
   /// A datastore as an iteration names it.
   package struct Reference: Hashable, Sendable {
@@ -23,11 +23,7 @@ package struct IterationFile: ParsedFile, Hashable, Sendable {
   /// The state before any registration.
   package static let empty = IterationFile()
 
-  private init() {
-    creationDate = 0
-    datastores = [:]
-    absentMembers = []
-  }
+  private init() {}
 
   private static let required = [
     "id", "successiveIterations", "addedDatastores", "removedDatastores", "addedDatastoreRoots",
@@ -42,13 +38,11 @@ package struct IterationFile: ParsedFile, Hashable, Sendable {
     actionName = try file.optionalText("actionName")
     absentMembers = file.absent(Self.required)
     let stores = try file.object("dataStores")
-    var datastores: [String: Reference] = [:]
     for member in stores.members where datastores[member.name] == nil {
       let store = try JSONFile(member.value, named: stores.path(member.name))
       datastores[member.name] = Reference(folder: try store.name("id"), root: try store.optionalName("root"))
       absentMembers += store.absent(["key"])
     }
-    self.datastores = datastores
   }
 
   /// Whether an iteration only registers datastores: all earlier ones have the same root, and there are new ones, all without a root.
