@@ -5,9 +5,7 @@ extension Assignment.Expression {
     switch self {
     case .literal: []
     case .path(let path): [path]
-    case .negative(let inner), .lower(let inner), .upper(let inner), .trim(let inner), .length(let inner),
-      .date(let inner), .replace(let inner, _, _):
-      inner.paths
+    case .negative(let inner), .call(_, let inner), .replace(let inner, _, _): inner.paths
     case .arithmetic(let left, _, let right): left.paths + right.paths
     case .choice(let condition, let first, let second): condition.paths + first.paths + second.paths
     }
@@ -20,11 +18,11 @@ extension Assignment.Expression {
     case .negative(let inner): return try Self.compute(.number(NumberText(0)), .minus, inner.value(in: document))
     case .arithmetic(let left, let symbol, let right):
       return try Self.compute(left.value(in: document), symbol, right.value(in: document))
-    case .lower(let inner): return try Self.changeText(inner.value(in: document)) { $0.lowercased() }
-    case .upper(let inner): return try Self.changeText(inner.value(in: document)) { $0.uppercased() }
-    case .trim(let inner): return try Self.changeText(inner.value(in: document)) { $0.trimmingSpaces }
-    case .length(let inner): return try Self.length(of: inner.value(in: document))
-    case .date(let inner): return try Self.date(of: inner.value(in: document))
+    case .call(.lower, let inner): return try Self.changeText(inner.value(in: document)) { $0.lowercased() }
+    case .call(.upper, let inner): return try Self.changeText(inner.value(in: document)) { $0.uppercased() }
+    case .call(.trim, let inner): return try Self.changeText(inner.value(in: document)) { $0.trimmingSpaces }
+    case .call(.length, let inner): return try Self.length(of: inner.value(in: document))
+    case .call(.date, let inner): return try Self.date(of: inner.value(in: document))
     case .choice(let condition, let first, let second):
       return try (condition.holds(for: document) ? first : second).value(in: document)
     case .replace(let inner, let pattern, let template):

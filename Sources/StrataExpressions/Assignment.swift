@@ -30,14 +30,13 @@ package struct Assignment: Hashable, Sendable, CustomStringConvertible {
     case path(DocumentPath)
     case negative(Expression)
     case arithmetic(Expression, Operator, Expression)
-    case lower(Expression)
-    case upper(Expression)
-    case trim(Expression)
-    case length(Expression)
-    case date(Expression)
+    case call(Function, Expression)
     case replace(Expression, Pattern, with: String)
     case choice(Filter.Condition, Expression, Expression)
   }
+
+  /// A function of one value; its raw value is its name.
+  enum Function: String, CaseIterable { case lower, upper, trim, length, date }
 
   enum Operator: Hashable, Sendable { case plus, minus, times, divided }
 
@@ -134,16 +133,12 @@ private struct AssignmentParser {
   }
 
   private mutating func function() throws(ExpressionError) -> Assignment.Expression? {
-    let names: [(String, (Assignment.Expression) -> Assignment.Expression)] = [
-      ("lower", { .lower($0) }), ("upper", { .upper($0) }), ("trim", { .trim($0) }), ("length", { .length($0) }),
-      ("date", { .date($0) }),
-    ]
     let before = scanner
-    for (name, make) in names where scanner.consume(word: name) {
+    for function in Assignment.Function.allCases where scanner.consume(word: function.rawValue) {
       guard scanner.consume("(") else { break }
       let argument = try sum()
       guard scanner.consume(")") else { throw scanner.expected("“)”") }
-      return make(argument)
+      return .call(function, argument)
     }
     scanner = before
     if scanner.consume(word: "replace"), scanner.consume("(") {
