@@ -209,22 +209,19 @@ package struct FolderVerifier {
           "a commit\(name)\(base ?? "") that nothing leads to: it was interrupted before it was done, or another process wrote over it",
           remedy: "it is left as it is; two processes must never write one store at the same time"))
     }
-    var orphans: [String: (count: Int, bytes: Int)] = [:]
-    var temporary = 0
+    var orphans: [String: Int] = [:]
     contents.files.walk { file, size in
       report.fileCount += 1
       report.byteCount += size
       guard !files.isKnown(file) else { return }
       let name = file.split(separator: "/").last ?? ""
-      if name.hasPrefix(".") { temporary += 1 }
       let kind = name.hasPrefix(".") ? "temporary file" : name.split(separator: ".").last.map(String.init) ?? "file"
-      orphans[kind, default: (0, 0)].count += 1
-      orphans[kind, default: (0, 0)].bytes += size
+      orphans[kind, default: 0] += 1
       report.orphanCount += 1
       report.orphanBytes += size
     }
     guard !orphans.isEmpty else { return }
-    let kinds = orphans.sorted { $0.key < $1.key }.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")
+    let kinds = orphans.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     add(
       FolderFinding(
         .note, .orphanFile,
