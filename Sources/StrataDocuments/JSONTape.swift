@@ -203,20 +203,15 @@ package struct JSONTape: ~Copyable {
       at = end
       guard at < bytes.count else { return nil }
       if bytes[at] == UInt8(ascii: "\"") { break }
-      guard bytes[at] == UInt8(ascii: "\\"), skipEscape(&at) else { return nil }
+      guard bytes[at] == UInt8(ascii: "\\"), case let length = PlainText.lengthOfEscape(in: bytes, at: at), length > 0
+      else { return nil }
+      at &+= length
       isPlain = false
     }
     let next = UInt32(count &+ 1)
     append(JSONToken(start: UInt32(start), end: UInt32(at), next: next, kind: kind, isPlain: isPlain))
     at &+= 1
     return isPlain
-  }
-
-  /// Skips an escape. Returns false if it is invalid; half of a surrogate pair counts as valid here.
-  private func skipEscape(_ at: inout Int) -> Bool {
-    let length = PlainText.lengthOfEscape(in: bytes, at: at)
-    at &+= length
-    return length > 0
   }
 
   private mutating func readWord(_ word: StaticString, _ kind: JSONToken.Kind, _ at: inout Int) -> Bool {
