@@ -50,7 +50,9 @@ package struct Page: Sendable {
     var blocks: [Block] = []
     var damage: FormatError?
     do throws(FormatError) {
-      try reader.skipHeader()
+      guard bytes.starts(with: Self.header) else {
+        throw FormatError("the file does not begin with the line PAGE", at: 0)
+      }
       while let block = try reader.next(after: blocks.last?.kind) { blocks.append(block) }
     } catch {
       damage = error
@@ -81,14 +83,7 @@ package struct Page: Sendable {
 /// Walks the blocks of a page; every number is checked against the page before it is used.
 private struct BlockReader {
   let bytes: [UInt8]
-  var offset = 0
-
-  mutating func skipHeader() throws(FormatError) {
-    guard bytes.starts(with: Page.header) else {
-      throw FormatError("the file does not begin with the line PAGE", at: 0)
-    }
-    offset = Page.header.count
-  }
+  var offset = Page.header.count
 
   mutating func next(after last: Page.Kind?) throws(FormatError) -> Page.Block? {
     guard offset < bytes.count else { return nil }
