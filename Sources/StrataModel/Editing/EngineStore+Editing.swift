@@ -165,11 +165,11 @@ struct EditApplication {
   private func apply(_ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: DatastoreWriter) throws {
     let current = try writer.current(edit.identifier.bytes)
     let theirs = try current.map { try RecordContent(stored: $0.bytes) }
-    let outcome = RecordRebase(edit, theirs: theirs, descriptor: indexing.descriptor)
+    let outcome = edit.outcome(over: theirs, indexing.descriptor)
     let new: RecordContent?
     switch outcome {
-    case .unmoved: new = edit.new
-    case .alreadyMade: return
+    case .mine: new = edit.new
+    case .theirs: return
     case .merged(let merged) where options.mergesFields: new = merged
     case .merged, .conflict: throw ModelError.conflict([outcome.conflict(of: edit, theirs: theirs)])
     }

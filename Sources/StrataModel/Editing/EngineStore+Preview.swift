@@ -62,11 +62,11 @@ private struct PreviewWork {
     _ edit: RecordEdit, in datastore: EngineDatastore, _ indexing: RecordIndexing, _ entries: inout EntryBalance
   ) throws(ModelError) {
     let theirs = try datastore.record(edit.identifier)?.stored
-    let outcome = RecordRebase(edit, theirs: theirs, descriptor: indexing.descriptor)
+    let outcome = edit.outcome(over: theirs, indexing.descriptor)
     var new = edit.new
     switch outcome {
-    case .unmoved: break
-    case .alreadyMade: return
+    case .mine: break
+    case .theirs: return
     case .merged(let content) where options.mergesFields: new = content
     case .merged, .conflict:
       preview.conflicts.append(outcome.conflict(of: edit, theirs: theirs))

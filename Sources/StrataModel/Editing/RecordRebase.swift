@@ -1,33 +1,6 @@
 import StrataDocuments
 
-/// The outcome of one record's edit if the record may have changed since it was read.
-enum RecordRebase {
-  /// The record is unchanged since it was read.
-  case unmoved
-  /// The record already has the content that the edit wants.
-  case alreadyMade
-  /// It changed in other fields; this is the merge of both changes.
-  case merged(RecordContent)
-  /// Both changed the same fields (listed if the documents can be compared).
-  case conflict([FieldConflict])
-
-  init(_ edit: RecordEdit, theirs: RecordContent?, descriptor: DatastoreDescriptor) {
-    let merge = RecordMerge(descriptor, base: edit.old, mine: edit.new, theirs: theirs)
-    if merge.isSame(edit.old, theirs) {
-      self = .unmoved
-    } else if merge.isSame(edit.new, theirs) {
-      self = .alreadyMade
-    } else {
-      switch merge.outcome {
-      case .mine: self = .unmoved
-      // An edit that changes nothing keeps the changes made meanwhile.
-      case .theirs: self = .alreadyMade
-      case .merged(let content): self = .merged(content)
-      case .conflict(let fields): self = .conflict(fields)
-      }
-    }
-  }
-
+extension RecordMerge.Outcome {
   /// Returns the conflict for the user, also if the fields could have been merged but the caller did not allow that.
   func conflict(of edit: RecordEdit, theirs: RecordContent?) -> EditConflict {
     var fields: [FieldConflict] = []
@@ -37,6 +10,13 @@ enum RecordRebase {
 }
 
 extension RecordEdit {
+  /// Returns the outcome of the edit over the present content, which may have changed since the record was read. If it has not, the edit is
+  /// made even if it changes nothing. If it has, an edit that changes nothing keeps the changes made meanwhile.
+  func outcome(over stored: RecordContent?, _ descriptor: DatastoreDescriptor) -> RecordMerge.Outcome {
+    let merge = RecordMerge(descriptor, base: old, mine: new, theirs: stored)
+    return merge.isSame(old, stored) ? .mine : merge.outcome
+  }
+
   /// Returns the edit as a change of the stored content: its fields over the stored ones. A field that both changed keeps its old value,
   /// so that the edit stays in conflict. If the record is gone, the edit is returned as it is.
   ///
@@ -45,9 +25,9 @@ extension RecordEdit {
     _ stored: RecordContent?, _ descriptor: DatastoreDescriptor
   ) -> (edit: RecordEdit, isConflict: Bool) {
     var edit = self
-    switch RecordRebase(self, theirs: stored, descriptor: descriptor) {
-    case .unmoved: return (self, false)
-    case .alreadyMade: (edit.old, edit.new) = (stored, stored)
+    switch outcome(over: stored, descriptor) {
+    case .mine: return (self, false)
+    case .theirs: (edit.old, edit.new) = (stored, stored)
     case .merged(let content): (edit.old, edit.new) = (stored, content)
     case .conflict:
       let merge = RecordMerge(descriptor, base: old, mine: new, theirs: stored)
@@ -74,10 +54,10 @@ extension EngineStore {
       datastores[edit.datastore] = datastore
       let theirs = try datastore?.record(edit.identifier)?.stored
       // The preview refuses edits of a datastore that was dropped.
-      let outcome = datastore.map { RecordRebase(edit, theirs: theirs, descriptor: $0.descriptor) } ?? .unmoved
+      let outcome = datastore.map { edit.outcome(over: theirs, $0.descriptor) } ?? .mine
       switch outcome {
-      case .unmoved: rebased.changes.changes.append(edit)
-      case .alreadyMade: rebased.alreadyMade.append(edit.place)
+      case .mine: rebased.changes.changes.append(edit)
+      case .theirs: rebased.alreadyMade.append(edit.place)
       case .merged(let content):
         rebased.changes.changes.append(
           RecordEdit(datastore: edit.datastore, identifier: edit.identifier, old: theirs, new: content))
