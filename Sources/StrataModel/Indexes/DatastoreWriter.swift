@@ -248,9 +248,9 @@ package final class DatastoreWriter: @unchecked Sendable {
       let new = position < values.count ? values[position] : []
       if let oldValues {
         let old = position < oldValues.count ? oldValues[position] : []
-        _ = try indexes[position].replace(old, by: new, of: identifier, reference, in: transaction)
+        try indexes[position].replace(old, by: new, of: identifier, reference, in: transaction)
       } else {
-        _ = try indexes[position].mend(new, of: identifier, reference, in: transaction)
+        try indexes[position].mend(new, of: identifier, reference, in: transaction)
       }
     }
     try removeFromLeftOut(identifier)

@@ -30,57 +30,52 @@ package struct IndexWriter {
   mutating func insert(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws {
-    if gathered == nil {
-      for value in values { try add(value, of: identifier, reference, in: transaction) }
-    } else {
-      for value in values {
-        try gathered?.add(value: value, identifier: identifier, reference, in: transaction)
-      }
-    }
+    for value in values { try add(value, of: identifier, reference, in: transaction) }
   }
 
-  /// Changes the entries of a record. Returns how many entries were missing where the old values said they are.
+  /// Changes the entries of a record. If one is missing where the old values said it is, the index is searched for the record's others.
   mutating func replace(
     _ old: [[UInt8]], by new: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference,
     in transaction: any WriteTransaction
-  ) throws -> Int {
-    var missing = 0
+  ) throws {
+    var isMissing = false
     let (isOld, isNew) = (Self.membership(of: old), Self.membership(of: new))
     for value in old where !isNew(value) {
-      if try !remove(value, of: identifier, in: transaction) { missing += 1 }
+      if try !remove(value, of: identifier, in: transaction) { isMissing = true }
     }
     for value in new {
       let stays = isOld(value)
-      if stays, !isDirect, try contains(value, of: identifier, in: transaction) { continue }
-      if try add(value, of: identifier, reference, in: transaction), stays { missing += 1 }
+      if stays, !isDirect, try holds(value, of: identifier, reference, in: transaction) { continue }
+      if try add(value, of: identifier, reference, in: transaction), stays { isMissing = true }
     }
     // Entries that are held back were made from the records; the tree is empty still, so a search of it would find nothing.
-    guard missing > 0, gathered == nil else { return 0 }
-    return max(missing, try removeStrays(of: identifier, keeping: new, in: transaction))
+    if isMissing, gathered == nil { try removeStrays(of: identifier, keeping: new, in: transaction) }
   }
 
   /// Gives a record exactly these entries, whatever it had.
   mutating func mend(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
-  ) throws -> Int {
+  ) throws {
     if let sorter = removeGathered() { try writeGathered(sorter, in: transaction, nil) }
-    let strays = try removeStrays(of: identifier, keeping: values, in: transaction)
+    try removeStrays(of: identifier, keeping: values, in: transaction)
     for value in values { try add(value, of: identifier, reference, in: transaction) }
-    return strays
   }
 
   /// Whether the index has an entry for each of these values (and, if it is direct, one that refers to the record).
   func holds(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
+    try values.allSatisfy { try holds($0, of: identifier, reference, in: transaction) }
+  }
+
+  private func holds(
+    _ value: [UInt8], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
+  ) throws -> Bool {
     // Entries that are held back were made from the records, so they are right.
     if gathered != nil { return true }
-    for value in values {
-      let key = EntryKey.make(value: value, identifier: identifier)
-      let payload = try order.place(of: key).withProbe { try transaction.tree(tree)?.payload($0) }
-      guard let payload, !isDirect || payload.record == reference else { return false }
-    }
-    return true
+    let key = EntryKey.make(value: value, identifier: identifier)
+    let payload = try order.place(of: key).withProbe { try transaction.tree(tree)?.payload($0) }
+    return payload != nil && (!isDirect || payload?.record == reference)
   }
 
   static func isSameSet(_ left: [[UInt8]], _ right: [[UInt8]]) -> Bool {
@@ -150,14 +145,6 @@ package struct IndexWriter {
     return try order.place(of: key).withProbe { try transaction.remove(key, in: tree, probe: $0) }
   }
 
-  private func contains(
-    _ value: [UInt8], of identifier: [UInt8], in transaction: any WriteTransaction
-  ) throws -> Bool {
-    if gathered != nil { return true }
-    let key = EntryKey.make(value: value, identifier: identifier)
-    return try order.place(of: key).withProbe { try transaction.tree(tree)?.payload($0) != nil }
-  }
-
   /// From now on holds entries back and writes them in order, if the index is empty: several times as fast as one by one.
   /// `indexes` is the number of indexes that share the sorter's memory.
   mutating func gather(in transaction: any WriteTransaction, sharing indexes: Int) throws {
@@ -174,9 +161,7 @@ package struct IndexWriter {
   /// Writes the entries that were held back, as a step of `meter` if there is one.
   mutating func writeGathered(
     _ sorter: consuming EntrySorter, in transaction: any WriteTransaction, _ meter: WorkMeter?
-  )
-    throws
-  {
+  ) throws {
     try meter?.begin(WorkStep.writing(descriptor.name), total: sorter.count)
     try fill(from: &sorter, in: transaction, meter)
   }
@@ -241,13 +226,11 @@ package struct IndexWriter {
   /// on it remembers what it saw, so mending many records of a transaction costs two walks.
   private mutating func removeStrays(
     of identifier: [UInt8], keeping values: [[UInt8]], in transaction: any WriteTransaction
-  ) throws -> Int {
+  ) throws {
     let kept = Set(values.map { EntryKey.make(value: $0, identifier: identifier) })
-    var removed = 0
     for key in try search(identifier, in: transaction) where !kept.contains(key) {
-      if try remove(key, in: transaction) { removed += 1 }
+      _ = try remove(key, in: transaction)
     }
-    return removed
   }
 
   private mutating func search(_ identifier: [UInt8], in transaction: any WriteTransaction) throws -> [[UInt8]] {
