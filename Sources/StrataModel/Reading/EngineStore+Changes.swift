@@ -7,9 +7,8 @@ extension EngineStore {
     defer { endReading() }
     let record = try commitRecord(commit)
     let view = try engineView(at: commit)
-    let parent = try record.parents.first.map { number throws(ModelError) in
-      try engineView(at: CommitNumber(number))
-    }
+    // The first commit is compared with the empty store before it.
+    let parent = try engineView(at: CommitNumber(record.parents.first ?? 0))
     if record.listsChanges, record.isReadOffItsFrame,
       let reader = try FrameChanges(of: record, view: view, parent: parent)
     {
@@ -44,7 +43,7 @@ private final class FrameChanges: ChangeReader {
   private let remaining: Mutex<ArraySlice<Change>>
 
   /// Nil where the trees tell more than the frame: it has too many changes to be sorted, or dropped a whole tree.
-  init?(of record: CommitRecord, view: EngineView, parent: EngineView?) throws(ModelError) {
+  init?(of record: CommitRecord, view: EngineView, parent: EngineView) throws(ModelError) {
     var datastores: [UInt32: EngineDatastore] = [:]
     var count: UInt64 = 0
     for counts in record.counts {
@@ -56,10 +55,7 @@ private final class FrameChanges: ChangeReader {
       }
     }
     guard count <= Self.sortLimit else { return nil }
-    if let parent {
-      let keys = try Set(view.datastoreKeys)
-      for key in try parent.datastoreKeys where !keys.contains(key) { return nil }
-    }
+    guard try Set(view.datastoreKeys).isSuperset(of: parent.datastoreKeys) else { return nil }
     self.view = view
     self.datastores = datastores
     remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
@@ -113,45 +109,24 @@ final class DifferenceReader: ChangeReader {
   }
 
   private struct Walk: Sendable {
-    var source: Source
+    var cursor: DifferenceCursor
     var old: EngineDatastore?
     var new: EngineDatastore?
   }
 
-  /// Two trees compared, or all of one where there is nothing to compare it with.
-  private enum Source: Sendable {
-    case difference(DifferenceCursor)
-    case all(Cursor)
-
-    mutating func next() throws(StorageError) -> (key: Bytes, old: Entry?, new: Entry?)? {
-      switch self {
-      case .difference(var cursor):
-        let difference = try cursor.next()
-        self = .difference(cursor)
-        return difference.map { ($0.key, $0.old, $0.new) }
-      case .all(var cursor):
-        guard let entry = cursor.current else { return nil }
-        try cursor.next()
-        self = .all(cursor)
-        return (entry.key, nil, entry)
-      }
-    }
-  }
-
-  private let old: EngineView?
+  private let old: EngineView
   private let new: EngineView
   private let state: Mutex<State>
 
-  init(from old: EngineView?, to new: EngineView) throws(ModelError) {
+  init(from old: EngineView, to new: EngineView) throws(ModelError) {
     self.old = old
     self.new = new
-    var keys = Set(try new.datastoreKeys)
-    if let old { keys.formUnion(try old.datastoreKeys) }
+    let keys = try Set(new.datastoreKeys).union(old.datastoreKeys)
     state = Mutex(State(keys: keys.sorted(by: >), current: nil))
   }
 
   func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
-    new.store.beginReading(.changes(from: old?.commit, to: new.commit))
+    new.store.beginReading(.changes(from: old.commit, to: new.commit))
     defer { new.store.endReading() }
     return try state.withLock { state throws(ModelError) in
       var changes: [RecordChange] = []
@@ -161,7 +136,7 @@ final class DifferenceReader: ChangeReader {
           state.current = try walk(key)
           continue
         }
-        guard let difference = try onStorage({ try state.current?.source.next() }) else {
+        guard let difference = try onStorage({ try state.current?.cursor.next() }) else {
           state.current = nil
           continue
         }
@@ -171,20 +146,12 @@ final class DifferenceReader: ChangeReader {
     }
   }
 
-  private func walk(_ key: String) throws(ModelError) -> Walk? {
-    let (before, after) = (try old?.ownDatastore(key), try new.ownDatastore(key))
-    let source = try onStorage { () -> Source? in
-      if let old { return .difference(try difference(old.view, new.view, tree: .records(of: key))) }
-      guard var cursor = after?.tree.cursor() else { return nil }
-      try cursor.seek(rank: 0)
-      return .all(cursor)
-    }
-    return source.map { Walk(source: $0, old: before, new: after) }
+  private func walk(_ key: String) throws(ModelError) -> Walk {
+    let cursor = try onStorage { try difference(old.view, new.view, tree: .records(of: key)) }
+    return Walk(cursor: cursor, old: try old.ownDatastore(key), new: try new.ownDatastore(key))
   }
 
-  private func recordChange(
-    _ difference: (key: Bytes, old: Entry?, new: Entry?), in walk: Walk
-  ) throws(ModelError) -> RecordChange? {
+  private func recordChange(_ difference: Difference, in walk: Walk) throws(ModelError) -> RecordChange? {
     guard let datastore = walk.new ?? walk.old else { return nil }
     let key = datastore.descriptor.storedKey(difference.key.array)
     let old = try walk.old?.record(key, of: difference.old)
