@@ -42,7 +42,7 @@ struct DatastoreVerifier {
     try checkRecords()
     for position in subjects.indices { try checkEntries(position) }
     try nameDisagreements()
-    result.indexes = subjects.map { $0.finished(in: descriptor.key) }
+    for position in subjects.indices { result.indexes.append(subjects[position].finish()) }
     return result
   }
 
@@ -76,10 +76,7 @@ struct DatastoreVerifier {
         subject.source = .rule(rule)
         subject.sparesOlder = true
       } else if case .unproven(let reason)? = outcomes[subject.name] {
-        subject.findings.append(
-          Finding(
-            severity: .note, datastore: descriptor.key, index: subject.name,
-            text: "its values cannot be checked without the app: \(reason)"))
+        subject.add("its values cannot be checked without the app: \(reason)", .note)
       }
       subjects.append(subject)
     }
@@ -148,18 +145,11 @@ struct DatastoreVerifier {
         try advance()
       }
     } else if !index.descriptor.isStale {
-      subjects[position].findings.append(
-        Finding(
-          severity: .wrong, datastore: descriptor.key, index: subjects[position].name, text: "its tree is missing",
-          advice: "rebuild the index"))
+      subjects[position].add("its tree is missing", advice: "rebuild the index")
     }
     if let shared = owners.end() { reportDuplicates(shared, position) }
-    if subjects[position].entries != count {
-      subjects[position].findings.append(
-        Finding(
-          severity: .wrong, datastore: descriptor.key, index: subjects[position].name,
-          text: "\(subjects[position].entries) entries can be read, and it should have \(count)"))
-    }
+    let entries = subjects[position].entries
+    if entries != count { subjects[position].add("\(entries) entries can be read, and it should have \(count)") }
   }
 
   /// Whether an entry of a direct index refers to another version of its record than the newest.
@@ -180,11 +170,8 @@ struct DatastoreVerifier {
   }
 
   private mutating func reportDuplicates(_ owners: ValueOwners.Shared, _ position: Int) {
-    let index = subjects[position].index.descriptor
-    guard let value = index.soleValue(owners.value) else { return }
-    subjects[position].duplicate(
-      value, of: owners.identifiers.map(descriptor.storedKey), isEnforced: index.isUnique,
-      in: descriptor.key)
+    guard let value = subjects[position].index.descriptor.soleValue(owners.value) else { return }
+    subjects[position].duplicate(value, of: owners.identifiers.map(descriptor.storedKey))
   }
 
   // MARK: Disagreement

@@ -12,7 +12,7 @@ struct IndexSubject: Sendable {
   /// Whether its rule is only likely: records of older versions, which the app converts first, may have other values.
   var sparesOlder = false
   private var spared = 0
-  var findings: [Finding] = []
+  private var findings: [Finding] = []
   /// The entries that the records should have, and the entries found.
   private var expected = EntrySum()
   private var found = EntrySum()
@@ -71,8 +71,9 @@ struct IndexSubject: Sendable {
     }
     if let values = values(of: document, given) { return values }
     // A stale index need not hold the record, but cannot be rebuilt either until the record is mended.
-    let severity: Finding.Severity = index.descriptor.isStale ? .note : .wrong
-    add(key, "the record has no value that the index could hold", "mend the record", severity)
+    add(
+      "the record has no value that the index could hold", of: key, advice: "mend the record",
+      index.descriptor.isStale ? .note : .wrong)
     return []
   }
 
@@ -109,64 +110,52 @@ struct IndexSubject: Sendable {
     tell(behind, entry.identifier, "the entry \(entry.value) refers to an older version of the record")
   }
 
-  mutating func duplicate(_ value: KeyValue, of owners: [StoredKey], isEnforced: Bool, in datastore: String) {
+  mutating func duplicate(_ value: KeyValue, of owners: [StoredKey]) {
     duplicates += 1
     guard duplicates <= DatastoreVerifier.listLimit else { return }
     let names = owners.prefix(4).map(\.description).joined(separator: ", ")
-    findings.append(
-      Finding(
-        severity: isEnforced ? .wrong : .note, datastore: datastore, index: name,
-        text: "\(value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")"))
+    add(
+      "\(value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")",
+      index.descriptor.isUnique ? .wrong : .note)
   }
 
-  func finished(in datastore: String) -> IndexVerification {
+  /// Adds the findings that concern all of its entries, and returns the result.
+  mutating func finish() -> IndexVerification {
     var rule: String?
     if case .rule(let known)? = source { rule = known.text }
-    var findings = findings.map { finding in
-      var finding = finding
-      finding.datastore = datastore
-      return finding
-    }
     if spared > 0 {
-      findings.append(
-        Finding(
-          severity: .note, datastore: datastore, index: name,
-          text: "the values of \(counted(spared, "record")) of older versions cannot be checked without the app"))
+      add("the values of \(counted(spared, "record")) of older versions cannot be checked without the app", .note)
     }
     if index.descriptor.isStale {
-      findings.append(staleness(in: datastore))
+      let count = missing + strays + disordered
+      let disagreeing = count == 1 ? "1 entry disagrees" : "\(count) entries disagree"
+      add(
+        count == 0 ? "it is stale" : "it is stale, and \(disagreeing) with the records",
+        advice: "the app rebuilds it when it opens the store", .note)
     } else {
       for (count, name) in [
         (missing, "missing entries"), (strays, "entries too many"), (disordered, "entries out of order"),
         (behind, "entries of older versions"),
-      ] where count > DatastoreVerifier.listLimit {
-        findings.append(
-          Finding(severity: .wrong, datastore: datastore, index: self.name, text: "\(count) \(name) in all"))
-      }
+      ] where count > DatastoreVerifier.listLimit { add("\(count) \(name) in all") }
     }
     return IndexVerification(
       name: name, isStale: index.descriptor.isStale, entries: entries, strays: strays, missing: missing, rule: rule,
       findings: findings)
   }
 
-  private func staleness(in datastore: String) -> Finding {
-    let count = missing + strays + disordered
-    let disagreeing = count == 1 ? "1 entry disagrees" : "\(count) entries disagree"
-    return Finding(
-      severity: .note, datastore: datastore, index: name,
-      text: count == 0 ? "it is stale" : "it is stale, and \(disagreeing) with the records",
-      advice: "the app rebuilds it when it opens the store")
-  }
-
   /// Reports an entry if it is among the first of its kind. For an index that is to be rebuilt, only the count is reported.
   private mutating func tell(_ count: Int, _ record: StoredKey, _ text: String) {
     guard !index.descriptor.isStale, count <= DatastoreVerifier.listLimit else { return }
-    add(record, text, "rebuild the index")
+    add(text, of: record, advice: "rebuild the index")
   }
 
-  private mutating func add(
-    _ record: StoredKey, _ text: String, _ advice: String, _ severity: Finding.Severity = .wrong
+  /// Adds a finding about the index, or about a record of it.
+  mutating func add(
+    _ text: String, of record: StoredKey? = nil, advice: String? = nil, _ severity: Finding.Severity = .wrong
   ) {
-    findings.append(Finding(severity: severity, datastore: "", index: name, record: record, text: text, advice: advice))
+    findings.append(
+      Finding(
+        severity: severity, datastore: index.datastore.descriptor.key, index: name, record: record, text: text,
+        advice: advice))
   }
 }
