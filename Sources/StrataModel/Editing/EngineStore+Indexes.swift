@@ -77,8 +77,12 @@ extension EngineStore {
         descriptor.setIndex(filled.name, to: filled)
         try DatastoreWriter.createIndex(filled, of: descriptor, in: transaction)
         try DatastoreWriter.store(descriptor, in: transaction)
-        let source = try IndexValueSource(filled, of: base, descriptor)
-        func values(_ record: Record) throws(ModelError) -> [[UInt8]] { try source.values(of: record) }
+        let indexing = filled.declaredRule == nil ? try RecordIndexing(base) : nil
+        let rule = filled.declaredRule ?? indexing?.rules[filled.name]?.rule
+        func values(_ record: Record) throws(ModelError) -> [[UInt8]] {
+          if let format = indexing?.format { return try format.keys(of: record.stored).values[filled.name] ?? [] }
+          return try rule?.encodedValues(of: record.document()) ?? []
+        }
         var fill = IndexFill(datastore: base, index: filled, transaction: transaction)
         fill.leavesFailuresOut = options.leavesFailuresOut
         fill.leavingOut = options.leavingOut
@@ -148,29 +152,5 @@ extension EngineStore {
     return IndexDescriptor(
       name: index.name, kind: index.kind, storage: index.storage, encoding: guess.encoding.encoding,
       valueType: guess.encoding.swiftName, rule: index.rule, isUnique: index.isUnique)
-  }
-}
-
-private struct IndexValueSource {
-  let index: IndexDescriptor
-  let rule: IndexRule?
-  let indexing: RecordIndexing?
-
-  init(_ index: IndexDescriptor, of datastore: EngineDatastore, _ descriptor: DatastoreDescriptor) throws(ModelError) {
-    self.index = index
-    if let rule = index.declaredRule {
-      self.rule = rule
-      indexing = nil
-    } else {
-      let indexing = try RecordIndexing(datastore)
-      if case .proven(let rule)? = indexing.rules[index.name] { self.rule = rule } else { rule = nil }
-      self.indexing = indexing
-    }
-  }
-
-  func values(of record: Record) throws(ModelError) -> [[UInt8]] {
-    if let format = indexing?.format { return try format.keys(of: record.stored).values[index.name] ?? [] }
-    guard let rule else { return [] }
-    return try rule.encodedValues(of: record.document())
   }
 }

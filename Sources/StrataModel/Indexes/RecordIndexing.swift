@@ -27,9 +27,7 @@ package struct RecordIndexing {
     self.isServed = isServed
     self.format = format
     self.rules = rules
-    valueRules = descriptor.indexes.map { index in
-      if !index.isStale, case .proven(let rule)? = rules[index.name] { rule } else { nil }
-    }
+    valueRules = descriptor.indexes.map { $0.isStale ? nil : rules[$0.name]?.rule }
   }
 
   /// Of a datastore whose indexes all have declared rules.

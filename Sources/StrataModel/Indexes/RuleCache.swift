@@ -70,10 +70,8 @@ final class RuleCache: Sendable {
 extension ReadableDatastore {
   /// The rule of an index that was not declared, if it is known to hold for every record of this state.
   func knownRule(of index: IndexDescriptor) throws(ModelError) -> IndexRule? {
-    guard let own = self as? EngineDatastore,
-      case .proven(let rule)? = try own.view.store.proofs.knownRules(of: own)[index.name]
-    else { return nil }
-    return rule
+    guard let own = self as? EngineDatastore else { return nil }
+    return try own.view.store.proofs.knownRules(of: own)[index.name]?.rule
   }
 
   /// Returns an index that holds all values which the records have at a path, and no others: its rule is declared or proven, and no record
@@ -106,9 +104,7 @@ private struct CarriedProof {
 
   /// The outcomes that still hold; those that need a new proof are left out.
   func carried(_ outcomes: [String: RuleOutcome]) throws(ModelError) -> [String: RuleOutcome] {
-    let proven = outcomes.compactMapValues { outcome -> IndexRule? in
-      if case .proven(let rule) = outcome { rule } else { nil }
-    }
+    let proven = outcomes.compactMapValues(\.rule)
     guard !proven.isEmpty, let before = try? datastore.view.store.engineView(at: old),
       let changed = try changedRecords(since: before)
     else { return [:] }

@@ -214,6 +214,8 @@ package enum RuleOutcome: Hashable, Sendable {
   case proven(IndexRule)
   /// With the reason, as half a sentence.
   case unproven(reason: String)
+
+  var rule: IndexRule? { if case .proven(let rule) = self { rule } else { nil } }
 }
 
 extension KeyEncoding {

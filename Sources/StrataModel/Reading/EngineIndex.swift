@@ -89,10 +89,7 @@ struct EngineIndex: ReadableIndex {
     get throws(ModelError) {
       if let rule = descriptor.declaredRule { return rule }
       guard datastore.view.store.distant != nil else { return nil }
-      guard case .proven(let rule)? = try datastore.view.store.proofs.rules(of: datastore)[descriptor.name] else {
-        return nil
-      }
-      return rule
+      return try datastore.view.store.proofs.rules(of: datastore)[descriptor.name]?.rule
     }
   }
 
