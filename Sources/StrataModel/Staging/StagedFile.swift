@@ -40,10 +40,7 @@ package final class StagedFile: Sendable {
       return try disk.contents(of: path)
     }
     guard let bytes else { return nil }
-    let known = Dictionary(descriptors.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-    return try StagedText(path: path).changes(of: bytes, counted: counted) { datastore, identifier in
-      known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
-    }
+    return try StagedText(path: path).changes(of: bytes, descriptors, counted: counted)
   }
 
   /// Makes the changes durable; an empty set (with nothing to redo) removes the file.

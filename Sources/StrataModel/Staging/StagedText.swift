@@ -40,11 +40,12 @@ struct StagedText {
   }
 
   /// - Parameters:
+  ///   - descriptors: give the types of each datastore's identifiers.
   ///   - counted: receives the number of changes, before they are read.
-  ///   - key: makes the key for the bytes of an identifier.
   func changes(
-    of bytes: [UInt8], counted: (Int) -> Void = { _ in }, key: (String, [UInt8]) -> StoredKey
+    of bytes: [UInt8], _ descriptors: [DatastoreDescriptor] = [], counted: (Int) -> Void = { _ in }
   ) throws(ModelError) -> StagedChanges {
+    let known = Dictionary(descriptors.map { ($0.key, $0) }) { first, _ in first }
     var lines = LineReader(path: path, bytes: bytes)
     let head = try lines.next()
     let format = try head.count("format")
@@ -63,10 +64,10 @@ struct StagedText {
           throw edit.unreadable("the id is not base64")
         }
         let datastore = try edit.text("datastore")
+        let key = known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
         step.edits.append(
           RecordEdit(
-            datastore: datastore, identifier: key(datastore, identifier), old: try edit.content("old"),
-            new: try edit.content("new")))
+            datastore: datastore, identifier: key, old: try edit.content("old"), new: try edit.content("new")))
       }
       steps.append(step)
     }
@@ -87,10 +88,7 @@ extension ChangeSet {
   package static func read(
     _ text: [UInt8], for view: any ReadableView
   ) throws(ModelError) -> (changes: ChangeSet, title: String) {
-    let known = Dictionary(try view.datastores.map { ($0.descriptor.key, $0.descriptor) }) { first, _ in first }
-    let staged = try StagedText(path: "the line").changes(of: text) { datastore, identifier in
-      known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
-    }
+    let staged = try StagedText(path: "the line").changes(of: text, view.datastores.map(\.descriptor))
     guard let step = staged.steps.first, staged.steps.count == 1 else {
       throw .refused(reason: "the changes that came are not those of one commit")
     }

@@ -56,11 +56,8 @@ enum DocumentFuzzTarget {
 
   private static func staged(_ bytes: [UInt8]) -> String? {
     let text = StagedText(path: "/staged")
-    let key = { (_: String, identifier: [UInt8]) in
-      StoredKey(bytes: identifier, value: .data(identifier))
-    }
-    guard let staged = try? text.changes(of: bytes, key: key) else { return nil }
-    guard let again = try? text.changes(of: text.bytes(of: staged), key: key) else {
+    guard let staged = try? text.changes(of: bytes) else { return nil }
+    guard let again = try? text.changes(of: text.bytes(of: staged)) else {
       return "staged changes cannot be written and read again"
     }
     return again == staged ? nil : "staged changes are others when written again"

@@ -44,9 +44,7 @@ struct StagedChangesTests {
     ]
     var heard: [Int] = []
     let text = StagedText(path: "/s/staged-1")
-    _ = try text.changes(of: text.bytes(of: StagedChanges(steps: steps)), counted: { heard.append($0) }) { _, bytes in
-      StoredKey(bytes: bytes, value: .data(bytes))
-    }
+    _ = try text.changes(of: text.bytes(of: StagedChanges(steps: steps)), counted: { heard.append($0) })
     #expect(heard == [3])
   }
 
@@ -114,9 +112,7 @@ struct StagedChangesTests {
   func forgedCount() {
     let text = "{\"format\":1,\"position\":0,\"steps\":\(Int.max)}"
     #expect(throws: ModelError.self) {
-      try StagedText(path: "p").changes(of: Array(text.utf8)) { _, bytes in
-        StoredKey(bytes: bytes, value: .data(bytes))
-      }
+      try StagedText(path: "p").changes(of: Array(text.utf8))
     }
   }
 
@@ -128,9 +124,7 @@ struct StagedChangesTests {
     let whole = StagedText(path: "/s/staged-1").bytes(of: staged)
     for length in 1..<whole.count - 1 {
       #expect(throws: ModelError.self) {
-        try StagedText(path: "p").changes(of: Array(whole.prefix(length))) { _, bytes in
-          StoredKey(bytes: bytes, value: .data(bytes))
-        }
+        try StagedText(path: "p").changes(of: Array(whole.prefix(length)))
       }
     }
     try file.save(staged)
