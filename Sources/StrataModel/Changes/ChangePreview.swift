@@ -3,18 +3,18 @@ package import StrataDocuments
 /// The effects of committing a change set, computed without writing anything.
 package struct ChangePreview: Sendable {
   /// The effects per record, in the order of the change set; only the first `detailLimit` of the options.
-  package var records: [RecordPreview]
+  package var records: [RecordPreview] = []
   /// Index entries added and removed, over all records.
-  package var addedEntries: Int
-  package var removedEntries: Int
+  package var addedEntries = 0
+  package var removedEntries = 0
   /// The approximate number of bytes that the commit adds to the store.
-  package var byteCount: UInt64
+  package var byteCount: UInt64 = 0
   /// Records that changed since they were read, in ways that cannot be merged.
-  package var conflicts: [EditConflict]
+  package var conflicts: [EditConflict] = []
   /// Values that two records would have in an index that is meant for one record each.
-  package var uniqueness: [UniquenessConflict]
+  package var uniqueness: [UniquenessConflict] = []
   /// Why the commit would be refused.
-  package var refusals: [EditRefusal]
+  package var refusals: [EditRefusal] = []
   /// The first references whose target would be missing; worth knowing, and no reason to refuse. Not looked for in a preview that describes
   /// no records, nor if more records change than can be checked in a moment.
   package var dangling: [DanglingReference] = []

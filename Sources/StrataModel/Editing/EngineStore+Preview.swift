@@ -10,18 +10,10 @@ extension EngineStore {
 private struct PreviewWork {
   let view: EngineView
   let options: EditOptions
-  var preview: ChangePreview
+  var preview = ChangePreview()
   /// The new contents of records, if references are declared.
-  private var becoming: [RecordPlace: RecordContent?] = [:]
-  private var asksReferences = false
-
-  init(view: EngineView, options: EditOptions) {
-    self.view = view
-    self.options = options
-    preview = ChangePreview(
-      records: [], addedEntries: 0, removedEntries: 0, byteCount: 0, conflicts: [],
-      uniqueness: [], refusals: [])
-  }
+  var becoming: [RecordPlace: RecordContent?] = [:]
+  var asksReferences = false
 
   mutating func preview(_ changes: ChangeSet) throws(ModelError) -> ChangePreview {
     if options.detailLimit > 0, changes.count <= Self.mostAsked { asksReferences = try view.hasReferences() }
@@ -90,10 +82,8 @@ private struct PreviewWork {
         _ = entries.count(old ?? [], others, of: edit.identifier)
         return
       }
-      preview.byteCount += UInt64(new.bytes.count) + Self.changeEntryBytes
-    } else {
-      preview.byteCount += Self.changeEntryBytes
     }
+    preview.byteCount += UInt64(new?.bytes.count ?? 0) + Self.changeEntryBytes
     if asksReferences { becoming.updateValue(new, forKey: edit.place) }
     let changed = entries.count(old ?? [], values, of: edit.identifier)
     if preview.records.count < options.detailLimit {
