@@ -191,8 +191,13 @@ extension EngineStore {
       let date = min(letter.date, LocalTime.now)
       var info = CommitInfo(date: date, action: letter.action, program: letter.program, author: letter.author)
       info.durability = isLast ? .durable : .collated
-      guard let commit = try commit(letter, due, base, info) else { return [] }
-      return [.applied(due.name, commit)]
+      let commit = try transactOnce(info) { transaction in
+        guard try LetterNumbers.record(due.name, isAhead: due.isAhead, in: transaction) else { return false }
+        try apply(letter, base, to: transaction)
+        return true
+      }
+      // Without a commit, another process has applied it meanwhile.
+      return commit.map { [.applied(due.name, $0)] } ?? []
     } catch {
       switch error {
       case .locked, .readOnly, .storage, .cancelled: throw error
@@ -201,17 +206,6 @@ extension EngineStore {
       try inbox.refuse(due.name, error.description)
       _ = try recordRefusal(due.name, in: inbox)
       return [.refused(due.name, reason: error.description)]
-    }
-  }
-
-  /// Makes a letter's commit; nil if another process has applied it meanwhile.
-  private func commit(
-    _ letter: Letter, _ due: DueLetter, _ base: EngineView?, _ info: CommitInfo
-  ) throws(ModelError) -> CommitNumber? {
-    try transactOnce(info) { transaction in
-      guard try LetterNumbers.record(due.name, isAhead: due.isAhead, in: transaction) else { return false }
-      try apply(letter, base, to: transaction)
-      return true
     }
   }
 

@@ -33,7 +33,8 @@ package final class LetterSender: Sendable {
     let bytes = letter.bytes
     try Letter.requireLength(bytes.count)
     // The bytes become durable before the lock is taken, so that senders of one process wait for one sync only.
-    let draft = try writeDraft(bytes)
+    let draft = "\(folder.draftsPath)/\(String(folder.disk.randomNumber(), radix: 16))"
+    try inFolders { () throws(DiskError) in try folder.disk.writeDurably(bytes, to: draft) }
     return try next(date: letter.date) { name throws(ModelError) in
       do throws(ModelError) {
         try inFolders { () throws(DiskError) in try folder.disk.rename(draft, to: "\(folder.waitingPath)/\(name)") }
@@ -79,13 +80,6 @@ package final class LetterSender: Sendable {
   }
 
   private static let recount = 64
-
-  /// Writes a letter beside the folder in which it appears.
-  private func writeDraft(_ bytes: [UInt8]) throws(ModelError) -> String {
-    let draft = "\(folder.draftsPath)/\(String(folder.disk.randomNumber(), radix: 16))"
-    try inFolders { () throws(DiskError) in try folder.disk.writeDurably(bytes, to: draft) }
-    return draft
-  }
 
   /// The folders are looked for only after a failure, because they are there but for the first letter.
   private func inFolders(_ call: () throws(DiskError) -> Void) throws(ModelError) {
