@@ -41,7 +41,11 @@ struct DatastoreVerifier {
     try chooseSubjects()
     try checkRecords()
     for position in subjects.indices { try checkEntries(position) }
-    try nameDisagreements()
+    // Names the records and entries that disagree, for the indexes whose entries differ from those that the records should have: one look-up
+    // per entry, which nothing else needs.
+    let wanted = subjects.indices.filter { subjects[$0].disagrees }
+    try nameMissing(wanted)
+    for position in wanted where subjects[position].mayHaveStrays { try nameStrays(position) }
     for position in subjects.indices { result.indexes.append(subjects[position].finish()) }
     return result
   }
@@ -121,6 +125,7 @@ struct DatastoreVerifier {
     var owners = ValueOwners()
     if let tree = try index.tree() {
       let isDirect = index.descriptor.storage == .direct && !index.descriptor.isStale
+      let isForOne = (index.descriptor.kind.meansOneRecord || index.descriptor.isUnique) && !index.descriptor.isStale
       let isOrdered = index.descriptor.encoding.isByteOrdered
       var (key, last): ([UInt8], [UInt8]) = ([], [])
       var cursor = tree.cursor()
@@ -134,10 +139,13 @@ struct DatastoreVerifier {
           subjects[position].disorder(index.entry(key, identifier))
         }
         subjects[position].find(key)
-        if isDirect, let payload = cursor.currentPayload, try isBehind(payload, Array(key[identifier])) {
+        // An entry of a direct index may refer to another version of its record than the newest.
+        if isDirect, let payload = cursor.currentPayload,
+          try datastore.entry(Array(key[identifier]))?.payload.record != payload.record
+        {
           subjects[position].fallBehind(index.entry(key, identifier))
         }
-        if knowsOneRecord(index.descriptor), let shared = owners.next(key, identifier) {
+        if isForOne, let shared = owners.next(key, identifier) {
           reportDuplicates(shared, position)
         }
         swap(&key, &last)
@@ -152,11 +160,6 @@ struct DatastoreVerifier {
     if entries != count { subjects[position].add("\(entries) entries can be read, and it should have \(count)") }
   }
 
-  /// Whether an entry of a direct index refers to another version of its record than the newest.
-  private func isBehind(_ payload: Payload, _ identifier: [UInt8]) throws(ModelError) -> Bool {
-    try datastore.entry(identifier)?.payload.record != payload.record
-  }
-
   /// Whether an entry's key comes after the previous one. If only the app can order identifiers, the identifiers cannot order entries of
   /// one value.
   private func follows(_ key: [UInt8], _ last: [UInt8], _ identifier: Range<Int>) -> Bool {
@@ -165,25 +168,12 @@ struct DatastoreVerifier {
     return !Array(key[..<identifier.lowerBound]).precedes(Array(last[..<before.lowerBound]))
   }
 
-  private func knowsOneRecord(_ index: IndexDescriptor) -> Bool {
-    (index.kind.meansOneRecord || index.isUnique) && !index.isStale
-  }
-
   private mutating func reportDuplicates(_ owners: ValueOwners.Shared, _ position: Int) {
     guard let value = subjects[position].index.descriptor.soleValue(owners.value) else { return }
     subjects[position].duplicate(value, of: owners.identifiers.map(descriptor.storedKey))
   }
 
   // MARK: Disagreement
-
-  /// Names the records and entries that disagree, for the indexes whose entries differ from those that the records should have: one look-up
-  /// per entry, which nothing else needs.
-  private mutating func nameDisagreements() throws(ModelError) {
-    let wanted = subjects.indices.filter { subjects[$0].disagrees }
-    guard !wanted.isEmpty else { return }
-    try nameMissing(wanted)
-    for position in wanted where subjects[position].mayHaveStrays { try nameStrays(position) }
-  }
 
   private mutating func nameMissing(_ wanted: [Int]) throws(ModelError) {
     guard wanted.contains(where: { subjects[$0].source != nil }) else { return }
