@@ -89,13 +89,12 @@ private struct LifeReading {
     _ commit: CommitDetails, to traces: [PartTrace], _ new: Document?, over old: Document?, _ keepsValues: Bool
   ) throws(ModelError) {
     if let second = commit.parents.dropFirst().first, let other = try document(at: second) {
-      let copies = traces.flatMap { $0.partsMerged(new, over: old, from: other) }.map { part in
-        (part: part, copy: part.movedElsewhere())
-      }
+      let copies = traces.flatMap { $0.partsMerged(new?[$0.path], over: old?[$0.path], from: other[$0.path]) }
+        .map { part in (part: part, copy: part.movedElsewhere()) }
       moved += copies
       if !copies.isEmpty { open.append(Line(traces: copies.map(\.copy), newest: second)) }
     }
-    for trace in traces { trace.apply(new, over: old, in: commit, keepsValues) }
+    for trace in traces { trace.apply(new?[trace.path], over: old?[trace.path], in: commit, keepsValues) }
   }
 
   /// The record as of a commit; nil if it does not exist there, or if the commit is pruned.
@@ -111,7 +110,7 @@ private struct LifeReading {
 
 /// A part of a record's document, with the history found in the versions read so far.
 private final class PartTrace {
-  private let path: DocumentPath
+  let path: DocumentPath
   /// Its name or position in its container, in the version being read; nil if it did not exist there.
   private var place: DocumentPath.Component?
   private var commit: CommitDetails?
@@ -145,12 +144,8 @@ private final class PartTrace {
     return [own].compactMap { $0 } + children.flatMap(\.parts)
   }
 
-  /// Takes the change of a record by a commit into account, for a part that members lead to.
+  /// Takes the change of the part by a commit into account.
   func apply(_ new: Document?, over old: Document?, in commit: CommitDetails, _ keepsValues: Bool) {
-    apply(part: new?[path], over: old?[path], in: commit, keepsValues)
-  }
-
-  private func apply(part new: Document?, over old: Document?, in commit: CommitDetails, _ keepsValues: Bool) {
     guard new != old else { return }
     if self.commit == nil, !isElsewhere { self.commit = commit }
     if keepsValues, let new, !new.isContainer(like: old) { values.append((commit, new)) }
@@ -161,10 +156,10 @@ private final class PartTrace {
       switch child.place {
       case .member(let name)?:
         let name = Array(name.utf8)
-        child.apply(part: members[name], over: oldMembers[name], in: commit, keepsValues)
+        child.apply(members[name], over: oldMembers[name], in: commit, keepsValues)
       case .index(let index)?:
         let origin = origins.indices.contains(index) ? origins[index] : nil
-        child.apply(part: new?.elements[index], over: origin.flatMap { old?.elements[$0] }, in: commit, keepsValues)
+        child.apply(new?.elements[index], over: origin.flatMap { old?.elements[$0] }, in: commit, keepsValues)
         child.place = origin.map { .index($0) }
       case nil: break
       }
@@ -173,20 +168,16 @@ private final class PartTrace {
 
   // MARK: Merges
 
-  /// The largest parts without a commit that a version of the record has from another version, and not from the one that it was made on.
+  /// The largest parts without a commit that a version of this part has from another version, and not from the one that it was made on.
   /// Elements of a list that differs from the other version's do not count.
   func partsMerged(_ new: Document?, over old: Document?, from other: Document?) -> [PartTrace] {
-    partsMerged(part: new?[path], over: old?[path], from: other?[path])
-  }
-
-  private func partsMerged(part new: Document?, over old: Document?, from other: Document?) -> [PartTrace] {
     if new == old || isSettled { return [] }
     if new == other { return [self] }
     let (members, oldMembers, others) = (new?.values ?? [:], old?.values ?? [:], other?.values ?? [:])
     return children.flatMap { child in
       guard case .member(let text)? = child.place else { return [] as [PartTrace] }
       let name = Array(text.utf8)
-      return child.partsMerged(part: members[name], over: oldMembers[name], from: others[name])
+      return child.partsMerged(members[name], over: oldMembers[name], from: others[name])
     }
   }
 
