@@ -48,7 +48,15 @@ package final class StagedFile: Sendable {
     let bytes = staged.steps.isEmpty ? [] : StagedText(path: path).bytes(of: staged)
     try Self.onDisk { () throws(DiskError) in
       try isSaving.withLock { _ throws(DiskError) in
-        if bytes.isEmpty { try remove() } else { try replace(bytes) }
+        if !bytes.isEmpty {
+          try disk.writeDurably(bytes, to: path + ".new")
+          try disk.rename(path + ".new", to: path)
+        } else if try disk.status(path) != nil {
+          try disk.unlink(path)
+        } else {
+          return
+        }
+        try disk.syncDirectory(folder)
       }
     }
   }
@@ -63,19 +71,6 @@ package final class StagedFile: Sendable {
       try disk.syncDirectory(folder)
       return aside
     }
-  }
-
-  private func replace(_ bytes: [UInt8]) throws(DiskError) {
-    let fresh = path + ".new"
-    try disk.writeDurably(bytes, to: fresh)
-    try disk.rename(fresh, to: path)
-    try disk.syncDirectory(folder)
-  }
-
-  private func remove() throws(DiskError) {
-    guard try disk.status(path) != nil else { return }
-    try disk.unlink(path)
-    try disk.syncDirectory(folder)
   }
 
   /// Takes the first unlocked file, and prefers one with contents.
