@@ -18,7 +18,8 @@ package final class StoreBuilder {
 
   /// Nil if the store is built in memory.
   private let draft: StoreDraft?
-  private let engine: FileStore
+  /// The store as built so far.
+  package let store: FileStore
   private var transaction: (any WriteTransaction)?
   private var last: PendingCommit?
 
@@ -29,7 +30,7 @@ package final class StoreBuilder {
     let draft = try onStorage { try StoreDraft(at: path, on: SystemDisk()) }
     self.draft = draft
     do {
-      engine = try FileStore.create(
+      store = try FileStore.create(
         at: draft.workPath, options: StoreOptions(program: program, author: author))
     } catch {
       draft.cancel()
@@ -40,17 +41,14 @@ package final class StoreBuilder {
   /// Builds a store in memory; `store` returns it once it is finished.
   package init(inMemoryFor program: String) {
     draft = nil
-    engine = FileStore.memory(options: StoreOptions(program: program))
+    store = FileStore.memory(options: StoreOptions(program: program))
   }
-
-  /// The store as built so far.
-  package var store: FileStore { engine }
 
   // MARK: Commits
 
   /// Begins the next commit.
   package func begin() throws(ModelError) {
-    transaction = try onStorage { try engine.beginBlocking() }
+    transaction = try onStorage { try store.beginBlocking() }
   }
 
   /// Ends the commit. Returns its number.
@@ -77,7 +75,7 @@ package final class StoreBuilder {
     try onStorage { try last?.wait() }
     guard let draft else { return }
     try onStorage {
-      try engine.close()
+      try store.close()
       try draft.finish()
     }
   }
@@ -86,7 +84,7 @@ package final class StoreBuilder {
   package func cancel() {
     transaction?.cancel()
     transaction = nil
-    try? engine.close()
+    try? store.close()
     draft?.cancel()
   }
 

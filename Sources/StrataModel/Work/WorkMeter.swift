@@ -36,7 +36,7 @@ final class WorkMeter {
   func begin(_ step: String, total: Int) throws(ModelError) {
     account.begin(step, total: total, at: LocalTime.now)
     told = 0
-    try tell()
+    try report()
   }
 
   /// Turns to a step that alternates with others, and sets how much it has to do if `total` says so.
@@ -48,7 +48,7 @@ final class WorkMeter {
   /// Sets the totals of the step and of those planned after it, if they are known only now.
   func expect(_ total: Int) throws(ModelError) {
     account.expect(total)
-    try tell()
+    try report()
   }
 
   /// Throws `ModelError.cancelled` if the listener wants no more.
@@ -56,7 +56,7 @@ final class WorkMeter {
     account.advance(by: count)
     guard account.activity.done - told >= Self.stride else { return }
     told = account.activity.done
-    try tell()
+    try report()
   }
 
   func fail(_ identifier: StoredKey, _ reason: String) {
@@ -66,13 +66,13 @@ final class WorkMeter {
   /// Completes the steps so far.
   func finish() throws(ModelError) {
     account.finish(at: LocalTime.now)
-    try tell()
+    try report()
   }
 
   /// Completes all steps, when there is nothing left that could be called off.
   func end() {
     account.end(at: LocalTime.now)
-    try? tell()
+    try? report()
   }
 
   /// Leaves the result for other processes, if the work was reported to them.
@@ -103,9 +103,7 @@ final class WorkMeter {
   private static let stride = 64
 
   /// Reports the progress now, however recent the last report is.
-  func report() throws(ModelError) { try tell() }
-
-  private func tell() throws(ModelError) {
+  func report() throws(ModelError) {
     account.update(at: LocalTime.now)
     tellOthers()
     let present = present
