@@ -155,10 +155,10 @@ package struct QueryRun {
     let (datastore, test) = (datastore, plan.isTested ? test : nil)
     guard canWalk, remaining == .max, offset == 0, after == nil else { return try forEachSmallPart(read, body) }
     if plan.way == .scan, plan.order.isByIdentifier {
-      return try datastore.forEachPart(of: 0..<plan.rows) { records, _ throws(ModelError) in
-        guard test != nil else { return try read(&records) }
-        var kept: any RecordCursor = KeptRecords(records: records, test: test)
-        return try read(&kept)
+      return try (0..<plan.rows).forEachPart { ranks throws(ModelError) in
+        var records = try datastore.records(at: ranks)
+        if test != nil { records = KeptRecords(records: records, test: test) }
+        return try read(&records)
       } size: {
         size($0)
       } body: { made, count in

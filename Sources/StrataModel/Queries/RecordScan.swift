@@ -87,35 +87,6 @@ extension Range<Int> {
   }
 }
 
-extension ReadableDatastore {
-  /// Reads the records of some ranks in parts, one on each processor, and returns the result of each part, in order.
-  package func parts<Found: Sendable>(
-    of ranks: Range<Int>, size: Int,
-    _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
-  ) throws(ModelError) -> [Found] {
-    try ranks.concurrently(size: size) { ranks throws(ModelError) in try self.part(ranks, read) }
-  }
-
-  /// Reads the records of some ranks on all processors, some thousand at a time, and passes on the result of each part, in order.
-  ///
-  /// - Parameters:
-  ///   - size: The number of bytes of a result.
-  ///   - body: Called with the records read so far; throws to end the work.
-  package func forEachPart<Found: Sendable>(
-    of ranks: Range<Int>, _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
-    size: (Found) -> Int = { _ in 0 }, body: (Found, _ read: Int) throws -> Void
-  ) throws {
-    try ranks.forEachPart({ part throws(ModelError) in try self.part(part, read) }, size: size, body: body)
-  }
-
-  private func part<Found>(
-    _ ranks: Range<Int>, _ read: (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
-  ) throws(ModelError) -> Found {
-    var records = try records(at: ranks)
-    return try read(&records, ranks)
-  }
-}
-
 /// A walk over the records that meet a filter, in their stored order.
 protocol RecordWalk: AnyObject {
   /// Goes to the next matching record, and reports how many records were read for that. Returns false after the last one.
@@ -244,7 +215,8 @@ private final class ParallelWalk: RecordWalk {
     let ranks = unread.lowerBound..<min(unread.upperBound, unread.lowerBound + part * scanningProcessors)
     kept.removeAll(keepingCapacity: true)
     next = 0
-    let found = try datastore.parts(of: ranks, size: part) { [test] records, ranks throws(ModelError) in
+    let found = try ranks.concurrently(size: part) { [datastore, test] ranks throws(ModelError) in
+      var records = try datastore.records(at: ranks)
       var (rank, kept, test) = (ranks.lowerBound, [Int](), Optional(test))
       while try records.next() {
         if try records.isKept(by: &test) { kept.append(rank) }

@@ -129,7 +129,8 @@ package struct RecordGrouping: Sendable {
   ) throws {
     let selection = DocumentSelection(keys + figures.compactMap(\.path))
     let test = query.filter.map { RecordTest($0) }
-    try datastore.forEachPart(of: 0..<datastore.count) { records, _ throws(ModelError) in
+    try (0..<datastore.count).forEachPart { ranks throws(ModelError) in
+      var records = try datastore.records(at: ranks)
       var (part, test) = (GroupTally(self), test)
       while try records.next() {
         guard let record = try records.rawRecord() else { continue }
