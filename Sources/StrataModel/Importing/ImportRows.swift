@@ -110,10 +110,7 @@ struct ImportRows: Sendable {
   }
 
   func prepare(_ rows: [ImportRow]) throws(ModelError) -> [Prepared] {
-    var prepared: [Prepared] = []
-    prepared.reserveCapacity(rows.count)
-    for row in rows { prepared.append(try prepare(row)) }
-    return prepared
+    try rows.map { row throws(ModelError) in try prepare(row) }
   }
 
   private func prepare(_ row: ImportRow) throws(ModelError) -> Prepared {

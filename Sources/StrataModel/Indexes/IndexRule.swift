@@ -37,9 +37,7 @@ package struct IndexRule: Hashable, Sendable {
   /// The values of a document, each once; throws `ModelError.refused` if it has none that the index could hold.
   package func values(of document: Document) throws(ModelError) -> [KeyValue] {
     if tiers.count > 1 {
-      var parts: [KeyValue] = []
-      for tier in tiers { parts.append(try value(of: document[tier.path], tier)) }
-      return [.compound(parts)]
+      return [.compound(try tiers.map { tier throws(ModelError) in try value(of: document[tier.path], tier) })]
     }
     guard let tier = tiers.first else { return [] }
     guard hasManyValues else { return [try value(of: document[tier.path], tier)] }
@@ -53,8 +51,7 @@ package struct IndexRule: Hashable, Sendable {
 
   /// The encoded values of a document, distinct and in byte order.
   package func encodedValues(of document: Document) throws(ModelError) -> [[UInt8]] {
-    var encoded: [[UInt8]] = []
-    for value in try values(of: document) { encoded.append(try encoding.encode(value)) }
+    var encoded = try values(of: document).map { value throws(ModelError) in try encoding.encode(value) }
     guard encoded.count > 1 else { return encoded }
     encoded.sort { $0.precedes($1) }
     return encoded.indices.filter { $0 == 0 || encoded[$0] != encoded[$0 - 1] }.map { encoded[$0] }

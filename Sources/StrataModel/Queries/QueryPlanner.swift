@@ -296,8 +296,7 @@ package struct QueryPlanner {
     for (place, term) in terms {
       guard let (intervals, isExact) = term.answer(in: index.encodings[tier], comparators: index.takesComparators)
       else { continue }
-      var ranges: [Range<Int>] = []
-      for interval in intervals { ranges.append(try index.ranks(of: interval, after: prefix)) }
+      let ranges = try intervals.map { interval throws(ModelError) in try index.ranks(of: interval, after: prefix) }
       let isOne = intervals.count == 1 && intervals[0].isOneValue
       let shown = intervals.isEmpty ? "nothing" : intervals.shortText(\.description)
       var next = found ?? Found(ranges: ranges.united, shown: [], settles: [], fixedTiers: 0)

@@ -21,13 +21,9 @@ struct EngineIndex: ReadableIndex {
   func entries(at ranges: [Range<Int>]) throws(ModelError) -> [[IndexEntry]] {
     datastore.view.store.beginReading(.entries(ranges, in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.endReading() }
-    var found: [[IndexEntry]] = []
-    for ranks in ranges {
-      var entries: [IndexEntry] = []
-      for key in try tree()?.keys(at: ranks) ?? [] { entries.append(try entry(key)) }
-      found.append(entries)
+    return try ranges.map { ranks throws(ModelError) in
+      try (tree()?.keys(at: ranks) ?? []).map { key throws(ModelError) in try entry(key) }
     }
-    return found
   }
 
   private func entry(_ key: Bytes) throws(ModelError) -> IndexEntry {
@@ -94,17 +90,16 @@ struct EngineIndex: ReadableIndex {
   }
 
   func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?] {
-    var values: [KeyValue?] = []
-    for identifier in identifiers { values.append(try valueByRule(of: identifier)) }
+    let values = try identifiers.map { identifier throws(ModelError) in try valueByRule(of: identifier) }
     let keys = zip(identifiers, values).compactMap { identifier, value in
       isPrimary
         ? identifier.bytes : value.flatMap { try? descriptor.encoding.encode($0) }.map { key($0, identifier) }
     }
     datastore.view.store.beginReading(.keys(keys, in: treeName, at: datastore.view.commit))
     defer { datastore.view.store.endReading() }
-    var ranks: [Int?] = []
-    for (identifier, value) in zip(identifiers, values) { ranks.append(try rank(of: identifier, value: value)) }
-    return ranks
+    return try zip(identifiers, values).map { identifier, value throws(ModelError) in
+      try rank(of: identifier, value: value)
+    }
   }
 
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
