@@ -150,6 +150,7 @@ extension CellType {
 
 extension KeyEncoding {
   var isOfText: Bool { cellType == .text }
+  var isNumber: Bool { cellType == .integer || cellType == .number }
   /// Whether its keys are numbers that may have a fraction.
   package var hasFractions: Bool { cellType == .number }
 

@@ -220,16 +220,6 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-extension KeyEncoding {
-  fileprivate var isNumber: Bool {
-    switch self {
-    case .integer, .unsigned, .double, .float, .decimal: true
-    case .optional(let inner), .descending(let inner): inner.isNumber
-    default: false
-    }
-  }
-}
-
 extension KeyValue {
   /// The value as a Swift expression: `"Ca"`, `12`, `nil`, `Date(timeIntervalSinceReferenceDate: 60.0)`.
   package var swiftText: String {
